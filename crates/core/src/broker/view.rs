@@ -1,0 +1,221 @@
+//! What a broker believes about the others: the last information it received,
+//! and optionally what it has itself sent since.
+
+use crate::ids::{ClusterId, DomainId};
+use crate::job::{JobSpec, Requirements};
+use crate::load::{Fraction, LoadSample, Mean, Window};
+use crate::message::Target;
+use crate::policy::Candidate;
+use crate::resource::Resources;
+use crate::time::{SimDuration, SimTime};
+use std::sync::Arc;
+
+/// One candidate with its static capacity and its last known load.
+pub(super) struct Known {
+    pub target: Target,
+    /// One message takes this long to get there.
+    pub latency: SimDuration,
+    /// Own cluster: its resources. Peer: those of every cluster in reach with
+    /// the hops left after forwarding there once, twice, ...
+    reach: Vec<Vec<Arc<Resources>>>,
+    samples: Vec<LoadSample>,
+    /// What waits in the peer's broker; known to the truth only.
+    pending: Pending,
+    sent: Vec<Sent>,
+}
+
+/// Jobs that a broker holds and no LRMS has yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// How many.
+    pub jobs: u64,
+    /// Processors they want.
+    pub processors: u64,
+    /// Their processor-nanoseconds.
+    pub work: u128,
+}
+
+impl Pending {
+    /// Counts a job in.
+    pub(super) fn add(&mut self, job: &JobSpec) {
+        self.jobs += 1;
+        self.processors += u64::from(job.processors);
+        self.work += work_of(job);
+    }
+}
+
+/// A job on its way, or arrived since the last sample was taken.
+struct Sent {
+    arrives: SimTime,
+    processors: u32,
+    work: u128,
+}
+
+impl Known {
+    pub fn cluster(id: ClusterId, resources: Arc<Resources>, latency: SimDuration) -> Self {
+        let samples = vec![LoadSample::idle(id, resources.processors())];
+        let reach = vec![vec![resources]];
+        let target = Target::Cluster(id);
+        Known {
+            target,
+            latency,
+            reach,
+            samples,
+            pending: Pending::default(),
+            sent: Vec::new(),
+        }
+    }
+
+    pub fn peer(
+        domain: DomainId,
+        clusters: &[(ClusterId, Arc<Resources>)],
+        reach: Vec<Vec<Arc<Resources>>>,
+        latency: SimDuration,
+    ) -> Self {
+        let idle = |(id, resources): &(ClusterId, Arc<Resources>)| {
+            LoadSample::idle(*id, resources.processors())
+        };
+        let samples = clusters.iter().map(idle).collect();
+        let target = Target::Peer(domain);
+        Known {
+            target,
+            latency,
+            reach,
+            samples,
+            pending: Pending::default(),
+            sent: Vec::new(),
+        }
+    }
+
+    /// Whether a job could ever run there, `hops_left` forwards being allowed
+    /// after this one.
+    pub fn could_run(&self, job: &JobSpec, hops_left: u32) -> bool {
+        let depth = (hops_left as usize).min(self.reach.len().saturating_sub(1));
+        let Some(clusters) = self.reach.get(depth) else {
+            return false;
+        };
+        let fits = |resources: &Arc<Resources>| capacity(resources, &job.requirements);
+        clusters
+            .iter()
+            .any(|resources| job.processors <= fits(resources))
+    }
+
+    /// Takes in a sample; what it can have seen is no longer counted as sent.
+    pub fn receive(&mut self, sample: &LoadSample) {
+        match self
+            .samples
+            .iter_mut()
+            .find(|known| known.cluster == sample.cluster)
+        {
+            Some(known) if known.at <= sample.at => known.clone_from(sample),
+            Some(_) => return,
+            None => self.samples.push(sample.clone()),
+        }
+        self.sent.retain(|sent| sent.arrives > sample.at);
+    }
+
+    pub fn set_pending(&mut self, pending: Pending) {
+        self.pending = pending;
+    }
+
+    pub fn note_sent(&mut self, now: SimTime, job: &JobSpec) {
+        self.sent.push(Sent {
+            arrives: now + self.latency,
+            processors: job.processors,
+            work: work_of(job),
+        });
+    }
+
+    /// When the oldest sample in use was taken.
+    pub fn information_from(&self) -> SimTime {
+        self.samples
+            .iter()
+            .map(|sample| sample.at)
+            .min()
+            .unwrap_or(SimTime::ZERO)
+    }
+
+    /// The candidate as seen now; what was sent counts only if `debited`.
+    pub fn candidate(&self, debited: bool) -> Candidate {
+        let processors: u128 = self.samples.iter().map(|s| u128::from(s.processors)).sum();
+        let processors = processors.max(1);
+        let most = |free: fn(&LoadSample) -> i64| self.samples.iter().map(free).max().unwrap_or(0);
+        let work: u128 = self.samples.iter().map(|s| s.work_left).sum();
+        let mut candidate = Candidate {
+            target: self.target,
+            queued: Window::ALL.map(|w| sum(self.samples.iter().map(|s| s.queued_over(w)), 1)),
+            utilization: Window::ALL
+                .map(|w| sum(self.samples.iter().map(|s| s.busy_over(w)), processors)),
+            free: most(|s| i64::from(s.free())),
+            free_beyond_queue: most(|s| i64::from(s.free()) - s.queued_processors.cast_signed())
+                - self.pending.processors.cast_signed(),
+            work_per_processor: Fraction {
+                numerator: (work + self.pending.work).cast_signed(),
+                denominator: processors,
+            },
+        };
+        if debited {
+            for sent in &self.sent {
+                debit(&mut candidate, sent.processors, sent.work);
+            }
+        }
+        candidate
+    }
+}
+
+/// Counts a job that was sent there but is not in the sample: one more queued,
+/// its processors busy and no longer free.
+pub(super) fn debit(candidate: &mut Candidate, processors: u32, work: u128) {
+    let weigh = |fraction: &mut Fraction, weight: u128| {
+        fraction.numerator += (u128::from(processors.max(1)) * weight).cast_signed();
+    };
+    for queued in &mut candidate.queued {
+        queued.numerator += queued.denominator.cast_signed();
+    }
+    for (window, utilization) in candidate.utilization.iter_mut().enumerate() {
+        // The denominator is weight x all processors; one more busy processor
+        // adds one weight.
+        let weight = utilization.denominator / candidate.work_per_processor.denominator;
+        debug_assert!(weight > 0, "window {window} has a weight");
+        weigh(utilization, weight);
+    }
+    candidate.free -= i64::from(processors);
+    candidate.free_beyond_queue -= i64::from(processors);
+    candidate.work_per_processor.numerator += work.cast_signed();
+}
+
+/// Processor-nanoseconds of a job at speed 1.0.
+pub(super) fn work_of(job: &JobSpec) -> u128 {
+    u128::from(job.processors) * u128::from(job.run_time.as_nanos())
+}
+
+fn capacity(resources: &Resources, requirements: &Requirements) -> u32 {
+    resources.capacity(requirements)
+}
+
+/// The sum of means over `divisor`. Samples of one instant share their weight;
+/// others (after a lost message) are brought to a common one.
+fn sum(means: impl Iterator<Item = Mean>, divisor: u128) -> Fraction {
+    let mut total = Mean { sum: 0, weight: 1 };
+    for (index, mean) in means.enumerate() {
+        if index == 0 {
+            total = mean;
+        } else if total.weight == mean.weight {
+            total.sum += mean.sum;
+        } else {
+            let weight = u128::from(total.weight) * u128::from(mean.weight);
+            let crossed = total.sum * u128::from(mean.weight) + mean.sum * u128::from(total.weight);
+            // Nanosecond weights of two windows multiply to less than 2^77;
+            // a shift keeps the result within 64 bits of weight.
+            let shift = (128 - weight.leading_zeros()).saturating_sub(63);
+            total = Mean {
+                sum: crossed >> shift,
+                weight: (weight >> shift) as u64,
+            };
+        }
+    }
+    Fraction {
+        numerator: total.sum.cast_signed(),
+        denominator: u128::from(total.weight) * divisor,
+    }
+}

@@ -1,0 +1,550 @@
+//! An emulated LRMS: a queue, a discipline and nodes.
+
+use crate::discipline::{Discipline, DisciplineKind, View};
+use crate::event::{Event, EventSink};
+use crate::ids::{ClusterId, JobId};
+use crate::job::{JobSpec, Reason, Requirements};
+use crate::load::{LoadHistory, LoadSample, Window};
+use crate::placement::{ClassId, Nodes, PlacementRun};
+use crate::queue::{First, Queue, Slot};
+use crate::resource::Resources;
+use crate::time::{Decimal, SimDuration, SimTime};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+/// How a cluster is set up.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// Its name in the run.
+    pub id: ClusterId,
+    /// Its nodes.
+    pub resources: Resources,
+    /// Its scheduling discipline.
+    pub discipline: DisciplineKind,
+    /// Zero: a pass follows every change at once. Else passes happen at
+    /// multiples of it (LSAP 4.1: 5 ms).
+    pub interval: SimDuration,
+    /// The most jobs that may wait; a submission beyond is refused.
+    pub queue_limit: Option<usize>,
+}
+
+impl ClusterConfig {
+    /// An event-driven cluster without a bound on its queue.
+    #[must_use]
+    pub fn new(id: ClusterId, resources: Resources, discipline: DisciplineKind) -> Self {
+        let interval = SimDuration::ZERO;
+        ClusterConfig {
+            id,
+            resources,
+            discipline,
+            interval,
+            queue_limit: None,
+        }
+    }
+}
+
+/// A job that has just ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The job.
+    pub job: JobId,
+    /// When it started.
+    pub start: SimTime,
+    /// When it ended.
+    pub finish: SimTime,
+}
+
+/// What a cluster knows of a job that is with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobStatus {
+    /// Waiting since then.
+    Queued {
+        /// When it was accepted.
+        since: SimTime,
+    },
+    /// Running.
+    Running {
+        /// When it began.
+        start: SimTime,
+        /// On which processors.
+        placement: Vec<PlacementRun>,
+    },
+}
+
+/// An emulated LRMS.
+///
+/// - Getters: [`resources`](Self::resources), [`sample`](Self::sample),
+///   [`query`](Self::query), [`queued`](Self::queued), [`busy`](Self::busy).
+/// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
+///   [`fail_all`](Self::fail_all).
+/// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
+///   is due, call [`handle_completions`](Self::handle_completions) and then,
+///   once everything else of the instant has happened,
+///   [`handle_pass`](Self::handle_pass). A job of length 0 that starts in the
+///   pass ends in a new round of the same instant. Time only moves forward.
+pub struct Cluster {
+    config: ClusterConfig,
+    discipline: Box<dyn Discipline>,
+    nodes: Nodes,
+    queue: Queue,
+    jobs: JobTable,
+    classes: Classes,
+    /// Ends of running jobs, by (finish, job): ties end in trace order.
+    ends: BinaryHeap<Reverse<(SimTime, JobId, Slot)>>,
+    next_pass: Option<SimTime>,
+    history: LoadHistory,
+    work: Work,
+}
+
+impl Cluster {
+    /// An empty cluster.
+    #[must_use]
+    pub fn new(config: ClusterConfig) -> Self {
+        Cluster {
+            discipline: config.discipline.build(),
+            nodes: Nodes::new(&config.resources),
+            classes: Classes::default(),
+            queue: Queue::default(),
+            jobs: JobTable::default(),
+            ends: BinaryHeap::new(),
+            next_pass: None,
+            history: LoadHistory::default(),
+            work: Work::default(),
+            config,
+        }
+    }
+
+    /// Its name in the run.
+    #[must_use]
+    pub fn id(&self) -> ClusterId {
+        self.config.id
+    }
+
+    /// Its nodes.
+    #[must_use]
+    pub fn resources(&self) -> &Resources {
+        &self.config.resources
+    }
+
+    /// Jobs that wait.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Processors in use.
+    #[must_use]
+    pub fn busy(&self) -> u32 {
+        self.nodes.busy()
+    }
+
+    /// Jobs that wait or run.
+    #[must_use]
+    pub fn present(&self) -> usize {
+        self.jobs.by_id.len()
+    }
+
+    /// What the cluster would report at this instant.
+    #[must_use]
+    pub fn sample(&self, now: SimTime) -> LoadSample {
+        let (queued_30, busy_30) = self.history.means(now, Window::Seconds30);
+        let (queued_300, busy_300) = self.history.means(now, Window::Seconds300);
+        LoadSample {
+            cluster: self.config.id,
+            at: now,
+            processors: self.config.resources.processors(),
+            busy: self.nodes.busy(),
+            queued: self.queue.len() as u64,
+            queued_processors: self.work.queued_processors,
+            work_left: self.work.left(now, self.nodes.busy()),
+            queued_means: [queued_30, queued_300],
+            busy_means: [busy_30, busy_300],
+        }
+    }
+
+    /// The state of a job that waits or runs here.
+    #[must_use]
+    pub fn query(&self, job: JobId) -> Option<JobStatus> {
+        let job = self.jobs.get(*self.jobs.by_id.get(&job)?);
+        Some(match &job.running {
+            None => JobStatus::Queued { since: job.queued },
+            Some(running) => JobStatus::Running {
+                start: running.start,
+                placement: running.placement.clone(),
+            },
+        })
+    }
+
+    /// Takes a job into the queue; it may start in the next pass.
+    ///
+    /// # Errors
+    /// [`Reason::NeverFits`] for a job that could not run on the empty
+    /// cluster, [`Reason::QueueFull`] past the bound. Nothing is changed or
+    /// told then.
+    pub fn submit(
+        &mut self,
+        now: SimTime,
+        job: &JobSpec,
+        events: &mut impl EventSink,
+    ) -> Result<(), Reason> {
+        let class = self
+            .classes
+            .of(&job.requirements, &self.config.resources, &mut self.nodes);
+        if job.processors == 0 || job.processors > self.classes.capacity[class.0 as usize] {
+            return Err(Reason::NeverFits);
+        }
+        if self
+            .config
+            .queue_limit
+            .is_some_and(|limit| self.queue.len() >= limit)
+        {
+            return Err(Reason::QueueFull);
+        }
+        let slot = self.jobs.insert(Job {
+            id: job.id,
+            processors: job.processors,
+            run_time: job.run_time,
+            class,
+            arrival: 0,
+            queued: now,
+            running: None,
+        });
+        let (arrival, first_of_class) = self.queue.push(class, job.processors, slot);
+        self.jobs.get_mut(slot).arrival = arrival;
+        if first_of_class {
+            self.nodes.watch(class);
+        }
+        self.work.queue(job.processors, job.run_time);
+        events.emit(
+            now,
+            Event::Queued {
+                job: job.id,
+                cluster: self.config.id,
+            },
+        );
+        self.changed(now);
+        Ok(())
+    }
+
+    /// Removes a job that waits or runs; `false` if it is not here (any more).
+    pub fn cancel(&mut self, now: SimTime, job: JobId, events: &mut impl EventSink) -> bool {
+        if !self.remove(job) {
+            return false;
+        }
+        events.emit(
+            now,
+            Event::Cancelled {
+                job,
+                by: crate::event::Party::Lrms(self.config.id),
+            },
+        );
+        self.changed(now);
+        true
+    }
+
+    /// Loses every job that is here, as a crash would; answers them in trace
+    /// order.
+    pub fn fail_all(
+        &mut self,
+        now: SimTime,
+        reason: Reason,
+        events: &mut impl EventSink,
+    ) -> Vec<JobId> {
+        let lost = self.jobs.ids();
+        for &job in &lost {
+            self.remove(job);
+            let by = crate::event::Party::Lrms(self.config.id);
+            events.emit(now, Event::Failed { job, by, reason });
+        }
+        self.changed(now);
+        lost
+    }
+
+    /// When something happens here by itself: a completion or a pass.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<SimTime> {
+        let end = self.next_completion();
+        match (end, self.next_pass) {
+            (Some(end), Some(pass)) => Some(end.min(pass)),
+            (end, pass) => end.or(pass),
+        }
+    }
+
+    /// When the next running job ends.
+    #[must_use]
+    pub fn next_completion(&self) -> Option<SimTime> {
+        self.ends.peek().map(|Reverse((finish, _, _))| *finish)
+    }
+
+    /// When the next scheduling pass is due.
+    #[must_use]
+    pub fn next_pass(&self) -> Option<SimTime> {
+        self.next_pass
+    }
+
+    /// Ends the jobs whose time has come and appends them to `finished`.
+    pub fn handle_completions(
+        &mut self,
+        now: SimTime,
+        events: &mut impl EventSink,
+        finished: &mut Vec<Finished>,
+    ) {
+        while let Some(&Reverse((finish, id, slot))) = self.ends.peek() {
+            if finish > now {
+                break;
+            }
+            self.ends.pop();
+            let job = self.jobs.remove(slot);
+            let running = job.running.as_ref().expect("only running jobs have an end");
+            let start = running.start;
+            self.nodes.give_back(job.class, &running.placement);
+            self.work.end(job.processors, finish);
+            events.emit(
+                finish,
+                Event::Finished {
+                    job: id,
+                    cluster: self.config.id,
+                },
+            );
+            finished.push(Finished {
+                job: id,
+                start,
+                finish,
+            });
+            self.changed(finish);
+        }
+    }
+
+    /// The scheduling pass of this instant, if one is due.
+    pub fn handle_pass(&mut self, now: SimTime, events: &mut impl EventSink) {
+        if self.next_pass.is_none_or(|due| due > now) {
+            return;
+        }
+        self.next_pass = None;
+        let mut started = false;
+        loop {
+            let view = View {
+                now,
+                queue: &self.queue,
+                nodes: &self.nodes,
+            };
+            let Some(first) = self.discipline.next_start(&view) else {
+                break;
+            };
+            self.start(now, first, events);
+            started = true;
+        }
+        if started {
+            self.record(now);
+        }
+    }
+
+    fn start(&mut self, now: SimTime, first: First, events: &mut impl EventSink) {
+        let First {
+            arrival,
+            slot,
+            class,
+            processors,
+        } = first;
+        let placement = self.nodes.take(class, processors);
+        if self.queue.remove(class, processors, arrival) {
+            self.nodes.unwatch(class);
+        }
+        let resources = &self.config.resources;
+        let job = self.jobs.get_mut(slot);
+        let finish = now + run_time_on(resources, &placement, job.run_time);
+        let cluster = self.config.id;
+        events.emit(
+            now,
+            Event::Started {
+                job: job.id,
+                cluster,
+                placement: &placement,
+            },
+        );
+        self.work.start(processors, job.run_time, finish);
+        job.running = Some(Running {
+            start: now,
+            finish,
+            placement,
+        });
+        self.ends.push(Reverse((finish, job.id, slot)));
+    }
+
+    fn remove(&mut self, job: JobId) -> bool {
+        let Some(&slot) = self.jobs.by_id.get(&job) else {
+            return false;
+        };
+        let job = self.jobs.remove(slot);
+        match job.running {
+            None => {
+                if self.queue.remove(job.class, job.processors, job.arrival) {
+                    self.nodes.unwatch(job.class);
+                }
+                self.work.unqueue(job.processors, job.run_time);
+            }
+            Some(running) => {
+                self.nodes.give_back(job.class, &running.placement);
+                self.work.end(job.processors, running.finish);
+                self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
+            }
+        }
+        true
+    }
+
+    fn changed(&mut self, now: SimTime) {
+        self.record(now);
+        if self.next_pass.is_none() {
+            self.next_pass = Some(now.next_on_grid(SimDuration::ZERO, self.config.interval));
+        }
+    }
+
+    fn record(&mut self, now: SimTime) {
+        self.history
+            .record(now, self.queue.len() as u64, u64::from(self.nodes.busy()));
+    }
+}
+
+/// How long a job of this length at speed 1.0 takes on these nodes: over mixed
+/// speeds it runs at the slowest.
+#[must_use]
+pub fn run_time_on(
+    resources: &Resources,
+    placement: &[PlacementRun],
+    run_time: SimDuration,
+) -> SimDuration {
+    let speed_of = |run: &PlacementRun| resources.groups()[usize::from(run.resource)].speed;
+    let slowest = placement.iter().map(speed_of).min_by(|a, b| a.compare(*b));
+    let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
+    SimDuration::from_nanos(nanos)
+}
+
+/// Work known to the cluster: sums that change in O(1).
+#[derive(Default)]
+struct Work {
+    queued_processors: u64,
+    /// Processor-nanoseconds of the queued jobs, at speed 1.0.
+    queued: u128,
+    /// Sum over running jobs of processors x finish instant.
+    running_ends: u128,
+}
+
+impl Work {
+    fn queue(&mut self, processors: u32, run_time: SimDuration) {
+        self.queued_processors += u64::from(processors);
+        self.queued += u128::from(processors) * u128::from(run_time.as_nanos());
+    }
+
+    fn unqueue(&mut self, processors: u32, run_time: SimDuration) {
+        self.queued_processors -= u64::from(processors);
+        self.queued -= u128::from(processors) * u128::from(run_time.as_nanos());
+    }
+
+    fn start(&mut self, processors: u32, run_time: SimDuration, finish: SimTime) {
+        self.unqueue(processors, run_time);
+        self.running_ends += u128::from(processors) * u128::from(finish.as_nanos());
+    }
+
+    fn end(&mut self, processors: u32, finish: SimTime) {
+        self.running_ends -= u128::from(processors) * u128::from(finish.as_nanos());
+    }
+
+    fn left(&self, now: SimTime, busy: u32) -> u128 {
+        let passed = u128::from(busy) * u128::from(now.as_nanos());
+        self.queued + self.running_ends.saturating_sub(passed)
+    }
+}
+
+struct Job {
+    id: JobId,
+    processors: u32,
+    run_time: SimDuration,
+    class: ClassId,
+    arrival: u64,
+    queued: SimTime,
+    running: Option<Running>,
+}
+
+struct Running {
+    start: SimTime,
+    finish: SimTime,
+    placement: Vec<PlacementRun>,
+}
+
+/// The jobs that wait or run, in reused slots.
+#[derive(Default)]
+struct JobTable {
+    slots: Vec<Option<Job>>,
+    free: Vec<Slot>,
+    by_id: HashMap<JobId, Slot>,
+}
+
+impl JobTable {
+    fn insert(&mut self, job: Job) -> Slot {
+        let id = job.id;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(job);
+                slot
+            }
+            None => {
+                self.slots.push(Some(job));
+                self.slots.len() as Slot - 1
+            }
+        };
+        let before = self.by_id.insert(id, slot);
+        assert!(before.is_none(), "{id} was submitted twice to one cluster");
+        slot
+    }
+
+    fn get(&self, slot: Slot) -> &Job {
+        self.slots[slot as usize].as_ref().expect("a slot in use")
+    }
+
+    fn get_mut(&mut self, slot: Slot) -> &mut Job {
+        self.slots[slot as usize].as_mut().expect("a slot in use")
+    }
+
+    fn remove(&mut self, slot: Slot) -> Job {
+        let job = self.slots[slot as usize].take().expect("a slot in use");
+        self.by_id.remove(&job.id);
+        self.free.push(slot);
+        job
+    }
+
+    fn ids(&self) -> Vec<JobId> {
+        let mut ids: Vec<JobId> = self.slots.iter().flatten().map(|job| job.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+/// The requirement classes met so far.
+#[derive(Default)]
+struct Classes {
+    any: Option<ClassId>,
+    others: BTreeMap<Requirements, ClassId>,
+    /// What the empty cluster offers each class.
+    capacity: Vec<u32>,
+}
+
+impl Classes {
+    fn of(&mut self, wanted: &Requirements, resources: &Resources, nodes: &mut Nodes) -> ClassId {
+        let known = match wanted.is_any() {
+            true => self.any,
+            false => self.others.get(wanted).copied(),
+        };
+        if let Some(class) = known {
+            return class;
+        }
+        let class = nodes.add_class(resources, wanted);
+        self.capacity.push(resources.capacity(wanted));
+        match wanted.is_any() {
+            true => self.any = Some(class),
+            false => {
+                self.others.insert(wanted.clone(), class);
+            }
+        }
+        class
+    }
+}

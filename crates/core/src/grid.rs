@@ -1,0 +1,220 @@
+//! The whole grid as both drivers and all services are told of it: domains
+//! with their brokers and clusters, and the links between them.
+
+use crate::broker::{BrokerConfig, LocalInfo, OwnDispatch, PeerConfig};
+use crate::cluster::ClusterConfig;
+use crate::ids::{ClusterId, DomainId};
+use crate::load::Window;
+use crate::policy::{PolicyKind, Tie};
+use crate::resource::Resources;
+use crate::time::SimDuration;
+use std::sync::Arc;
+
+/// Domains, clusters and links. Positions are ids.
+#[derive(Clone, Debug, Default)]
+pub struct Grid {
+    /// Domains in file order; empty in a run without brokers.
+    pub domains: Vec<Domain>,
+    /// All clusters, those of one domain next to each other.
+    pub clusters: Vec<GridCluster>,
+    /// Who may forward to whom, in link order.
+    pub links: Vec<Link>,
+}
+
+/// One administrative site: a broker plus its clusters.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    /// Its name.
+    pub name: String,
+    /// How its broker behaves.
+    pub broker: BrokerSettings,
+    /// Its clusters in file order.
+    pub clusters: Vec<ClusterId>,
+}
+
+/// A cluster and where it belongs.
+#[derive(Clone, Debug)]
+pub struct GridCluster {
+    /// Its name.
+    pub name: String,
+    /// Its domain; `None` in a run without brokers.
+    pub domain: Option<DomainId>,
+    /// How it is set up.
+    pub config: ClusterConfig,
+}
+
+/// One direction of a link: `consumer` may forward jobs to `provider`, which
+/// sends its resource information back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Who forwards.
+    pub consumer: DomainId,
+    /// Who takes jobs.
+    pub provider: DomainId,
+    /// One-way latency, above 0.
+    pub latency: SimDuration,
+}
+
+/// The settings of a broker that do not follow from the rest of the grid.
+/// `Default` is design 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokerSettings {
+    /// Time between scheduling cycles.
+    pub interval: SimDuration,
+    /// Time between exchanges of information: at its multiples every LRMS of
+    /// the domain is sampled.
+    pub exchange: SimDuration,
+    /// First cycle.
+    pub phase: SimDuration,
+    /// Forwards a job may make.
+    pub max_hops: u32,
+    /// Whether the broker counts what it has sent.
+    pub own_dispatch: OwnDispatch,
+    /// How it knows its own clusters.
+    pub local_info: LocalInfo,
+    /// How equals are told apart.
+    pub tie: Tie,
+    /// The forwarding policy.
+    pub policy: PolicyKind,
+    /// Window of the queue-length policy.
+    pub queue_window: Window,
+    /// Window of the utilization policy.
+    pub utilization_window: Window,
+    /// One-way latency between broker and its LRMSs, above 0.
+    pub lrms_latency: SimDuration,
+}
+
+impl Default for BrokerSettings {
+    fn default() -> Self {
+        BrokerSettings {
+            interval: SimDuration::from_secs(5),
+            exchange: SimDuration::from_secs(15),
+            phase: SimDuration::ZERO,
+            max_hops: 1,
+            own_dispatch: OwnDispatch::default(),
+            local_info: LocalInfo::default(),
+            tie: Tie::default(),
+            policy: PolicyKind::RoundRobin,
+            queue_window: Window::Seconds30,
+            utilization_window: Window::Seconds30,
+            lrms_latency: SimDuration::from_millis(1),
+        }
+    }
+}
+
+impl Grid {
+    /// A single cluster without any broker.
+    #[must_use]
+    pub fn single_cluster(name: &str, config: ClusterConfig) -> Self {
+        let cluster = GridCluster {
+            name: name.to_owned(),
+            domain: None,
+            config,
+        };
+        Grid {
+            domains: Vec::new(),
+            clusters: vec![cluster],
+            links: Vec::new(),
+        }
+    }
+
+    /// The links over which this domain forwards, in link order.
+    pub fn providers_of(&self, consumer: DomainId) -> impl Iterator<Item = &Link> {
+        self.links
+            .iter()
+            .filter(move |link| link.consumer == consumer)
+    }
+
+    /// The links over which this domain is told of jobs, in link order.
+    pub fn consumers_of(&self, provider: DomainId) -> impl Iterator<Item = &Link> {
+        self.links
+            .iter()
+            .filter(move |link| link.provider == provider)
+    }
+
+    /// The latency of the link between two domains, whichever way it is used.
+    #[must_use]
+    pub fn latency(&self, a: DomainId, b: DomainId) -> Option<SimDuration> {
+        let joins = |link: &&Link| {
+            (link.consumer, link.provider) == (a, b) || (link.consumer, link.provider) == (b, a)
+        };
+        self.links.iter().find(joins).map(|link| link.latency)
+    }
+
+    /// Every cluster that a job at this domain's broker can get to with so
+    /// many forwards, in cluster order.
+    #[must_use]
+    pub fn reachable(&self, from: DomainId, hops: u32) -> Vec<ClusterId> {
+        let mut domains = vec![from];
+        let mut frontier = vec![from];
+        for _ in 0..hops {
+            let mut next = Vec::new();
+            for link in frontier
+                .iter()
+                .flat_map(|domain| self.providers_of(*domain))
+            {
+                if !domains.contains(&link.provider) {
+                    domains.push(link.provider);
+                    next.push(link.provider);
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            frontier = next;
+        }
+        let mut clusters: Vec<ClusterId> = domains
+            .iter()
+            .flat_map(|domain| self.domains[domain.index()].clusters.iter().copied())
+            .collect();
+        clusters.sort_unstable();
+        clusters
+    }
+
+    /// The complete set-up of a domain's broker.
+    #[must_use]
+    pub fn broker_config(&self, domain: DomainId) -> BrokerConfig {
+        let resources: Vec<Arc<Resources>> = self
+            .clusters
+            .iter()
+            .map(|cluster| Arc::new(cluster.config.resources.clone()))
+            .collect();
+        let own = |domain: DomainId| -> Vec<(ClusterId, Arc<Resources>)> {
+            let clusters = self.domains[domain.index()].clusters.iter();
+            clusters
+                .map(|id| (*id, Arc::clone(&resources[id.index()])))
+                .collect()
+        };
+        let settings = self.domains[domain.index()].broker;
+        let peers = self.providers_of(domain).map(|link| PeerConfig {
+            domain: link.provider,
+            latency: link.latency,
+            clusters: own(link.provider),
+            reach: (0..settings.max_hops.min(self.domains.len() as u32))
+                .map(|hops| {
+                    let reachable = self.reachable(link.provider, hops);
+                    reachable
+                        .iter()
+                        .map(|id| Arc::clone(&resources[id.index()]))
+                        .collect()
+                })
+                .collect(),
+        });
+        BrokerConfig {
+            domain,
+            interval: settings.interval,
+            phase: settings.phase,
+            max_hops: settings.max_hops,
+            own_dispatch: settings.own_dispatch,
+            local_info: settings.local_info,
+            tie: settings.tie,
+            policy: settings.policy,
+            queue_window: settings.queue_window,
+            utilization_window: settings.utilization_window,
+            lrms_latency: settings.lrms_latency,
+            queue_limit: None,
+            clusters: own(domain),
+            peers: peers.collect(),
+        }
+    }
+}

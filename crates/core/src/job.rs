@@ -1,0 +1,148 @@
+//! What a job asks for and what becomes of it.
+
+use crate::ids::{ClusterId, DomainId, JobId};
+use crate::time::{SimDuration, SimTime};
+use std::sync::Arc;
+
+/// What a job needs of every node it runs on. `Default` needs nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Requirements {
+    /// Processor architecture, compared without regard to ASCII case.
+    pub architecture: Option<Arc<str>>,
+    /// Operating system, compared without regard to ASCII case.
+    pub os: Option<Arc<str>>,
+    /// Memory taken per processor, in KiB.
+    pub memory_kib: u64,
+    /// Disk a node must have, in MiB. It is a property of the node, not used up.
+    pub disk_mib: u64,
+}
+
+impl Requirements {
+    /// Whether any node will do.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.architecture.is_none()
+            && self.os.is_none()
+            && self.memory_kib == 0
+            && self.disk_mib == 0
+    }
+}
+
+/// A job as a broker or an LRMS sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSpec {
+    /// Its name in this run.
+    pub id: JobId,
+    /// Processors wanted, at least 1 (the job's size).
+    pub processors: u32,
+    /// Run time at speed 1.0. Known to the emulation, not to any policy but
+    /// the full-information bound.
+    pub run_time: SimDuration,
+    /// The user's estimate, if the trace has one.
+    pub requested_time: Option<SimDuration>,
+    /// What its nodes must offer.
+    pub requirements: Requirements,
+}
+
+impl JobSpec {
+    /// A job that needs nothing but processors.
+    #[must_use]
+    pub fn rigid(id: JobId, processors: u32, run_time: SimDuration) -> Self {
+        JobSpec {
+            id,
+            processors,
+            run_time,
+            requested_time: None,
+            requirements: Requirements::default(),
+        }
+    }
+}
+
+/// Where a submission enters the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Entry {
+    /// At a domain's broker.
+    Domain(DomainId),
+    /// Straight at a cluster, past any broker: a run without brokers, or
+    /// background load.
+    Cluster(ClusterId),
+}
+
+/// Where a job came from; carried into the results, seen by no machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobLabel {
+    /// The job number of the trace (SWF field 1).
+    pub trace_id: u64,
+    /// Position of its workload in the scenario.
+    pub workload: u16,
+    /// SWF field 12, if given.
+    pub user: Option<u32>,
+    /// Whether the trace says that the job failed or was cancelled after it
+    /// ran; it is replayed as it ran, and marked.
+    pub failed_in_trace: bool,
+}
+
+/// A job with the instant at which the replayer intends to submit it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The job.
+    pub spec: JobSpec,
+    /// When it should be handed over.
+    pub at: SimTime,
+    /// To whom.
+    pub entry: Entry,
+    /// Where it came from.
+    pub label: JobLabel,
+}
+
+/// Why a job was refused, rejected or failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// No set of nodes of the cluster could ever hold it.
+    NeverFits,
+    /// No cluster that the broker can reach could ever run it.
+    NoCandidate,
+    /// Every candidate refused it.
+    AllRefused,
+    /// The service it was sent to did not answer.
+    ServiceLost,
+    /// Somebody asked for it to be removed.
+    UserRequest,
+    /// The run ended first.
+    RunEnded,
+    /// A queue bound was reached.
+    QueueFull,
+}
+
+impl Reason {
+    /// Every reason, for readers that map names back.
+    pub const ALL: [Reason; 7] = [
+        Reason::NeverFits,
+        Reason::NoCandidate,
+        Reason::AllRefused,
+        Reason::ServiceLost,
+        Reason::UserRequest,
+        Reason::RunEnded,
+        Reason::QueueFull,
+    ];
+
+    /// The name used in files and interfaces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::NeverFits => "never-fits",
+            Reason::NoCandidate => "no-candidate",
+            Reason::AllRefused => "all-refused",
+            Reason::ServiceLost => "service-lost",
+            Reason::UserRequest => "user-request",
+            Reason::RunEnded => "run-ended",
+            Reason::QueueFull => "queue-full",
+        }
+    }
+
+    /// The reason with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|r| r.name() == name)
+    }
+}

@@ -1,0 +1,114 @@
+//! What machines tell each other, besides the jobs themselves.
+
+use crate::ids::{ClusterId, DomainId, JobId};
+use crate::job::Reason;
+use crate::time::SimTime;
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndState {
+    /// It ran to its end.
+    Completed,
+    /// It was turned away.
+    Rejected(Reason),
+    /// It was removed on request.
+    Cancelled,
+    /// It was lost.
+    Failed(Reason),
+}
+
+impl EndState {
+    /// The name used in files and interfaces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            EndState::Completed => "completed",
+            EndState::Rejected(_) => "rejected",
+            EndState::Cancelled => "cancelled",
+            EndState::Failed(_) => "failed",
+        }
+    }
+
+    /// Why, where there is a reason.
+    #[must_use]
+    pub const fn reason(self) -> Option<Reason> {
+        match self {
+            EndState::Rejected(reason) | EndState::Failed(reason) => Some(reason),
+            EndState::Completed | EndState::Cancelled => None,
+        }
+    }
+}
+
+/// The news of a job's end, on its way back along the brokers it came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobEnd {
+    /// The job.
+    pub job: JobId,
+    /// How it ended.
+    pub state: EndState,
+    /// Where it ran.
+    pub cluster: Option<ClusterId>,
+    /// When it started.
+    pub start: Option<SimTime>,
+    /// When it ended.
+    pub finish: Option<SimTime>,
+}
+
+/// Where a broker may send a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// A cluster of its own.
+    Cluster(ClusterId),
+    /// A peer.
+    Peer(DomainId),
+}
+
+/// What a broker wants sent. The job itself is at hand by
+/// [`Broker::spec`](crate::broker::Broker::spec).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outgoing {
+    /// A job to one of its own clusters.
+    Dispatch {
+        /// The job.
+        job: JobId,
+        /// Where to.
+        cluster: ClusterId,
+    },
+    /// A job to a peer; `hop` counts the forwards including this one.
+    Forward {
+        /// The job.
+        job: JobId,
+        /// Where to.
+        to: DomainId,
+        /// Forwards so far.
+        hop: u32,
+    },
+    /// A job back to the peer it came from.
+    Refuse {
+        /// The job.
+        job: JobId,
+        /// Where to.
+        to: DomainId,
+        /// Why.
+        reason: Reason,
+    },
+    /// News of a job's end to the peer it came from.
+    Notify {
+        /// The news.
+        end: JobEnd,
+        /// Where to.
+        to: DomainId,
+    },
+    /// The news of a job's end has arrived where the job came in.
+    Seen {
+        /// The news.
+        end: JobEnd,
+    },
+    /// A request to remove a job, to wherever it was sent.
+    Cancel {
+        /// The job.
+        job: JobId,
+        /// Where to.
+        to: Target,
+    },
+}

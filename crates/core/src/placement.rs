@@ -1,0 +1,384 @@
+//! Which processors a job gets, node by node (design 4).
+//!
+//! Resources in file order, nodes in number order, on each as many processors
+//! as its free ones and its remaining memory allow.
+
+use crate::job::Requirements;
+use crate::resource::{Resources, fitting};
+
+/// `nodes` neighbouring nodes of one resource, each giving `processors`.
+///
+/// A job's placement is a list of these, in node order; a run of length one is
+/// a single node, so nothing about the placement is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlacementRun {
+    /// Position of the resource in the file.
+    pub resource: u16,
+    /// First node, counted within the resource.
+    pub node: u32,
+    /// How many nodes.
+    pub nodes: u32,
+    /// Processors taken on each.
+    pub processors: u32,
+}
+
+/// A kind of job, as placement sees it: which resources, how much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClassId(pub u32);
+
+/// The nodes of a cluster with what is free on them.
+pub struct Nodes {
+    groups: Vec<Group>,
+    busy: u32,
+    classes: Vec<Class>,
+    /// Watched classes that ask for memory: the ones whose availability has
+    /// to follow each node.
+    watched: Vec<ClassId>,
+}
+
+struct Class {
+    matching: Vec<u16>,
+    memory_kib: u64,
+    /// Kept up to date while watched, for classes with a memory need only.
+    available: u32,
+}
+
+struct Group {
+    cpu_count: u32,
+    memory_kib: u64,
+    /// Free processors by node.
+    free: Vec<u32>,
+    /// Free memory by node in KiB; empty where memory is unlimited.
+    memory_left: Vec<u64>,
+    /// One bit per node with a free processor.
+    open: Vec<u64>,
+    /// No open node lies in a word before this one.
+    first_open: usize,
+    /// Free processors of the whole group.
+    free_total: u32,
+}
+
+impl Nodes {
+    /// Empty nodes.
+    #[must_use]
+    pub fn new(resources: &Resources) -> Self {
+        Nodes {
+            groups: resources.groups().iter().map(Group::new).collect(),
+            busy: 0,
+            classes: Vec::new(),
+            watched: Vec::new(),
+        }
+    }
+
+    /// Processors in use.
+    #[must_use]
+    pub fn busy(&self) -> u32 {
+        self.busy
+    }
+
+    /// Makes a class of the jobs with these requirements known.
+    pub fn add_class(&mut self, resources: &Resources, wanted: &Requirements) -> ClassId {
+        let matching = resources.groups().iter().enumerate();
+        let matching = matching.filter(|(_, group)| group.meets(wanted));
+        let matching = matching.map(|(index, _)| index as u16).collect();
+        let memory_kib = wanted.memory_kib;
+        self.classes.push(Class {
+            matching,
+            memory_kib,
+            available: 0,
+        });
+        ClassId(self.classes.len() as u32 - 1)
+    }
+
+    /// Keeps the availability of a class at hand, as long as jobs of it wait.
+    /// A class that asks for memory costs one look at each node here, and one
+    /// at each node that changes afterwards.
+    pub fn watch(&mut self, class: ClassId) {
+        let memory_kib = self.classes[class.0 as usize].memory_kib;
+        if memory_kib == 0 {
+            return;
+        }
+        let matching = &self.classes[class.0 as usize].matching;
+        let available = matching
+            .iter()
+            .map(|&group| self.groups[usize::from(group)].available(memory_kib));
+        self.classes[class.0 as usize].available = available.sum();
+        self.watched.push(class);
+    }
+
+    /// Ends what [`Nodes::watch`] began.
+    pub fn unwatch(&mut self, class: ClassId) {
+        self.watched.retain(|watched| *watched != class);
+    }
+
+    /// Processors that a job of this watched class could have this instant.
+    #[must_use]
+    pub fn available(&self, class: ClassId) -> u32 {
+        let class = &self.classes[class.0 as usize];
+        if class.memory_kib > 0 {
+            return class.available;
+        }
+        class
+            .matching
+            .iter()
+            .map(|&group| self.groups[usize::from(group)].free_total)
+            .sum()
+    }
+
+    /// Takes `wanted` processors; the caller has made sure they are there.
+    ///
+    /// # Panics
+    /// When they are not: that would be a processor used twice.
+    pub fn take(&mut self, class: ClassId, wanted: u32) -> Vec<PlacementRun> {
+        let Class {
+            matching,
+            memory_kib,
+            ..
+        } = &self.classes[class.0 as usize];
+        let memory_kib = *memory_kib;
+        let mut placement = Vec::new();
+        let mut left = wanted;
+        for &resource in matching {
+            if left > 0 {
+                let group = &self.groups[usize::from(resource)];
+                left = group.choose(resource, memory_kib, left, &mut placement);
+            }
+        }
+        assert_eq!(left, 0, "placement asked for more processors than are free");
+        for run in &placement {
+            self.change(run, |group, node| {
+                group.use_node(node, run.processors, memory_kib)
+            });
+        }
+        self.busy += wanted;
+        placement
+    }
+
+    /// Gives back what [`Nodes::take`] gave.
+    ///
+    /// # Panics
+    /// When a node would have more free processors than it owns.
+    pub fn give_back(&mut self, class: ClassId, placement: &[PlacementRun]) {
+        let memory_kib = self.classes[class.0 as usize].memory_kib;
+        for run in placement {
+            self.change(run, |group, node| {
+                group.free_node(node, run.processors, memory_kib)
+            });
+            self.busy -= run.nodes * run.processors;
+        }
+    }
+
+    /// Changes the nodes of a run, keeping the watched classes right.
+    fn change(&mut self, run: &PlacementRun, change: impl Fn(&mut Group, usize)) {
+        let group = &mut self.groups[usize::from(run.resource)];
+        for node in run.node as usize..(run.node + run.nodes) as usize {
+            for &class in &self.watched {
+                let class = &mut self.classes[class.0 as usize];
+                if class.matching.contains(&run.resource) {
+                    class.available -= group.fitting(node, class.memory_kib);
+                }
+            }
+            change(group, node);
+            for &class in &self.watched {
+                let class = &mut self.classes[class.0 as usize];
+                if class.matching.contains(&run.resource) {
+                    class.available += group.fitting(node, class.memory_kib);
+                }
+            }
+        }
+    }
+}
+
+impl Group {
+    fn new(resource: &crate::resource::Resource) -> Self {
+        let count = resource.count as usize;
+        let mut open = vec![u64::MAX; count / 64];
+        if count % 64 > 0 {
+            open.push((1 << (count % 64)) - 1);
+        }
+        let memory_left = match resource.memory_mib {
+            Some(_) => vec![resource.memory_kib(); count],
+            None => Vec::new(),
+        };
+        Group {
+            cpu_count: resource.cpu_count,
+            memory_kib: resource.memory_kib(),
+            free: vec![resource.cpu_count; count],
+            memory_left,
+            open,
+            first_open: 0,
+            free_total: resource.count * resource.cpu_count,
+        }
+    }
+
+    fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
+        let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
+        fitting(self.free[node], memory_left, memory_kib)
+    }
+
+    fn available(&self, memory_kib: u64) -> u32 {
+        if memory_kib == 0 || self.memory_left.is_empty() {
+            return self.free_total;
+        }
+        (0..self.free.len())
+            .map(|node| self.fitting(node, memory_kib))
+            .sum()
+    }
+
+    /// Picks up to `left` processors and answers how many are still missing.
+    fn choose(
+        &self,
+        resource: u16,
+        memory_kib: u64,
+        mut left: u32,
+        placement: &mut Vec<PlacementRun>,
+    ) -> u32 {
+        for word in self.first_open..self.open.len() {
+            let mut bits = self.open[word];
+            while bits != 0 && left > 0 {
+                let node = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let here = self.fitting(node, memory_kib).min(left);
+                if here > 0 {
+                    push_node(placement, resource, node, here);
+                    left -= here;
+                }
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        left
+    }
+
+    fn use_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
+        self.free[node] -= processors;
+        self.free_total -= processors;
+        if self.free[node] == 0 {
+            self.open[node / 64] &= !(1 << (node % 64));
+            while self.open.get(self.first_open) == Some(&0) {
+                self.first_open += 1;
+            }
+        }
+        if let Some(memory) = self.memory_left.get_mut(node) {
+            *memory -= memory_kib * u64::from(processors);
+        }
+    }
+
+    fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
+        self.free[node] += processors;
+        self.free_total += processors;
+        assert!(
+            self.free[node] <= self.cpu_count,
+            "a processor was given back twice"
+        );
+        self.open[node / 64] |= 1 << (node % 64);
+        self.first_open = self.first_open.min(node / 64);
+        if let Some(memory) = self.memory_left.get_mut(node) {
+            *memory += memory_kib * u64::from(processors);
+            debug_assert!(*memory <= self.memory_kib);
+        }
+    }
+}
+
+fn push_node(placement: &mut Vec<PlacementRun>, resource: u16, node: usize, processors: u32) {
+    let node = node as u32;
+    if let Some(last) = placement.last_mut()
+        && last.resource == resource
+        && last.processors == processors
+        && last.node + last.nodes == node
+    {
+        last.nodes += 1;
+        return;
+    }
+    placement.push(PlacementRun {
+        resource,
+        node,
+        nodes: 1,
+        processors,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Resource;
+    use crate::time::Decimal;
+
+    fn group(count: u32, cpu_count: u32, memory_mib: u64) -> Resource {
+        Resource {
+            name: None,
+            count,
+            cpu_count,
+            architecture: None,
+            os: None,
+            memory_mib: Some(memory_mib),
+            disk_mib: None,
+            speed: Decimal::ONE,
+        }
+    }
+
+    fn run(resource: u16, node: u32, nodes: u32, processors: u32) -> PlacementRun {
+        PlacementRun {
+            resource,
+            node,
+            nodes,
+            processors,
+        }
+    }
+
+    fn setup(resources: &Resources, memory_kib: u64) -> (Nodes, ClassId) {
+        let mut nodes = Nodes::new(resources);
+        let wanted = Requirements {
+            memory_kib,
+            ..Requirements::default()
+        };
+        let class = nodes.add_class(resources, &wanted);
+        nodes.watch(class);
+        (nodes, class)
+    }
+
+    #[test]
+    fn a_job_takes_the_lowest_nodes_and_spills_into_the_next_resource() {
+        let resources = Resources::new(vec![group(2, 2, 1024), group(3, 4, 1024)]).unwrap();
+        let (mut nodes, any) = setup(&resources, 0);
+        assert_eq!(nodes.take(any, 7), [run(0, 0, 2, 2), run(1, 0, 1, 3)]);
+        assert_eq!(nodes.take(any, 5), [run(1, 0, 1, 1), run(1, 1, 1, 4)]);
+        nodes.give_back(any, &[run(0, 0, 2, 2), run(1, 0, 1, 3)]);
+        assert_eq!(nodes.take(any, 1), [run(0, 0, 1, 1)]);
+        assert_eq!(nodes.busy(), 6);
+    }
+
+    #[test]
+    fn memory_bounds_the_processors_taken_on_a_node() {
+        let resources = Resources::new(vec![group(3, 4, 1)]).unwrap();
+        let (mut nodes, hungry) = setup(&resources, 400);
+        let any = nodes.add_class(&resources, &Requirements::default());
+        assert_eq!(nodes.available(hungry), 6);
+        assert_eq!(nodes.take(hungry, 3), [run(0, 0, 1, 2), run(0, 1, 1, 1)]);
+        assert_eq!(nodes.available(hungry), 3);
+        assert_eq!(nodes.available(any), 9);
+        assert_eq!(
+            nodes.take(any, 9),
+            [run(0, 0, 1, 2), run(0, 1, 1, 3), run(0, 2, 1, 4)]
+        );
+        assert_eq!(nodes.available(hungry), 0);
+        nodes.give_back(hungry, &[run(0, 0, 1, 2), run(0, 1, 1, 1)]);
+        assert_eq!(nodes.available(hungry), 3);
+        nodes.give_back(any, &[run(0, 0, 1, 2), run(0, 1, 1, 3), run(0, 2, 1, 4)]);
+        assert_eq!(nodes.available(hungry), 6);
+        nodes.unwatch(hungry);
+        assert_eq!(nodes.take(any, 12).len(), 1);
+    }
+
+    #[test]
+    fn a_wide_cluster_is_searched_across_words() {
+        let resources = Resources::homogeneous(200);
+        let (mut nodes, any) = setup(&resources, 0);
+        assert_eq!(nodes.take(any, 130), [run(0, 0, 130, 1)]);
+        nodes.give_back(any, &[run(0, 64, 1, 1)]);
+        assert_eq!(nodes.take(any, 3), [run(0, 64, 1, 1), run(0, 130, 2, 1)]);
+        assert_eq!(nodes.take(any, 68), [run(0, 132, 68, 1)]);
+        assert_eq!(nodes.available(any), 0);
+    }
+}

@@ -1,0 +1,284 @@
+//! The queue of an LRMS, indexed so that the first job that fits is found
+//! without walking past those that do not.
+//!
+//! Jobs are kept apart by requirement class and, inside a class, by size: jobs
+//! of one class and size are alike to placement, so only the first of them
+//! matters. Over the sizes of a class stands a tree of the least arrival
+//! number, and "the first job of at most n processors" is a prefix minimum:
+//! O(log sizes) per class, whatever the length of the queue.
+
+use crate::placement::ClassId;
+
+/// The first job of a line: its arrival number, and the line.
+type Head = (u64, u32);
+
+/// No job: later than every arrival number.
+const NONE: Head = (u64::MAX, u32::MAX);
+
+/// A queued job's handle: its position in the cluster's own job table.
+pub type Slot = u32;
+
+/// Queued jobs in arrival order.
+#[derive(Default)]
+pub struct Queue {
+    classes: Vec<ClassQueue>,
+    /// Classes that have a job waiting, in class order.
+    waiting: Vec<ClassId>,
+    jobs: usize,
+    next_arrival: u64,
+}
+
+/// The first job of some selection, and its arrival number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct First {
+    /// Place in the order of arrival; smaller came earlier.
+    pub arrival: u64,
+    /// The job.
+    pub slot: Slot,
+    /// Its class.
+    pub class: ClassId,
+    /// Its processors.
+    pub processors: u32,
+}
+
+#[derive(Default)]
+struct ClassQueue {
+    /// The sizes seen so far, rising.
+    sizes: Vec<u32>,
+    /// Jobs of each size in arrival order.
+    lines: Vec<Line>,
+    /// Earliest head over the sizes: a complete binary tree, leaves from
+    /// `tree.len() / 2` on.
+    tree: Vec<Head>,
+    jobs: usize,
+}
+
+/// Jobs of one class and size: arrival number and slot.
+type Line = std::collections::VecDeque<(u64, Slot)>;
+
+impl Queue {
+    /// How many jobs wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.jobs
+    }
+
+    /// Whether none waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.jobs == 0
+    }
+
+    /// Appends a job; answers its arrival number and whether it is the first
+    /// waiting one of its class.
+    pub fn push(&mut self, class: ClassId, processors: u32, slot: Slot) -> (u64, bool) {
+        let arrival = self.next_arrival;
+        self.next_arrival += 1;
+        let index = class.0 as usize;
+        if self.classes.len() <= index {
+            self.classes.resize_with(index + 1, ClassQueue::default);
+        }
+        let queue = &mut self.classes[index];
+        queue.push(processors, arrival, slot);
+        self.jobs += 1;
+        let first_of_class = queue.jobs == 1;
+        if first_of_class {
+            let at = self.waiting.partition_point(|waiting| *waiting < class);
+            self.waiting.insert(at, class);
+        }
+        (arrival, first_of_class)
+    }
+
+    /// Removes a job wherever it stands; answers whether its class has none
+    /// left.
+    ///
+    /// # Panics
+    /// When there is no such job.
+    pub fn remove(&mut self, class: ClassId, processors: u32, arrival: u64) -> bool {
+        let queue = &mut self.classes[class.0 as usize];
+        queue.remove(processors, arrival);
+        self.jobs -= 1;
+        let emptied = queue.jobs == 0;
+        if emptied {
+            self.waiting.retain(|waiting| *waiting != class);
+        }
+        emptied
+    }
+
+    /// The job that came first of all.
+    #[must_use]
+    pub fn first(&self) -> Option<First> {
+        self.first_where(|_| u32::MAX)
+    }
+
+    /// The earliest job among those with at most `available(class)`
+    /// processors.
+    #[must_use]
+    pub fn first_where(&self, available: impl Fn(ClassId) -> u32) -> Option<First> {
+        let firsts = self.waiting.iter().filter_map(|&class| {
+            self.classes[class.0 as usize].first_up_to(available(class), class)
+        });
+        firsts.min()
+    }
+}
+
+impl ClassQueue {
+    fn push(&mut self, processors: u32, arrival: u64, slot: Slot) {
+        let line = match self.sizes.binary_search(&processors) {
+            Ok(line) => line,
+            Err(line) => {
+                self.sizes.insert(line, processors);
+                self.lines.insert(line, Line::new());
+                self.rebuild();
+                line
+            }
+        };
+        self.lines[line].push_back((arrival, slot));
+        self.jobs += 1;
+        if self.lines[line].len() == 1 {
+            self.set(line);
+        }
+    }
+
+    fn remove(&mut self, processors: u32, arrival: u64) {
+        let size = self.sizes.binary_search(&processors);
+        let line = size.expect("a queued job's size is in the index");
+        let jobs = &mut self.lines[line];
+        let at = jobs.binary_search_by_key(&arrival, |job| job.0);
+        let at = at.expect("a queued job is in the line of its size");
+        jobs.remove(at);
+        self.jobs -= 1;
+        if at == 0 {
+            self.set(line);
+        }
+    }
+
+    fn first_up_to(&self, available: u32, class: ClassId) -> Option<First> {
+        let sizes = match available {
+            u32::MAX => self.sizes.len(),
+            _ => self.sizes.partition_point(|size| *size <= available),
+        };
+        let (arrival, line) = self.earliest_of_first(sizes);
+        let &(_, slot) = self.lines.get(line as usize)?.front()?;
+        Some(First {
+            arrival,
+            slot,
+            class,
+            processors: self.sizes[line as usize],
+        })
+    }
+
+    /// Earliest head of the first `sizes` lines.
+    fn earliest_of_first(&self, sizes: usize) -> Head {
+        let leaves = self.tree.len() / 2;
+        if sizes == 0 {
+            return NONE;
+        }
+        if sizes >= leaves {
+            return self.tree[1];
+        }
+        let (mut left, mut right) = (leaves, leaves + sizes);
+        let mut least = NONE;
+        while left < right {
+            if left & 1 == 1 {
+                least = least.min(self.tree[left]);
+                left += 1;
+            }
+            if right & 1 == 1 {
+                right -= 1;
+                least = least.min(self.tree[right]);
+            }
+            left /= 2;
+            right /= 2;
+        }
+        least
+    }
+
+    fn set(&mut self, line: usize) {
+        let mut node = self.tree.len() / 2 + line;
+        self.tree[node] = self.head(line);
+        while node > 1 {
+            node /= 2;
+            let least = self.tree[2 * node].min(self.tree[2 * node + 1]);
+            if self.tree[node] == least {
+                break;
+            }
+            self.tree[node] = least;
+        }
+    }
+
+    fn head(&self, line: usize) -> Head {
+        self.lines[line]
+            .front()
+            .map_or(NONE, |job| (job.0, line as u32))
+    }
+
+    /// Sizes are few (a trace names some dozens), so a new one may rebuild.
+    fn rebuild(&mut self) {
+        let leaves = self.sizes.len().next_power_of_two();
+        self.tree = vec![NONE; 2 * leaves];
+        for line in 0..self.lines.len() {
+            self.tree[leaves + line] = self.head(line);
+        }
+        for node in (1..leaves).rev() {
+            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ANY: ClassId = ClassId(0);
+
+    fn first_up_to(queue: &Queue, available: u32) -> Option<Slot> {
+        queue.first_where(|_| available).map(|first| first.slot)
+    }
+
+    #[test]
+    fn the_earliest_of_those_that_fit_is_found() {
+        let mut queue = Queue::default();
+        for (slot, processors) in [8, 4, 2, 4].into_iter().enumerate() {
+            queue.push(ANY, processors, slot as Slot);
+        }
+        assert_eq!(first_up_to(&queue, 8), Some(0));
+        assert_eq!(first_up_to(&queue, 7), Some(1));
+        assert_eq!(first_up_to(&queue, 3), Some(2));
+        assert_eq!(first_up_to(&queue, 1), None);
+        queue.remove(ANY, 4, 1);
+        assert_eq!(first_up_to(&queue, 4), Some(2));
+        queue.remove(ANY, 2, 2);
+        assert_eq!(first_up_to(&queue, 4), Some(3));
+        assert_eq!(queue.len(), 2);
+    }
+
+    proptest! {
+        /// Against a list that is walked from its front.
+        #[test]
+        fn the_index_finds_what_a_scan_finds(
+            steps in prop::collection::vec((0u32..3, 1u32..40, any::<bool>(), 0u32..45), 1..200)
+        ) {
+            let mut queue = Queue::default();
+            let mut list: Vec<First> = Vec::new();
+            for (slot, (class, processors, push, available)) in steps.into_iter().enumerate() {
+                let (class, slot) = (ClassId(class), slot as Slot);
+                let available_to = |c: ClassId| available.saturating_sub(5 * c.0);
+                if push || list.is_empty() {
+                    let (arrival, first) = queue.push(class, processors, slot);
+                    prop_assert_eq!(first, !list.iter().any(|job| job.class == class));
+                    list.push(First { arrival, slot, class, processors });
+                } else {
+                    let gone = list.remove(processors as usize % list.len());
+                    let emptied = queue.remove(gone.class, gone.processors, gone.arrival);
+                    prop_assert_eq!(emptied, !list.iter().any(|job| job.class == gone.class));
+                }
+                let scan = list.iter().find(|job| job.processors <= available_to(job.class));
+                prop_assert_eq!(queue.first_where(available_to), scan.copied());
+                prop_assert_eq!(queue.first(), list.first().copied());
+                prop_assert_eq!(queue.len(), list.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a cluster is made of: groups of identical nodes (LSAP Listing 1).
+
+use crate::job::{JobSpec, Requirements};
+use crate::time::{Decimal, SimDuration};
+
+/// A group of identical nodes, one `Resource` of the XML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// A name of its own, if the file gives one.
+    pub name: Option<String>,
+    /// Number of nodes.
+    pub count: u32,
+    /// Processors per node.
+    pub cpu_count: u32,
+    /// Processor architecture, such as `x86`; `None` fits no job that asks.
+    pub architecture: Option<String>,
+    /// Operating system, such as `LINUX`; `None` fits no job that asks.
+    pub os: Option<String>,
+    /// Memory per node in MiB; `None` is unlimited.
+    pub memory_mib: Option<u64>,
+    /// Disk per node in MiB; `None` is unlimited.
+    pub disk_mib: Option<u64>,
+    /// Speed relative to 1.0; run times are divided by it.
+    pub speed: Decimal,
+}
+
+/// The nodes of a cluster, in file order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resources {
+    groups: Vec<Resource>,
+    processors: u32,
+    nodes: u32,
+}
+
+impl Resources {
+    /// Resources from their groups in file order.
+    ///
+    /// `None` when there is no processor at all or more than 2^32 - 1.
+    #[must_use]
+    pub fn new(groups: Vec<Resource>) -> Option<Self> {
+        let mut processors: u32 = 0;
+        let mut nodes: u32 = 0;
+        for group in &groups {
+            if group.speed.is_zero() {
+                return None;
+            }
+            nodes = nodes.checked_add(group.count)?;
+            processors = processors.checked_add(group.count.checked_mul(group.cpu_count)?)?;
+        }
+        (processors > 0).then_some(Resources {
+            groups,
+            processors,
+            nodes,
+        })
+    }
+
+    /// `processors` single-processor nodes that offer no limit but their number.
+    ///
+    /// # Panics
+    /// When `processors` is 0.
+    #[must_use]
+    pub fn homogeneous(processors: u32) -> Self {
+        assert!(processors > 0, "a cluster has at least one processor");
+        let group = Resource {
+            name: None,
+            count: processors,
+            cpu_count: 1,
+            architecture: None,
+            os: None,
+            memory_mib: None,
+            disk_mib: None,
+            speed: Decimal::ONE,
+        };
+        Resources {
+            groups: vec![group],
+            processors,
+            nodes: processors,
+        }
+    }
+
+    /// The groups in file order.
+    #[must_use]
+    pub fn groups(&self) -> &[Resource] {
+        &self.groups
+    }
+
+    /// All processors.
+    #[must_use]
+    pub fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    /// All nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// The most processors that a job with these requirements could ever get
+    /// here, the cluster being empty.
+    #[must_use]
+    pub fn capacity(&self, requirements: &Requirements) -> u32 {
+        if requirements.is_any() {
+            return self.processors;
+        }
+        self.groups
+            .iter()
+            .filter(|group| group.meets(requirements))
+            .map(|group| group.count * group.per_node(requirements.memory_kib))
+            .sum()
+    }
+
+    /// Whether the job could run here if the cluster were empty.
+    #[must_use]
+    pub fn could_run(&self, job: &JobSpec) -> bool {
+        job.processors <= self.capacity(&job.requirements)
+    }
+}
+
+impl Resource {
+    /// Whether nodes of this group are of the wanted kind. Memory is judged
+    /// by [`Resource::per_node`].
+    #[must_use]
+    pub fn meets(&self, wanted: &Requirements) -> bool {
+        let same = |have: &Option<String>, want: &Option<std::sync::Arc<str>>| match want {
+            None => true,
+            Some(want) => have
+                .as_ref()
+                .is_some_and(|have| have.eq_ignore_ascii_case(want)),
+        };
+        same(&self.architecture, &wanted.architecture)
+            && same(&self.os, &wanted.os)
+            && self.disk_mib.is_none_or(|disk| disk >= wanted.disk_mib)
+    }
+
+    /// Processors of one empty node that a job may take when each of them
+    /// needs `memory_kib`.
+    #[must_use]
+    pub fn per_node(&self, memory_kib: u64) -> u32 {
+        fitting(self.cpu_count, self.memory_kib(), memory_kib)
+    }
+
+    /// Memory of one node in KiB, the greatest value if unlimited.
+    #[must_use]
+    pub fn memory_kib(&self) -> u64 {
+        self.memory_mib
+            .map_or(u64::MAX, |mib| mib.saturating_mul(1024))
+    }
+
+    /// How long a job of this length at speed 1.0 takes here.
+    #[must_use]
+    pub fn stretch(&self, run_time: SimDuration) -> SimDuration {
+        SimDuration::from_nanos(self.speed.divide(run_time.as_nanos()))
+    }
+}
+
+/// Processors that fit a node with `free` processors and `memory_kib` left.
+#[must_use]
+pub fn fitting(free: u32, memory_left_kib: u64, memory_kib: u64) -> u32 {
+    if memory_kib == 0 || memory_left_kib == u64::MAX {
+        return free;
+    }
+    u32::try_from(memory_left_kib / memory_kib).map_or(free, |by_memory| by_memory.min(free))
+}

@@ -1,0 +1,400 @@
+//! Time as integer nanoseconds from the start of the run.
+//!
+//! Never a float: two implementations have to agree on every instant. Scaled
+//! times are `floor(t / factor)`, and durations are read as exact decimals.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// Nanoseconds in a second.
+pub const NANOS_PER_SEC: u64 = 1_000_000_000;
+
+/// An instant, in nanoseconds since the run's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SimTime(u64);
+
+/// A length of time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SimDuration(u64);
+
+impl SimTime {
+    /// The start of the run.
+    pub const ZERO: SimTime = SimTime(0);
+    /// Later than everything that happens.
+    pub const MAX: SimTime = SimTime(u64::MAX);
+
+    /// An instant from nanoseconds since the start.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        SimTime(nanos)
+    }
+
+    /// An instant from whole seconds since the start (saturating).
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        SimTime(secs.saturating_mul(NANOS_PER_SEC))
+    }
+
+    /// Nanoseconds since the start.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start, for display and statistics.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NANOS_PER_SEC as f64
+    }
+
+    /// The time since `earlier`, zero if that lies ahead.
+    #[must_use]
+    pub const fn since(self, earlier: SimTime) -> SimDuration {
+        SimDuration(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The first instant of the grid `phase + k * step` that is not before
+    /// `self`. A zero step gives `self`.
+    #[must_use]
+    pub fn next_on_grid(self, phase: SimDuration, step: SimDuration) -> SimTime {
+        if step.0 == 0 {
+            return self;
+        }
+        if self.0 <= phase.0 {
+            return SimTime(phase.0);
+        }
+        let past = self.0 - phase.0;
+        SimTime(
+            phase
+                .0
+                .saturating_add(past.div_ceil(step.0).saturating_mul(step.0)),
+        )
+    }
+}
+
+impl SimDuration {
+    /// No time at all.
+    pub const ZERO: SimDuration = SimDuration(0);
+
+    /// A duration from nanoseconds.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        SimDuration(nanos)
+    }
+
+    /// A duration from milliseconds (saturating).
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        SimDuration(millis.saturating_mul(1_000_000))
+    }
+
+    /// A duration from whole seconds (saturating).
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        SimDuration(secs.saturating_mul(NANOS_PER_SEC))
+    }
+
+    /// Length in nanoseconds.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Length in seconds, for display and statistics.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NANOS_PER_SEC as f64
+    }
+
+    /// Whether this is no time at all.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Reads a decimal number with its unit: `"5s"`, `"87.08d"`, `"50ms"`.
+    /// Units are `ns`, `us`, `ms`, `s`, `m` or `min`, `h`, `d` and `w`.
+    ///
+    /// # Errors
+    /// Says what is wrong when the text has no unit, is no number, is
+    /// negative, is finer than a nanosecond or does not fit 584 years.
+    pub fn parse(text: &str) -> Result<Self, DurationError> {
+        let text = text.trim();
+        let split = text
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
+            .ok_or(DurationError::NoUnit)?;
+        let (number, unit) = text.split_at(split);
+        let nanos_per_unit: u64 = match unit.trim() {
+            "ns" => 1,
+            "us" => 1_000,
+            "ms" => 1_000_000,
+            "s" => NANOS_PER_SEC,
+            "m" | "min" => 60 * NANOS_PER_SEC,
+            "h" => 3_600 * NANOS_PER_SEC,
+            "d" => 86_400 * NANOS_PER_SEC,
+            "w" => 604_800 * NANOS_PER_SEC,
+            _ => return Err(DurationError::BadUnit),
+        };
+        if number.starts_with('-') {
+            return Err(DurationError::Negative);
+        }
+        let decimal = Decimal::parse(number).ok_or(DurationError::NotANumber)?;
+        decimal.times(nanos_per_unit)
+    }
+}
+
+/// Why a text is no duration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DurationError {
+    /// A bare number.
+    NoUnit,
+    /// A unit that is not one of ours.
+    BadUnit,
+    /// The part before the unit is no decimal number.
+    NotANumber,
+    /// Below zero.
+    Negative,
+    /// Not a whole number of nanoseconds.
+    TooFine,
+    /// More than 584 years.
+    TooLong,
+}
+
+impl fmt::Display for DurationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoUnit => "it has no unit",
+            Self::BadUnit => "its unit is not one of ns, us, ms, s, min, h, d, w",
+            Self::NotANumber => "it does not begin with a decimal number",
+            Self::Negative => "it is below zero",
+            Self::TooFine => "it is finer than a nanosecond",
+            Self::TooLong => "it is longer than 584 years",
+        })
+    }
+}
+
+impl std::error::Error for DurationError {}
+
+/// An exact non-negative decimal `mantissa / 10^places`.
+///
+/// Scale factors and speeds are kept like this, so that `floor(t / factor)`
+/// is the same number everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    mantissa: u64,
+    places: u32,
+}
+
+impl Decimal {
+    /// One.
+    pub const ONE: Decimal = Decimal {
+        mantissa: 1,
+        places: 0,
+    };
+
+    /// Reads digits with at most one point, such as `60`, `2.5` or `.5`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix('+').unwrap_or(text);
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        if whole.len() + fraction.len() == 0 || !all_digits(whole) || !all_digits(fraction) {
+            return None;
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let mantissa = format!("{whole}{fraction}").parse().ok()?;
+        let places = u32::try_from(fraction.len()).ok().filter(|p| *p <= 18)?;
+        Some(Decimal { mantissa, places })
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub const fn from_whole(whole: u64) -> Self {
+        Decimal {
+            mantissa: whole,
+            places: 0,
+        }
+    }
+
+    /// Whether the value is zero.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// The value as a float, for display and statistics.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.mantissa as f64 / 10f64.powi(self.places.cast_signed())
+    }
+
+    /// The larger of the two values is the later one.
+    #[must_use]
+    pub fn compare(self, other: Self) -> std::cmp::Ordering {
+        let scale = |d: Decimal, to: u32| u128::from(d.mantissa) * 10u128.pow(to - d.places);
+        let places = self.places.max(other.places);
+        scale(self, places).cmp(&scale(other, places))
+    }
+
+    /// `floor(nanos / self)`; saturates where the result does not fit.
+    /// Dividing by zero gives the greatest value.
+    #[must_use]
+    pub fn divide(self, nanos: u64) -> u64 {
+        if self.mantissa == 1 && self.places == 0 {
+            return nanos;
+        }
+        if self.mantissa == 0 {
+            return u64::MAX;
+        }
+        let scaled = u128::from(nanos) * 10u128.pow(self.places) / u128::from(self.mantissa);
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+
+    fn times(self, nanos_per_unit: u64) -> Result<SimDuration, DurationError> {
+        let scaled = u128::from(self.mantissa) * u128::from(nanos_per_unit);
+        let divisor = 10u128.pow(self.places);
+        if scaled % divisor != 0 {
+            return Err(DurationError::TooFine);
+        }
+        u64::try_from(scaled / divisor)
+            .map(SimDuration)
+            .map_err(|_| DurationError::TooLong)
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.places == 0 {
+            return write!(f, "{}", self.mantissa);
+        }
+        let digits = format!(
+            "{:0>width$}",
+            self.mantissa,
+            width = self.places as usize + 1
+        );
+        let (whole, fraction) = digits.split_at(digits.len() - self.places as usize);
+        write!(f, "{whole}.{fraction}")
+    }
+}
+
+impl Add<SimDuration> for SimTime {
+    type Output = SimTime;
+
+    fn add(self, by: SimDuration) -> SimTime {
+        SimTime(self.0.saturating_add(by.0))
+    }
+}
+
+impl AddAssign<SimDuration> for SimTime {
+    fn add_assign(&mut self, by: SimDuration) {
+        *self = *self + by;
+    }
+}
+
+impl Add for SimDuration {
+    type Output = SimDuration;
+
+    fn add(self, by: SimDuration) -> SimDuration {
+        SimDuration(self.0.saturating_add(by.0))
+    }
+}
+
+impl Sub for SimDuration {
+    type Output = SimDuration;
+
+    fn sub(self, by: SimDuration) -> SimDuration {
+        SimDuration(self.0.saturating_sub(by.0))
+    }
+}
+
+impl fmt::Display for SimTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SimDuration(self.0).fmt(f)
+    }
+}
+
+/// Prints the longest unit that keeps the value whole: `5s`, `50ms`, `2.5s`.
+impl fmt::Display for SimDuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places_and_unit = [(9, "s"), (6, "ms"), (3, "us"), (0, "ns")];
+        let (places, unit) = match self.0 {
+            0 => return f.write_str("0s"),
+            n if n >= NANOS_PER_SEC => places_and_unit[0],
+            n if n >= 1_000_000 => places_and_unit[1],
+            n if n >= 1_000 => places_and_unit[2],
+            _ => places_and_unit[3],
+        };
+        let mut value = Decimal {
+            mantissa: self.0,
+            places,
+        };
+        while value.places > 0 && value.mantissa % 10 == 0 {
+            value = Decimal {
+                mantissa: value.mantissa / 10,
+                places: value.places - 1,
+            };
+        }
+        write!(f, "{value}{unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_exact_decimals() {
+        let check = |text: &str, nanos: u64| {
+            assert_eq!(SimDuration::parse(text), Ok(SimDuration(nanos)), "{text}");
+        };
+        check("5s", 5_000_000_000);
+        check("87.08d", 7_523_712 * NANOS_PER_SEC);
+        check("50ms", 50_000_000);
+        check("0s", 0);
+        check("1.5 h", 5_400 * NANOS_PER_SEC);
+    }
+
+    #[test]
+    fn a_text_that_is_no_duration_says_why() {
+        let check = |text: &str, error| assert_eq!(SimDuration::parse(text), Err(error), "{text}");
+        check("5", DurationError::NoUnit);
+        check("5 parsecs", DurationError::BadUnit);
+        check("s", DurationError::NotANumber);
+        check("1.2.3s", DurationError::NotANumber);
+        check("-1s", DurationError::Negative);
+        check("0.1ns", DurationError::TooFine);
+        check("600000d", DurationError::TooLong);
+    }
+
+    #[test]
+    fn durations_print_what_they_were_read_from() {
+        for text in ["5s", "50ms", "2.5s", "1us", "7ns", "0s", "7523712s"] {
+            assert_eq!(SimDuration::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn scaling_rounds_down() {
+        assert_eq!(Decimal::parse("60").unwrap().divide(119), 1);
+        assert_eq!(Decimal::parse("2.5").unwrap().divide(9), 3);
+        assert_eq!(Decimal::parse("0.5").unwrap().divide(9), 18);
+        assert_eq!(Decimal::parse("2.50").unwrap().to_string(), "2.5");
+        assert_eq!(Decimal::parse("1e3"), None);
+    }
+
+    #[test]
+    fn the_grid_starts_at_its_phase() {
+        let step = SimDuration::from_secs(5);
+        let phase = SimDuration::from_secs(2);
+        let check = |at, next| {
+            assert_eq!(
+                SimTime::from_secs(at).next_on_grid(phase, step),
+                SimTime::from_secs(next)
+            );
+        };
+        check(0, 2);
+        check(2, 2);
+        check(3, 7);
+        check(7, 7);
+    }
+}

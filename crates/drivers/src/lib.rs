@@ -1,0 +1,1 @@
+//! The virtual-time and the real-time driver of the gridrig models

@@ -1,0 +1,1 @@
+//! Wire and file formats: native REST types and resource XML

@@ -1,0 +1,1 @@
+//! Event log, audit, job table, statistics, run directories

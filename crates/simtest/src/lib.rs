@@ -1,0 +1,1 @@
+//! Slow reference models and seeded random scenarios

@@ -1,0 +1,1 @@
+//! An emulated LRMS as a service

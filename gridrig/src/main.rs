@@ -1,0 +1,2 @@
+//! The gridrig command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The reference meta-broker as a service

@@ -1,0 +1,1 @@
+//! Reads, reduces and replays workload traces
