@@ -6,7 +6,7 @@ mod view;
 pub use view::Pending;
 
 use crate::event::{Event, EventSink, Party};
-use crate::ids::{ClusterId, DomainId, JobId};
+use crate::ids::{ClusterId, DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::{LoadSample, Window};
 use crate::message::{EndState, JobEnd, Outgoing, Target};
@@ -15,7 +15,7 @@ use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use view::Known;
 
@@ -107,7 +107,7 @@ pub struct Broker {
     /// Jobs that wait for a cycle, in order of arrival.
     queue: BTreeMap<u64, JobId>,
     next_arrival: u64,
-    jobs: HashMap<JobId, Held>,
+    jobs: IdMap<Held>,
     /// Turns taken by round-robin and by rotating ties.
     turn: u64,
     rng: ChaCha8Rng,
@@ -152,7 +152,7 @@ impl Broker {
                 .build(config.queue_window, config.utilization_window),
             queue: BTreeMap::new(),
             next_arrival: 0,
-            jobs: HashMap::new(),
+            jobs: IdMap::default(),
             turn: 0,
             rng,
             last_cycle: None,

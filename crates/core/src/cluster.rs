@@ -2,7 +2,7 @@
 
 use crate::discipline::{Discipline, DisciplineKind, View};
 use crate::event::{Event, EventSink};
-use crate::ids::{ClusterId, JobId};
+use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
 use crate::placement::{ClassId, Nodes, PlacementRun};
@@ -10,7 +10,7 @@ use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
@@ -295,9 +295,9 @@ impl Cluster {
             }
             self.ends.pop();
             let job = self.jobs.remove(slot);
-            let running = job.running.as_ref().expect("only running jobs have an end");
+            let running = job.running.expect("only running jobs have an end");
             let start = running.start;
-            self.nodes.give_back(job.class, &running.placement);
+            self.nodes.give_back(job.class, running.placement);
             self.work.end(job.processors, finish);
             events.emit(
                 finish,
@@ -341,13 +341,13 @@ impl Cluster {
 
     fn start(&mut self, now: SimTime, first: First, events: &mut impl EventSink) {
         let First {
-            arrival,
             slot,
             class,
             processors,
+            ..
         } = first;
         let placement = self.nodes.take(class, processors);
-        if self.queue.remove(class, processors, arrival) {
+        if self.queue.remove_first(first) {
             self.nodes.unwatch(class);
         }
         let resources = &self.config.resources;
@@ -384,7 +384,7 @@ impl Cluster {
                 self.work.unqueue(job.processors, job.run_time);
             }
             Some(running) => {
-                self.nodes.give_back(job.class, &running.placement);
+                self.nodes.give_back(job.class, running.placement);
                 self.work.end(job.processors, running.finish);
                 self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
             }
@@ -414,7 +414,10 @@ pub fn run_time_on(
     run_time: SimDuration,
 ) -> SimDuration {
     let speed_of = |run: &PlacementRun| resources.groups()[usize::from(run.resource)].speed;
-    let slowest = placement.iter().map(speed_of).min_by(|a, b| a.compare(*b));
+    let slowest = match resources.groups() {
+        [only] => Some(only.speed),
+        _ => placement.iter().map(speed_of).min_by(|a, b| a.compare(*b)),
+    };
     let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
     SimDuration::from_nanos(nanos)
 }
@@ -476,7 +479,7 @@ struct Running {
 struct JobTable {
     slots: Vec<Option<Job>>,
     free: Vec<Slot>,
-    by_id: HashMap<JobId, Slot>,
+    by_id: IdMap<Slot>,
 }
 
 impl JobTable {

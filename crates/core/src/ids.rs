@@ -3,7 +3,9 @@
 //! The order of these integers is the order of ties at one instant: domains
 //! and clusters count in file order, jobs in trace order.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// A job of the run, counted from 0 in trace order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +19,31 @@ pub struct DomainId(pub u16);
 /// comparing two of them compares (domain, cluster).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(pub u16);
+
+/// A table by job. Job ids are small integers of our own making, so a
+/// multiplication spreads them well enough and nobody can choose them to
+/// collide.
+pub type IdMap<V> = HashMap<JobId, V, BuildHasherDefault<IdHasher>>;
+
+/// Hashes one small integer.
+#[derive(Default)]
+pub struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
 
 impl JobId {
     /// The position in a table of all jobs.

@@ -34,6 +34,8 @@ pub struct Nodes {
     /// Watched classes that ask for memory: the ones whose availability has
     /// to follow each node.
     watched: Vec<ClassId>,
+    /// Placements given back, whose memory is used again.
+    spare: Vec<Vec<PlacementRun>>,
 }
 
 struct Class {
@@ -46,7 +48,7 @@ struct Class {
 struct Group {
     cpu_count: u32,
     memory_kib: u64,
-    /// Free processors by node.
+    /// Free processors by node; empty for plain nodes.
     free: Vec<u32>,
     /// Free memory by node in KiB; empty where memory is unlimited.
     memory_left: Vec<u64>,
@@ -67,6 +69,7 @@ impl Nodes {
             busy: 0,
             classes: Vec::new(),
             watched: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -136,19 +139,27 @@ impl Nodes {
             ..
         } = &self.classes[class.0 as usize];
         let memory_kib = *memory_kib;
-        let mut placement = Vec::new();
+        let mut placement = self.spare.pop().unwrap_or_default();
         let mut left = wanted;
         for &resource in matching {
             if left > 0 {
                 let group = &self.groups[usize::from(resource)];
-                left = group.choose(resource, memory_kib, left, &mut placement);
+                left = match group.is_plain() {
+                    true => group.choose_plain(resource, left, &mut placement),
+                    false => group.choose(resource, memory_kib, left, &mut placement),
+                };
             }
         }
         assert_eq!(left, 0, "placement asked for more processors than are free");
         for run in &placement {
-            self.change(run, |group, node| {
-                group.use_node(node, run.processors, memory_kib)
-            });
+            let group = &mut self.groups[usize::from(run.resource)];
+            if group.is_plain() && self.watched.is_empty() {
+                group.use_plain(run);
+            } else {
+                self.change(run, |group, node| {
+                    group.use_node(node, run.processors, memory_kib)
+                });
+            }
         }
         self.busy += wanted;
         placement
@@ -158,14 +169,21 @@ impl Nodes {
     ///
     /// # Panics
     /// When a node would have more free processors than it owns.
-    pub fn give_back(&mut self, class: ClassId, placement: &[PlacementRun]) {
+    pub fn give_back(&mut self, class: ClassId, mut placement: Vec<PlacementRun>) {
         let memory_kib = self.classes[class.0 as usize].memory_kib;
-        for run in placement {
-            self.change(run, |group, node| {
-                group.free_node(node, run.processors, memory_kib)
-            });
+        for run in &placement {
+            let group = &mut self.groups[usize::from(run.resource)];
+            if group.is_plain() && self.watched.is_empty() {
+                group.free_plain(run);
+            } else {
+                self.change(run, |group, node| {
+                    group.free_node(node, run.processors, memory_kib)
+                });
+            }
             self.busy -= run.nodes * run.processors;
         }
+        placement.clear();
+        self.spare.push(placement);
     }
 
     /// Changes the nodes of a run, keeping the watched classes right.
@@ -193,7 +211,7 @@ impl Group {
     fn new(resource: &crate::resource::Resource) -> Self {
         let count = resource.count as usize;
         let mut open = vec![u64::MAX; count / 64];
-        if count % 64 > 0 {
+        if !count.is_multiple_of(64) {
             open.push((1 << (count % 64)) - 1);
         }
         let memory_left = match resource.memory_mib {
@@ -203,7 +221,10 @@ impl Group {
         Group {
             cpu_count: resource.cpu_count,
             memory_kib: resource.memory_kib(),
-            free: vec![resource.cpu_count; count],
+            free: match resource.cpu_count == 1 && memory_left.is_empty() {
+                true => Vec::new(),
+                false => vec![resource.cpu_count; count],
+            },
             memory_left,
             open,
             first_open: 0,
@@ -212,6 +233,9 @@ impl Group {
     }
 
     fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
+        if self.is_plain() {
+            return u32::from(self.open[node / 64] >> (node % 64) & 1 == 1);
+        }
         let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
         fitting(self.free[node], memory_left, memory_kib)
     }
@@ -240,7 +264,7 @@ impl Group {
                 bits &= bits - 1;
                 let here = self.fitting(node, memory_kib).min(left);
                 if here > 0 {
-                    push_node(placement, resource, node, here);
+                    push_nodes(placement, resource, node as u32, 1, here);
                     left -= here;
                 }
             }
@@ -251,10 +275,60 @@ impl Group {
         left
     }
 
+    /// Single-processor nodes without a memory limit: the bit map says all
+    /// there is to know, and runs of nodes are handled a word at a time.
+    fn is_plain(&self) -> bool {
+        self.cpu_count == 1 && self.memory_left.is_empty()
+    }
+
+    fn choose_plain(&self, resource: u16, mut left: u32, placement: &mut Vec<PlacementRun>) -> u32 {
+        for word in self.first_open..self.open.len() {
+            let mut bits = self.open[word];
+            while bits != 0 && left > 0 {
+                let first = bits.trailing_zeros();
+                let nodes = (bits >> first).trailing_ones().min(left);
+                bits &= !span(first, nodes);
+                push_nodes(placement, resource, word as u32 * 64 + first, nodes, 1);
+                left -= nodes;
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        left
+    }
+
+    fn use_plain(&mut self, run: &PlacementRun) {
+        for_words(run, |word, mask| {
+            debug_assert_eq!(self.open[word] & mask, mask);
+            self.open[word] &= !mask;
+        });
+        self.free_total -= run.nodes;
+        while self.open.get(self.first_open) == Some(&0) {
+            self.first_open += 1;
+        }
+    }
+
+    fn free_plain(&mut self, run: &PlacementRun) {
+        for_words(run, |word, mask| {
+            assert_eq!(
+                self.open[word] & mask,
+                0,
+                "a processor was given back twice"
+            );
+            self.open[word] |= mask;
+        });
+        self.free_total += run.nodes;
+        self.first_open = self.first_open.min(run.node as usize / 64);
+    }
+
     fn use_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        self.free[node] -= processors;
+        let left = self.free.get_mut(node).map_or(0, |free| {
+            *free -= processors;
+            *free
+        });
         self.free_total -= processors;
-        if self.free[node] == 0 {
+        if left == 0 {
             self.open[node / 64] &= !(1 << (node % 64));
             while self.open.get(self.first_open) == Some(&0) {
                 self.first_open += 1;
@@ -281,20 +355,42 @@ impl Group {
     }
 }
 
-fn push_node(placement: &mut Vec<PlacementRun>, resource: u16, node: usize, processors: u32) {
-    let node = node as u32;
+/// `nodes` bits from bit `first` on; together they stay within a word.
+fn span(first: u32, nodes: u32) -> u64 {
+    (u64::MAX >> (64 - nodes)) << first
+}
+
+/// Calls back with each word of the bit map that the run touches, and the bits
+/// of it that are the run's.
+fn for_words(run: &PlacementRun, mut change: impl FnMut(usize, u64)) {
+    let (mut node, mut left) = (run.node, run.nodes);
+    while left > 0 {
+        let here = left.min(64 - node % 64);
+        change(node as usize / 64, span(node % 64, here));
+        node += here;
+        left -= here;
+    }
+}
+
+fn push_nodes(
+    placement: &mut Vec<PlacementRun>,
+    resource: u16,
+    node: u32,
+    nodes: u32,
+    processors: u32,
+) {
     if let Some(last) = placement.last_mut()
         && last.resource == resource
         && last.processors == processors
         && last.node + last.nodes == node
     {
-        last.nodes += 1;
+        last.nodes += nodes;
         return;
     }
     placement.push(PlacementRun {
         resource,
         node,
-        nodes: 1,
+        nodes,
         processors,
     });
 }
@@ -344,7 +440,7 @@ mod tests {
         let (mut nodes, any) = setup(&resources, 0);
         assert_eq!(nodes.take(any, 7), [run(0, 0, 2, 2), run(1, 0, 1, 3)]);
         assert_eq!(nodes.take(any, 5), [run(1, 0, 1, 1), run(1, 1, 1, 4)]);
-        nodes.give_back(any, &[run(0, 0, 2, 2), run(1, 0, 1, 3)]);
+        nodes.give_back(any, vec![run(0, 0, 2, 2), run(1, 0, 1, 3)]);
         assert_eq!(nodes.take(any, 1), [run(0, 0, 1, 1)]);
         assert_eq!(nodes.busy(), 6);
     }
@@ -363,9 +459,9 @@ mod tests {
             [run(0, 0, 1, 2), run(0, 1, 1, 3), run(0, 2, 1, 4)]
         );
         assert_eq!(nodes.available(hungry), 0);
-        nodes.give_back(hungry, &[run(0, 0, 1, 2), run(0, 1, 1, 1)]);
+        nodes.give_back(hungry, vec![run(0, 0, 1, 2), run(0, 1, 1, 1)]);
         assert_eq!(nodes.available(hungry), 3);
-        nodes.give_back(any, &[run(0, 0, 1, 2), run(0, 1, 1, 3), run(0, 2, 1, 4)]);
+        nodes.give_back(any, vec![run(0, 0, 1, 2), run(0, 1, 1, 3), run(0, 2, 1, 4)]);
         assert_eq!(nodes.available(hungry), 6);
         nodes.unwatch(hungry);
         assert_eq!(nodes.take(any, 12).len(), 1);
@@ -376,7 +472,7 @@ mod tests {
         let resources = Resources::homogeneous(200);
         let (mut nodes, any) = setup(&resources, 0);
         assert_eq!(nodes.take(any, 130), [run(0, 0, 130, 1)]);
-        nodes.give_back(any, &[run(0, 64, 1, 1)]);
+        nodes.give_back(any, vec![run(0, 64, 1, 1)]);
         assert_eq!(nodes.take(any, 3), [run(0, 64, 1, 1), run(0, 130, 2, 1)]);
         assert_eq!(nodes.take(any, 68), [run(0, 132, 68, 1)]);
         assert_eq!(nodes.available(any), 0);

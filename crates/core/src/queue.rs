@@ -9,11 +9,15 @@
 
 use crate::placement::ClassId;
 
-/// The first job of a line: its arrival number, and the line.
-type Head = (u64, u32);
+/// The first job of a line: its arrival number, and the line in the low bits.
+/// One integer to compare is what keeps the tree fast.
+type Head = u64;
+
+/// Sizes that one class may show: 2^20, more than the largest machines have.
+const LINE_BITS: u32 = 20;
 
 /// No job: later than every arrival number.
-const NONE: Head = (u64::MAX, u32::MAX);
+const NONE: Head = u64::MAX;
 
 /// A queued job's handle: its position in the cluster's own job table.
 pub type Slot = u32;
@@ -39,6 +43,8 @@ pub struct First {
     pub class: ClassId,
     /// Its processors.
     pub processors: u32,
+    /// Where its size stands in the index, until the next arrival.
+    line: u32,
 }
 
 #[derive(Default)]
@@ -89,6 +95,17 @@ impl Queue {
         (arrival, first_of_class)
     }
 
+    /// Removes a job that [`Queue::first_where`] has just found; answers whether
+    /// its class has none left.
+    pub fn remove_first(&mut self, first: First) -> bool {
+        let queue = &mut self.classes[first.class.0 as usize];
+        let line = first.line as usize;
+        let gone = queue.lines[line].pop_front();
+        debug_assert_eq!(gone, Some((first.arrival, first.slot)));
+        queue.set(line);
+        self.removed(first.class)
+    }
+
     /// Removes a job wherever it stands; answers whether its class has none
     /// left.
     ///
@@ -97,6 +114,12 @@ impl Queue {
     pub fn remove(&mut self, class: ClassId, processors: u32, arrival: u64) -> bool {
         let queue = &mut self.classes[class.0 as usize];
         queue.remove(processors, arrival);
+        self.removed(class)
+    }
+
+    fn removed(&mut self, class: ClassId) -> bool {
+        let queue = &mut self.classes[class.0 as usize];
+        queue.jobs -= 1;
         self.jobs -= 1;
         let emptied = queue.jobs == 0;
         if emptied {
@@ -147,24 +170,32 @@ impl ClassQueue {
         let at = jobs.binary_search_by_key(&arrival, |job| job.0);
         let at = at.expect("a queued job is in the line of its size");
         jobs.remove(at);
-        self.jobs -= 1;
         if at == 0 {
             self.set(line);
         }
     }
 
     fn first_up_to(&self, available: u32, class: ClassId) -> Option<First> {
-        let sizes = match available {
-            u32::MAX => self.sizes.len(),
-            _ => self.sizes.partition_point(|size| *size <= available),
-        };
-        let (arrival, line) = self.earliest_of_first(sizes);
-        let &(_, slot) = self.lines.get(line as usize)?.front()?;
+        let line_of = |head: Head| (head & ((1 << LINE_BITS) - 1)) as usize;
+        // More often than not the earliest of all fits.
+        let mut head = *self.tree.get(1)?;
+        if head == NONE || self.sizes[line_of(head)] > available {
+            let sizes = self.sizes.partition_point(|size| *size <= available);
+            head = self.earliest_of_first(sizes);
+        }
+        if head == NONE {
+            return None;
+        }
+        let line = line_of(head);
+        let &(arrival, slot) = self.lines[line].front()?;
+        let processors = self.sizes[line];
+        let line = line as u32;
         Some(First {
             arrival,
             slot,
             class,
-            processors: self.sizes[line as usize],
+            processors,
+            line,
         })
     }
 
@@ -208,9 +239,8 @@ impl ClassQueue {
     }
 
     fn head(&self, line: usize) -> Head {
-        self.lines[line]
-            .front()
-            .map_or(NONE, |job| (job.0, line as u32))
+        let first = self.lines[line].front();
+        first.map_or(NONE, |(arrival, _)| arrival << LINE_BITS | line as u64)
     }
 
     /// Sizes are few (a trace names some dozens), so a new one may rebuild.
@@ -268,15 +298,17 @@ mod tests {
                 if push || list.is_empty() {
                     let (arrival, first) = queue.push(class, processors, slot);
                     prop_assert_eq!(first, !list.iter().any(|job| job.class == class));
-                    list.push(First { arrival, slot, class, processors });
+                    list.push(First { arrival, slot, class, processors, line: 0 });
                 } else {
                     let gone = list.remove(processors as usize % list.len());
                     let emptied = queue.remove(gone.class, gone.processors, gone.arrival);
                     prop_assert_eq!(emptied, !list.iter().any(|job| job.class == gone.class));
                 }
                 let scan = list.iter().find(|job| job.processors <= available_to(job.class));
-                prop_assert_eq!(queue.first_where(available_to), scan.copied());
-                prop_assert_eq!(queue.first(), list.first().copied());
+                let found = queue.first_where(available_to).map(|first| First { line: 0, ..first });
+                prop_assert_eq!(found, scan.copied());
+                let found = queue.first().map(|first| First { line: 0, ..first });
+                prop_assert_eq!(found, list.first().copied());
                 prop_assert_eq!(queue.len(), list.len());
             }
         }

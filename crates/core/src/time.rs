@@ -328,7 +328,7 @@ impl fmt::Display for SimDuration {
             mantissa: self.0,
             places,
         };
-        while value.places > 0 && value.mantissa % 10 == 0 {
+        while value.places > 0 && value.mantissa.is_multiple_of(10) {
             value = Decimal {
                 mantissa: value.mantissa / 10,
                 places: value.places - 1,

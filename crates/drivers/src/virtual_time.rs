@@ -1,0 +1,6 @@
+//! Virtual time: an event queue instead of a clock.
+
+mod agenda;
+mod run;
+
+pub use run::{Cancellation, Options, Outcome, run};

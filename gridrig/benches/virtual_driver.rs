@@ -1,0 +1,162 @@
+//! Speed of the virtual driver as ratios taken in one run.
+//!
+//! Beside each case a bare loop is timed: sorted arrivals and a binary heap of
+//! completions, no model at all. Absolute numbers depend on the machine; the
+//! ratios are what a change is judged by.
+
+#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark")]
+
+use gridrig_core::broker::OwnDispatch;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::resource::Resources;
+use gridrig_core::rng;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::virtual_time::{Options, run};
+use gridrig_results::log::EventLog;
+use rand::{Rng, RngExt};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+const PROCESSORS: u32 = 450;
+const ROUNDS: usize = 5;
+
+fn main() {
+    let steady = workload(100_000, 0, Entry::Cluster(ClusterId(0)));
+    let burst = workload(200_000, 100_000, Entry::Cluster(ClusterId(0)));
+    let brokered = workload(100_000, 0, Entry::Domain(DomainId(0)));
+    println!("case                          jobs      jobs/s   bare jobs/s   times bare");
+    let per_job_steady = report("steady, 80 % load", &steady, &single());
+    let per_job_burst = report("half of it at time 0", &burst, &single());
+    report("one broker, one cluster", &brokered, &federation(1, PROCESSORS));
+    report("two brokers, round-robin", &brokered, &federation(2, PROCESSORS / 2 + 31));
+    println!("burst / steady, time per job: {:.2}", per_job_burst / per_job_steady);
+}
+
+/// Times a case and the bare loop in turn; answers the median seconds per job.
+fn report(name: &str, submissions: &[Submission], grid: &Grid) -> f64 {
+    let mut ours = Vec::new();
+    let mut bare = Vec::new();
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        let mut log = EventLog::default();
+        let options = Options::default();
+        let outcome = run(grid, submissions, &options, &mut log, |_, _| ControlFlow::Continue(()));
+        let metrics = summarize(&log, submissions, grid);
+        ours.push(begin.elapsed().as_secs_f64());
+        assert_eq!(outcome.ended, submissions.len());
+        std::hint::black_box(metrics);
+        let begin = Instant::now();
+        std::hint::black_box(bare_loop(submissions));
+        bare.push(begin.elapsed().as_secs_f64());
+    }
+    let (ours, bare) = (median(ours), median(bare));
+    let jobs = submissions.len() as f64;
+    println!(
+        "{name:<26} {jobs:>8} {:>11.0} {:>13.0} {:>12.1}",
+        jobs / ours,
+        jobs / bare,
+        ours / bare
+    );
+    ours / jobs
+}
+
+fn summarize(_log: &EventLog, _submissions: &[Submission], _grid: &Grid) {}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Sorted arrivals and a heap of completions: the least any simulator does.
+fn bare_loop(submissions: &[Submission]) -> u64 {
+    let mut ends = BinaryHeap::new();
+    let mut sum = 0;
+    for submission in submissions {
+        while ends.peek().is_some_and(|Reverse(end)| *end <= submission.at) {
+            sum ^= ends.pop().map_or(0, |Reverse(end): Reverse<SimTime>| end.as_nanos());
+        }
+        ends.push(Reverse(submission.at + submission.spec.run_time));
+    }
+    while let Some(Reverse(end)) = ends.pop() {
+        sum ^= end.as_nanos();
+    }
+    sum
+}
+
+/// Mean size about 14 and mean run time about 1 h, arrivals for 80 % load; the
+/// first `at_zero` arrive at time 0.
+fn workload(jobs: u32, at_zero: u32, entry: Entry) -> Vec<Submission> {
+    let mut rng = rng::stream(1, "bench");
+    let draw: Vec<(u32, u64)> = (0..jobs)
+        .map(|_| {
+            let size = match rng.next_u32() % 8 {
+                0..3 => 1,
+                3..6 => 1 << (rng.next_u32() % 5),
+                6 => rng.random_range(1..=32),
+                _ => rng.random_range(16..=160),
+            };
+            (size, rng.random_range(1..7_200))
+        })
+        .collect();
+    let work: u64 = draw.iter().map(|(size, run)| u64::from(*size) * run).sum();
+    let span_ns = work as f64 / (f64::from(PROCESSORS) * 0.8) * 1e9;
+    let gap = span_ns / f64::from(jobs) * f64::from(jobs) / f64::from(jobs - at_zero);
+    let mut at = 0.0;
+    draw.iter()
+        .enumerate()
+        .map(|(index, (size, run))| {
+            if index as u32 >= at_zero {
+                at += gap * rng.random_range(0.0..2.0);
+            }
+            let id = JobId(index as u32);
+            Submission {
+                spec: JobSpec::rigid(id, *size, SimDuration::from_secs(*run)),
+                at: SimTime::from_nanos(at as u64),
+                entry,
+                label: JobLabel { trace_id: u64::from(id.0), ..JobLabel::default() },
+            }
+        })
+        .collect()
+}
+
+fn cluster(id: u16, processors: u32) -> ClusterConfig {
+    let resources = Resources::homogeneous(processors);
+    ClusterConfig::new(ClusterId(id), resources, DisciplineKind::FirstInFirstFit)
+}
+
+fn single() -> Grid {
+    Grid::single_cluster("cluster", cluster(0, PROCESSORS))
+}
+
+/// So many domains of one cluster each, all linked with all.
+fn federation(domains: u16, processors: u32) -> Grid {
+    let broker = BrokerSettings {
+        policy: PolicyKind::RoundRobin,
+        own_dispatch: OwnDispatch::Ignored,
+        ..BrokerSettings::default()
+    };
+    let mut grid = Grid::default();
+    for id in 0..domains {
+        let name = format!("d{id}");
+        grid.domains.push(Domain { name, broker, clusters: vec![ClusterId(id)] });
+        let config = cluster(id, processors);
+        grid.clusters.push(GridCluster {
+            name: format!("c{id}"),
+            domain: Some(DomainId(id)),
+            config,
+        });
+        for other in (0..domains).filter(|other| *other != id) {
+            let latency = SimDuration::from_millis(50);
+            let (consumer, provider) = (DomainId(id), DomainId(other));
+            grid.links.push(Link { consumer, provider, latency });
+        }
+    }
+    grid
+}
