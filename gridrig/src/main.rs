@@ -1,2 +1,5 @@
 //! The gridrig command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    gridrig::main()
+}

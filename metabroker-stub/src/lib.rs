@@ -1,1 +1,20 @@
-//! The reference meta-broker as a service
+//! The reference meta-broker as a service: the broker model of the core
+//! behind the native REST interface. Clients submit to it, peers forward to
+//! it, LRMSs report to it.
+//!
+//! - [`spawn`] starts one in a thread of its own and gives a [`Handle`], with
+//!   which tests and whole-grid runs make it slow, silent or dead;
+//! - [`run`] serves on the runtime of the caller;
+//! - [`serve`] is the body of `gridrig broker`.
+//!
+//! The name is that of the paper trail; it is no test double.
+
+mod app;
+mod config;
+mod service;
+mod transport;
+mod watch;
+
+pub use app::openapi;
+pub use config::{Config, Liveness, Peer};
+pub use service::{Handle, run, serve, spawn};

@@ -1,1 +1,17 @@
-//! Reads, reduces and replays workload traces
+//! Reads, reduces and replays workload traces.
+//!
+//! [`swf`] reads a trace line by line, [`load`] keeps the jobs that ran,
+//! [`prepare`] reduces them as a [`spec::WorkloadSpec`] says and merges several
+//! workloads, [`compare`] measures what came out, and [`synth`] generates the
+//! traces that ship in `traces/`. Nothing is dropped in silence: every line and
+//! every job left out is counted under a reason.
+
+pub mod compare;
+pub mod error;
+pub mod load;
+pub mod prepare;
+pub mod spec;
+pub mod swf;
+pub mod synth;
+
+pub use error::TraceError;

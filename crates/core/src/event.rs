@@ -101,8 +101,9 @@ pub enum Event<'a> {
         /// Who receives.
         to: Party,
     },
-    /// The news of the job's end has reached the entry broker (or, without a
-    /// broker, the submitter).
+    /// The news of the job's end has reached the entry broker, where its way
+    /// ends: what a client asks or is told beyond that is no message of the
+    /// model. A job that came past any broker is seen at its end.
     FinishSeen {
         /// The job.
         job: JobId,

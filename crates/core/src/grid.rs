@@ -132,7 +132,8 @@ impl Grid {
             .filter(move |link| link.provider == provider)
     }
 
-    /// The latency of the link between two domains, whichever way it is used.
+    /// The latency of the link between two domains. A link has one latency,
+    /// whichever way a message travels on it.
     #[must_use]
     pub fn latency(&self, a: DomainId, b: DomainId) -> Option<SimDuration> {
         let joins = |link: &&Link| {

@@ -340,12 +340,14 @@ impl Group {
     }
 
     fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        self.free[node] += processors;
+        if let Some(free) = self.free.get_mut(node) {
+            *free += processors;
+            assert!(
+                *free <= self.cpu_count,
+                "a processor was given back twice"
+            );
+        }
         self.free_total += processors;
-        assert!(
-            self.free[node] <= self.cpu_count,
-            "a processor was given back twice"
-        );
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
         if let Some(memory) = self.memory_left.get_mut(node) {

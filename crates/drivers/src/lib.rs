@@ -6,4 +6,5 @@
 //! over a transport. They differ only in how they wait and how a message
 //! travels.
 
+pub mod real_time;
 pub mod virtual_time;

@@ -1,1 +1,21 @@
-//! Event log, audit, job table, statistics, run directories
+//! What comes out of a run: the event log, its audit, the job table, the
+//! statistics, and the run directory that holds them.
+//!
+//! Everything is computed from the [`log::EventLog`], whichever clock made
+//! the run, so that a simulation and an emulation can be compared number by
+//! number.
+
+pub mod audit;
+mod index;
+pub mod jobs;
+pub mod log;
+pub mod measure;
+pub mod names;
+pub mod stats;
+pub mod summary;
+
+pub use audit::{AuditFacts, AuditReport, Violation, audit};
+pub use jobs::JobTable;
+pub use log::EventLog;
+pub use measure::{Measure, Stop};
+pub use summary::{RunHeader, RunSummary};

@@ -1,1 +1,13 @@
-//! Slow reference models and seeded random scenarios
+//! Slow reference models, seeded random scenarios and invariant checkers.
+//!
+//! [`reference`](mod@reference) is a second reading of design sections 4 and 5, written for the
+//! eye and not for speed: it shares jobs, resources, times and the description
+//! of a grid with the models it checks, and no algorithm. [`scenarios`] makes
+//! up grids and jobs in which instants coincide on purpose. [`trail`] keeps
+//! what happened to every job in a form in which two implementations can be
+//! compared step by step, and [`checkers`] name what must hold of any run.
+
+pub mod checkers;
+pub mod reference;
+pub mod scenarios;
+pub mod trail;

@@ -1,0 +1,7 @@
+//! Design 4 and 5, rule by rule, each worked out by hand.
+
+mod broker_rules;
+mod cluster_rules;
+mod load_rules;
+mod peer_rules;
+mod rig;

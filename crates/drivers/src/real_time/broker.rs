@@ -1,0 +1,688 @@
+//! A broker in real time: the broker of the core, the relaying of
+//! information, and what becomes of letters that do not arrive.
+
+use super::RealTimeError;
+use super::actor::Machine;
+use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
+use super::letter::{Letter, LetterId, Message, Tally};
+use super::outbox::{Delivery, TransportError};
+use super::record::Recorder;
+use gridrig_core::broker::{Broker, BrokerConfig, LocalInfo};
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::{EndState, JobEnd, Outgoing, Target};
+use gridrig_core::policy::{InformationNeed, PolicyKind};
+use gridrig_core::rng;
+use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A broker at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Whose broker.
+    pub domain: DomainId,
+    /// One-way latency of the link.
+    pub latency: SimDuration,
+    /// Whether it forwards jobs here and is therefore told of the load here.
+    pub consumer: bool,
+}
+
+/// How a broker is set up.
+#[derive(Clone, Debug)]
+pub struct BrokerSetup {
+    /// The broker.
+    pub config: BrokerConfig,
+    /// Every broker it has a link with.
+    pub neighbours: Vec<Neighbour>,
+    /// Name of the domain; its random stream is called after it.
+    pub name: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Distinguishes the lives of a service that is started anew.
+    pub incarnation: u64,
+    /// Ended jobs that are still known.
+    pub keep_ended: usize,
+}
+
+impl BrokerSetup {
+    /// The set-up of a domain's broker.
+    ///
+    /// # Errors
+    /// When its policy needs the truth, or the grid has no such domain.
+    pub fn of(grid: &Grid, domain: DomainId, seed: u64) -> Result<Self, RealTimeError> {
+        let (index, domains) = (domain.index(), grid.domains.len());
+        let site = grid
+            .domains
+            .get(index)
+            .ok_or(RealTimeError::NoSuchDomain { index, domains })?;
+        let policy = site.broker.policy;
+        let windows = (site.broker.queue_window, site.broker.utilization_window);
+        if needs_truth(policy, windows) {
+            let domain = site.name.clone();
+            return Err(RealTimeError::NeedsTruth {
+                domain,
+                policy: policy.name(),
+            });
+        }
+        let mut neighbours: BTreeMap<DomainId, Neighbour> = BTreeMap::new();
+        for link in &grid.links {
+            let (other, consumer) = match (link.consumer == domain, link.provider == domain) {
+                (true, false) => (link.provider, false),
+                (false, true) => (link.consumer, true),
+                _ => continue,
+            };
+            let latency = grid.latency(domain, other).unwrap_or(link.latency);
+            let fresh = Neighbour {
+                domain: other,
+                latency,
+                consumer,
+            };
+            neighbours.entry(other).or_insert(fresh).consumer |= consumer;
+        }
+        Ok(BrokerSetup {
+            config: grid.broker_config(domain),
+            neighbours: neighbours.into_values().collect(),
+            name: site.name.clone(),
+            seed,
+            incarnation: 0,
+            keep_ended: DEFAULT_KEEP_ENDED,
+        })
+    }
+}
+
+/// Ended jobs that a service still answers for, unless told otherwise.
+const DEFAULT_KEEP_ENDED: usize = 1_000_000;
+
+fn needs_truth(
+    policy: PolicyKind,
+    windows: (gridrig_core::load::Window, gridrig_core::load::Window),
+) -> bool {
+    policy.build(windows.0, windows.1).need() == InformationNeed::Truth
+}
+
+/// A broker as its task owns it.
+pub struct BrokerMachine {
+    broker: Broker,
+    here: Party,
+    neighbours: Vec<Neighbour>,
+    recorder: Recorder,
+    ledger: Ledger,
+    now: SimTime,
+    /// The nominal instant of the next cycle.
+    next_cycle: Option<SimTime>,
+    /// Jobs that their receivers have confirmed to have, until their end.
+    confirmed: BTreeMap<JobId, Target>,
+    round: Round,
+    relaying: bool,
+    incarnation: u64,
+    letters: Vec<Letter>,
+    letters_written: u64,
+    out: Vec<Outgoing>,
+    undelivered: Arc<Tally>,
+}
+
+/// The samples of one exchange, on their way to the consumers as one message.
+#[derive(Default)]
+struct Round {
+    at: SimTime,
+    samples: BTreeMap<ClusterId, LoadSample>,
+}
+
+/// Names of jobs that come without one: apart from those of a run, and by
+/// domain, so that brokers which forward to each other give no name twice.
+const UNNAMED_FROM: u32 = 1 << 31;
+const UNNAMED_STEP: u32 = 1 << 10;
+
+impl BrokerMachine {
+    /// A broker with an empty queue that tells `recorder` what happens.
+    #[must_use]
+    pub fn new(setup: BrokerSetup, recorder: Recorder) -> Self {
+        let domain = setup.config.domain;
+        let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
+        let naming = Naming {
+            next: UNNAMED_FROM + u32::from(domain.0) % UNNAMED_STEP,
+            step: UNNAMED_STEP,
+        };
+        BrokerMachine {
+            broker: Broker::new(setup.config, stream),
+            here: Party::Broker(domain),
+            neighbours: setup.neighbours,
+            recorder,
+            ledger: Ledger::new(setup.keep_ended, naming),
+            now: SimTime::ZERO,
+            next_cycle: None,
+            confirmed: BTreeMap::new(),
+            round: Round::default(),
+            relaying: true,
+            incarnation: setup.incarnation,
+            letters: Vec::new(),
+            letters_written: 0,
+            out: Vec::new(),
+            undelivered: Arc::default(),
+        }
+    }
+
+    /// Letters that never arrived, by kind.
+    #[must_use]
+    pub fn undelivered(&self) -> Arc<Tally> {
+        Arc::clone(&self.undelivered)
+    }
+
+    /// The broker, to look at.
+    #[must_use]
+    pub fn broker(&self) -> &Broker {
+        &self.broker
+    }
+
+    /// Ends the relaying of information, so that letters run dry at the end
+    /// of a run.
+    pub fn quiesce(&mut self) {
+        self.relaying = false;
+    }
+
+    /// Whether a letter of this name is new here; repeated ones are to be
+    /// confirmed again and otherwise ignored.
+    pub fn hear(&mut self, from: Party, id: LetterId) -> bool {
+        self.ledger.hear(from, id)
+    }
+
+    /// Takes a job in, from a client or from a peer.
+    ///
+    /// # Errors
+    /// When the submission contradicts an earlier one.
+    pub fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
+        self.set_now(now);
+        let job = match self.ledger.open(&arrival)? {
+            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::New(job) => job,
+        };
+        let spec = JobSpec {
+            id: job,
+            ..arrival.spec.clone()
+        };
+        let (from, hop) = (arrival.from, arrival.hop);
+        let peer = match from {
+            Party::Broker(domain) => Some(domain),
+            Party::Client | Party::Lrms(_) => None,
+        };
+        let taken = self
+            .broker
+            .submit(self.now, spec.clone(), peer, hop, &mut self.recorder);
+        let receipt = Receipt {
+            job,
+            at: self.now,
+            taken,
+            repeated: false,
+        };
+        self.ledger.enter(arrival, spec, &receipt);
+        if let Err(reason) = taken {
+            self.turn_away(job, peer, reason);
+        }
+        self.settle();
+        Ok(receipt)
+    }
+
+    fn turn_away(&mut self, job: JobId, peer: Option<DomainId>, reason: Reason) {
+        let by = self.here;
+        let end = end_of(job, EndState::Rejected(reason));
+        self.ledger.end(end);
+        if let Some(peer) = peer {
+            let to = Party::Broker(peer);
+            self.recorder.emit(
+                self.now,
+                Event::Refused {
+                    job,
+                    by,
+                    to,
+                    reason,
+                },
+            );
+            self.write_to_peer(peer, Message::Refusal { job, reason });
+            return;
+        }
+        self.recorder
+            .emit(self.now, Event::Rejected { job, by, reason });
+        self.recorder.emit(
+            self.now,
+            Event::FinishSeen {
+                job,
+                by: Party::Client,
+            },
+        );
+        self.ledger.publish(end);
+    }
+
+    /// Takes in samples of an own cluster or of a peer's clusters; those of
+    /// own clusters are relayed to the consumers.
+    pub fn handle_info(&mut self, now: SimTime, from: Target, samples: &[LoadSample]) {
+        self.set_now(now);
+        self.broker.handle_info(from, samples);
+        if let Target::Cluster(_) = from {
+            for sample in samples {
+                self.collect(sample);
+            }
+        }
+        self.settle();
+    }
+
+    /// The samples of one instant travel on as one message; a newer instant
+    /// sends off what an LRMS that fell silent left incomplete.
+    fn collect(&mut self, sample: &LoadSample) {
+        if sample.at > self.round.at && !self.round.samples.is_empty() {
+            self.relay();
+        }
+        if sample.at < self.round.at {
+            return;
+        }
+        self.round.at = sample.at;
+        self.round.samples.insert(sample.cluster, sample.clone());
+        if self.round.samples.len() >= self.broker.config().clusters.len() {
+            self.relay();
+        }
+    }
+
+    fn relay(&mut self) {
+        let samples = std::mem::take(&mut self.round.samples);
+        if !self.relaying {
+            return;
+        }
+        let samples: Vec<LoadSample> = samples.into_values().collect();
+        for index in 0..self.neighbours.len() {
+            let Neighbour {
+                domain,
+                latency,
+                consumer,
+            } = self.neighbours[index];
+            if !consumer {
+                continue;
+            }
+            let (from, to) = (self.here, Party::Broker(domain));
+            self.recorder.emit(self.now, Event::InfoSent { from, to });
+            // Peers have the sample one link latency after it was taken.
+            let due = self.round.at + latency;
+            self.post(to, None, due, Message::Info(samples.clone()));
+        }
+    }
+
+    /// A job came back.
+    pub fn handle_refusal(&mut self, now: SimTime, job: JobId, by: Target) {
+        self.set_now(now);
+        if self.confirmed.get(&job) == Some(&by) {
+            self.confirmed.remove(&job);
+        }
+        self.broker.handle_refusal(job, by);
+        self.settle();
+    }
+
+    /// News of a job's end, from where it was sent. `false` if the job is not
+    /// with that sender: it has been given up, or was never sent there.
+    pub fn handle_end(&mut self, now: SimTime, by: Target, end: JobEnd) -> bool {
+        self.set_now(now);
+        let expected = self.broker.whereabouts(end.job) == Some(Some(by));
+        if expected {
+            self.end(end);
+        }
+        self.settle();
+        expected
+    }
+
+    fn end(&mut self, end: JobEnd) {
+        self.confirmed.remove(&end.job);
+        self.broker
+            .handle_end(self.now, end, &mut self.recorder, &mut self.out);
+        if self.broker.whereabouts(end.job).is_none() {
+            self.ledger.end(end);
+        }
+    }
+
+    /// Whoever has jobs of this broker and must therefore be watched.
+    #[must_use]
+    pub fn relied_on(&self) -> BTreeSet<Target> {
+        self.confirmed.values().copied().collect()
+    }
+
+    /// Whether samples from there are expected, and about those clusters.
+    #[must_use]
+    pub fn expects(&self, from: Target, samples: &[LoadSample]) -> bool {
+        let config = self.broker.config();
+        let clusters = match from {
+            Target::Cluster(_) => &config.clusters,
+            Target::Peer(domain) => match config.peers.iter().find(|peer| peer.domain == domain) {
+                Some(peer) => &peer.clusters,
+                None => return false,
+            },
+        };
+        let known = |sample: &LoadSample| clusters.iter().any(|(id, _)| *id == sample.cluster);
+        let own = |sample: &LoadSample| match from {
+            Target::Cluster(cluster) => sample.cluster == cluster,
+            Target::Peer(_) => true,
+        };
+        samples.iter().all(|sample| known(sample) && own(sample))
+    }
+
+    /// Removes a job, here or wherever it was sent; `false` if it is not
+    /// known here (any more).
+    pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
+        self.set_now(now);
+        let known = self
+            .broker
+            .cancel(self.now, job, &mut self.recorder, &mut self.out);
+        if known && self.broker.whereabouts(job).is_none() {
+            self.ledger.end(end_of(job, EndState::Cancelled));
+        }
+        self.settle();
+        known
+    }
+
+    /// A service has stopped answering: the jobs it had confirmed are lost.
+    /// Answers how many there were.
+    pub fn handle_lost(&mut self, now: SimTime, target: Target) -> usize {
+        self.set_now(now);
+        let there = |(_, at): &(&JobId, &Target)| **at == target;
+        let lost: Vec<JobId> = self
+            .confirmed
+            .iter()
+            .filter(there)
+            .map(|(job, _)| *job)
+            .collect();
+        for &job in &lost {
+            self.confirmed.remove(&job);
+            if self.broker.whereabouts(job) == Some(Some(target)) {
+                self.fail(job);
+            }
+        }
+        self.settle();
+        lost.len()
+    }
+
+    fn fail(&mut self, job: JobId) {
+        let (by, reason) = (self.here, Reason::ServiceLost);
+        self.recorder
+            .emit(self.now, Event::Failed { job, by, reason });
+        self.end(end_of(job, EndState::Failed(reason)));
+    }
+
+    /// What is known of a job; `None` if it was never here or is forgotten.
+    #[must_use]
+    pub fn view(&self, job: JobId) -> Option<JobView> {
+        let record = self.ledger.get(job)?;
+        let state = match (self.broker.whereabouts(job), record.end) {
+            (Some(Some(to)), _) => JobState::Sent { to },
+            (Some(None), _) => JobState::Queued {
+                since: record.arrived,
+            },
+            (None, Some(end)) => JobState::Ended(end),
+            (None, None) => return None,
+        };
+        Some(JobView {
+            spec: record.spec.clone(),
+            arrived: record.arrived,
+            state,
+        })
+    }
+
+    /// At most `limit` jobs with a name above `after`.
+    #[must_use]
+    pub fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
+        let jobs = self.ledger.list(after, limit);
+        jobs.filter_map(|job| self.view(job)).collect()
+    }
+
+    /// At most `limit` ends of jobs that entered here, from position `after`
+    /// on, and the position of the first one given.
+    #[must_use]
+    pub fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
+        self.ledger.ends(after, limit)
+    }
+
+    /// After any change: what is to be sent becomes letters, and the next
+    /// cycle is found from the instant just handled.
+    fn settle(&mut self) {
+        for outgoing in std::mem::take(&mut self.out) {
+            self.send(outgoing);
+        }
+        self.next_cycle = self.broker.poll_timeout(self.now);
+    }
+
+    fn send(&mut self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::Dispatch { job, cluster } => {
+                let Some(spec) = self.broker.spec(job).cloned() else {
+                    return;
+                };
+                let hop = self.ledger.get(job).map_or(0, |record| record.hop);
+                let (key, from) = (self.key(job, hop), self.broker.config().domain);
+                self.write_to_lrms(
+                    cluster,
+                    Message::Dispatch {
+                        spec,
+                        key,
+                        from,
+                        hop,
+                    },
+                );
+            }
+            Outgoing::Forward { job, to, hop } => {
+                let Some(spec) = self.broker.spec(job).cloned() else {
+                    return;
+                };
+                let (key, from) = (self.key(job, hop), self.broker.config().domain);
+                self.write_to_peer(
+                    to,
+                    Message::Forward {
+                        spec,
+                        key,
+                        from,
+                        hop,
+                    },
+                );
+            }
+            Outgoing::Refuse { job, to, reason } => {
+                self.ledger.end(end_of(job, EndState::Rejected(reason)));
+                self.write_to_peer(to, Message::Refusal { job, reason });
+            }
+            Outgoing::Notify { end, to } => self.write_to_peer(to, Message::Notice(end)),
+            Outgoing::Seen { end } => self.seen(end),
+            Outgoing::Cancel {
+                job,
+                to: Target::Cluster(cluster),
+            } => {
+                self.write_to_lrms(cluster, Message::Cancel(job));
+            }
+            Outgoing::Cancel {
+                job,
+                to: Target::Peer(peer),
+            } => {
+                self.write_to_peer(peer, Message::Cancel(job));
+            }
+        }
+    }
+
+    /// The key a job travels under from here: the one it came with, with the
+    /// hop it is on; for a job without such a key, one of this broker's own.
+    fn key(&self, job: JobId, hop: u32) -> String {
+        let record = self.ledger.get(job);
+        match record.and_then(|record| record.base_key.as_ref()) {
+            Some(base) => format!("{base}/{hop}"),
+            None => {
+                let (life, domain) = (self.incarnation, self.broker.config().domain.0);
+                format!("{life}/{domain}/{}/{hop}", job.0)
+            }
+        }
+    }
+
+    fn seen(&mut self, end: JobEnd) {
+        self.ledger.end(end);
+        self.ledger.publish(end);
+        let address = self
+            .ledger
+            .get(end.job)
+            .and_then(|record| record.notify.clone());
+        if address.is_some() {
+            let (from, to) = (self.here, Party::Client);
+            self.recorder.emit(
+                self.now,
+                Event::Notified {
+                    job: end.job,
+                    from,
+                    to,
+                },
+            );
+            self.post(to, address, self.now, Message::Notice(end));
+        }
+    }
+
+    fn write_to_lrms(&mut self, cluster: ClusterId, message: Message) {
+        let due = self.now + self.broker.config().lrms_latency;
+        self.post(Party::Lrms(cluster), None, due, message);
+    }
+
+    fn write_to_peer(&mut self, peer: DomainId, message: Message) {
+        let known = self
+            .neighbours
+            .iter()
+            .find(|neighbour| neighbour.domain == peer);
+        let latency = known.map_or(SimDuration::ZERO, |neighbour| neighbour.latency);
+        self.post(Party::Broker(peer), None, self.now + latency, message);
+    }
+
+    fn post(&mut self, to: Party, address: Option<Arc<str>>, due: SimTime, message: Message) {
+        let (incarnation, number) = (self.incarnation, self.letters_written);
+        self.letters_written += 1;
+        let id = LetterId {
+            incarnation,
+            number,
+        };
+        self.letters.push(Letter {
+            id,
+            from: self.here,
+            to,
+            address,
+            due,
+            message,
+        });
+    }
+
+    fn set_now(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+    }
+
+    /// A job did not get where it was sent. If the receiver cannot have it,
+    /// the job comes back like a refused one and the next candidate is tried;
+    /// if it may have it, sending it elsewhere could run it twice, so it is
+    /// given up by name.
+    fn handle_lost_job(&mut self, job: JobId, target: Target, error: &TransportError) {
+        if self.broker.whereabouts(job) != Some(Some(target)) {
+            return;
+        }
+        let reason = match error {
+            TransportError::NoAnswer { .. } => return self.fail(job),
+            TransportError::Answered { reason, .. } => reason.unwrap_or(Reason::ServiceLost),
+            TransportError::NotReached { .. } | TransportError::Busy { .. } => Reason::ServiceLost,
+        };
+        let by = party_of(target);
+        self.recorder.emit(
+            self.now,
+            Event::Refused {
+                job,
+                by,
+                to: self.here,
+                reason,
+            },
+        );
+        // Nobody sent this refusal, so it is counted as one that never came.
+        self.undelivered
+            .count(gridrig_core::event::MessageKind::Refuse);
+        self.broker.handle_refusal(job, target);
+    }
+}
+
+fn end_of(job: JobId, state: EndState) -> JobEnd {
+    JobEnd {
+        job,
+        state,
+        cluster: None,
+        start: None,
+        finish: None,
+    }
+}
+
+fn party_of(target: Target) -> Party {
+    match target {
+        Target::Cluster(cluster) => Party::Lrms(cluster),
+        Target::Peer(domain) => Party::Broker(domain),
+    }
+}
+
+fn target_of(party: Party) -> Option<Target> {
+    match party {
+        Party::Lrms(cluster) => Some(Target::Cluster(cluster)),
+        Party::Broker(domain) => Some(Target::Peer(domain)),
+        Party::Client => None,
+    }
+}
+
+impl Machine for BrokerMachine {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn due(&self) -> Option<SimTime> {
+        self.next_cycle
+    }
+
+    fn step(&mut self, at: SimTime) {
+        self.set_now(at);
+        self.broker
+            .handle_cycle(self.now, &mut self.recorder, &mut self.out);
+        self.settle();
+    }
+
+    fn wants_samples(&self) -> Vec<ClusterId> {
+        let config = self.broker.config();
+        match (config.local_info, self.next_cycle) {
+            (LocalInfo::Fresh, Some(_)) => config.clusters.iter().map(|(id, _)| *id).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn handle_sample(&mut self, sample: &LoadSample) {
+        let from = Target::Cluster(sample.cluster);
+        self.broker.handle_info(from, std::slice::from_ref(sample));
+    }
+
+    fn take_letters(&mut self, out: &mut Vec<Letter>) {
+        out.append(&mut self.letters);
+    }
+
+    fn handle_delivery(&mut self, now: SimTime, delivery: Delivery) {
+        self.set_now(now);
+        let Delivery { letter, result } = delivery;
+        let job = match letter.message {
+            Message::Dispatch { ref spec, .. } | Message::Forward { ref spec, .. } => Some(spec.id),
+            _ => None,
+        };
+        if let (Err(_), Some(kind)) = (&result, letter.message.kind()) {
+            self.undelivered.count(kind);
+        }
+        let (Some(job), Some(target)) = (job, target_of(letter.to)) else {
+            return;
+        };
+        match result {
+            Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
+                self.confirmed.insert(job, target);
+            }
+            Ok(()) => {}
+            Err(error) => self.handle_lost_job(job, target, &error),
+        }
+        self.settle();
+    }
+
+    fn published(&self) -> u64 {
+        self.ledger.published()
+    }
+}

@@ -1,0 +1,166 @@
+//! The clock of a run: wall time to run time and back.
+
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Maps the wall clock to the time of the run, which starts at an epoch and
+/// passes `speed` times as fast. Copies agree with each other; clocks of
+/// several processes agree as well as the system clocks of their hosts did
+/// when they were made from the same epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct RunClock {
+    epoch: Instant,
+    epoch_unix_ns: u64,
+    speed: Decimal,
+    /// `speed` as `mantissa / scale`.
+    mantissa: u64,
+    scale: u64,
+}
+
+impl RunClock {
+    /// A clock whose time 0 lies `lead` after this instant. `speed` is above
+    /// 0; a speed of 0 is taken as 1.
+    #[must_use]
+    pub fn starting_in(lead: Duration, speed: Decimal) -> Self {
+        let unix = unix_now_ns().saturating_add(nanos(lead));
+        Self::new(monotonic_now() + lead, unix, speed)
+    }
+
+    /// A clock whose time 0 is this instant of the system clock, in
+    /// nanoseconds since 1970; it may lie in the past or in the future.
+    #[must_use]
+    pub fn with_epoch(unix_ns: u64, speed: Decimal) -> Self {
+        let (now, unix) = (monotonic_now(), unix_now_ns());
+        let epoch = match unix_ns.checked_sub(unix) {
+            Some(ahead) => now + Duration::from_nanos(ahead),
+            None => {
+                let past = Duration::from_nanos(unix - unix_ns);
+                now.checked_sub(past).unwrap_or(now)
+            }
+        };
+        Self::new(epoch, unix_ns, speed)
+    }
+
+    fn new(epoch: Instant, epoch_unix_ns: u64, speed: Decimal) -> Self {
+        let speed = if speed.is_zero() { Decimal::ONE } else { speed };
+        let (mantissa, scale) = fraction(speed);
+        RunClock {
+            epoch,
+            epoch_unix_ns,
+            speed,
+            mantissa,
+            scale,
+        }
+    }
+
+    /// The time of the run; 0 before the epoch.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        let wall = nanos(monotonic_now().saturating_duration_since(self.epoch));
+        let run = u128::from(wall) * u128::from(self.mantissa) / u128::from(self.scale);
+        SimTime::from_nanos(u64::try_from(run).unwrap_or(u64::MAX))
+    }
+
+    /// The first wall instant at which [`RunClock::now`] is not before `at`.
+    #[must_use]
+    pub fn deadline(&self, at: SimTime) -> tokio::time::Instant {
+        let wall = u128::from(at.as_nanos()) * u128::from(self.scale);
+        let wall = wall.div_ceil(u128::from(self.mantissa));
+        // Ten years ahead stands for "never": tokio's timers reach no further.
+        let wall = u64::try_from(wall).unwrap_or(u64::MAX).min(FAR_NS);
+        (self.epoch + Duration::from_nanos(wall)).into()
+    }
+
+    /// How long this length of run time takes on the wall.
+    #[must_use]
+    pub fn wall(&self, length: SimDuration) -> Duration {
+        Duration::from_nanos(self.speed.divide(length.as_nanos()))
+    }
+
+    /// Time 0 on the system clock, in nanoseconds since 1970.
+    #[must_use]
+    pub fn epoch_unix_ns(&self) -> u64 {
+        self.epoch_unix_ns
+    }
+
+    /// How many seconds of the run pass in one on the wall.
+    #[must_use]
+    pub fn speed(&self) -> Decimal {
+        self.speed
+    }
+
+    /// Waits until the time of the run is not before `at`.
+    pub async fn sleep_until(&self, at: SimTime) {
+        tokio::time::sleep_until(self.deadline(at)).await;
+    }
+}
+
+const FAR_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
+
+/// A decimal as a fraction, by way of its exact text.
+fn fraction(speed: Decimal) -> (u64, u64) {
+    let text = speed.to_string();
+    let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
+    let mantissa = format!("{whole}{decimals}").parse();
+    let scale = 10u64.checked_pow(decimals.len() as u32);
+    match (mantissa, scale) {
+        (Ok(mantissa), Some(scale)) if mantissa > 0 => (mantissa, scale),
+        _ => (1, 1),
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the real-time driver's only look at the monotonic clock"
+)]
+fn monotonic_now() -> Instant {
+    Instant::now()
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "clocks of several processes are tied together by the system clock"
+)]
+fn unix_now_ns() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deadline_of_an_instant_is_never_early() {
+        for speed in ["1", "10", "0.25", "3", "2.5"] {
+            let speed = Decimal::parse(speed).unwrap();
+            let clock = RunClock::starting_in(Duration::ZERO, speed);
+            for at in [0, 1, 999, 1_000_003, 86_400_000_000_001] {
+                let deadline = clock.deadline(SimTime::from_nanos(at)).into_std();
+                let wall = nanos(deadline - clock.epoch);
+                let run = u128::from(wall) * u128::from(clock.mantissa) / u128::from(clock.scale);
+                assert!(run >= u128::from(at), "{speed} {at}: {run}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_made_from_an_epoch_agrees_with_the_first_one() {
+        let first = RunClock::starting_in(Duration::from_secs(3600), Decimal::ONE);
+        let second = RunClock::with_epoch(first.epoch_unix_ns(), Decimal::ONE);
+        let ahead = second.epoch.max(first.epoch) - second.epoch.min(first.epoch);
+        assert!(ahead < Duration::from_secs(1), "{ahead:?}");
+        assert_eq!(first.now(), SimTime::ZERO);
+    }
+
+    #[test]
+    fn the_far_future_is_no_overflow() {
+        let clock = RunClock::starting_in(Duration::ZERO, Decimal::parse("0.001").unwrap());
+        let _ = clock.deadline(SimTime::MAX);
+    }
+}

@@ -1,0 +1,392 @@
+//! Which jobs a service has seen, and what it answered.
+
+use super::letter::LetterId;
+use gridrig_core::event::Party;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::message::{JobEnd, Target};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A job on its way into a machine.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The idempotency key; a submission without one is never a repetition.
+    pub key: Option<String>,
+    /// The job's name in the run; `None` lets the machine give one.
+    pub id: Option<JobId>,
+    /// The job; its `id` counts only together with `id`.
+    pub spec: JobSpec,
+    /// Who hands it over.
+    pub from: Party,
+    /// Forwards so far.
+    pub hop: u32,
+    /// Where news of its end are to be sent, if not to the configured place.
+    pub notify: Option<Arc<str>>,
+}
+
+/// The answer to a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// The job.
+    pub job: JobId,
+    /// When it was decided.
+    pub at: SimTime,
+    /// Whether the job was taken; to a broker the refusal is a message of its
+    /// own.
+    pub taken: Result<(), Reason>,
+    /// Whether this is the first answer given again.
+    pub repeated: bool,
+}
+
+/// Why a submission was no valid one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// Another job has that name.
+    #[error("field id = {}: expected a number that no other job here has had", .0.0)]
+    IdTaken(JobId),
+    /// The key was used for another job.
+    #[error("field key = \"{0}\": expected the job that was first submitted under this key")]
+    KeyReused(String),
+}
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// Waiting.
+    Queued {
+        /// Since when.
+        since: SimTime,
+    },
+    /// Running.
+    Running {
+        /// When it began.
+        start: SimTime,
+        /// On which processors.
+        placement: Vec<PlacementRun>,
+    },
+    /// With somebody else.
+    Sent {
+        /// With whom.
+        to: Target,
+    },
+    /// Over.
+    Ended(JobEnd),
+}
+
+/// What a service tells of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// The job.
+    pub spec: JobSpec,
+    /// When it came.
+    pub arrived: SimTime,
+    /// Where it stands.
+    pub state: JobState,
+}
+
+/// One job that has been here.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub spec: JobSpec,
+    pub from: Party,
+    pub hop: u32,
+    pub arrived: SimTime,
+    pub notify: Option<Arc<str>>,
+    pub end: Option<JobEnd>,
+    /// The job's key without its hop, for sending it on.
+    pub base_key: Option<String>,
+    keys: Vec<String>,
+}
+
+/// All jobs that have been here, up to a number of ended ones.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    answers: BTreeMap<String, Receipt>,
+    records: BTreeMap<JobId, Record>,
+    /// Ended jobs, oldest first.
+    ended: VecDeque<JobId>,
+    keep_ended: usize,
+    /// Ends of jobs that entered here, oldest first, from `first_end` on.
+    ends: VecDeque<JobEnd>,
+    first_end: u64,
+    naming: Naming,
+    heard: BTreeMap<Party, LetterId>,
+}
+
+/// How jobs that come without a name are called: from `first` on, in steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Naming {
+    pub next: u32,
+    pub step: u32,
+}
+
+impl Ledger {
+    pub fn new(keep_ended: usize, naming: Naming) -> Self {
+        Ledger {
+            answers: BTreeMap::new(),
+            records: BTreeMap::new(),
+            ended: VecDeque::new(),
+            keep_ended: keep_ended.max(1),
+            ends: VecDeque::new(),
+            first_end: 0,
+            naming,
+            heard: BTreeMap::new(),
+        }
+    }
+
+    /// The first answer, if this submission repeats one; else the job's name.
+    pub fn open(&mut self, arrival: &Arrival) -> Result<Opened, SubmitError> {
+        let first = arrival.key.as_ref().and_then(|key| self.answers.get(key));
+        if let Some(first) = first {
+            let same = self.records.get(&first.job).is_some_and(|record| {
+                let id = record.spec.id;
+                record.spec
+                    == JobSpec {
+                        id,
+                        ..arrival.spec.clone()
+                    }
+                    && arrival.id.is_none_or(|wanted| wanted == id)
+            });
+            let key = arrival.key.clone().unwrap_or_default();
+            return match same {
+                true => Ok(Opened::Repeated(Receipt {
+                    repeated: true,
+                    ..first.clone()
+                })),
+                false => Err(SubmitError::KeyReused(key)),
+            };
+        }
+        match arrival.id {
+            // A job may come by again over a cycle of links, with more hops.
+            Some(id) if self.records.contains_key(&id) && arrival.hop == 0 => {
+                Err(SubmitError::IdTaken(id))
+            }
+            Some(id) => Ok(Opened::New(id)),
+            None => Ok(Opened::New(self.next_name())),
+        }
+    }
+
+    fn next_name(&mut self) -> JobId {
+        while self.records.contains_key(&JobId(self.naming.next)) {
+            self.naming.next = self.naming.next.wrapping_add(self.naming.step);
+        }
+        let name = JobId(self.naming.next);
+        self.naming.next = self.naming.next.wrapping_add(self.naming.step);
+        name
+    }
+
+    /// Enters a new job with the answer it got.
+    pub fn enter(&mut self, arrival: Arrival, spec: JobSpec, receipt: &Receipt) {
+        let before = self.records.remove(&spec.id);
+        let mut keys = before.map(|record| record.keys).unwrap_or_default();
+        let hop = format!("/{}", arrival.hop);
+        let base_key = arrival.key.as_ref().and_then(|key| key.strip_suffix(&hop));
+        let base_key = base_key.map(str::to_owned);
+        if let Some(key) = arrival.key {
+            self.answers.insert(key.clone(), receipt.clone());
+            keys.push(key);
+        }
+        let record = Record {
+            from: arrival.from,
+            hop: arrival.hop,
+            arrived: receipt.at,
+            notify: arrival.notify,
+            end: None,
+            base_key,
+            keys,
+            spec,
+        };
+        self.records.insert(receipt.job, record);
+    }
+
+    pub fn get(&self, job: JobId) -> Option<&Record> {
+        self.records.get(&job)
+    }
+
+    /// At most `limit` jobs with a name above `after`, by name.
+    pub fn list(&self, after: Option<JobId>, limit: usize) -> impl Iterator<Item = JobId> {
+        let from = after.map_or(0, |job| job.0.saturating_add(1));
+        let skip_all = after == Some(JobId(u32::MAX));
+        let range = self.records.range(JobId(from)..);
+        range
+            .map(|(job, _)| *job)
+            .take(if skip_all { 0 } else { limit })
+    }
+
+    /// Notes a job's end; the oldest ended jobs are forgotten beyond the
+    /// number that is kept.
+    pub fn end(&mut self, end: JobEnd) {
+        let Some(record) = self.records.get_mut(&end.job) else {
+            return;
+        };
+        if record.end.replace(end).is_none() {
+            self.ended.push_back(end.job);
+        }
+        while self.ended.len() > self.keep_ended {
+            let Some(oldest) = self.ended.pop_front() else {
+                break;
+            };
+            // A job that has come back since is not over.
+            let over = self
+                .records
+                .get(&oldest)
+                .is_some_and(|record| record.end.is_some());
+            if let (true, Some(record)) = (over, self.records.remove(&oldest)) {
+                for key in record.keys {
+                    self.answers.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// Makes an end known to whoever follows the ends of jobs entered here.
+    pub fn publish(&mut self, end: JobEnd) {
+        self.ends.push_back(end);
+        if self.ends.len() > self.keep_ended {
+            self.ends.pop_front();
+            self.first_end += 1;
+        }
+    }
+
+    /// At most `limit` published ends from position `after` on, and the
+    /// position of the first one given.
+    pub fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
+        let from = after.max(self.first_end);
+        let skip = usize::try_from(from - self.first_end).unwrap_or(usize::MAX);
+        (
+            from,
+            self.ends.iter().skip(skip).take(limit).copied().collect(),
+        )
+    }
+
+    /// How many ends have been published.
+    pub fn published(&self) -> u64 {
+        self.first_end + self.ends.len() as u64
+    }
+
+    /// Whether a letter of this name is new; one sender's letters arrive in
+    /// the order of their numbers.
+    pub fn hear(&mut self, from: Party, id: LetterId) -> bool {
+        match self.heard.get(&from) {
+            Some(last) if last.incarnation == id.incarnation && id.number <= last.number => false,
+            _ => {
+                self.heard.insert(from, id);
+                true
+            }
+        }
+    }
+}
+
+/// What became of looking a submission up.
+pub(super) enum Opened {
+    Repeated(Receipt),
+    New(JobId),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::message::EndState;
+    use gridrig_core::time::SimDuration;
+
+    fn arrival(key: &str, id: Option<u32>, processors: u32) -> Arrival {
+        let spec = JobSpec::rigid(
+            JobId(id.unwrap_or(0)),
+            processors,
+            SimDuration::from_secs(1),
+        );
+        let (key, id) = (Some(key.to_owned()), id.map(JobId));
+        Arrival {
+            key,
+            id,
+            spec,
+            from: Party::Client,
+            hop: 0,
+            notify: None,
+        }
+    }
+
+    fn submit(ledger: &mut Ledger, arrival: Arrival) -> Result<Receipt, SubmitError> {
+        let job = match ledger.open(&arrival)? {
+            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::New(job) => job,
+        };
+        let receipt = Receipt {
+            job,
+            at: SimTime::ZERO,
+            taken: Ok(()),
+            repeated: false,
+        };
+        let spec = JobSpec {
+            id: job,
+            ..arrival.spec.clone()
+        };
+        ledger.enter(arrival, spec, &receipt);
+        Ok(receipt)
+    }
+
+    fn ledger(keep: usize) -> Ledger {
+        Ledger::new(keep, Naming { next: 0, step: 1 })
+    }
+
+    #[test]
+    fn a_repeated_key_is_answered_with_the_first_answer() {
+        let mut ledger = ledger(10);
+        let first = submit(&mut ledger, arrival("k", None, 2)).unwrap();
+        let again = submit(&mut ledger, arrival("k", None, 2)).unwrap();
+        assert!(again.repeated && !first.repeated && again.job == first.job);
+        let other = submit(&mut ledger, arrival("k", None, 3));
+        assert_eq!(other, Err(SubmitError::KeyReused("k".to_owned())));
+    }
+
+    #[test]
+    fn names_given_by_the_ledger_avoid_those_that_were_brought_along() {
+        let mut ledger = ledger(10);
+        submit(&mut ledger, arrival("a", Some(0), 1)).unwrap();
+        assert_eq!(
+            submit(&mut ledger, arrival("b", None, 1)).unwrap().job,
+            JobId(1)
+        );
+        let taken = submit(&mut ledger, arrival("c", Some(1), 1));
+        assert_eq!(taken, Err(SubmitError::IdTaken(JobId(1))));
+    }
+
+    #[test]
+    fn old_ended_jobs_are_forgotten_together_with_their_keys() {
+        let mut ledger = ledger(2);
+        for id in 0..3 {
+            submit(&mut ledger, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
+            let state = EndState::Cancelled;
+            let job = JobId(id);
+            let end = JobEnd {
+                job,
+                state,
+                cluster: None,
+                start: None,
+                finish: None,
+            };
+            ledger.end(end);
+            ledger.publish(end);
+        }
+        assert!(ledger.get(JobId(0)).is_none() && ledger.get(JobId(1)).is_some());
+        assert_eq!(ledger.answers.len(), 2);
+        let (from, ends) = ledger.ends(0, 9);
+        assert_eq!((from, ends.len(), ledger.published()), (1, 2, 3));
+    }
+
+    #[test]
+    fn a_letter_counts_once_and_a_restarted_sender_is_heard_again() {
+        let mut ledger = ledger(1);
+        let id = |incarnation, number| LetterId {
+            incarnation,
+            number,
+        };
+        assert!(ledger.hear(Party::Client, id(1, 0)));
+        assert!(!ledger.hear(Party::Client, id(1, 0)));
+        assert!(ledger.hear(Party::Client, id(1, 1)));
+        assert!(ledger.hear(Party::Client, id(2, 0)));
+    }
+}

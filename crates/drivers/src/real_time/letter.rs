@@ -1,0 +1,127 @@
+//! What machines send each other in real time.
+
+use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::JobEnd;
+use gridrig_core::time::SimTime;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A message between machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A job to an LRMS of the broker's own.
+    Dispatch {
+        /// The job.
+        spec: JobSpec,
+        /// Its idempotency key for this hop.
+        key: String,
+        /// Whose broker sends it.
+        from: DomainId,
+        /// Forwards so far.
+        hop: u32,
+    },
+    /// A job to a peer.
+    Forward {
+        /// The job.
+        spec: JobSpec,
+        /// Its idempotency key for this hop.
+        key: String,
+        /// Whose broker sends it.
+        from: DomainId,
+        /// Forwards so far, this one included.
+        hop: u32,
+    },
+    /// A job comes back.
+    Refusal {
+        /// The job.
+        job: JobId,
+        /// Why.
+        reason: Reason,
+    },
+    /// News of a job's end.
+    Notice(JobEnd),
+    /// Resource information.
+    Info(Vec<LoadSample>),
+    /// A request to remove a job.
+    Cancel(JobId),
+}
+
+impl Message {
+    /// How results count it; requests to remove a job are not counted.
+    #[must_use]
+    pub fn kind(&self) -> Option<MessageKind> {
+        Some(match self {
+            Message::Dispatch { .. } => MessageKind::Dispatch,
+            Message::Forward { .. } => MessageKind::Forward,
+            Message::Refusal { .. } => MessageKind::Refuse,
+            Message::Notice(_) => MessageKind::Notify,
+            Message::Info(_) => MessageKind::Info,
+            Message::Cancel(_) => return None,
+        })
+    }
+
+    /// The job it is about; information is about none.
+    #[must_use]
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Message::Dispatch { spec, .. } | Message::Forward { spec, .. } => Some(spec.id),
+            Message::Refusal { job, .. } | Message::Cancel(job) => Some(*job),
+            Message::Notice(end) => Some(end.job),
+            Message::Info(_) => None,
+        }
+    }
+}
+
+/// The name of a letter: repeated deliveries of one letter share it. Numbers
+/// of one incarnation of a sender only rise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LetterId {
+    /// Which life of the sender wrote it, so that a restarted one, which
+    /// counts from 0 again, is not taken for an echo.
+    pub incarnation: u64,
+    /// Counted by the sender over all its letters.
+    pub number: u64,
+}
+
+/// A message with its envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// Its name.
+    pub id: LetterId,
+    /// Who sends.
+    pub from: Party,
+    /// Who receives.
+    pub to: Party,
+    /// Where the receiver is, if it has said so itself.
+    pub address: Option<Arc<str>>,
+    /// When it is to arrive: the nominal sending instant plus the latency.
+    pub due: SimTime,
+    /// What it says.
+    pub message: Message,
+}
+
+/// Messages counted by kind, from several threads.
+#[derive(Debug, Default)]
+pub struct Tally([AtomicU64; MessageKind::ALL.len()]);
+
+impl Tally {
+    /// Counts one.
+    pub fn count(&self, kind: MessageKind) {
+        self.0[kind as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many of this kind.
+    #[must_use]
+    pub fn of(&self, kind: MessageKind) -> u64 {
+        self.0[kind as usize].load(Ordering::Relaxed)
+    }
+
+    /// How many of any kind.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        MessageKind::ALL.iter().map(|kind| self.of(*kind)).sum()
+    }
+}

@@ -1,0 +1,516 @@
+//! An LRMS in real time: the cluster of the core, its sampling, and the jobs
+//! that it answers for.
+
+use super::actor::Machine;
+use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
+use super::letter::{Letter, LetterId, Message, Tally};
+use super::outbox::Delivery;
+use super::record::Recorder;
+use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::time::{SimDuration, SimTime};
+use std::sync::Arc;
+
+/// The broker that an LRMS reports to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Whose broker.
+    pub domain: DomainId,
+    /// One-way latency to it.
+    pub latency: SimDuration,
+    /// Time between samples.
+    pub exchange: SimDuration,
+}
+
+/// How an LRMS is set up.
+#[derive(Clone, Debug)]
+pub struct LrmsSetup {
+    /// The cluster.
+    pub cluster: ClusterConfig,
+    /// Its broker; `None` for one that serves clients only.
+    pub home: Option<Home>,
+    /// Distinguishes the lives of a service that is started anew.
+    pub incarnation: u64,
+    /// Ended jobs that are still known.
+    pub keep_ended: usize,
+}
+
+/// An LRMS as its task owns it.
+pub struct LrmsMachine {
+    cluster: Cluster,
+    home: Option<Home>,
+    recorder: Recorder,
+    ledger: Ledger,
+    now: SimTime,
+    next_sample: Option<SimTime>,
+    incarnation: u64,
+    letters: Vec<Letter>,
+    letters_written: u64,
+    finished: Vec<Finished>,
+    undelivered: Arc<Tally>,
+}
+
+/// Names of jobs that come without one, where named jobs come as well: the
+/// upper half belongs to those without.
+const UNNAMED_FROM: u32 = 3 << 30;
+
+impl LrmsMachine {
+    /// An empty LRMS that tells `recorder` what happens.
+    #[must_use]
+    pub fn new(setup: LrmsSetup, recorder: Recorder) -> Self {
+        let next = if setup.home.is_some() {
+            UNNAMED_FROM
+        } else {
+            0
+        };
+        let sampled = setup.home.filter(|home| !home.exchange.is_zero());
+        LrmsMachine {
+            cluster: Cluster::new(setup.cluster),
+            ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
+            next_sample: sampled.map(|_| SimTime::ZERO),
+            home: setup.home,
+            recorder,
+            now: SimTime::ZERO,
+            incarnation: setup.incarnation,
+            letters: Vec::new(),
+            letters_written: 0,
+            finished: Vec::new(),
+            undelivered: Arc::default(),
+        }
+    }
+
+    /// Letters that never arrived, by kind.
+    #[must_use]
+    pub fn undelivered(&self) -> Arc<Tally> {
+        Arc::clone(&self.undelivered)
+    }
+
+    /// The cluster, to look at.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// What the LRMS would report at this instant.
+    #[must_use]
+    pub fn sample_at(&mut self, now: SimTime) -> LoadSample {
+        self.set_now(now);
+        self.cluster.sample(self.now)
+    }
+
+    /// Ends the sampling, so that letters run dry at the end of a run.
+    pub fn quiesce(&mut self) {
+        self.next_sample = None;
+    }
+
+    /// Takes a job in. A job that can never run is rejected for good when a
+    /// client brings it, and sent back to a broker as a message of its own.
+    ///
+    /// # Errors
+    /// When the submission contradicts an earlier one.
+    pub fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
+        self.set_now(now);
+        let job = match self.ledger.open(&arrival)? {
+            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::New(job) => job,
+        };
+        if self.cluster.query(job).is_some() {
+            return Err(SubmitError::IdTaken(job));
+        }
+        let spec = JobSpec {
+            id: job,
+            ..arrival.spec.clone()
+        };
+        let taken = self.cluster.submit(self.now, &spec, &mut self.recorder);
+        let receipt = Receipt {
+            job,
+            at: self.now,
+            taken,
+            repeated: false,
+        };
+        let from = arrival.from;
+        self.ledger.enter(arrival, spec, &receipt);
+        if let Err(reason) = taken {
+            self.turn_away(job, from, reason);
+        }
+        Ok(receipt)
+    }
+
+    fn turn_away(&mut self, job: JobId, from: Party, reason: Reason) {
+        let by = Party::Lrms(self.cluster.id());
+        let end = end_of(job, EndState::Rejected(reason));
+        match from {
+            Party::Broker(_) => {
+                self.recorder.emit(
+                    self.now,
+                    Event::Refused {
+                        job,
+                        by,
+                        to: from,
+                        reason,
+                    },
+                );
+                self.ledger.end(end);
+                self.write(job, from, Message::Refusal { job, reason });
+            }
+            Party::Client | Party::Lrms(_) => {
+                self.recorder
+                    .emit(self.now, Event::Rejected { job, by, reason });
+                self.end(self.now, end);
+            }
+        }
+    }
+
+    /// Removes a job that waits or runs; `false` if it is not here (any more).
+    pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
+        self.set_now(now);
+        let cancelled = self.cluster.cancel(self.now, job, &mut self.recorder);
+        if cancelled {
+            self.end(self.now, end_of(job, EndState::Cancelled));
+        }
+        cancelled
+    }
+
+    /// What is known of a job; `None` if it was never here or is forgotten.
+    #[must_use]
+    pub fn view(&self, job: JobId) -> Option<JobView> {
+        let record = self.ledger.get(job)?;
+        let state = match (record.end, self.cluster.query(job)) {
+            (Some(end), _) => JobState::Ended(end),
+            (None, Some(JobStatus::Queued { since })) => JobState::Queued { since },
+            (None, Some(JobStatus::Running { start, placement })) => {
+                JobState::Running { start, placement }
+            }
+            (None, None) => return None,
+        };
+        Some(JobView {
+            spec: record.spec.clone(),
+            arrived: record.arrived,
+            state,
+        })
+    }
+
+    /// At most `limit` jobs with a name above `after`.
+    #[must_use]
+    pub fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
+        let jobs = self.ledger.list(after, limit);
+        jobs.filter_map(|job| self.view(job)).collect()
+    }
+
+    /// At most `limit` ends of clients' jobs from position `after` on, and the
+    /// position of the first one given.
+    #[must_use]
+    pub fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
+        self.ledger.ends(after, limit)
+    }
+
+    /// A job's end goes back to whoever brought the job.
+    fn end(&mut self, at: SimTime, end: JobEnd) {
+        self.ledger.end(end);
+        let record = self.ledger.get(end.job);
+        let from = record.map_or(Party::Client, |record| record.from);
+        let wants_news = record.is_some_and(|record| record.notify.is_some());
+        let here = Party::Lrms(self.cluster.id());
+        if from == Party::Client {
+            self.recorder.emit(
+                at,
+                Event::FinishSeen {
+                    job: end.job,
+                    by: Party::Client,
+                },
+            );
+            self.ledger.publish(end);
+            if !wants_news {
+                return;
+            }
+        }
+        self.recorder.emit(
+            at,
+            Event::Notified {
+                job: end.job,
+                from: here,
+                to: from,
+            },
+        );
+        self.write(end.job, from, Message::Notice(end));
+    }
+
+    fn write(&mut self, job: JobId, to: Party, message: Message) {
+        let address = self
+            .ledger
+            .get(job)
+            .and_then(|record| record.notify.clone());
+        let latency = self.home.map_or(SimDuration::ZERO, |home| home.latency);
+        self.post(to, address, latency, message);
+    }
+
+    fn post(
+        &mut self,
+        to: Party,
+        address: Option<Arc<str>>,
+        latency: SimDuration,
+        message: Message,
+    ) {
+        let (incarnation, number) = (self.incarnation, self.letters_written);
+        self.letters_written += 1;
+        let id = LetterId {
+            incarnation,
+            number,
+        };
+        let from = Party::Lrms(self.cluster.id());
+        self.letters.push(Letter {
+            id,
+            from,
+            to,
+            address,
+            due: self.now + latency,
+            message,
+        });
+    }
+
+    fn handle_completions(&mut self) {
+        let mut finished = std::mem::take(&mut self.finished);
+        self.cluster
+            .handle_completions(self.now, &mut self.recorder, &mut finished);
+        for Finished { job, start, finish } in finished.drain(..) {
+            let cluster = Some(self.cluster.id());
+            let (start, state) = (Some(start), EndState::Completed);
+            let end = JobEnd {
+                job,
+                state,
+                cluster,
+                start,
+                finish: Some(finish),
+            };
+            self.end(self.now, end);
+        }
+        self.finished = finished;
+    }
+
+    fn send_sample(&mut self, home: Home) {
+        let (from, to) = (Party::Lrms(self.cluster.id()), Party::Broker(home.domain));
+        self.recorder.emit(self.now, Event::InfoSent { from, to });
+        let sample = self.cluster.sample(self.now);
+        self.post(to, None, home.latency, Message::Info(vec![sample]));
+    }
+
+    fn set_now(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+    }
+}
+
+fn end_of(job: JobId, state: EndState) -> JobEnd {
+    JobEnd {
+        job,
+        state,
+        cluster: None,
+        start: None,
+        finish: None,
+    }
+}
+
+impl Machine for LrmsMachine {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn due(&self) -> Option<SimTime> {
+        let work = self.cluster.poll_timeout();
+        work.into_iter().chain(self.next_sample).min()
+    }
+
+    /// Completions, then a pass, then the sample: the order of design 5. What
+    /// the pass starts with length 0 ends in a further step of the instant.
+    fn step(&mut self, at: SimTime) {
+        self.set_now(at);
+        if self
+            .cluster
+            .next_completion()
+            .is_some_and(|end| end <= self.now)
+        {
+            self.handle_completions();
+        }
+        self.cluster.handle_pass(self.now, &mut self.recorder);
+        if let (Some(due), Some(home)) = (self.next_sample, self.home)
+            && due <= self.now
+        {
+            self.send_sample(home);
+            self.next_sample = Some(due + home.exchange);
+        }
+    }
+
+    fn take_letters(&mut self, out: &mut Vec<Letter>) {
+        out.append(&mut self.letters);
+    }
+
+    fn handle_delivery(&mut self, now: SimTime, delivery: Delivery) {
+        self.set_now(now);
+        if let (Err(_), Some(kind)) = (delivery.result, delivery.letter.message.kind()) {
+            self.undelivered.count(kind);
+        }
+    }
+
+    fn published(&self) -> u64 {
+        self.ledger.published()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::discipline::DisciplineKind;
+    use gridrig_core::ids::ClusterId;
+    use gridrig_core::resource::Resources;
+
+    fn lrms(home: bool) -> LrmsMachine {
+        let cluster = ClusterConfig::new(
+            ClusterId(0),
+            Resources::homogeneous(4),
+            DisciplineKind::FirstInFirstFit,
+        );
+        let home = home.then_some(Home {
+            domain: DomainId(0),
+            latency: SimDuration::from_millis(1),
+            exchange: SimDuration::from_secs(15),
+        });
+        let setup = LrmsSetup {
+            cluster,
+            home,
+            incarnation: 1,
+            keep_ended: 100,
+        };
+        LrmsMachine::new(setup, Recorder::default())
+    }
+
+    fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
+        let spec = JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(seconds));
+        let key = Some(format!("run/{id}/0"));
+        Arrival {
+            key,
+            id: Some(JobId(id)),
+            spec,
+            from,
+            hop: 0,
+            notify: None,
+        }
+    }
+
+    fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
+        let log = machine.recorder.page(0, usize::MAX);
+        let name = |recorded: &super::super::Recorded| {
+            let text = format!("{:?}", recorded.event());
+            (
+                recorded.at.as_secs_f64(),
+                text.split([' ', '{']).next().unwrap_or("").to_owned(),
+            )
+        };
+        log.iter().map(name).collect()
+    }
+
+    #[test]
+    fn timers_that_are_late_happen_at_their_nominal_instants_before_the_message() {
+        let mut machine = lrms(true);
+        let broker = Party::Broker(DomainId(0));
+        machine.advance(SimTime::ZERO);
+        machine
+            .submit(SimTime::from_secs(1), arrival(0, 4, 10, broker))
+            .unwrap();
+        machine.advance(machine.now());
+        machine.advance(SimTime::from_secs(16));
+        machine
+            .submit(SimTime::from_secs(16), arrival(1, 1, 1, broker))
+            .unwrap();
+        let seen = events(&machine);
+        let expected = [
+            (0.0, "InfoSent"),
+            (1.0, "Queued"),
+            (1.0, "Started"),
+            (11.0, "Finished"),
+            (11.0, "Notified"),
+            (15.0, "InfoSent"),
+            (16.0, "Queued"),
+        ];
+        let expected: Vec<_> = expected.map(|(at, name)| (at, name.to_owned())).into();
+        assert_eq!(seen, expected);
+        let mut letters = Vec::new();
+        machine.take_letters(&mut letters);
+        let due: Vec<f64> = letters
+            .iter()
+            .map(|letter| letter.due.as_secs_f64())
+            .collect();
+        assert_eq!(due, [0.001, 11.001, 15.001]);
+    }
+
+    #[test]
+    fn time_never_moves_back() {
+        let mut machine = lrms(false);
+        machine
+            .submit(SimTime::from_secs(9), arrival(0, 1, 1, Party::Client))
+            .unwrap();
+        machine
+            .submit(SimTime::from_secs(3), arrival(1, 1, 1, Party::Client))
+            .unwrap();
+        assert_eq!(machine.now(), SimTime::from_secs(9));
+    }
+
+    #[test]
+    fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
+        let mut machine = lrms(true);
+        let receipt = machine
+            .submit(SimTime::ZERO, arrival(0, 5, 1, Party::Client))
+            .unwrap();
+        assert_eq!(receipt.taken, Err(Reason::NeverFits));
+        assert_eq!(machine.published(), 1);
+        let broker = Party::Broker(DomainId(0));
+        machine
+            .submit(SimTime::ZERO, arrival(1, 5, 1, broker))
+            .unwrap();
+        let mut letters = Vec::new();
+        machine.take_letters(&mut letters);
+        let refusal = Message::Refusal {
+            job: JobId(1),
+            reason: Reason::NeverFits,
+        };
+        assert_eq!(
+            letters.iter().map(|l| &l.message).collect::<Vec<_>>(),
+            [&refusal]
+        );
+        let state = machine.view(JobId(1)).unwrap().state;
+        assert!(matches!(state, JobState::Ended(_)), "{state:?}");
+    }
+
+    #[test]
+    fn a_job_of_length_0_ends_in_a_further_step_of_its_instant() {
+        let mut machine = lrms(false);
+        machine
+            .submit(SimTime::from_secs(2), arrival(0, 1, 0, Party::Client))
+            .unwrap();
+        machine.advance(machine.now());
+        assert_eq!(machine.published(), 1);
+        assert_eq!(machine.now(), SimTime::from_secs(2));
+    }
+
+    #[test]
+    fn a_cancelled_job_is_over_and_its_broker_is_told() {
+        let mut machine = lrms(true);
+        let broker = Party::Broker(DomainId(0));
+        machine
+            .submit(SimTime::ZERO, arrival(0, 1, 9, broker))
+            .unwrap();
+        assert!(machine.cancel(SimTime::from_secs(1), JobId(0)));
+        assert!(!machine.cancel(SimTime::from_secs(1), JobId(0)));
+        let mut letters = Vec::new();
+        machine.take_letters(&mut letters);
+        assert!(matches!(
+            letters[0].message,
+            Message::Notice(JobEnd {
+                state: EndState::Cancelled,
+                ..
+            })
+        ));
+    }
+}

@@ -1,0 +1,229 @@
+//! Letters on their way: latency, order, retries.
+
+use super::clock::RunClock;
+use super::letter::Letter;
+use gridrig_core::event::Party;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::Reason;
+use gridrig_core::load::LoadSample;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// Carries letters to other services.
+pub trait Transport: Send + Sync + 'static {
+    /// Delivers a letter once. Repeating a delivery has no further effect at
+    /// the receiver, which knows letters by their names and jobs by their keys.
+    ///
+    /// # Errors
+    /// Says whether the receiver can have taken the letter in.
+    fn deliver(&self, letter: &Letter) -> impl Future<Output = Result<(), TransportError>> + Send;
+
+    /// Reads the present load of an own cluster.
+    ///
+    /// # Errors
+    /// When the LRMS cannot be read.
+    fn sample(
+        &self,
+        cluster: ClusterId,
+    ) -> impl Future<Output = Result<LoadSample, TransportError>> + Send;
+}
+
+/// Why a letter was not delivered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// The receiver has certainly not seen it.
+    #[error("{to} was not reached: {why}")]
+    NotReached {
+        /// The address.
+        to: String,
+        /// What the network said.
+        why: String,
+    },
+    /// It was sent, and no answer came: the receiver may have seen it.
+    #[error("{to} did not answer: {why}")]
+    NoAnswer {
+        /// The address.
+        to: String,
+        /// What the network said.
+        why: String,
+    },
+    /// The receiver has too much to do; it may be asked again.
+    #[error("{to} is busy")]
+    Busy {
+        /// The address.
+        to: String,
+    },
+    /// The receiver turned it away.
+    #[error("{to} answered {status}: {why}")]
+    Answered {
+        /// The address.
+        to: String,
+        /// The HTTP status, or what stands for it.
+        status: u16,
+        /// The reason, where it is one of ours.
+        reason: Option<Reason>,
+        /// What the receiver said.
+        why: String,
+    },
+}
+
+/// How the delivery of a letter ended.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The letter.
+    pub letter: Letter,
+    /// Whether it arrived.
+    pub result: Result<(), TransportError>,
+}
+
+/// Sends letters off when they are due, one after the other to each receiver,
+/// so that what was sent first arrives first.
+pub struct Outbox<T> {
+    clock: RunClock,
+    transport: Arc<T>,
+    lanes: BTreeMap<Lane, mpsc::UnboundedSender<Letter>>,
+    reports: mpsc::UnboundedSender<Delivery>,
+    under_way: Arc<watch::Sender<usize>>,
+}
+
+type Lane = (Party, Option<Arc<str>>);
+
+/// Waits between the tries to reach a receiver: three tries within a second.
+/// A service that is being restarted by hand takes longer, one whose accept
+/// queue overflowed for a moment does not.
+const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(600)];
+
+/// Further tries while the receiver answers that it is busy: it is alive, so
+/// it gets more patience.
+const BUSY_TRIES: u32 = 40;
+const BUSY_WAIT: Duration = Duration::from_millis(250);
+
+/// A lane without a letter for this long gives its task back.
+const LANE_IDLE: Duration = Duration::from_secs(60);
+
+impl<T: Transport> Outbox<T> {
+    /// An outbox that reports every delivery to `reports`.
+    pub fn new(
+        clock: RunClock,
+        transport: Arc<T>,
+        reports: mpsc::UnboundedSender<Delivery>,
+    ) -> Self {
+        Outbox {
+            clock,
+            transport,
+            lanes: BTreeMap::new(),
+            reports,
+            under_way: Arc::new(watch::Sender::new(0)),
+        }
+    }
+
+    /// Letters whose delivery has not ended; to be watched until it is 0.
+    #[must_use]
+    pub fn under_way(&self) -> watch::Receiver<usize> {
+        self.under_way.subscribe()
+    }
+
+    /// The transport, for reading loads.
+    #[must_use]
+    pub fn transport(&self) -> &Arc<T> {
+        &self.transport
+    }
+
+    /// Sends a letter off when it is due.
+    pub fn send(&mut self, letter: Letter) {
+        self.under_way.send_modify(|n| *n += 1);
+        let lane = (letter.to, letter.address.clone());
+        let letter = match self.lanes.get(&lane) {
+            Some(open) => match open.send(letter) {
+                Ok(()) => return,
+                Err(mpsc::error::SendError(letter)) => letter,
+            },
+            None => letter,
+        };
+        self.lanes.retain(|_, lane| !lane.is_closed());
+        let (sender, letters) = mpsc::unbounded_channel();
+        // The lane has just been made, so its receiver is there.
+        let _ = sender.send(letter);
+        self.lanes.insert(lane, sender);
+        let work = Courier {
+            clock: self.clock,
+            transport: Arc::clone(&self.transport),
+            reports: self.reports.clone(),
+            under_way: Arc::clone(&self.under_way),
+            down: false,
+        };
+        tokio::spawn(work.run(letters));
+    }
+}
+
+/// Serves one lane.
+struct Courier<T> {
+    clock: RunClock,
+    transport: Arc<T>,
+    reports: mpsc::UnboundedSender<Delivery>,
+    under_way: Arc<watch::Sender<usize>>,
+    /// The last letter did not get through: the next gets one try only, so
+    /// that a long queue to a dead service is not a long wait.
+    down: bool,
+}
+
+impl<T: Transport> Courier<T> {
+    async fn run(mut self, mut letters: mpsc::UnboundedReceiver<Letter>) {
+        loop {
+            let letter = match tokio::time::timeout(LANE_IDLE, letters.recv()).await {
+                Ok(Some(letter)) => letter,
+                Ok(None) => return,
+                Err(_idle) => {
+                    letters.close();
+                    // What slipped in before the close is still delivered.
+                    match letters.try_recv() {
+                        Ok(letter) => letter,
+                        Err(_) => return,
+                    }
+                }
+            };
+            self.clock.sleep_until(letter.due).await;
+            let result = self.deliver(&letter).await;
+            self.down = matches!(
+                result,
+                Err(TransportError::NotReached { .. } | TransportError::NoAnswer { .. })
+            );
+            // The report comes before the count, so that whoever waits for 0
+            // finds every report in the machine's mailbox.
+            let _ = self.reports.send(Delivery { letter, result });
+            self.under_way.send_modify(|n| *n -= 1);
+        }
+    }
+
+    async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+        let mut unanswered = None;
+        let mut waits = RETRY_AFTER.iter();
+        let mut busy = 0;
+        loop {
+            let error = match self.transport.deliver(letter).await {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            match error {
+                TransportError::Answered { .. } => return Err(error),
+                TransportError::Busy { .. } if busy < BUSY_TRIES => {
+                    busy += 1;
+                    tokio::time::sleep(BUSY_WAIT).await;
+                    continue;
+                }
+                TransportError::Busy { .. } => return Err(error),
+                TransportError::NoAnswer { .. } => unanswered = Some(error.clone()),
+                TransportError::NotReached { .. } => {}
+            }
+            match waits.next() {
+                Some(wait) if !self.down => tokio::time::sleep(*wait).await,
+                // A try that may have got through weighs more than a later
+                // one that certainly did not.
+                _ => return Err(unanswered.unwrap_or(error)),
+            }
+        }
+    }
+}

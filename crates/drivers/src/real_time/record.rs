@@ -1,0 +1,268 @@
+//! The events of a machine, kept until the run collects them.
+
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Reason;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// An event that owns all it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When it happened, in the time of the run.
+    pub at: SimTime,
+    /// The event, less its placement.
+    event: Event<'static>,
+    placement: Box<[PlacementRun]>,
+}
+
+impl Recorded {
+    /// Keeps an event.
+    #[must_use]
+    pub fn new(at: SimTime, event: Event<'_>) -> Self {
+        let placement = match event {
+            Event::Started { placement, .. } => placement.into(),
+            _ => Box::default(),
+        };
+        let event = without_placement(event);
+        Recorded {
+            at,
+            event,
+            placement,
+        }
+    }
+
+    /// The event as it was told.
+    #[must_use]
+    pub fn event(&self) -> Event<'_> {
+        match self.event {
+            Event::Started { job, cluster, .. } => Event::Started {
+                job,
+                cluster,
+                placement: &self.placement,
+            },
+            event => event,
+        }
+    }
+}
+
+/// The same event with nothing borrowed in it.
+fn without_placement(event: Event<'_>) -> Event<'static> {
+    match event {
+        Event::Submitted {
+            job,
+            entry,
+            intended,
+        } => Event::Submitted {
+            job,
+            entry,
+            intended,
+        },
+        Event::BrokerArrival { job, domain, hop } => Event::BrokerArrival { job, domain, hop },
+        Event::Forwarded { job, from, to } => Event::Forwarded { job, from, to },
+        Event::Refused {
+            job,
+            by,
+            to,
+            reason,
+        } => Event::Refused {
+            job,
+            by,
+            to,
+            reason,
+        },
+        Event::Dispatched {
+            job,
+            domain,
+            cluster,
+        } => Event::Dispatched {
+            job,
+            domain,
+            cluster,
+        },
+        Event::Queued { job, cluster } => Event::Queued { job, cluster },
+        Event::Started { job, cluster, .. } => Event::Started {
+            job,
+            cluster,
+            placement: &[],
+        },
+        Event::Finished { job, cluster } => Event::Finished { job, cluster },
+        Event::Notified { job, from, to } => Event::Notified { job, from, to },
+        Event::FinishSeen { job, by } => Event::FinishSeen { job, by },
+        Event::Rejected { job, by, reason } => Event::Rejected { job, by, reason },
+        Event::Cancelled { job, by } => Event::Cancelled { job, by },
+        Event::Failed { job, by, reason } => Event::Failed { job, by, reason },
+        Event::InfoSent { from, to } => Event::InfoSent { from, to },
+    }
+}
+
+/// A sink that several may hold: the machine writes, its service pages the
+/// events out, and the run still has them when the service has been killed.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder(Arc<Mutex<Vec<Recorded>>>);
+
+impl Recorder {
+    /// How many events there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events().len()
+    }
+
+    /// Whether nothing has happened.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events().is_empty()
+    }
+
+    /// At most `limit` events from position `after` on.
+    #[must_use]
+    pub fn page(&self, after: usize, limit: usize) -> Vec<Recorded> {
+        let events = self.events();
+        events.iter().skip(after).take(limit).cloned().collect()
+    }
+
+    /// Takes all events out.
+    #[must_use]
+    pub fn take(&self) -> Vec<Recorded> {
+        std::mem::take(&mut *self.events())
+    }
+
+    fn events(&self) -> MutexGuard<'_, Vec<Recorded>> {
+        // A panic elsewhere does not make what was recorded before it wrong.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EventSink for Recorder {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        self.events().push(Recorded::new(at, event));
+    }
+}
+
+/// One log of several, by time. At one instant the order of the logs counts,
+/// and within a log its own order, so that causes given first stay first.
+#[must_use]
+pub fn merge(logs: impl IntoIterator<Item = Vec<Recorded>>) -> Vec<Recorded> {
+    let mut all: Vec<Recorded> = logs.into_iter().flatten().collect();
+    all.sort_by_key(|recorded| recorded.at);
+    all
+}
+
+/// Tells a sink everything again.
+pub fn replay(log: &[Recorded], sink: &mut impl EventSink) {
+    for recorded in log {
+        sink.emit(recorded.at, recorded.event());
+    }
+}
+
+/// A log in which every job ends at most once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The events.
+    pub log: Vec<Recorded>,
+    /// Jobs that somebody had given up as lost although an LRMS knows their
+    /// end: the verdict has been taken out.
+    pub withdrawn: Vec<JobId>,
+}
+
+/// Settles contradictory ends. A broker or a client that loses touch with a
+/// service declares the jobs there lost; that is a belief, and the LRMS's own
+/// word on the job's end outweighs it. Of several such beliefs about one job
+/// the first stands.
+#[must_use]
+pub fn settle(log: Vec<Recorded>) -> Settled {
+    let known: BTreeSet<JobId> = log
+        .iter()
+        .filter(|recorded| recorded.event().is_terminal() && !is_belief(&recorded.event()))
+        .filter_map(|recorded| recorded.event().job())
+        .collect();
+    let mut believed = BTreeSet::new();
+    let mut withdrawn = BTreeSet::new();
+    let mut settled = Settled::default();
+    for recorded in log {
+        if let (true, Some(job)) = (is_belief(&recorded.event()), recorded.event().job()) {
+            if known.contains(&job) {
+                withdrawn.insert(job);
+                continue;
+            }
+            if !believed.insert(job) {
+                continue;
+            }
+        }
+        settled.log.push(recorded);
+    }
+    settled.withdrawn = withdrawn.into_iter().collect();
+    settled
+}
+
+fn is_belief(event: &Event<'_>) -> bool {
+    let lost = Reason::ServiceLost;
+    matches!(event, Event::Failed { by: Party::Broker(_) | Party::Client, reason, .. } if *reason == lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::ids::{ClusterId, DomainId};
+
+    fn failed(at: u64, job: u32, by: Party) -> Recorded {
+        let reason = Reason::ServiceLost;
+        let job = JobId(job);
+        Recorded::new(SimTime::from_secs(at), Event::Failed { job, by, reason })
+    }
+
+    fn finished(at: u64, job: u32) -> Recorded {
+        let (job, cluster) = (JobId(job), ClusterId(0));
+        Recorded::new(SimTime::from_secs(at), Event::Finished { job, cluster })
+    }
+
+    #[test]
+    fn a_started_event_keeps_its_placement() {
+        let placement = [PlacementRun {
+            resource: 0,
+            node: 3,
+            nodes: 2,
+            processors: 1,
+        }];
+        let event = Event::Started {
+            job: JobId(1),
+            cluster: ClusterId(0),
+            placement: &placement,
+        };
+        let mut recorder = Recorder::default();
+        recorder.emit(SimTime::from_secs(1), event);
+        assert_eq!(recorder.page(0, 9)[0].event(), event);
+        assert!(recorder.page(1, 9).is_empty());
+    }
+
+    #[test]
+    fn logs_are_merged_by_time_and_then_by_the_order_of_the_logs() {
+        let broker = Party::Broker(DomainId(0));
+        let merged = merge([
+            vec![failed(2, 0, broker), failed(3, 1, broker)],
+            vec![finished(1, 7), finished(2, 8)],
+        ]);
+        let jobs: Vec<u32> = merged
+            .iter()
+            .filter_map(|r| r.event().job())
+            .map(|j| j.0)
+            .collect();
+        assert_eq!(jobs, [7, 0, 8, 1]);
+    }
+
+    #[test]
+    fn the_word_of_an_lrms_outweighs_the_belief_that_a_job_is_lost() {
+        let broker = Party::Broker(DomainId(0));
+        let log = vec![
+            failed(1, 0, broker),
+            failed(1, 1, broker),
+            finished(2, 0),
+            failed(3, 1, Party::Client),
+        ];
+        let settled = settle(log);
+        assert_eq!(settled.withdrawn, [JobId(0)]);
+        assert_eq!(settled.log, [failed(1, 1, broker), finished(2, 0)]);
+    }
+}

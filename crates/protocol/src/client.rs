@@ -1,0 +1,254 @@
+//! An HTTP client of the native REST interface: plain HTTP, connections kept
+//! open, every request bounded in time.
+
+use crate::rest::{
+    BrokerInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice, JobReceipt,
+    JobStatus, JobSubmission, Problem,
+};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+/// Why a request did not get the wanted answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The other side has certainly not seen the request.
+    #[error("{url} cannot be reached")]
+    NotReached {
+        /// The address.
+        url: String,
+        /// What the network said.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The request was sent, and no complete answer came back.
+    #[error("{url} gave no answer")]
+    NoAnswer {
+        /// The address.
+        url: String,
+        /// What the network said.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The service has too much to do.
+    #[error("{url} is busy")]
+    Busy {
+        /// The address.
+        url: String,
+    },
+    /// The service turned the request away.
+    #[error("{url} answered {}: {} ({})", .problem.status, .problem.detail, .problem.code)]
+    Problem {
+        /// The address.
+        url: String,
+        /// What it said.
+        problem: Box<Problem>,
+    },
+    /// No client could be set up.
+    #[error("no HTTP client can be set up")]
+    Setup(#[source] reqwest::Error),
+}
+
+impl ClientError {
+    /// Whether the other side may be there no more, as opposed to having
+    /// answered something else than wanted.
+    #[must_use]
+    pub fn is_silence(&self) -> bool {
+        matches!(
+            self,
+            ClientError::NotReached { .. } | ClientError::NoAnswer { .. }
+        )
+    }
+}
+
+/// A client. Cheap to clone; clones share their connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    timeout: Duration,
+}
+
+/// How long to wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Kept connections are closed before the service's own bound on idleness, so
+/// that no request is sent into a connection that is being closed.
+const KEEP_IDLE: Duration = Duration::from_secs(45);
+
+impl Client {
+    /// A client whose requests take at most `timeout`.
+    ///
+    /// # Errors
+    /// [`ClientError::Setup`].
+    pub fn new(timeout: Duration) -> Result<Self, ClientError> {
+        let builder = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT.min(timeout))
+            .pool_idle_timeout(KEEP_IDLE)
+            .tcp_nodelay(true)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none());
+        let http = builder.build().map_err(ClientError::Setup)?;
+        Ok(Client { http, timeout })
+    }
+
+    /// `POST /v1/jobs`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn submit(&self, base: &str, job: &JobSubmission) -> Result<JobReceipt, ClientError> {
+        self.post(format!("{base}/v1/jobs"), job).await
+    }
+
+    /// `GET /v1/jobs/{id}`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn job(&self, base: &str, id: u32) -> Result<JobStatus, ClientError> {
+        self.get(format!("{base}/v1/jobs/{id}")).await
+    }
+
+    /// `GET /v1/jobs`, from the first one above `after` on.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn jobs(&self, base: &str, after: Option<u32>) -> Result<JobList, ClientError> {
+        let after = after.map_or(String::new(), |after| format!("?after={after}"));
+        self.get(format!("{base}/v1/jobs{after}")).await
+    }
+
+    /// `DELETE /v1/jobs/{id}`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn cancel(&self, base: &str, id: u32) -> Result<JobStatus, ClientError> {
+        let url = format!("{base}/v1/jobs/{id}");
+        let request = self.http.request(Method::DELETE, &url);
+        read(self.send(request, &url, self.timeout).await?, url).await
+    }
+
+    /// `GET /v1/ends`: ends from position `after` on; waits up to `wait` for
+    /// the first one.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn ends(
+        &self,
+        base: &str,
+        after: u64,
+        wait: Duration,
+    ) -> Result<EndPage, ClientError> {
+        let url = format!("{base}/v1/ends?after={after}&wait_ms={}", wait.as_millis());
+        let request = self.http.get(&url);
+        read(self.send(request, &url, self.timeout + wait).await?, url).await
+    }
+
+    /// `GET /v1/events` from position `after` on.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn events(&self, base: &str, after: u64) -> Result<EventPage, ClientError> {
+        self.get(format!("{base}/v1/events?after={after}")).await
+    }
+
+    /// `POST` of a notification to a complete URL.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn notify(&self, url: &str, notice: &JobNotice) -> Result<(), ClientError> {
+        let request = self.http.post(url).json(notice);
+        self.send(request, url, self.timeout).await.map(drop)
+    }
+
+    /// `POST /v1/info`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn inform(&self, base: &str, info: &InfoReport) -> Result<(), ClientError> {
+        let url = format!("{base}/v1/info");
+        let request = self.http.post(&url).json(info);
+        self.send(request, &url, self.timeout).await.map(drop)
+    }
+
+    /// `GET /v1/info` of an LRMS.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn cluster(&self, base: &str) -> Result<ClusterInfo, ClientError> {
+        self.get(format!("{base}/v1/info")).await
+    }
+
+    /// `GET /v1/info` of a broker.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn broker(&self, base: &str) -> Result<BrokerInfo, ClientError> {
+        self.get(format!("{base}/v1/info")).await
+    }
+
+    /// `GET /healthz`: whether the service is there.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn healthy(&self, base: &str) -> Result<(), ClientError> {
+        let url = format!("{base}/healthz");
+        self.send(self.http.get(&url), &url, self.timeout)
+            .await
+            .map(drop)
+    }
+
+    async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T, ClientError> {
+        let request = self.http.get(&url);
+        read(self.send(request, &url, self.timeout).await?, url).await
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        url: String,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let request = self.http.post(&url).json(body);
+        read(self.send(request, &url, self.timeout).await?, url).await
+    }
+
+    async fn send(
+        &self,
+        request: RequestBuilder,
+        url: &str,
+        timeout: Duration,
+    ) -> Result<Response, ClientError> {
+        let url = url.to_owned();
+        let response = match request.timeout(timeout).send().await {
+            Ok(response) => response,
+            Err(source) if source.is_connect() => {
+                return Err(ClientError::NotReached { url, source });
+            }
+            Err(source) => return Err(ClientError::NoAnswer { url, source }),
+        };
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let problem = Box::new(problem_of(response, status).await);
+        match problem.code.as_str() {
+            "busy" | "stopped" | "timeout" => Err(ClientError::Busy { url }),
+            _ => Err(ClientError::Problem { url, problem }),
+        }
+    }
+}
+
+/// The problem document of an answer, or what stands for it where another kind
+/// of server answers.
+async fn problem_of(response: Response, status: StatusCode) -> Problem {
+    let unspoken = || {
+        let words = status.canonical_reason().unwrap_or("no explanation");
+        Problem::new(status.as_u16(), "unspecified", words)
+    };
+    response.json().await.unwrap_or_else(|_| unspoken())
+}
+
+async fn read<T: DeserializeOwned>(response: Response, url: String) -> Result<T, ClientError> {
+    response
+        .json()
+        .await
+        .map_err(|source| ClientError::NoAnswer { url, source })
+}

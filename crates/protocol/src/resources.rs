@@ -1,0 +1,152 @@
+//! Cluster files: the nodes of an emulated LRMS as XML, in the form of
+//! Listing 1 of the LSAP paper.
+//!
+//! ```
+//! use gridrig_protocol::resources;
+//!
+//! let text = r#"<EmulatedResources xmlns="http://cs.fiu.edu/emulator/resources">
+//!   <Resource>
+//!     <Count>64</Count>
+//!     <Architecture>x86</Architecture>
+//!     <CPUCount>2</CPUCount>
+//!     <OS>LINUX</OS>
+//!     <PhysicalMemory>1024</PhysicalMemory>
+//!   </Resource>
+//! </EmulatedResources>"#;
+//! let cluster = resources::parse("site.xml", text).unwrap();
+//! assert_eq!((cluster.nodes(), cluster.processors()), (64, 128));
+//! ```
+//!
+//! The same rules are in `resources/xsd/emulated-resources.xsd`; what a schema
+//! cannot say (the sum of all processors, no document type) is checked here
+//! only. The format has a page of its own, `docs/resources-xml.md`.
+
+mod field;
+mod read;
+mod write;
+
+pub use write::{WriteError, write};
+
+use gridrig_core::resource::Resources;
+use std::io::Read as _;
+use std::path::Path;
+
+/// The namespace of every element of a cluster file (LSAP Listing 1).
+pub const NAMESPACE: &str = "http://cs.fiu.edu/emulator/resources";
+
+/// The largest cluster file that is read, in bytes. A group of nodes takes
+/// some 250 bytes, so that 60,000 different kinds of node fit; a larger file
+/// is something else, given by mistake.
+pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why a file is no cluster file. Every message begins with `FILE:LINE` where
+/// a line is at fault.
+#[derive(Debug, thiserror::Error)]
+pub enum ResourceError {
+    /// The file cannot be read.
+    #[error("{file}: cannot read the cluster file")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is larger than [`MAX_BYTES`].
+    #[error("{file}: the file is larger than {MAX_BYTES} bytes: expected a cluster file")]
+    TooLarge {
+        /// The file.
+        file: String,
+    },
+    /// A byte sequence is not UTF-8.
+    #[error("{file}:{line}: the text is not UTF-8: expected a cluster file in UTF-8")]
+    NotUtf8 {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+    },
+    /// The file is not well-formed XML, or uses a part of XML that is refused.
+    #[error("{file}:{line}: {problem}")]
+    Xml {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An element is where none of its name may be, or lacks one.
+    #[error("{file}:{line}: element {element}: {problem}")]
+    Element {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Its name as written.
+        element: String,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
+    /// The text of an element is no value of its kind.
+    #[error("{file}:{line}: element {element} = {value:?}: expected {expected}")]
+    Value {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Its name.
+        element: &'static str,
+        /// The value as written.
+        value: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// Together the groups have more processors than can be counted.
+    #[error("{file}: the cluster has more than {max} processors", max = u32::MAX)]
+    TooManyProcessors {
+        /// The file.
+        file: String,
+    },
+}
+
+/// Reads a cluster file.
+///
+/// # Errors
+/// When the file cannot be read, is larger than [`MAX_BYTES`] or is no
+/// cluster file.
+pub fn read(path: &Path) -> Result<Resources, ResourceError> {
+    let file = path.display().to_string();
+    let failed = |source| ResourceError::Read {
+        file: file.clone(),
+        source,
+    };
+    let handle = std::fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    // One byte more than is allowed tells a file that is too large, whatever
+    // its size claims to be.
+    let taken = handle.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    if taken.map_err(failed)? as u64 > MAX_BYTES {
+        return Err(ResourceError::TooLarge { file });
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => parse(&file, &text),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+            Err(ResourceError::NotUtf8 { file, line })
+        }
+    }
+}
+
+/// Reads the text of a cluster file; `file` names it in messages.
+///
+/// # Errors
+/// When the text is longer than [`MAX_BYTES`] or is no cluster file.
+pub fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
+    if text.len() as u64 > MAX_BYTES {
+        let file = file.to_owned();
+        return Err(ResourceError::TooLarge { file });
+    }
+    read::Parser::new(file, text).parse()
+}

@@ -1,0 +1,26 @@
+//! The native REST interface of the services: its types, the problem documents
+//! it answers with, and what every service of ours shares in serving it.
+//!
+//! Instants are integer nanoseconds of the run (`..._ns`); lengths of time are
+//! strings with a unit (`"60s"`, `"1.5h"`), read as exact decimals. `docs/rest.md`
+//! describes the routes, `/openapi.json` of each service has the schema.
+
+mod event;
+mod info;
+mod job;
+mod notice;
+mod place;
+mod problem;
+pub mod serve;
+
+pub use event::{EventPage, EventReport};
+pub use info::{
+    BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
+    NodeGroup, PeerInfo, PeerList,
+};
+pub use job::{
+    EndPage, JobEndReport, JobList, JobReceipt, JobRequirements, JobStatus, JobSubmission,
+};
+pub use notice::{JobNotice, LetterName, NoticeKind};
+pub use place::{Place, PlaceKind, PlacementReport};
+pub use problem::{Problem, reason_of_code};

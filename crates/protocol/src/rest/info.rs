@@ -1,0 +1,333 @@
+//! Resource information.
+
+use super::notice::LetterName;
+use super::place::Place;
+use super::problem::Problem;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::load::{LoadSample, Mean};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::SimTime;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A mean as the exact fraction `sum / weight_ns`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeanReport {
+    /// Value times nanoseconds, as a decimal string: it can pass 2^64.
+    #[schema(pattern = "^[0-9]{1,39}$", example = "0")]
+    pub sum: String,
+    /// Nanoseconds, or 1 for the value of an instant.
+    #[schema(minimum = 1)]
+    pub weight_ns: u64,
+}
+
+/// The load of one cluster, sampled at an instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadReport {
+    /// Which cluster.
+    pub cluster: u16,
+    /// When it was sampled, in nanoseconds of the run.
+    pub at_ns: u64,
+    /// All processors.
+    pub processors: u32,
+    /// Busy processors.
+    pub busy: u32,
+    /// Queued jobs.
+    pub queued: u64,
+    /// Processors that the queued jobs want.
+    pub queued_processors: u64,
+    /// Processor-nanoseconds still to be done, as a decimal string. A real
+    /// LRMS does not know it and says 0; no policy that runs in real time
+    /// looks at it.
+    #[schema(pattern = "^[0-9]{1,39}$", example = "0")]
+    pub work_left: String,
+    /// Queued jobs over 30 s.
+    pub queued_mean_30s: MeanReport,
+    /// Queued jobs over 300 s.
+    pub queued_mean_300s: MeanReport,
+    /// Busy processors over 30 s.
+    pub busy_mean_30s: MeanReport,
+    /// Busy processors over 300 s.
+    pub busy_mean_300s: MeanReport,
+}
+
+impl From<&LoadSample> for LoadReport {
+    fn from(sample: &LoadSample) -> Self {
+        let mean = |mean: Mean| MeanReport {
+            sum: mean.sum.to_string(),
+            weight_ns: mean.weight,
+        };
+        LoadReport {
+            cluster: sample.cluster.0,
+            at_ns: sample.at.as_nanos(),
+            processors: sample.processors,
+            busy: sample.busy,
+            queued: sample.queued,
+            queued_processors: sample.queued_processors,
+            work_left: sample.work_left.to_string(),
+            queued_mean_30s: mean(sample.queued_means[0]),
+            queued_mean_300s: mean(sample.queued_means[1]),
+            busy_mean_30s: mean(sample.busy_means[0]),
+            busy_mean_300s: mean(sample.busy_means[1]),
+        }
+    }
+}
+
+impl TryFrom<&LoadReport> for LoadSample {
+    type Error = Problem;
+
+    fn try_from(report: &LoadReport) -> Result<Self, Problem> {
+        Ok(LoadSample {
+            cluster: ClusterId(report.cluster),
+            at: SimTime::from_nanos(report.at_ns),
+            processors: report.processors,
+            busy: report.busy,
+            queued: bounded("queued", report.queued, u64::from(u32::MAX))?,
+            queued_processors: bounded("queued_processors", report.queued_processors, 1 << 62)?,
+            work_left: whole("work_left", &report.work_left)?,
+            queued_means: [
+                mean("queued_mean_30s", &report.queued_mean_30s)?,
+                mean("queued_mean_300s", &report.queued_mean_300s)?,
+            ],
+            busy_means: [
+                mean("busy_mean_30s", &report.busy_mean_30s)?,
+                mean("busy_mean_300s", &report.busy_mean_300s)?,
+            ],
+        })
+    }
+}
+
+/// The longest window is 300 s. Brokers multiply these numbers with each other:
+/// within these bounds the products of three clusters fit 128 bits.
+const MAX_WEIGHT_NS: u64 = 300_000_000_000;
+const MAX_MEAN: u128 = 1 << 24;
+const MAX_SUM: u128 = 1 << 90;
+
+fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
+    if report.weight_ns == 0 || report.weight_ns > MAX_WEIGHT_NS {
+        let value = report.weight_ns.to_string();
+        let expected = "1 to 300000000000 (the longest window)";
+        return Err(Problem::field(
+            &format!("{field}.weight_ns"),
+            &value,
+            expected,
+        ));
+    }
+    let field = format!("{field}.sum");
+    let sum = whole(&field, &report.sum)?;
+    if sum > u128::from(report.weight_ns) * MAX_MEAN {
+        return Err(Problem::field(
+            &field,
+            &report.sum,
+            "a mean of at most 2^24",
+        ));
+    }
+    Ok(Mean {
+        sum,
+        weight: report.weight_ns,
+    })
+}
+
+fn whole(field: &str, text: &str) -> Result<u128, Problem> {
+    let value = text.parse().ok().filter(|value| *value <= MAX_SUM);
+    value.ok_or_else(|| Problem::field(field, text, "a whole number of at most 2^90"))
+}
+
+fn bounded(field: &str, value: u64, most: u64) -> Result<u64, Problem> {
+    let expected = || format!("at most {most}");
+    (value <= most)
+        .then_some(value)
+        .ok_or_else(|| Problem::field(field, &value.to_string(), &expected()))
+}
+
+/// Samples on their way to a broker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InfoReport {
+    /// Who sends them.
+    pub from: Place,
+    /// The name of this letter; without one it is never a repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub letter: Option<LetterName>,
+    /// One per cluster.
+    pub samples: Vec<LoadReport>,
+}
+
+impl InfoReport {
+    /// The samples.
+    ///
+    /// # Errors
+    /// When a number is none or out of range.
+    pub fn samples(&self) -> Result<Vec<LoadSample>, Problem> {
+        self.samples.iter().map(LoadSample::try_from).collect()
+    }
+}
+
+/// The clock of a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClockInfo {
+    /// Time 0 of the run, in nanoseconds since 1970.
+    pub epoch_unix_ns: u64,
+    /// Seconds of the run per second on the wall, as a decimal.
+    pub speed: String,
+    /// The present, in nanoseconds of the run.
+    pub now_ns: u64,
+}
+
+/// Identical nodes of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NodeGroup {
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Processors per node.
+    pub processors_per_node: u32,
+    /// Processor architecture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// Operating system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<String>,
+    /// Memory per node in MiB; absent if unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mib: Option<u64>,
+    /// Disk per node in MiB; absent if unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_mib: Option<u64>,
+    /// Speed relative to 1.0, as a decimal.
+    pub speed: String,
+}
+
+impl From<&Resource> for NodeGroup {
+    fn from(group: &Resource) -> Self {
+        NodeGroup {
+            name: group.name.clone(),
+            nodes: group.count,
+            processors_per_node: group.cpu_count,
+            architecture: group.architecture.clone(),
+            os: group.os.clone(),
+            memory_mib: group.memory_mib,
+            disk_mib: group.disk_mib,
+            speed: group.speed.to_string(),
+        }
+    }
+}
+
+impl NodeGroup {
+    /// The groups of a cluster in file order.
+    #[must_use]
+    pub fn all(resources: &Resources) -> Vec<Self> {
+        resources.groups().iter().map(NodeGroup::from).collect()
+    }
+}
+
+/// An LRMS: what it is made of and how loaded it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClusterInfo {
+    /// Its number in the run.
+    pub cluster: u16,
+    /// Its name.
+    pub name: String,
+    /// All processors.
+    pub processors: u32,
+    /// All nodes.
+    pub nodes: u32,
+    /// Its nodes by group.
+    pub resources: Vec<NodeGroup>,
+    /// Its load at this instant.
+    pub load: LoadReport,
+    /// Its clock.
+    pub clock: ClockInfo,
+}
+
+/// A candidate of a broker, and how old its knowledge of it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CandidateInfo {
+    /// Who.
+    pub place: Place,
+    /// Age of the oldest sample in use, in nanoseconds of the run.
+    pub information_age_ns: u64,
+}
+
+/// A broker: what it holds and what it knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BrokerInfo {
+    /// Its domain's number in the run.
+    pub domain: u16,
+    /// Its domain's name.
+    pub name: String,
+    /// Its forwarding policy.
+    pub policy: String,
+    /// Jobs that wait for a cycle.
+    pub queued: u64,
+    /// Jobs whose end is not known here yet.
+    pub held: u64,
+    /// Its candidates, in the order of decisions.
+    pub candidates: Vec<CandidateInfo>,
+    /// Its clock.
+    pub clock: ClockInfo,
+}
+
+/// A broker that another one knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PeerInfo {
+    /// Its domain's number in the run.
+    pub domain: u16,
+    /// Its domain's name.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    /// One-way latency of the link that is modelled on top of the network's.
+    pub latency: String,
+    /// Whether jobs may be forwarded to it.
+    pub provider: bool,
+    /// Whether it may forward jobs here.
+    pub consumer: bool,
+}
+
+/// The brokers that a broker knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PeerList {
+    /// By number of the domain.
+    pub peers: Vec<PeerInfo>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_survives_the_wire_exactly() {
+        let mean = |sum, weight| Mean { sum, weight };
+        let sample = LoadSample {
+            cluster: ClusterId(3),
+            at: SimTime::from_secs(15),
+            processors: 225,
+            busy: 17,
+            queued: 1_000_000,
+            queued_processors: 9,
+            work_left: u128::from(u64::MAX) + 5,
+            queued_means: [mean(1 << 58, 30_000_000_000), mean(2, 299_999_999_999)],
+            busy_means: [mean(0, 1), mean(7, 7)],
+        };
+        let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();
+        let read: LoadReport = serde_json::from_str(&text).unwrap();
+        assert_eq!(LoadSample::try_from(&read), Ok(sample));
+    }
+
+    #[test]
+    fn a_mean_without_weight_is_refused() {
+        let mut report = LoadReport::from(&LoadSample::idle(ClusterId(0), 4));
+        report.busy_mean_30s.weight_ns = 0;
+        let problem = LoadSample::try_from(&report).unwrap_err();
+        assert!(
+            problem.detail.contains("busy_mean_30s.weight_ns"),
+            "{}",
+            problem.detail
+        );
+    }
+}

@@ -1,0 +1,417 @@
+//! Jobs as they are submitted, shown and listed.
+
+use super::place::{Place, PlacementReport};
+use super::problem::Problem;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{JobSpec, Reason, Requirements};
+use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::time::{SimDuration, SimTime};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A job that is handed over, by a client or by a broker. Only `processors`
+/// and `run_time` are needed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"processors": 2, "run_time": "60s"}))]
+pub struct JobSubmission {
+    /// Processors wanted.
+    #[schema(minimum = 1)]
+    pub processors: u32,
+    /// How long it runs on a node of speed 1.0, with unit: ns, us, ms, s, min,
+    /// h, d or w.
+    #[schema(example = "60s")]
+    pub run_time: String,
+    /// The user's estimate, with unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_time: Option<String>,
+    /// What its nodes must offer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<JobRequirements>,
+    /// The job's number in the run; left out, the service gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
+    /// Idempotency key: a submission repeated under its key is answered with
+    /// the first answer and never run twice. The replayer and the brokers use
+    /// `RUN/ORIGIN/JOB/HOP`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
+    pub key: Option<String>,
+    /// An `http://` URL to which the news of the job's end is posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2000)]
+    pub notify: Option<String>,
+    /// The domain of the broker that sends the job; left out by clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u16>,
+    /// Forwards so far.
+    #[serde(default)]
+    pub hop: u32,
+}
+
+/// What a job's nodes must offer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobRequirements {
+    /// Processor architecture, without regard to case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// Operating system, without regard to case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<String>,
+    /// Memory per processor in KiB.
+    #[serde(default)]
+    pub memory_kib: u64,
+    /// Disk of each node in MiB.
+    #[serde(default)]
+    pub disk_mib: u64,
+}
+
+/// Longest key that is kept.
+const MAX_KEY: usize = 200;
+/// Longest URL that is kept.
+const MAX_URL: usize = 2000;
+
+impl JobSubmission {
+    /// A submission of this job under a key.
+    #[must_use]
+    pub fn of(spec: &JobSpec, key: String, from: Option<DomainId>, hop: u32) -> Self {
+        let wanted = &spec.requirements;
+        let requirements = JobRequirements {
+            architecture: wanted.architecture.as_deref().map(str::to_owned),
+            os: wanted.os.as_deref().map(str::to_owned),
+            memory_kib: wanted.memory_kib,
+            disk_mib: wanted.disk_mib,
+        };
+        JobSubmission {
+            processors: spec.processors,
+            run_time: spec.run_time.to_string(),
+            requested_time: spec.requested_time.map(|time| time.to_string()),
+            requirements: (!wanted.is_any()).then_some(requirements),
+            id: Some(spec.id.0),
+            key: Some(key),
+            notify: None,
+            from: from.map(|domain| domain.0),
+            hop,
+        }
+    }
+
+    /// The job; its id is 0 where none is given.
+    ///
+    /// # Errors
+    /// A problem document that names the field, its value and what was
+    /// expected.
+    pub fn spec(&self) -> Result<JobSpec, Problem> {
+        if self.processors == 0 {
+            return Err(Problem::field("processors", "0", "at least 1"));
+        }
+        self.check_texts()?;
+        let wanted = self.requirements.clone().unwrap_or_default();
+        let text = |text: Option<String>| text.map(|text| text.into());
+        Ok(JobSpec {
+            id: JobId(self.id.unwrap_or(0)),
+            processors: self.processors,
+            run_time: length("run_time", &self.run_time)?,
+            requested_time: match &self.requested_time {
+                Some(time) => Some(length("requested_time", time)?),
+                None => None,
+            },
+            requirements: Requirements {
+                architecture: text(wanted.architecture),
+                os: text(wanted.os),
+                memory_kib: wanted.memory_kib,
+                disk_mib: wanted.disk_mib,
+            },
+        })
+    }
+
+    fn check_texts(&self) -> Result<(), Problem> {
+        if let Some(key) = self
+            .key
+            .as_ref()
+            .filter(|key| key.len() > MAX_KEY || key.is_empty())
+        {
+            return Err(Problem::field("key", key, "1 to 200 bytes"));
+        }
+        let bad_url = |url: &&String| !url.starts_with("http://") || url.len() > MAX_URL;
+        if let Some(url) = self.notify.as_ref().filter(bad_url) {
+            return Err(Problem::field(
+                "notify",
+                url,
+                "an http:// URL of at most 2000 bytes",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
+    SimDuration::parse(value).map_err(|error| {
+        Problem::field(
+            field,
+            value,
+            &format!("a length of time such as \"60s\" ({error})"),
+        )
+    })
+}
+
+/// The answer to a submission. A repeated submission gets the first one again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobReceipt {
+    /// The job's number.
+    pub id: u32,
+    /// `queued`, or `refused` when a broker's job was not taken; the broker
+    /// then gets the refusal as a notification.
+    pub state: String,
+    /// Why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When that was decided, in nanoseconds of the run.
+    pub at_ns: u64,
+}
+
+/// A job as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobStatus {
+    /// The job's number.
+    pub id: u32,
+    /// Processors.
+    pub processors: u32,
+    /// Run time on a node of speed 1.0.
+    pub run_time: String,
+    /// The user's estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_time: Option<String>,
+    /// `queued`, `running`, `sent` (a broker's job that is elsewhere),
+    /// `completed`, `rejected`, `cancelled` or `failed`.
+    pub state: String,
+    /// Why it was rejected or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it came here, in nanoseconds of the run.
+    pub arrived_ns: u64,
+    /// When it started, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// When it ended, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_ns: Option<u64>,
+    /// The cluster it ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<u16>,
+    /// To whom a broker sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_to: Option<Place>,
+    /// Where it runs, node by node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placement: Vec<PlacementReport>,
+}
+
+impl JobStatus {
+    /// A job in this state of which nothing else is known.
+    #[must_use]
+    pub fn of(spec: &JobSpec, arrived: SimTime, state: &str) -> Self {
+        JobStatus {
+            id: spec.id.0,
+            processors: spec.processors,
+            run_time: spec.run_time.to_string(),
+            requested_time: spec.requested_time.map(|time| time.to_string()),
+            state: state.to_owned(),
+            reason: None,
+            arrived_ns: arrived.as_nanos(),
+            start_ns: None,
+            finish_ns: None,
+            cluster: None,
+            sent_to: None,
+            placement: Vec::new(),
+        }
+    }
+
+    /// The same job, ended.
+    #[must_use]
+    pub fn ended(mut self, end: &JobEnd) -> Self {
+        let end = JobEndReport::from(end);
+        self.state = end.state;
+        self.reason = end.reason;
+        self.cluster = end.cluster;
+        self.start_ns = end.start_ns;
+        self.finish_ns = end.finish_ns;
+        self
+    }
+
+    /// Whether the job is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(
+            self.state.as_str(),
+            "completed" | "rejected" | "cancelled" | "failed"
+        )
+    }
+}
+
+/// Some of the jobs of a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobList {
+    /// Jobs by number.
+    pub jobs: Vec<JobStatus>,
+    /// What to give as `after` for the following ones; absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
+}
+
+/// The end of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobEndReport {
+    /// The job's number.
+    pub job: u32,
+    /// `completed`, `rejected`, `cancelled` or `failed`.
+    pub state: String,
+    /// Why it was rejected or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The cluster it ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<u16>,
+    /// When it started, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// When it ended, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_ns: Option<u64>,
+}
+
+impl From<&JobEnd> for JobEndReport {
+    fn from(end: &JobEnd) -> Self {
+        JobEndReport {
+            job: end.job.0,
+            state: end.state.name().to_owned(),
+            reason: end.state.reason().map(|reason| reason.name().to_owned()),
+            cluster: end.cluster.map(|cluster| cluster.0),
+            start_ns: end.start.map(SimTime::as_nanos),
+            finish_ns: end.finish.map(SimTime::as_nanos),
+        }
+    }
+}
+
+impl TryFrom<&JobEndReport> for JobEnd {
+    type Error = Problem;
+
+    fn try_from(report: &JobEndReport) -> Result<Self, Problem> {
+        let reason = || reason_of(report.reason.as_deref());
+        let state = match report.state.as_str() {
+            "completed" => EndState::Completed,
+            "cancelled" => EndState::Cancelled,
+            "rejected" => EndState::Rejected(reason()?),
+            "failed" => EndState::Failed(reason()?),
+            other => {
+                let expected = "completed, rejected, cancelled or failed";
+                return Err(Problem::field("state", other, expected));
+            }
+        };
+        Ok(JobEnd {
+            job: JobId(report.job),
+            state,
+            cluster: report.cluster.map(ClusterId),
+            start: report.start_ns.map(SimTime::from_nanos),
+            finish: report.finish_ns.map(SimTime::from_nanos),
+        })
+    }
+}
+
+/// The reason of this name.
+pub(super) fn reason_of(name: Option<&str>) -> Result<Reason, Problem> {
+    name.and_then(Reason::from_name).ok_or_else(|| {
+        let names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+        Problem::field(
+            "reason",
+            name.unwrap_or(""),
+            &format!("one of {}", names.join(", ")),
+        )
+    })
+}
+
+/// Ends of the jobs that entered at a service, in the order in which it learnt
+/// of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EndPage {
+    /// Position of the first one; above the wanted one if older ends are
+    /// forgotten.
+    pub first: u64,
+    /// The ends.
+    pub ends: Vec<JobEndReport>,
+    /// What to give as `after` for the following ones.
+    pub next: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_survives_the_wire() {
+        let mut spec = JobSpec::rigid(JobId(7), 3, SimDuration::from_nanos(1_234_567_891));
+        spec.requested_time = Some(SimDuration::from_secs(90));
+        spec.requirements.os = Some("LINUX".into());
+        spec.requirements.memory_kib = 5;
+        let sent = JobSubmission::of(&spec, "r/0/7/1".to_owned(), Some(DomainId(2)), 1);
+        let text = serde_json::to_string(&sent).unwrap();
+        let read: JobSubmission = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, sent);
+        assert_eq!(read.spec().unwrap(), spec);
+    }
+
+    #[test]
+    fn the_shortest_submission_will_do() {
+        let read: JobSubmission =
+            serde_json::from_str(r#"{"processors":2,"run_time":"60s"}"#).unwrap();
+        let spec = read.spec().unwrap();
+        assert_eq!(
+            spec,
+            JobSpec::rigid(JobId(0), 2, SimDuration::from_secs(60))
+        );
+    }
+
+    #[test]
+    fn a_bad_submission_names_the_field() {
+        let check = |text: &str, wanted: &str| {
+            let read: JobSubmission = serde_json::from_str(text).unwrap();
+            let problem = read.spec().unwrap_err();
+            assert_eq!((problem.status, problem.code.as_str()), (422, "invalid"));
+            assert!(problem.detail.contains(wanted), "{}", problem.detail);
+        };
+        check(
+            r#"{"processors":0,"run_time":"60s"}"#,
+            "field processors = \"0\"",
+        );
+        check(r#"{"processors":1,"run_time":"60"}"#, "it has no unit");
+        check(
+            r#"{"processors":1,"run_time":"1s","requested_time":"x"}"#,
+            "requested_time",
+        );
+        check(
+            r#"{"processors":1,"run_time":"1s","notify":"file:///x"}"#,
+            "field notify",
+        );
+        check(r#"{"processors":1,"run_time":"1s","key":""}"#, "field key");
+    }
+
+    #[test]
+    fn an_end_survives_the_wire() {
+        for state in [
+            EndState::Completed,
+            EndState::Cancelled,
+            EndState::Rejected(Reason::NeverFits),
+            EndState::Failed(Reason::ServiceLost),
+        ] {
+            let end = JobEnd {
+                job: JobId(1),
+                state,
+                cluster: Some(ClusterId(0)),
+                start: Some(SimTime::from_secs(1)),
+                finish: None,
+            };
+            assert_eq!(JobEnd::try_from(&JobEndReport::from(&end)), Ok(end));
+        }
+    }
+}

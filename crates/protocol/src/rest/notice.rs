@@ -1,0 +1,93 @@
+//! News about jobs, from one service to another.
+
+use super::job::{JobEndReport, reason_of};
+use super::place::Place;
+use super::problem::Problem;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Reason;
+use gridrig_core::message::JobEnd;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The name of a letter. A letter that is delivered again has the same name
+/// and no further effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LetterName {
+    /// Which life of the sender wrote it.
+    pub incarnation: u64,
+    /// Rises from letter to letter of one incarnation.
+    pub number: u64,
+}
+
+/// What a notification is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeKind {
+    /// The job is over.
+    Ended,
+    /// The job comes back: it was not taken.
+    Refused,
+}
+
+/// News about a job, on its way back to whoever sent the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "kind": "ended", "from": {"kind": "lrms", "id": 0},
+    "job": {"job": 7, "state": "completed", "cluster": 0,
+            "start_ns": 5_000_000_000_u64, "finish_ns": 65_000_000_000_u64}
+}))]
+pub struct JobNotice {
+    /// What has happened.
+    pub kind: NoticeKind,
+    /// Who says so.
+    pub from: Place,
+    /// The name of this letter; without one it is never a repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub letter: Option<LetterName>,
+    /// The job and its end; of a refusal only `job` and `reason` count, its
+    /// state being `rejected`.
+    pub job: JobEndReport,
+}
+
+impl JobNotice {
+    /// A job's end.
+    #[must_use]
+    pub fn ended(from: Place, letter: LetterName, end: &JobEnd) -> Self {
+        let letter = Some(letter);
+        JobNotice {
+            kind: NoticeKind::Ended,
+            from,
+            letter,
+            job: end.into(),
+        }
+    }
+
+    /// A job that comes back.
+    #[must_use]
+    pub fn refused(from: Place, letter: LetterName, job: JobId, reason: Reason) -> Self {
+        let job = JobEndReport {
+            job: job.0,
+            state: "rejected".to_owned(),
+            reason: Some(reason.name().to_owned()),
+            cluster: None,
+            start_ns: None,
+            finish_ns: None,
+        };
+        JobNotice {
+            kind: NoticeKind::Refused,
+            from,
+            letter: Some(letter),
+            job,
+        }
+    }
+
+    /// Why a job comes back.
+    ///
+    /// # Errors
+    /// When there is no reason or none of ours.
+    pub fn reason(&self) -> Result<Reason, Problem> {
+        reason_of(self.job.reason.as_deref())
+    }
+}

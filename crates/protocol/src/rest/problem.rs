@@ -1,0 +1,96 @@
+//! Problem documents (RFC 9457) with a code.
+
+use gridrig_core::job::Reason;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What went wrong with a request. Programs go by `code`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// Always `about:blank`: the code says more than a page would.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The HTTP status in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What exactly is wrong.
+    pub detail: String,
+    /// A fixed name of the problem.
+    pub code: String,
+}
+
+impl Problem {
+    /// A problem with this status, code and explanation.
+    #[must_use]
+    pub fn new(status: u16, code: &str, detail: impl Into<String>) -> Self {
+        let title = match status {
+            400 => "Bad Request",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            408 => "Request Timeout",
+            409 => "Conflict",
+            413 => "Content Too Large",
+            415 => "Unsupported Media Type",
+            422 => "Unprocessable Content",
+            503 => "Service Unavailable",
+            _ => "Error",
+        };
+        Problem {
+            kind: "about:blank".to_owned(),
+            title: title.to_owned(),
+            status,
+            detail: detail.into(),
+            code: code.to_owned(),
+        }
+    }
+
+    /// A field with a value that will not do.
+    #[must_use]
+    pub fn field(field: &str, value: &str, expected: &str) -> Self {
+        // A hostile value is not echoed at length.
+        let value: String = value.chars().take(80).collect();
+        let detail = format!("field {field} = \"{value}\": expected {expected}");
+        Problem::new(422, "invalid", detail)
+    }
+
+    /// A job that nobody here knows.
+    #[must_use]
+    pub fn unknown_job(id: u32) -> Self {
+        Problem::new(404, "unknown-job", format!("no job {id} is known here"))
+    }
+
+    /// A job that was turned away for good.
+    #[must_use]
+    pub fn rejected(reason: Reason) -> Self {
+        let (status, detail) = match reason {
+            Reason::NeverFits => (422, "no set of nodes here could ever hold the job"),
+            Reason::NoCandidate => (422, "no cluster in reach could ever run the job"),
+            Reason::QueueFull => (503, "the queue has reached its bound"),
+            _ => (422, "the job was turned away"),
+        };
+        Problem::new(status, reason.name(), detail)
+    }
+
+    /// The service has too much to do; the request may be repeated.
+    #[must_use]
+    pub fn busy() -> Self {
+        Problem::new(
+            503,
+            "busy",
+            "too many requests wait already: repeat this one later",
+        )
+    }
+
+    /// The service is ending.
+    #[must_use]
+    pub fn stopped() -> Self {
+        Problem::new(503, "stopped", "the service is stopping")
+    }
+}
+
+/// The reason that a code stands for, where it is one.
+#[must_use]
+pub fn reason_of_code(code: &str) -> Option<Reason> {
+    Reason::from_name(code)
+}

@@ -1,0 +1,142 @@
+//! What every service shares: problem documents for whatever goes wrong,
+//! bounds on what a client may cost, metrics, and a life in a thread of its
+//! own that can be ended gently or killed.
+
+mod extract;
+mod listener;
+mod metrics;
+mod query;
+mod thread;
+
+pub use extract::{Body, Path, Query};
+pub use listener::BoundedListener;
+pub use metrics::{Metrics, ServiceGauges};
+pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery};
+pub use thread::{Life, ServiceThread, Stall, Weather};
+
+use super::problem::Problem;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::openapi::OpenApi;
+
+/// Largest request body: a job is well below 10 KiB, the samples of a domain
+/// with a thousand clusters below 500 KiB.
+pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// No request takes longer; the longest wait that a client may ask for is
+/// [`MAX_WAIT`].
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
+/// The longest that a request may wait for news.
+pub const MAX_WAIT: Duration = Duration::from_secs(30);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        let media = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, media);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// Completes a service's routes: its own description under `/openapi.json`,
+/// problem documents where there is no route or no such method, bounds on
+/// body and time, and counting.
+pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: Stall) -> Router {
+    let document: Arc<str> = openapi.to_json().unwrap_or_default().into();
+    let describe = move || {
+        let document = Arc::clone(&document);
+        async move {
+            let media = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, media)], document.to_string())
+        }
+    };
+    router
+        .route("/openapi.json", get(describe))
+        .fallback(async || Problem::new(404, "no-such-route", "there is no such route here"))
+        .method_not_allowed_fallback(async || {
+            Problem::new(
+                405,
+                "method-not-allowed",
+                "the route does not have this method",
+            )
+        })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn(bound_time))
+        .layer(middleware::from_fn_with_state(stall, weather))
+        .layer(middleware::from_fn_with_state(metrics, count))
+}
+
+async fn bound_time(request: Request, next: Next) -> Response {
+    let late = || Problem::new(503, "timeout", "the request took too long").into_response();
+    let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
+    answer.unwrap_or_else(|_| late())
+}
+
+/// Makes the service slow or silent where a test or a scenario asks for it.
+async fn weather(State(stall): State<Stall>, request: Request, next: Next) -> Response {
+    stall.wait().await;
+    next.run(request).await
+}
+
+async fn count(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+    let method = request.method().as_str().to_owned();
+    let matched = request.extensions().get::<axum::extract::MatchedPath>();
+    let route = matched
+        .map_or("none", axum::extract::MatchedPath::as_str)
+        .to_owned();
+    let response = next.run(request).await;
+    metrics.count_request(method, route, response.status().as_u16());
+    response
+}
+
+/// The answer of `/metrics`.
+pub fn metrics_text(text: String) -> Response {
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    (
+        [(header::CONTENT_TYPE, HeaderValue::from_static(media))],
+        text,
+    )
+        .into_response()
+}
+
+/// Serves until `life` ends, then lets the requests that are under way end,
+/// for [`GRACE`] at the longest.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub async fn serve(listener: BoundedListener, router: Router, life: Life) -> std::io::Result<()> {
+    let ending = life.clone();
+    let server =
+        axum::serve(listener, router).with_graceful_shutdown(async move { ending.ended().await });
+    let server = async move { server.await };
+    tokio::pin!(server);
+    tokio::select! {
+        ended = &mut server => return ended,
+        () = life.ended() => {}
+    }
+    match tokio::time::timeout(GRACE, server).await {
+        Ok(ended) => ended,
+        // Whoever keeps a connection open past the grace is cut off.
+        Err(_late) => Ok(()),
+    }
+}
+
+/// How long open requests may keep a service that is asked to end.
+pub const GRACE: Duration = Duration::from_secs(3);
+
+/// The first stdout line of a service.
+#[must_use]
+pub fn listening_line(address: SocketAddr) -> String {
+    format!("{{\"listening\":\"http://{address}\"}}")
+}

@@ -1,0 +1,3 @@
+//! Behaviours of the wire and file formats, one module each.
+
+mod resources;

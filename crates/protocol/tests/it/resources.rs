@@ -1,0 +1,273 @@
+//! Cluster files: what is read, what is refused and how, and that the schema
+//! that ships says the same as the reader.
+
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::Decimal;
+use gridrig_protocol::resources::{MAX_BYTES, NAMESPACE, parse, read, write};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The elements that every group has.
+const FIVE: &str = "<Count>2</Count><Architecture>x86</Architecture><CPUCount>4</CPUCount>\
+                    <OS>LINUX</OS><PhysicalMemory>512</PhysicalMemory>";
+
+fn shipped(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../resources").join(path)
+}
+
+/// A file of one group with this content.
+fn group(content: &str) -> String {
+    format!("<EmulatedResources xmlns=\"{NAMESPACE}\">\n<Resource>\n{content}\n</Resource>\n</EmulatedResources>")
+}
+
+/// The five elements with one of them replaced.
+fn with(element: &str, replacement: &str) -> String {
+    let start = FIVE.find(&format!("<{element}>")).unwrap();
+    let close = format!("</{element}>");
+    let end = FIVE.find(&close).unwrap() + close.len();
+    group(&format!("{}{replacement}{}", &FIVE[..start], &FIVE[end..]))
+}
+
+fn refused(text: &str) -> String {
+    parse("site.xml", text).unwrap_err().to_string()
+}
+
+#[test]
+fn listing_1_of_the_paper_is_read_as_it_stands() {
+    let cluster = read(&shipped("clusters/lsap-listing-1.xml")).unwrap();
+    assert_eq!((cluster.nodes(), cluster.processors()), (96, 256));
+    let second = &cluster.groups()[1];
+    assert_eq!((second.count, second.cpu_count), (32, 4));
+    assert_eq!(second.architecture.as_deref(), Some("powerpc"));
+    assert_eq!(second.os.as_deref(), Some("AIX"));
+    assert_eq!(second.memory_mib, Some(4096));
+    assert_eq!((second.disk_mib, second.speed), (None, Decimal::ONE));
+}
+
+#[test]
+fn every_shipped_cluster_is_read() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(shipped("clusters")).unwrap() {
+        let path = entry.unwrap().path();
+        read(&path).unwrap_or_else(|error| panic!("{error}"));
+        count += 1;
+    }
+    assert!(count >= 3);
+}
+
+#[test]
+fn our_own_elements_are_optional() {
+    let text = group(&format!("<Speed>0.50</Speed>{FIVE}<Name> a  b\n</Name><Disk>7</Disk>"));
+    let cluster = parse("site.xml", &text).unwrap();
+    let group = &cluster.groups()[0];
+    assert_eq!(group.name.as_deref(), Some("a b"));
+    assert_eq!(group.disk_mib, Some(7));
+    assert_eq!(group.speed, Decimal::parse("0.5").unwrap());
+}
+
+#[test]
+fn a_message_names_file_line_element_value_and_what_was_expected() {
+    assert_eq!(
+        refused(&with("CPUCount", "\n<CPUCount>0</CPUCount>")),
+        "site.xml:4: element CPUCount = \"0\": expected a whole number from 1 to 4294967295"
+    );
+    assert_eq!(
+        refused(&with("OS", "")),
+        "site.xml:2: element Resource: missing element OS: expected it once"
+    );
+    assert_eq!(
+        refused("<EmulatedResources>\n</EmulatedResources>"),
+        format!("site.xml:1: element EmulatedResources: in no namespace: expected the namespace {NAMESPACE:?}")
+    );
+    assert_eq!(
+        refused(&group(&format!("{FIVE}\n<Cores>1</Cores>"))),
+        "site.xml:4: element Cores: not allowed here: expected one of Name, Count, Architecture, \
+         CPUCount, OS, PhysicalMemory, Disk, Speed"
+    );
+}
+
+#[test]
+fn entities_and_document_types_are_refused() {
+    let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE x [<!ENTITY a \"aaaa\">]>\n<x>&a;</x>";
+    assert_eq!(
+        refused(bomb),
+        "site.xml:2: a document type: expected none, entities are refused"
+    );
+    let custom = refused(&with("OS", "<OS>&os;</OS>"));
+    assert!(custom.starts_with("site.xml:3: reference &os;: expected"), "{custom}");
+    let known = parse("site.xml", &with("OS", "<OS>A&amp;B &#x41;</OS>")).unwrap();
+    assert_eq!(known.groups()[0].os.as_deref(), Some("A&B A"));
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_read_to_its_end() {
+    let directory = std::env::temp_dir().join(format!("gridrig-large-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("large.xml");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(MAX_BYTES + 1).unwrap();
+    let message = read(&path).unwrap_err().to_string();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(message.contains("larger than"), "{message}");
+}
+
+#[test]
+fn more_processors_than_can_be_counted_are_refused() {
+    let text = with("Count", "<Count>4294967295</Count>");
+    assert!(refused(&text).contains("more than 4294967295 processors"));
+}
+
+#[test]
+fn resources_without_the_five_properties_have_no_file() {
+    let error = write(&Resources::homogeneous(4)).unwrap_err().to_string();
+    assert!(error.contains("Architecture is not set"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(
+        groups in proptest::collection::vec(
+            (1u32..1000, 1u32..64, 1u64.., proptest::option::of(1u64..), 1u64..1_000_000_000, "[ -~äß€]{0,12}", 0u32..9),
+            1..6,
+        )
+    ) {
+        let groups = groups.into_iter().map(|(count, cpu_count, memory, disk, speed, word, places)| {
+            let words: Vec<&str> = word.split_whitespace().collect();
+            let word = format!("w{}", words.join(" "));
+            let (whole, fraction) = (speed / 10u64.pow(places), speed % 10u64.pow(places));
+            let fraction = format!("{fraction:0>width$}", width = places as usize);
+            Resource {
+                name: disk.map(|_| word.clone()),
+                count,
+                cpu_count,
+                architecture: Some(word.clone()),
+                os: Some(word),
+                memory_mib: Some(memory),
+                disk_mib: disk,
+                speed: Decimal::parse(&format!("{whole}.{fraction}")).unwrap(),
+            }
+        });
+        let resources = Resources::new(groups.collect()).unwrap();
+        let text = write(&resources).unwrap();
+        prop_assert_eq!(parse("site.xml", &text).unwrap(), resources);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "(<[/!?]?(Resource|Count|EmulatedResources|x)( xmlns='[a-z:/.]*')?/?>|&[a-z#0-9]*;?|[<>&'\"=\\[\\] a-z0-9\u{0}\n]|<!\\[CDATA\\[|\\]\\]>){0,30}") {
+        let _ = parse("site.xml", &text);
+        let _ = parse("site.xml", &group(&text));
+        let _ = parse("site.xml", &with("OS", &text));
+    }
+}
+
+/// Small files, each with whether it is a cluster file.
+fn corpus() -> Vec<(&'static str, bool, String)> {
+    let whole = |text: &str| text.to_owned();
+    vec![
+        ("the five elements", true, group(FIVE)),
+        ("all eight", true, group(&format!("<Name>n</Name>{FIVE}<Disk>1</Disk><Speed>1.5</Speed>"))),
+        ("another order", true, with("Count", "<Speed>2</Speed><Count>1</Count>")),
+        ("spaces around", true, with("Count", "<Count>\n 2 \t</Count>")),
+        ("leading zeros", true, with("Count", "<Count>002</Count>")),
+        ("a comment within", true, with("Count", "<Count>1<!-- ? -->0</Count>")),
+        ("a CDATA section", true, with("OS", "<OS><![CDATA[A<B]]></OS>")),
+        ("character references", true, with("OS", "<OS>&#76;&lt;</OS>")),
+        (
+            "a prefix",
+            true,
+            group(FIVE).replace("<", "<r:").replace("<r:/", "</r:").replace("xmlns=", "xmlns:r="),
+        ),
+        ("the largest memory", true, with("PhysicalMemory", "<PhysicalMemory>18446744073709551615</PhysicalMemory>")),
+        ("a zero count", false, with("Count", "<Count>0</Count>")),
+        ("a zero CPU count", false, with("CPUCount", "<CPUCount>0</CPUCount>")),
+        ("a negative count", false, with("Count", "<Count>-1</Count>")),
+        ("a sign", false, with("Count", "<Count>+1</Count>")),
+        ("a fraction of a node", false, with("Count", "<Count>1.5</Count>")),
+        ("a word for a number", false, with("Count", "<Count>many</Count>")),
+        ("a count past 32 bits", false, with("Count", "<Count>4294967296</Count>")),
+        ("no memory at all", false, with("PhysicalMemory", "<PhysicalMemory>0</PhysicalMemory>")),
+        ("memory past 64 bits", false, with("PhysicalMemory", "<PhysicalMemory>18446744073709551616</PhysicalMemory>")),
+        ("a missing element", false, with("Architecture", "")),
+        ("an empty element", false, with("Architecture", "<Architecture/>")),
+        ("an element of spaces", false, with("Architecture", "<Architecture>  </Architecture>")),
+        ("an element twice", false, with("OS", "<OS>A</OS><OS>B</OS>")),
+        ("an unknown element", false, group(&format!("{FIVE}<Cores>1</Cores>"))),
+        ("an unknown attribute", false, with("OS", "<OS id=\"1\">A</OS>")),
+        ("an element in a value", false, with("OS", "<OS><b>A</b></OS>")),
+        ("text between elements", false, group(&format!("{FIVE} x"))),
+        ("speed 0", false, group(&format!("{FIVE}<Speed>0.0</Speed>"))),
+        ("a speed with an exponent", false, group(&format!("{FIVE}<Speed>1e3</Speed>"))),
+        ("a speed without a digit before its point", false, group(&format!("{FIVE}<Speed>.5</Speed>"))),
+        ("no group", false, group("").replace("<Resource>\n\n</Resource>", "")),
+        ("an empty group", false, group("")),
+        ("another namespace", false, group(FIVE).replace("fiu", "example")),
+        ("no namespace", false, group(FIVE).replace(&format!(" xmlns=\"{NAMESPACE}\""), "")),
+        ("another root", false, group(FIVE).replace("EmulatedResources", "Resources")),
+        ("a group as root", false, format!("<Resource xmlns=\"{NAMESPACE}\">{FIVE}</Resource>")),
+        ("two roots", false, format!("{0}{0}", group(FIVE))),
+        ("a cut-off file", false, group(FIVE).replace("</EmulatedResources>", "")),
+        ("a crossed end tag", false, with("OS", "<OS>A</Os>")),
+        ("a bare ampersand", false, with("OS", "<OS>A & B</OS>")),
+        ("an unknown entity", false, with("OS", "<OS>&os;</OS>")),
+        ("a control character", false, with("OS", "<OS>&#1;</OS>")),
+        ("nothing", false, whole("")),
+        ("no XML", false, whole("Count = 64")),
+    ]
+}
+
+#[test]
+fn the_reader_takes_the_good_cases_and_refuses_the_bad_ones() {
+    for (name, good, text) in corpus() {
+        let read = parse("site.xml", &text);
+        assert_eq!(read.is_ok(), good, "{name}: {read:?}");
+    }
+}
+
+#[test]
+fn the_schema_agrees_with_the_reader_on_every_case() {
+    if !need("xmllint", "the_schema_agrees_with_the_reader_on_every_case") {
+        return;
+    }
+    let directory = std::env::temp_dir().join(format!("gridrig-xsd-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    for (name, good, text) in corpus() {
+        let path = directory.join("case.xml");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(validates(&path), good, "{name}");
+    }
+    for entry in std::fs::read_dir(shipped("clusters")).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(validates(&path), "{}", path.display());
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+fn validates(path: &Path) -> bool {
+    let schema = shipped("xsd/emulated-resources.xsd");
+    let status = Command::new("xmllint")
+        .args(["--noout", "--nonet", "--schema"])
+        .args([&schema, path])
+        .stderr(Stdio::null())
+        .status();
+    status.unwrap().success()
+}
+
+/// Whether a program is there. A test without it is skipped, or fails where
+/// everything is required.
+fn need(program: &str, test: &str) -> bool {
+    let found = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if found.is_ok() {
+        return true;
+    }
+    assert!(
+        std::env::var("GRIDRIG_REQUIRE").as_deref() != Ok("all"),
+        "{test} needs {program}, which is not installed"
+    );
+    eprintln!("SKIPPED: {test}: no {program}");
+    false
+}

@@ -1,0 +1,225 @@
+//! The audit of a run: what the event log says, held against what can be.
+//!
+//! It is computed from the event log and the static facts of the run alone,
+//! and shares no code with the machines that made the run, except the rule
+//! for run times over mixed speeds.
+
+mod history;
+mod life;
+mod occupancy;
+
+use crate::log::EventLog;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Submission;
+use gridrig_core::time::{SimDuration, SimTime};
+use std::fmt;
+use std::sync::Arc;
+
+/// What the log is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditFacts<'a> {
+    /// Domains, clusters with their nodes, and links.
+    pub grid: &'a Grid,
+    /// The workload: what each job asks for.
+    pub submissions: &'a [Submission],
+    /// Whether jobs may be left over: the run was interrupted, or stopped
+    /// with the last arrival.
+    pub partial: bool,
+    /// How far a run may last longer or shorter than it should, and a
+    /// submission lie before its time: 0 in virtual time.
+    pub tolerance: SimDuration,
+}
+
+impl<'a> AuditFacts<'a> {
+    /// The facts of a run in virtual time that went on until all was done.
+    #[must_use]
+    pub fn new(grid: &'a Grid, submissions: &'a [Submission]) -> Self {
+        AuditFacts {
+            grid,
+            submissions,
+            partial: false,
+            tolerance: SimDuration::ZERO,
+        }
+    }
+}
+
+/// What was found in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuditReport {
+    /// Events looked at.
+    pub events: u64,
+    /// Jobs that were submitted; the sum of the five below.
+    pub submitted: u64,
+    /// Ran to their end.
+    pub completed: u64,
+    /// Turned away for good.
+    pub rejected: u64,
+    /// Removed on request.
+    pub cancelled: u64,
+    /// Lost to a fault.
+    pub failed: u64,
+    /// Left over by a partial run.
+    pub unfinished: u64,
+    /// Jobs of the workload that a partial run never submitted.
+    pub not_submitted: u64,
+}
+
+/// The rules that a run keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// Events lie in the order of time.
+    LogOrder,
+    /// Rows of a file can be read and say what they may say.
+    Readable,
+    /// A file is the one that the run wrote.
+    Unchanged,
+    /// Events are about jobs of the workload, which has each id once.
+    KnownJob,
+    /// A job is submitted once.
+    SubmittedOnce,
+    /// A job is not submitted before its time, and every job is.
+    SubmittedInTime,
+    /// Things happen to a job in an order in which they can, and where it is.
+    RightPlace,
+    /// A job starts after it was submitted and queued.
+    StartAfterQueue,
+    /// A job makes no more forwards than its brokers allow, along links.
+    Hops,
+    /// A forwarded job arrives, or is refused.
+    ForwardArrives,
+    /// A dispatched job is queued, or refused.
+    DispatchArrives,
+    /// A job starts on nodes that exist.
+    NodeExists,
+    /// Its nodes are of the kind and size it asks for.
+    Requirements,
+    /// It gets as many processors as it wants.
+    ProcessorCount,
+    /// No processor and no memory is used twice.
+    NoOverlap,
+    /// A run lasts as long as it should on its nodes.
+    RunTime,
+    /// A job ends once.
+    EndsOnce,
+    /// A job ends.
+    Ends,
+    /// The news of an end is sent after it, and is seen, once.
+    News,
+}
+
+impl Rule {
+    /// The name used in files and interfaces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rule::LogOrder => "log-order",
+            Rule::Readable => "readable",
+            Rule::Unchanged => "unchanged",
+            Rule::KnownJob => "known-job",
+            Rule::SubmittedOnce => "submitted-once",
+            Rule::SubmittedInTime => "submitted-in-time",
+            Rule::RightPlace => "right-place",
+            Rule::StartAfterQueue => "start-after-queue",
+            Rule::Hops => "hops",
+            Rule::ForwardArrives => "forward-arrives",
+            Rule::DispatchArrives => "dispatch-arrives",
+            Rule::NodeExists => "node-exists",
+            Rule::Requirements => "requirements",
+            Rule::ProcessorCount => "processor-count",
+            Rule::NoOverlap => "no-overlap",
+            Rule::RunTime => "run-time",
+            Rule::EndsOnce => "ends-once",
+            Rule::Ends => "ends",
+            Rule::News => "news",
+        }
+    }
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub rule: Rule,
+    /// By which job, if by one.
+    pub job: Option<JobId>,
+    /// At which instant of the run, if at one.
+    pub at: Option<SimTime>,
+    /// What happened, and what was expected.
+    pub message: String,
+    /// Everything that happened to the job, one event per line. Empty for a
+    /// violation that is about no job; a note past the first
+    /// [`HISTORIES`] jobs.
+    pub history: Arc<[String]>,
+}
+
+/// So many jobs are shown with their whole history. A run that breaks a rule
+/// for each of a million jobs needs no more to be understood.
+pub const HISTORIES: usize = 1_000;
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.rule.name())?;
+        if let Some(job) = self.job {
+            write!(f, "{job}: ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(at) = self.at {
+            write!(f, " (at {at})")?;
+        }
+        for line in &*self.history {
+            write!(f, "\n    {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A violation whose history is still to be told.
+pub(crate) struct Finding {
+    pub(crate) rule: Rule,
+    pub(crate) job: Option<JobId>,
+    pub(crate) at: Option<SimTime>,
+    pub(crate) message: String,
+}
+
+/// Holds a log against the facts. It takes about a second for a million jobs.
+///
+/// # Errors
+/// Every violation, in the order in which the log shows them; jobs that are
+/// missing something come last.
+pub fn audit(log: &EventLog, facts: &AuditFacts<'_>) -> Result<AuditReport, Vec<Violation>> {
+    audit_with(log, facts, Vec::new())
+}
+
+/// [`audit`] with what was found before.
+pub(crate) fn audit_with(
+    log: &EventLog,
+    facts: &AuditFacts<'_>,
+    mut findings: Vec<Finding>,
+) -> Result<AuditReport, Vec<Violation>> {
+    findings.extend(out_of_order(log));
+    let mut auditor = life::Auditor::new(facts, findings);
+    for (at, event) in log.records() {
+        auditor.take(at, event);
+    }
+    let (report, findings) = auditor.finish(log);
+    if findings.is_empty() {
+        return Ok(report);
+    }
+    Err(history::tell(log, facts.grid, findings))
+}
+
+fn out_of_order(log: &EventLog) -> Option<Finding> {
+    if log.is_sorted() {
+        return None;
+    }
+    let times = log.records().map(|(at, _)| at);
+    let pairs = times.clone().zip(times.skip(1));
+    let (number, (before, at)) = (2..).zip(pairs).find(|(_, (before, at))| at < before)?;
+    Some(Finding {
+        rule: Rule::LogOrder,
+        job: None,
+        at: Some(at),
+        message: format!("event {number} lies before its predecessor, which is at {before}"),
+    })
+}

@@ -1,0 +1,145 @@
+//! The life of a job in readable lines.
+
+use super::{Finding, HISTORIES, Violation};
+use crate::log::EventLog;
+use crate::names::Names;
+use gridrig_core::event::Event;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::JobId;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Gives each finding the whole history of its job, in one pass over the log.
+pub(super) fn tell(log: &EventLog, grid: &Grid, findings: Vec<Finding>) -> Vec<Violation> {
+    let names = Names::of(grid);
+    let mut lines: BTreeMap<JobId, Vec<String>> = BTreeMap::new();
+    for job in findings.iter().filter_map(|finding| finding.job) {
+        if lines.len() < HISTORIES {
+            lines.entry(job).or_default();
+        }
+    }
+    for (at, event) in log.records() {
+        let told = event.job().and_then(|job| lines.get_mut(&job));
+        if let Some(told) = told {
+            told.push(line(at, &event, &names));
+        }
+    }
+    let told: BTreeMap<JobId, Arc<[String]>> = lines
+        .into_iter()
+        .map(|(job, lines)| (job, lines.into()))
+        .collect();
+    let nothing: Arc<[String]> = Arc::new([]);
+    let left_out: Arc<[String]> = Arc::new([format!(
+        "history left out: more than {HISTORIES} jobs break a rule"
+    )]);
+    let history = |job: Option<JobId>| match job {
+        None => Arc::clone(&nothing),
+        Some(job) => Arc::clone(told.get(&job).unwrap_or(&left_out)),
+    };
+    findings
+        .into_iter()
+        .map(|finding| Violation {
+            rule: finding.rule,
+            job: finding.job,
+            at: finding.at,
+            message: finding.message,
+            history: history(finding.job),
+        })
+        .collect()
+}
+
+/// One event as a line, without the job.
+fn line(at: SimTime, event: &Event<'_>, names: &Names) -> String {
+    let what = match *event {
+        Event::Submitted {
+            entry, intended, ..
+        } => format!(
+            "submitted to {} (intended at {intended})",
+            names.entry(entry)
+        ),
+        Event::BrokerArrival { domain, hop, .. } => {
+            format!(
+                "arrived at broker:{} after {hop} forwards",
+                names.domain(domain)
+            )
+        }
+        Event::Forwarded { from, to, .. } => format!(
+            "forwarded from broker:{} to broker:{}",
+            names.domain(from),
+            names.domain(to)
+        ),
+        Event::Refused { by, to, reason, .. } => format!(
+            "sent back by {} to {}: {}",
+            names.party(by),
+            names.party(to),
+            reason.name()
+        ),
+        Event::Dispatched {
+            domain, cluster, ..
+        } => format!(
+            "dispatched by broker:{} to lrms:{}",
+            names.domain(domain),
+            names.cluster(cluster)
+        ),
+        Event::Queued { cluster, .. } => format!("queued at lrms:{}", names.cluster(cluster)),
+        Event::Started {
+            cluster, placement, ..
+        } => format!(
+            "started at lrms:{} on {}",
+            names.cluster(cluster),
+            show_placement(placement)
+        ),
+        Event::Finished { cluster, .. } => format!("finished at lrms:{}", names.cluster(cluster)),
+        Event::Notified { from, to, .. } => format!(
+            "news of its end sent by {} to {}",
+            names.party(from),
+            names.party(to)
+        ),
+        Event::FinishSeen { by, .. } => format!("its end was seen by {}", names.party(by)),
+        Event::Rejected { by, reason, .. } => {
+            format!("rejected by {}: {}", names.party(by), reason.name())
+        }
+        Event::Cancelled { by, .. } => format!("cancelled at {}", names.party(by)),
+        Event::Failed { by, reason, .. } => {
+            format!("lost at {}: {}", names.party(by), reason.name())
+        }
+        Event::InfoSent { from, to } => format!(
+            "information sent by {} to {}",
+            names.party(from),
+            names.party(to)
+        ),
+    };
+    format!("{at}: {what}")
+}
+
+/// `resource 0 nodes 3-5 x 2, resource 1 node 0 x 1`; long ones are cut.
+fn show_placement(placement: &[PlacementRun]) -> String {
+    const SHOWN: usize = 20;
+    let mut runs: Vec<String> = placement.iter().take(SHOWN).map(show_run).collect();
+    if placement.len() > SHOWN {
+        runs.push(format!("and {} more", placement.len() - SHOWN));
+    }
+    if runs.is_empty() {
+        return "nothing".to_owned();
+    }
+    runs.join(", ")
+}
+
+/// One run of a placement.
+pub(super) fn show_run(run: &PlacementRun) -> String {
+    let PlacementRun {
+        resource,
+        node,
+        nodes,
+        processors,
+    } = *run;
+    match nodes {
+        1 => format!("resource {resource} node {node} x {processors}"),
+        _ => {
+            let last = u64::from(node) + u64::from(nodes).saturating_sub(1);
+            format!("resource {resource} nodes {node}-{last} x {processors}")
+        }
+    }
+}

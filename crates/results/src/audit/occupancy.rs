@@ -1,0 +1,193 @@
+//! Who uses which node, rebuilt from starts and ends.
+
+use super::Rule;
+use super::history::show_run;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::JobSpec;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::resource::{Resource, Resources};
+
+/// The nodes of one cluster and what is used of them.
+pub(super) struct Occupancy<'a> {
+    resources: &'a Resources,
+    groups: Vec<Group>,
+}
+
+/// What is used of the nodes of one resource.
+struct Group {
+    processors: Vec<u32>,
+    /// Memory in KiB; empty where it is unlimited.
+    memory_kib: Vec<u64>,
+    /// The job that last started there, plus 1; 0 is none.
+    last_job: Vec<u64>,
+}
+
+/// A rule that a placement breaks, and how.
+pub(super) type Fault = (Rule, String);
+
+impl<'a> Occupancy<'a> {
+    pub(super) fn new(resources: &'a Resources) -> Self {
+        let group = |resource: &Resource| {
+            let nodes = resource.count as usize;
+            let limited = resource.memory_mib.map_or(0, |_| nodes);
+            Group {
+                processors: vec![0; nodes],
+                memory_kib: vec![0; limited],
+                last_job: vec![0; nodes],
+            }
+        };
+        Occupancy {
+            groups: resources.groups().iter().map(group).collect(),
+            resources,
+        }
+    }
+
+    /// Whether every node of the placement exists.
+    pub(super) fn exists(&self, placement: &[PlacementRun]) -> bool {
+        placement.iter().all(|run| self.group_of(run).is_some())
+    }
+
+    /// Judges and takes a placement; answers each rule it breaks once per run
+    /// of nodes. Runs of nodes that do not exist are not taken.
+    pub(super) fn take(&mut self, spec: &JobSpec, placement: &[PlacementRun]) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let given: u64 = placement
+            .iter()
+            .map(|run| u64::from(run.nodes).saturating_mul(u64::from(run.processors)))
+            .fold(0, u64::saturating_add);
+        if given != u64::from(spec.processors) {
+            let message = format!(
+                "it was given {given} processors, expected {}",
+                spec.processors
+            );
+            faults.push((Rule::ProcessorCount, message));
+        }
+        for run in placement {
+            let Some(resource) = self.group_of(run) else {
+                let message = format!("it was given {}, which does not exist", show_run(run));
+                faults.push((Rule::NodeExists, message));
+                continue;
+            };
+            faults.extend(unmet(resource, spec, run));
+            if resource.cpu_count < run.processors {
+                let message = format!(
+                    "it was given {}, expected at most {} processors per node",
+                    show_run(run),
+                    resource.cpu_count
+                );
+                faults.push((Rule::NodeExists, message));
+            }
+            faults.extend(self.take_run(spec, run));
+        }
+        faults
+    }
+
+    /// Gives back what [`Occupancy::take`] took.
+    pub(super) fn give_back(&mut self, spec: &JobSpec, placement: &[PlacementRun]) {
+        for run in placement {
+            if self.group_of(run).is_none() {
+                continue;
+            }
+            let memory_kib = memory_of(spec, run);
+            let group = &mut self.groups[usize::from(run.resource)];
+            for node in nodes_of(run) {
+                let used = &mut group.processors[node];
+                *used = used.saturating_sub(run.processors);
+                if let Some(used) = group.memory_kib.get_mut(node) {
+                    *used = used.saturating_sub(memory_kib);
+                }
+            }
+        }
+    }
+
+    /// The resource of a run, if all its nodes exist.
+    fn group_of(&self, run: &PlacementRun) -> Option<&'a Resource> {
+        let resource = self.resources.groups().get(usize::from(run.resource))?;
+        let end = u64::from(run.node) + u64::from(run.nodes);
+        (run.nodes > 0 && run.processors > 0 && end <= u64::from(resource.count))
+            .then_some(resource)
+    }
+
+    /// Takes the nodes of a run; the first overlap is told.
+    fn take_run(&mut self, spec: &JobSpec, run: &PlacementRun) -> Option<Fault> {
+        let resource = &self.resources.groups()[usize::from(run.resource)];
+        let memory_kib = memory_of(spec, run);
+        let group = &mut self.groups[usize::from(run.resource)];
+        let mut fault = None;
+        for node in nodes_of(run) {
+            let used = &mut group.processors[node];
+            let before = *used;
+            *used = before.saturating_add(run.processors);
+            let mut message = None;
+            if *used > resource.cpu_count && before > 0 {
+                message = Some(format!(
+                    "it took {} of {} processors of resource {} node {node}, where {before} were \
+                     in use",
+                    run.processors, resource.cpu_count, run.resource
+                ));
+            }
+            if let Some(used) = group.memory_kib.get_mut(node) {
+                let before = *used;
+                *used = before.saturating_add(memory_kib);
+                if *used > resource.memory_kib() && message.is_none() {
+                    message = Some(format!(
+                        "it took {memory_kib} of {} KiB of resource {} node {node}, where \
+                         {before} KiB were in use",
+                        resource.memory_kib(),
+                        run.resource
+                    ));
+                }
+            }
+            if let (Some(message), None) = (message, &fault) {
+                let other = other(group.last_job[node]);
+                fault = Some((Rule::NoOverlap, format!("{message}{other}")));
+            }
+            group.last_job[node] = u64::from(spec.id.0) + 1;
+        }
+        fault
+    }
+}
+
+fn other(last_job: u64) -> String {
+    match u32::try_from(last_job.wrapping_sub(1)) {
+        Ok(job) => format!("; the last to start there was {}", JobId(job)),
+        Err(_) => String::new(),
+    }
+}
+
+fn nodes_of(run: &PlacementRun) -> std::ops::Range<usize> {
+    let first = run.node as usize;
+    first..first + run.nodes as usize
+}
+
+/// Memory that the job takes on each node of the run, in KiB.
+fn memory_of(spec: &JobSpec, run: &PlacementRun) -> u64 {
+    let per_processor = spec.requirements.memory_kib;
+    per_processor.saturating_mul(u64::from(run.processors))
+}
+
+/// What nodes of this resource lack for the job.
+fn unmet(resource: &Resource, spec: &JobSpec, run: &PlacementRun) -> Option<Fault> {
+    let wanted = &spec.requirements;
+    let other = |have: &Option<String>, want: &Option<std::sync::Arc<str>>| match want {
+        Some(want) => !have
+            .as_ref()
+            .is_some_and(|have| have.eq_ignore_ascii_case(want)),
+        None => false,
+    };
+    let shown = |have: &Option<String>| have.clone().unwrap_or_else(|| "none".to_owned());
+    let name = |want: &Option<std::sync::Arc<str>>| want.as_deref().unwrap_or("any").to_owned();
+    let (what, have, want) = if other(&resource.architecture, &wanted.architecture) {
+        let have = shown(&resource.architecture);
+        ("architecture", have, name(&wanted.architecture))
+    } else if other(&resource.os, &wanted.os) {
+        ("operating system", shown(&resource.os), name(&wanted.os))
+    } else {
+        let disk = resource.disk_mib.filter(|disk| *disk < wanted.disk_mib)?;
+        let want = format!("{} MiB", wanted.disk_mib);
+        ("disk", format!("{disk} MiB"), want)
+    };
+    let run = show_run(run);
+    let message = format!("it was given {run}, whose {what} is {have}, expected {want}");
+    Some((Rule::Requirements, message))
+}

@@ -1,0 +1,302 @@
+//! One row per job: where it went, when, and what came of it.
+
+mod build;
+mod series;
+
+pub use series::{MAX_POINTS, SeriesRow};
+
+use crate::names::Names;
+use gridrig_core::event::MessageKind;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{JobLabel, Reason};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::{SimDuration, SimTime};
+
+/// How a job stands when the run is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum JobState {
+    /// It ran to its end.
+    Completed,
+    /// It was turned away for good.
+    Rejected,
+    /// It was removed on request.
+    Cancelled,
+    /// It was lost to a fault.
+    Failed,
+    /// The run ended first.
+    #[default]
+    Unfinished,
+}
+
+impl JobState {
+    /// All states, in the order of reports.
+    pub const ALL: [JobState; 5] = [
+        JobState::Completed,
+        JobState::Rejected,
+        JobState::Cancelled,
+        JobState::Failed,
+        JobState::Unfinished,
+    ];
+
+    /// The name used in files and interfaces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            JobState::Completed => "completed",
+            JobState::Rejected => "rejected",
+            JobState::Cancelled => "cancelled",
+            JobState::Failed => "failed",
+            JobState::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// What became of one job. Instants count from the run's start and are
+/// `None` where the thing did not happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRow {
+    /// Its name in this run.
+    pub job: JobId,
+    /// Where the trace has it.
+    pub label: JobLabel,
+    /// The domain it was submitted to (or whose cluster was); `None` without
+    /// domains.
+    pub origin: Option<DomainId>,
+    /// The domain of `cluster`.
+    pub exec_domain: Option<DomainId>,
+    /// The cluster that queued it; `None` if none ever did.
+    pub cluster: Option<ClusterId>,
+    /// Processors wanted.
+    pub processors: u32,
+    /// Forwards on the path to the broker that has, or last had, the job.
+    /// Forwards that came back are not among them; see `forwards`.
+    pub hops: u32,
+    /// All forwards, those that came back with a refusal included.
+    pub forwards: u32,
+    /// How it stands.
+    pub state: JobState,
+    /// Why it was rejected or failed.
+    pub reason: Option<Reason>,
+    /// When the trace wants it submitted.
+    pub intended: SimTime,
+    /// When the replayer handed it over.
+    pub submit: Option<SimTime>,
+    /// When the broker that has, or last had, the job got it.
+    pub broker_arrival: Option<SimTime>,
+    /// When a broker last handed it to an LRMS.
+    pub dispatch: Option<SimTime>,
+    /// When the LRMS accepted it.
+    pub queued: Option<SimTime>,
+    /// When it began to run.
+    pub start: Option<SimTime>,
+    /// When it ended by itself.
+    pub finish: Option<SimTime>,
+    /// When the news of its end, whatever end, reached the entry broker (the
+    /// submitter in a run without brokers).
+    pub finish_seen: Option<SimTime>,
+    /// When it was finished, rejected, cancelled or lost.
+    pub end: Option<SimTime>,
+    /// Run time at speed 1.0.
+    pub run_time_ref: SimDuration,
+    placement: (usize, usize),
+}
+
+impl JobRow {
+    /// Actual run time: finish - start.
+    #[must_use]
+    pub fn run_time(&self) -> Option<SimDuration> {
+        Some(self.finish?.since(self.start?))
+    }
+
+    /// Delay time in seconds: finish_seen - submit - actual run time, for
+    /// jobs that finished (LSAP 4.3).
+    #[must_use]
+    pub fn delay_s(&self) -> Option<f64> {
+        let run_time = i128::from(self.run_time()?.as_nanos());
+        let passed = difference(self.finish_seen?, self.submit?);
+        Some(seconds(passed - run_time))
+    }
+
+    /// (finish_seen - submit) / actual run time; `None` for a run time of 0.
+    #[must_use]
+    pub fn expansion(&self) -> Option<f64> {
+        let run_time = self.run_time()?;
+        let passed = difference(self.finish_seen?, self.submit?);
+        ratio(passed, run_time)
+    }
+
+    /// start - submit in seconds.
+    #[must_use]
+    pub fn wait_s(&self) -> Option<f64> {
+        Some(seconds(difference(self.start?, self.submit?)))
+    }
+
+    /// finish - submit in seconds.
+    #[must_use]
+    pub fn response_s(&self) -> Option<f64> {
+        Some(seconds(difference(self.finish?, self.submit?)))
+    }
+
+    /// max(1, response / max(actual run time, tau)); `None` if both are 0.
+    #[must_use]
+    pub fn bounded_slowdown(&self, tau: SimDuration) -> Option<f64> {
+        self.slowdown_against(self.run_time()?.max(tau))
+    }
+
+    /// The same against the run time at speed 1.0, which does not flatter
+    /// slow domains.
+    #[must_use]
+    pub fn bounded_slowdown_ref(&self, tau: SimDuration) -> Option<f64> {
+        self.slowdown_against(self.run_time_ref.max(tau))
+    }
+
+    /// submit - intended in nanoseconds.
+    #[must_use]
+    pub fn submission_lag_ns(&self) -> Option<i64> {
+        let lag = difference(self.submit?, self.intended);
+        Some(i64::try_from(lag).unwrap_or(i64::MAX))
+    }
+
+    /// From its start until it ended or, if it did not, until `run_end`.
+    #[must_use]
+    pub fn occupied(&self, run_end: SimTime) -> Option<(SimTime, SimTime)> {
+        let start = self.start?;
+        Some((start, self.end.unwrap_or(run_end).max(start)))
+    }
+
+    fn slowdown_against(&self, length: SimDuration) -> Option<f64> {
+        let response = difference(self.finish?, self.submit?);
+        ratio(response, length).map(|slowdown| slowdown.max(1.0))
+    }
+}
+
+/// One visit of a job to a broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HopRow {
+    /// The job.
+    pub job: JobId,
+    /// Forwards before this visit, 0 at the entry broker.
+    pub hop: u32,
+    /// Whose broker.
+    pub domain: DomainId,
+    /// The domain that forwarded it here.
+    pub from_domain: Option<DomainId>,
+    /// When it arrived.
+    pub arrival: SimTime,
+    /// When this broker last forwarded it on.
+    pub forwarded: Option<SimTime>,
+    /// Where to.
+    pub forwarded_to: Option<DomainId>,
+    /// When this broker last handed it to a cluster of its own.
+    pub dispatched: Option<SimTime>,
+    /// When this broker sent it back to where it came from.
+    pub refused: Option<SimTime>,
+    /// Why.
+    pub reason: Option<Reason>,
+}
+
+/// What the table knows of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterInfo {
+    /// Its domain.
+    pub domain: Option<DomainId>,
+    /// All processors.
+    pub processors: u32,
+    /// Time between scheduling passes, 0 if event-driven.
+    pub pass_interval: SimDuration,
+}
+
+/// All jobs of a run, in the order of the workload. Jobs that were never
+/// handed over, since the run ended first, have a row without instants.
+#[derive(Clone, Debug)]
+pub struct JobTable {
+    rows: Vec<JobRow>,
+    hops: Vec<HopRow>,
+    placements: Vec<PlacementRun>,
+    names: Names,
+    workloads: Vec<String>,
+    clusters: Vec<ClusterInfo>,
+    messages: [u64; MessageKind::ALL.len()],
+    end: SimTime,
+    strays: u64,
+}
+
+impl JobTable {
+    /// The rows, in the order of the workload.
+    #[must_use]
+    pub fn rows(&self) -> &[JobRow] {
+        &self.rows
+    }
+
+    /// Visits to brokers, by (job, order of arrival).
+    #[must_use]
+    pub fn hops(&self) -> &[HopRow] {
+        &self.hops
+    }
+
+    /// Which processors a job of this table had, node by node; empty if it
+    /// never started.
+    #[must_use]
+    pub fn placement(&self, row: &JobRow) -> &[PlacementRun] {
+        let (begin, end) = row.placement;
+        self.placements.get(begin..end).unwrap_or_default()
+    }
+
+    /// The names of domains and clusters.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The name of the workload at this position of the scenario; its number
+    /// if it has none.
+    #[must_use]
+    pub fn workload(&self, index: u16) -> String {
+        let known = self.workloads.get(usize::from(index));
+        known.cloned().unwrap_or_else(|| index.to_string())
+    }
+
+    /// What is known of the clusters, by id.
+    #[must_use]
+    pub fn clusters(&self) -> &[ClusterInfo] {
+        &self.clusters
+    }
+
+    /// Messages of this kind in the whole run.
+    #[must_use]
+    pub fn messages(&self, kind: MessageKind) -> u64 {
+        self.messages[kind as usize]
+    }
+
+    /// The instant of the run's last event.
+    #[must_use]
+    pub fn end(&self) -> SimTime {
+        self.end
+    }
+
+    /// Events about jobs that are not of this workload. The audit names them.
+    #[must_use]
+    pub fn strays(&self) -> u64 {
+        self.strays
+    }
+
+    /// Queue length and busy processors of every cluster over time: see
+    /// [`SeriesRow`].
+    #[must_use]
+    pub fn series(&self) -> Vec<SeriesRow> {
+        series::series(self)
+    }
+}
+
+fn difference(later: SimTime, earlier: SimTime) -> i128 {
+    i128::from(later.as_nanos()) - i128::from(earlier.as_nanos())
+}
+
+/// Nanoseconds to seconds with one rounding: both sides are exact up to 2^53.
+fn seconds(nanos: i128) -> f64 {
+    nanos as f64 / 1e9
+}
+
+fn ratio(nanos: i128, by: SimDuration) -> Option<f64> {
+    (!by.is_zero()).then(|| nanos as f64 / by.as_nanos() as f64)
+}

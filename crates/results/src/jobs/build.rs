@@ -1,0 +1,248 @@
+//! The job table out of the event log, in one pass.
+
+use super::{ClusterInfo, HopRow, JobRow, JobState, JobTable};
+use crate::index::JobIndex;
+use crate::log::EventLog;
+use crate::names::Names;
+use gridrig_core::event::{Event, MessageKind, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+
+impl JobTable {
+    /// The table of a run: one row per submission, in their order.
+    ///
+    /// `workloads` are the names of the scenario's workloads by position. A
+    /// log that contradicts itself still gives a table: of two things that
+    /// should have happened once the first counts; the
+    /// [audit](crate::audit) tells.
+    #[must_use]
+    pub fn build(
+        log: &EventLog,
+        submissions: &[Submission],
+        grid: &Grid,
+        workloads: &[String],
+    ) -> JobTable {
+        let mut builder = Builder::new(submissions, grid);
+        for (at, event) in log.records() {
+            builder.take(at, event);
+        }
+        let Builder {
+            rows,
+            mut hops,
+            placements,
+            clusters,
+            strays,
+            ..
+        } = builder;
+        // Stable: the visits of one job stay in the order of arrival.
+        hops.sort_by_key(|visit| visit.row.job);
+        JobTable {
+            rows,
+            hops: hops.into_iter().map(|visit| visit.row).collect(),
+            placements,
+            names: Names::of(grid),
+            workloads: workloads.to_vec(),
+            clusters,
+            messages: MessageKind::ALL.map(|kind| log.messages(kind)),
+            end: log.end(),
+            strays,
+        }
+    }
+}
+
+/// A visit, and the visit it would go back to when refused.
+struct Visit {
+    row: HopRow,
+    before: Option<usize>,
+}
+
+struct Builder {
+    index: JobIndex,
+    rows: Vec<JobRow>,
+    /// The visit that each job is at.
+    at_visit: Vec<Option<usize>>,
+    hops: Vec<Visit>,
+    placements: Vec<PlacementRun>,
+    clusters: Vec<ClusterInfo>,
+    strays: u64,
+}
+
+impl Builder {
+    fn new(submissions: &[Submission], grid: &Grid) -> Self {
+        let clusters: Vec<ClusterInfo> = grid
+            .clusters
+            .iter()
+            .map(|cluster| ClusterInfo {
+                domain: cluster.domain,
+                processors: cluster.config.resources.processors(),
+                pass_interval: cluster.config.interval,
+            })
+            .collect();
+        let rows = submissions.iter();
+        Builder {
+            index: JobIndex::new(submissions),
+            rows: rows.map(|job| new_row(job, &clusters)).collect(),
+            at_visit: vec![None; submissions.len()],
+            hops: Vec::new(),
+            placements: Vec::with_capacity(submissions.len()),
+            clusters,
+            strays: 0,
+        }
+    }
+
+    fn take(&mut self, at: SimTime, event: Event<'_>) {
+        let Some(job) = event.job() else {
+            return;
+        };
+        let Some(index) = self.index.find(job) else {
+            self.strays += 1;
+            return;
+        };
+        let row = &mut self.rows[index];
+        match event {
+            Event::Submitted { intended, .. } => {
+                if row.submit.is_none() {
+                    row.intended = intended;
+                    row.submit = Some(at);
+                }
+            }
+            Event::BrokerArrival { domain, hop, .. } => self.arrive(at, index, domain, hop),
+            Event::Forwarded { to, .. } => {
+                row.forwards += 1;
+                if let Some(visit) = self.at_visit[index] {
+                    self.hops[visit].row.forwarded = Some(at);
+                    self.hops[visit].row.forwarded_to = Some(to);
+                }
+            }
+            Event::Refused { by, reason, .. } => self.refuse(at, index, by, reason),
+            Event::Dispatched { .. } => {
+                row.dispatch = Some(at);
+                if let Some(visit) = self.at_visit[index] {
+                    self.hops[visit].row.dispatched = Some(at);
+                }
+            }
+            Event::Queued { cluster, .. } => {
+                row.queued = Some(at);
+                row.cluster = Some(cluster);
+                row.exec_domain = domain_of(&self.clusters, cluster);
+            }
+            Event::Started { placement, .. } => {
+                if row.start.is_none() {
+                    row.start = Some(at);
+                    let begin = self.placements.len();
+                    self.placements.extend_from_slice(placement);
+                    row.placement = (begin, self.placements.len());
+                }
+            }
+            Event::Finished { .. } => end(row, at, JobState::Completed, None),
+            Event::Rejected { reason, .. } => end(row, at, JobState::Rejected, Some(reason)),
+            Event::Cancelled { .. } => end(row, at, JobState::Cancelled, None),
+            Event::Failed { reason, .. } => end(row, at, JobState::Failed, Some(reason)),
+            Event::FinishSeen { .. } => {
+                row.finish_seen.get_or_insert(at);
+            }
+            Event::Notified { .. } | Event::InfoSent { .. } => {}
+        }
+    }
+
+    fn arrive(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
+        let before = self.at_visit[index];
+        let from_domain = before.map(|visit| self.hops[visit].row.domain);
+        let row = visit_row(self.rows[index].job, hop, domain, from_domain, at);
+        self.at_visit[index] = Some(self.hops.len());
+        self.hops.push(Visit { row, before });
+        self.show_visit(index);
+    }
+
+    /// A broker that has the job sends it back to the visit before. An LRMS
+    /// that refuses, or a broker that did not even take it in, leaves it with
+    /// the broker that has it.
+    fn refuse(&mut self, at: SimTime, index: usize, by: Party, reason: Reason) {
+        let Some(here) = self.at_visit[index] else {
+            return;
+        };
+        let visit = &mut self.hops[here];
+        let took_it_in = by == Party::Broker(visit.row.domain);
+        if took_it_in && visit.before.is_some() {
+            visit.row.refused = Some(at);
+            visit.row.reason = Some(reason);
+            self.at_visit[index] = visit.before;
+            self.show_visit(index);
+        }
+    }
+
+    fn show_visit(&mut self, index: usize) {
+        if let Some(visit) = self.at_visit[index] {
+            let visit = &self.hops[visit].row;
+            self.rows[index].broker_arrival = Some(visit.arrival);
+            self.rows[index].hops = visit.hop;
+        }
+    }
+}
+
+fn new_row(submission: &Submission, clusters: &[ClusterInfo]) -> JobRow {
+    let origin = match submission.entry {
+        Entry::Domain(domain) => Some(domain),
+        Entry::Cluster(cluster) => domain_of(clusters, cluster),
+    };
+    JobRow {
+        job: submission.spec.id,
+        label: submission.label,
+        origin,
+        exec_domain: None,
+        cluster: None,
+        processors: submission.spec.processors,
+        hops: 0,
+        forwards: 0,
+        state: JobState::Unfinished,
+        reason: None,
+        intended: submission.at,
+        submit: None,
+        broker_arrival: None,
+        dispatch: None,
+        queued: None,
+        start: None,
+        finish: None,
+        finish_seen: None,
+        end: None,
+        run_time_ref: submission.spec.run_time,
+        placement: (0, 0),
+    }
+}
+
+fn visit_row(
+    job: JobId,
+    hop: u32,
+    domain: DomainId,
+    from_domain: Option<DomainId>,
+    arrival: SimTime,
+) -> HopRow {
+    HopRow {
+        job,
+        hop,
+        domain,
+        from_domain,
+        arrival,
+        forwarded: None,
+        forwarded_to: None,
+        dispatched: None,
+        refused: None,
+        reason: None,
+    }
+}
+
+fn end(row: &mut JobRow, at: SimTime, state: JobState, reason: Option<Reason>) {
+    if row.end.is_none() {
+        row.end = Some(at);
+        row.state = state;
+        row.reason = reason;
+        row.finish = (state == JobState::Completed).then_some(at);
+    }
+}
+
+fn domain_of(clusters: &[ClusterInfo], cluster: ClusterId) -> Option<DomainId> {
+    clusters.get(cluster.index())?.domain
+}

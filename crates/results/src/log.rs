@@ -1,0 +1,297 @@
+//! The event log of a run: everything a run reports is computed from it.
+//!
+//! Records are 24 bytes each and placements lie one after the other in a
+//! single list, so that taking note of an event costs no allocation of its
+//! own. Messages that carry resource information are only counted, by sender
+//! and receiver: a year of grid life sends many more of them than there are
+//! jobs.
+
+mod order;
+mod record;
+
+use gridrig_core::event::{Event, EventSink, MessageKind, Party};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use record::Record;
+use std::collections::BTreeMap;
+
+/// Everything that happened in a run, in the order in which it was told.
+///
+/// - As an [`EventSink`] it takes note of events.
+/// - Getters: [`records`](Self::records), [`len`](Self::len),
+///   [`messages`](Self::messages), [`info_messages`](Self::info_messages),
+///   [`end`](Self::end), [`is_sorted`](Self::is_sorted).
+/// - A real-time run brings the logs of its services together with
+///   [`merge`](Self::merge) and then calls [`sort`](Self::sort) once.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog {
+    records: Vec<Record>,
+    /// The placements of all started jobs, one after the other.
+    arena: Vec<PlacementRun>,
+    /// Where the placement with that index ends; it begins where the one
+    /// before it ends.
+    ends: Vec<usize>,
+    messages: [u64; MessageKind::ALL.len()],
+    info: BTreeMap<(Party, Party), u64>,
+    end: SimTime,
+}
+
+impl EventLog {
+    /// An empty log with room for the events of so many jobs, which spares
+    /// the hot loop of a simulation the growing.
+    #[must_use]
+    pub fn with_capacity(jobs: usize) -> Self {
+        // Submitted, queued, started, finished, notified, seen; a job that
+        // goes through brokers tells more, and the log grows by doubling then.
+        const EVENTS_PER_JOB: usize = 6;
+        EventLog {
+            records: Vec::with_capacity(jobs.saturating_mul(EVENTS_PER_JOB)),
+            arena: Vec::with_capacity(jobs),
+            ends: Vec::with_capacity(jobs),
+            ..EventLog::default()
+        }
+    }
+
+    /// The events with their instants, in the order of the log. Messages with
+    /// resource information are not among them.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = (SimTime, Event<'_>)> + Clone {
+        self.records
+            .iter()
+            .map(|record| (record.at, record.event(|index| self.placement(index))))
+    }
+
+    /// Number of events kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether no event is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// How many messages of this kind were sent.
+    #[must_use]
+    pub fn messages(&self, kind: MessageKind) -> u64 {
+        self.messages[kind as usize]
+    }
+
+    /// How many information messages went from whom to whom, ordered by
+    /// (sender, receiver).
+    pub fn info_messages(&self) -> impl Iterator<Item = (Party, Party, u64)> + '_ {
+        self.info.iter().map(|(&(from, to), &n)| (from, to, n))
+    }
+
+    /// Adds to the count of information messages, as a reader of a finished
+    /// run does.
+    pub fn add_info_messages(&mut self, from: Party, to: Party, count: u64) {
+        let sum = self.info.entry((from, to)).or_default();
+        *sum = sum.saturating_add(count);
+        let all = &mut self.messages[MessageKind::Info as usize];
+        *all = all.saturating_add(count);
+    }
+
+    /// The instant of the latest event of any kind, information included.
+    #[must_use]
+    pub fn end(&self) -> SimTime {
+        self.end
+    }
+
+    /// Takes in the events of another log, behind its own. Call
+    /// [`sort`](Self::sort) when all are in.
+    pub fn merge(&mut self, other: EventLog) {
+        let placements = self.ends.len() as u64;
+        let runs = self.arena.len();
+        self.records.extend(
+            other
+                .records
+                .iter()
+                .map(|record| record.with_placement_moved(placements)),
+        );
+        self.arena.extend_from_slice(&other.arena);
+        self.ends.extend(other.ends.iter().map(|end| end + runs));
+        for (sum, count) in self.messages.iter_mut().zip(other.messages) {
+            *sum += count;
+        }
+        for ((from, to), count) in other.info {
+            *self.info.entry((from, to)).or_default() += count;
+        }
+        self.end = self.end.max(other.end);
+    }
+
+    /// Puts the events in the order of time, and those of one job at one
+    /// instant in the order of cause and effect.
+    ///
+    /// Everything else keeps its place: what one service told at one instant
+    /// stays in the order in which it told it, so that a processor which is
+    /// given back and taken at the same instant is not taken first.
+    pub fn sort(&mut self) {
+        order::sort(&mut self.records);
+    }
+
+    /// Whether no event lies before its predecessor in time.
+    #[must_use]
+    pub fn is_sorted(&self) -> bool {
+        self.records.is_sorted_by_key(|record| record.at)
+    }
+
+    fn placement(&self, index: u64) -> &[PlacementRun] {
+        let index = index as usize;
+        let begin = match index {
+            0 => 0,
+            _ => self.ends[index - 1],
+        };
+        &self.arena[begin..self.ends[index]]
+    }
+}
+
+impl EventSink for EventLog {
+    #[inline]
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        self.end = self.end.max(at);
+        if let Some(kind) = event.message() {
+            self.messages[kind as usize] += 1;
+        }
+        let placement = self.ends.len() as u64;
+        match event {
+            Event::InfoSent { from, to } => *self.info.entry((from, to)).or_default() += 1,
+            Event::Started { placement, .. } => {
+                self.arena.extend_from_slice(placement);
+                self.ends.push(self.arena.len());
+            }
+            _ => {}
+        }
+        self.records.extend(Record::new(at, event, placement));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::ids::{ClusterId, DomainId, JobId};
+    use gridrig_core::job::{Entry, Reason};
+
+    fn run(node: u32) -> PlacementRun {
+        PlacementRun {
+            resource: 1,
+            node,
+            nodes: 3,
+            processors: 2,
+        }
+    }
+
+    fn one_of_each(placement: &[PlacementRun]) -> Vec<Event<'_>> {
+        let (job, domain, cluster) = (JobId(7), DomainId(2), ClusterId(5));
+        let (from, to) = (Party::Broker(DomainId(9)), Party::Lrms(ClusterId(65_535)));
+        let by = Party::Client;
+        let reason = Reason::QueueFull;
+        vec![
+            Event::Submitted {
+                job,
+                entry: Entry::Cluster(ClusterId(3)),
+                intended: SimTime::from_nanos(u64::MAX - 1),
+            },
+            Event::Submitted {
+                job,
+                entry: Entry::Domain(domain),
+                intended: SimTime::ZERO,
+            },
+            Event::BrokerArrival {
+                job,
+                domain,
+                hop: 70_000,
+            },
+            Event::Forwarded {
+                job,
+                from: domain,
+                to: DomainId(65_535),
+            },
+            Event::Refused {
+                job,
+                by: from,
+                to,
+                reason,
+            },
+            Event::Dispatched {
+                job,
+                domain,
+                cluster,
+            },
+            Event::Queued { job, cluster },
+            Event::Started {
+                job,
+                cluster,
+                placement,
+            },
+            Event::Finished { job, cluster },
+            Event::Notified { job, from, to },
+            Event::FinishSeen { job, by },
+            Event::Rejected { job, by, reason },
+            Event::Cancelled { job, by: to },
+            Event::Failed {
+                job,
+                by: from,
+                reason: Reason::ServiceLost,
+            },
+        ]
+    }
+
+    #[test]
+    fn what_is_told_is_read_back_unchanged() {
+        let placement = [run(0), run(8)];
+        let mut log = EventLog::default();
+        let told: Vec<_> = (0..)
+            .map(SimTime::from_nanos)
+            .zip(one_of_each(&placement))
+            .collect();
+        for &(at, event) in &told {
+            log.emit(at, event);
+        }
+        assert!(log.records().eq(told.iter().copied()));
+        assert_eq!(log.len(), 14);
+    }
+
+    #[test]
+    fn a_record_takes_24_bytes() {
+        assert_eq!(size_of::<Record>(), 24);
+    }
+
+    #[test]
+    fn messages_are_counted_by_kind_and_information_by_link() {
+        let mut log = EventLog::default();
+        for event in one_of_each(&[]) {
+            log.emit(SimTime::ZERO, event);
+        }
+        let (from, to) = (Party::Lrms(ClusterId(0)), Party::Broker(DomainId(0)));
+        for second in 0..3 {
+            log.emit(SimTime::from_secs(second), Event::InfoSent { from, to });
+        }
+        let counts = MessageKind::ALL.map(|kind| log.messages(kind));
+        assert_eq!(counts, [2, 1, 1, 1, 1, 3]);
+        assert_eq!(log.info_messages().collect::<Vec<_>>(), [(from, to, 3)]);
+        assert_eq!(log.end(), SimTime::from_secs(2));
+        assert_eq!(log.len(), 14);
+    }
+
+    #[test]
+    fn merged_logs_keep_their_placements() {
+        let (a, b) = ([run(0)], [run(4), run(9)]);
+        let started = |job, placement| Event::Started {
+            job: JobId(job),
+            cluster: ClusterId(0),
+            placement,
+        };
+        let mut left = EventLog::default();
+        left.emit(SimTime::from_secs(5), started(0, &a));
+        let mut right = EventLog::default();
+        right.emit(SimTime::from_secs(1), started(1, &b));
+        right.emit(SimTime::from_secs(9), started(2, &[]));
+        left.merge(right);
+        assert!(!left.is_sorted());
+        left.sort();
+        let events: Vec<_> = left.records().map(|(_, event)| event).collect();
+        assert_eq!(events, [started(1, &b), started(0, &a), started(2, &[])]);
+    }
+}

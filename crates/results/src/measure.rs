@@ -1,0 +1,68 @@
+//! What is measured: part of the scenario, never implied.
+
+use gridrig_core::time::{SimDuration, SimTime};
+
+/// When a run stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// When every job has ended.
+    #[default]
+    Drained,
+    /// With the last arrival, leaving the rest unfinished. Waits are then
+    /// biased low, and the summary warns of it.
+    LastArrival,
+}
+
+impl Stop {
+    /// The name used in scenarios and results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stop::Drained => "drained",
+            Stop::LastArrival => "last-arrival",
+        }
+    }
+
+    /// The rule with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Stop::Drained, Stop::LastArrival]
+            .into_iter()
+            .find(|stop| stop.name() == name)
+    }
+}
+
+/// The `[measure]` of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Jobs submitted from this instant on are measured, and so is the
+    /// utilization.
+    pub from: SimTime,
+    /// Jobs submitted up to and including this instant; `None` is the last
+    /// finish of the run.
+    pub until: Option<SimTime>,
+    /// When the run stops.
+    pub stop: Stop,
+    /// Bound of the bounded slowdown, in the time of the run.
+    pub tau: SimDuration,
+}
+
+impl Default for Measure {
+    /// Everything, until drained, with a bound of 10 s.
+    fn default() -> Self {
+        Measure {
+            from: SimTime::ZERO,
+            until: None,
+            stop: Stop::Drained,
+            tau: SimDuration::from_secs(10),
+        }
+    }
+}
+
+impl Measure {
+    /// Whether a job submitted at that instant is measured.
+    #[must_use]
+    pub fn covers(&self, submit: SimTime) -> bool {
+        submit >= self.from && self.until.is_none_or(|until| submit <= until)
+    }
+}

@@ -1,0 +1,149 @@
+//! The names of domains and clusters as files of a run show them.
+
+use gridrig_core::event::Party;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names by id, and ids by name.
+///
+/// A name that is not unique is shown as `DOMAIN/NAME`, and if that is not
+/// unique either, with its number behind it: files of a run have to be read
+/// back without doubt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    domains: Vec<String>,
+    clusters: Vec<String>,
+    by_text: BTreeMap<String, Party>,
+}
+
+impl Names {
+    /// The names of a grid.
+    #[must_use]
+    pub fn of(grid: &Grid) -> Self {
+        let domains = unique(grid.domains.iter().map(|d| (d.name.clone(), None)));
+        let clusters = unique(grid.clusters.iter().map(|cluster| {
+            let domain = cluster.domain.and_then(|id| domains.get(id.index()));
+            let long = domain.map(|domain| format!("{domain}/{}", cluster.name));
+            (cluster.name.clone(), long)
+        }));
+        let mut names = Names {
+            domains,
+            clusters,
+            by_text: BTreeMap::new(),
+        };
+        let brokers = (0..).map(|n| Party::Broker(DomainId(n)));
+        let lrmss = (0..).map(|n| Party::Lrms(ClusterId(n)));
+        let parties: Vec<Party> = std::iter::once(Party::Client)
+            .chain(brokers.take(names.domains.len()))
+            .chain(lrmss.take(names.clusters.len()))
+            .collect();
+        for party in parties {
+            names.by_text.insert(names.party(party), party);
+        }
+        names
+    }
+
+    /// A domain's name; `domain N` if it is not of this grid.
+    #[must_use]
+    pub fn domain(&self, id: DomainId) -> String {
+        let known = self.domains.get(id.index());
+        known.cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    /// A cluster's name; `cluster N` if it is not of this grid.
+    #[must_use]
+    pub fn cluster(&self, id: ClusterId) -> String {
+        let known = self.clusters.get(id.index());
+        known.cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    /// All domains.
+    pub fn domain_ids(&self) -> impl Iterator<Item = DomainId> + use<> {
+        (0..).map(DomainId).take(self.domains.len())
+    }
+
+    /// `client`, `broker:DOMAIN` or `lrms:CLUSTER`.
+    #[must_use]
+    pub fn party(&self, party: Party) -> String {
+        match party {
+            Party::Client => "client".to_owned(),
+            Party::Broker(id) => format!("broker:{}", self.domain(id)),
+            Party::Lrms(id) => format!("lrms:{}", self.cluster(id)),
+        }
+    }
+
+    /// Where a submission enters, as the party that takes it.
+    #[must_use]
+    pub fn entry(&self, entry: Entry) -> String {
+        self.party(match entry {
+            Entry::Domain(id) => Party::Broker(id),
+            Entry::Cluster(id) => Party::Lrms(id),
+        })
+    }
+
+    /// The party that [`Names::party`] shows so.
+    #[must_use]
+    pub fn find_party(&self, text: &str) -> Option<Party> {
+        self.by_text.get(text).copied()
+    }
+
+    /// The domain of this name.
+    #[must_use]
+    pub fn find_domain(&self, name: &str) -> Option<DomainId> {
+        match self.find_party(&format!("broker:{name}"))? {
+            Party::Broker(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The cluster of this name.
+    #[must_use]
+    pub fn find_cluster(&self, name: &str) -> Option<ClusterId> {
+        match self.find_party(&format!("lrms:{name}"))? {
+            Party::Lrms(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+/// The short form of each name where it is unique, else the long form, else
+/// that with its position.
+fn unique(names: impl Iterator<Item = (String, Option<String>)>) -> Vec<String> {
+    let names: Vec<_> = names.collect();
+    let mut short: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, _) in &names {
+        *short.entry(name).or_default() += 1;
+    }
+    let mut used: BTreeSet<String> = BTreeSet::new();
+    let mut shown = Vec::with_capacity(names.len());
+    for (index, (name, long)) in names.iter().enumerate() {
+        let mut text = match long {
+            Some(long) if short[name.as_str()] > 1 => long.clone(),
+            _ => name.clone(),
+        };
+        while !used.insert(text.clone()) {
+            text = format!("{text}#{index}");
+        }
+        shown.push(text);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_unique_is_told_apart() {
+        let long = |name: &str, long: &str| (name.to_owned(), Some(long.to_owned()));
+        let names = [
+            long("x", "a/x"),
+            long("y", "a/y"),
+            long("x", "b/x"),
+            long("x", "b/x"),
+        ];
+        assert_eq!(unique(names.into_iter()), ["a/x", "y", "b/x", "b/x#3"]);
+    }
+}

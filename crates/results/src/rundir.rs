@@ -1,0 +1,234 @@
+//! The run directory: everything about a run, open to other tools (design 8).
+//!
+//! `docs/run-directory.md` describes the files column by column. Each is
+//! written under a name of its own with `.partial` behind it, synced to the
+//! disk and then renamed, the manifest last: a directory with a manifest is
+//! complete.
+
+mod columns;
+mod events;
+mod file;
+mod grid_doc;
+mod manifest;
+mod read;
+mod tables;
+
+pub use manifest::{FileDoc, MANIFEST_FORMAT, Manifest, RunInfo};
+pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
+
+use crate::audit::AuditReport;
+use crate::audit::Violation;
+use crate::jobs::JobTable;
+use crate::log::EventLog;
+use gridrig_core::grid::Grid;
+use gridrig_core::job::Submission;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Names of the files.
+pub mod names {
+    /// What the run was, and hashes of the other files.
+    pub const MANIFEST: &str = "manifest.json";
+    /// The resolved scenario.
+    pub const SCENARIO: &str = "scenario.toml";
+    /// One row per job.
+    pub const JOBS: &str = "jobs.parquet";
+    /// One row per visit of a job to a broker.
+    pub const HOPS: &str = "hops.parquet";
+    /// Load of each cluster over time.
+    pub const SERIES: &str = "series.parquet";
+    /// The event log.
+    pub const EVENTS: &str = "events.parquet";
+    /// The jobs as Batsim writes them; on request.
+    pub const BATSIM: &str = "jobs.csv";
+}
+
+/// Why a run directory could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RunDirError {
+    /// It is there already and not empty.
+    #[error("{}: the run directory exists; expected a new one (or --force)", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file system refused.
+    #[error("{}: cannot {action}", path.display())]
+    Io {
+        /// What was to be done.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is no Parquet file, or a damaged one.
+    #[error("{}: expected a whole Parquet file", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        #[source]
+        source: parquet::errors::ParquetError,
+    },
+    /// A file is so damaged that its reader gave up.
+    #[error("{}: expected a whole Parquet file: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        message: String,
+    },
+    /// A column is missing or of another type.
+    #[error("{}: column {column}: expected it with type {expected}", path.display())]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// Its type.
+        expected: &'static str,
+    },
+    /// A value that cannot be.
+    #[error("{}:{row}: field {field} = \"{value}\": expected {expected}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The row, from 1.
+        row: u64,
+        /// The column.
+        field: &'static str,
+        /// The value.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// The manifest is no manifest.
+    #[error("{}:{}: expected the manifest of a run", path.display(), source.line())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The manifest describes something that cannot be.
+    #[error("{}: field {field} = \"{value}\": expected {expected}", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// The field.
+        field: String,
+        /// Its value.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+impl RunDirError {
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RunDirError + use<> {
+        let path = path.to_owned();
+        move |source| RunDirError::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    fn parquet(
+        path: &Path,
+    ) -> impl FnOnce(parquet::errors::ParquetError) -> RunDirError + use<> {
+        let path = path.to_owned();
+        move |source| RunDirError::Parquet { path, source }
+    }
+}
+
+/// What the audit of a finished run says.
+pub type AuditOutcome = Result<AuditReport, Vec<Violation>>;
+
+/// Everything that goes into a run directory.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFiles<'a> {
+    /// What the caller knows of the run.
+    pub info: &'a RunInfo,
+    /// Text of the resolved scenario.
+    pub scenario: &'a str,
+    /// Domains, clusters and links.
+    pub grid: &'a Grid,
+    /// The workload that `table` was built from.
+    pub submissions: &'a [Submission],
+    /// The event log.
+    pub log: &'a EventLog,
+    /// The job table.
+    pub table: &'a JobTable,
+}
+
+/// Writes a run directory and makes the directories above it.
+///
+/// # Errors
+/// [`RunDirError::Exists`] for a directory that is there and not empty,
+/// unless `force`: then the files of the run before are replaced. Errors of
+/// the file system otherwise; what was written stays, without a manifest.
+pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+    prepare(dir, force)?;
+    let mut files = std::collections::BTreeMap::new();
+    let mut keep = |name: &str, doc: FileDoc| files.insert(name.to_owned(), doc);
+    let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
+    keep(names::SCENARIO, scenario);
+    let series = run.table.series();
+    keep(names::JOBS, tables::write_jobs(dir, run)?);
+    keep(names::HOPS, tables::write_hops(dir, run.table)?);
+    keep(names::SERIES, tables::write_series(dir, run.table, &series)?);
+    keep(names::EVENTS, events::write(dir, run.log, run.table.names())?);
+    let manifest = Manifest::new(run, files);
+    let mut text = serde_json::to_vec_pretty(&manifest).map_err(|source| RunDirError::Manifest {
+        path: dir.join(names::MANIFEST),
+        source,
+    })?;
+    text.push(b'\n');
+    file::write_bytes(dir, names::MANIFEST, &text)?;
+    file::sync_dir(dir)
+}
+
+/// Writes `jobs.csv` in the columns of Batsim into a run directory.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_batsim_csv(
+    dir: &Path,
+    log: &EventLog,
+    table: &JobTable,
+    submissions: &[Submission],
+    grid: &Grid,
+) -> Result<(), RunDirError> {
+    let text = crate::batsim::jobs_csv(log, table, submissions, grid);
+    file::write_bytes(dir, names::BATSIM, text.as_bytes())?;
+    file::sync_dir(dir)
+}
+
+fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
+    fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
+    let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    if !force {
+        let path = dir.to_owned();
+        return Err(RunDirError::Exists { path });
+    }
+    // The manifest goes first: what is half replaced must not look complete.
+    // The CSV is an export of the run before and would outlive it.
+    for name in [names::MANIFEST, names::BATSIM] {
+        let path = dir.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(RunDirError::io("remove", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Writing a file so that it is whole or not there.
+
+use super::{FileDoc, RunDirError};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A file under its partial name, hashed as it is written.
+pub(super) struct PartialFile {
+    file: BufWriter<File>,
+    hash: Sha256,
+    bytes: u64,
+    partial: PathBuf,
+    path: PathBuf,
+}
+
+impl PartialFile {
+    pub(super) fn create(dir: &Path, name: &str) -> Result<Self, RunDirError> {
+        let partial = dir.join(format!("{name}.partial"));
+        let file = File::create(&partial).map_err(RunDirError::io("create", &partial))?;
+        Ok(PartialFile {
+            file: BufWriter::with_capacity(1 << 16, file),
+            hash: Sha256::new(),
+            bytes: 0,
+            partial,
+            path: dir.join(name),
+        })
+    }
+
+    /// Brings the file to the disk and gives it its name.
+    pub(super) fn finish(mut self, rows: Option<u64>) -> Result<FileDoc, RunDirError> {
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        synced.map_err(RunDirError::io("write", &self.partial))?;
+        fs::rename(&self.partial, &self.path).map_err(RunDirError::io("rename", &self.partial))?;
+        Ok(FileDoc {
+            sha256: hex(&self.hash.finalize()),
+            bytes: self.bytes,
+            rows,
+        })
+    }
+}
+
+impl Write for PartialFile {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(buffer)?;
+        self.hash.update(&buffer[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+pub(super) fn write_bytes(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileDoc, RunDirError> {
+    let mut file = PartialFile::create(dir, name)?;
+    let path = file.partial.clone();
+    file.write_all(bytes)
+        .map_err(RunDirError::io("write", &path))?;
+    file.finish(None)
+}
+
+/// Makes the names of a directory's files last.
+pub(super) fn sync_dir(dir: &Path) -> Result<(), RunDirError> {
+    let opened = File::open(dir).map_err(RunDirError::io("open", dir))?;
+    opened.sync_all().map_err(RunDirError::io("sync", dir))
+}
+
+/// SHA-256 of a file as it lies there, in hexadecimal.
+pub(super) fn sha256_of(path: &Path) -> Result<String, RunDirError> {
+    let mut file = File::open(path).map_err(RunDirError::io("open", path))?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(read) => hash.update(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(RunDirError::io("read", path)(error)),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,300 @@
+//! The grid as the manifest has it: enough to build it again.
+
+use crate::names::Names;
+use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::load::Window;
+use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::{Decimal, SimDuration};
+use serde::{Deserialize, Serialize};
+
+/// Domains, clusters and links by name. Lengths of time are durations with
+/// their unit, such as `5s`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GridDoc {
+    /// Domains in file order.
+    pub domains: Vec<DomainDoc>,
+    /// Clusters in file order.
+    pub clusters: Vec<ClusterDoc>,
+    /// Links in file order, one entry for each direction.
+    pub links: Vec<LinkDoc>,
+}
+
+/// A domain and its broker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DomainDoc {
+    name: String,
+    interval: String,
+    exchange: String,
+    phase: String,
+    max_hops: u32,
+    own_dispatch: String,
+    local_info: String,
+    tie: String,
+    policy: String,
+    queue_window: String,
+    utilization_window: String,
+    lrms_latency: String,
+}
+
+/// A cluster and its nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClusterDoc {
+    name: String,
+    domain: Option<String>,
+    discipline: String,
+    interval: String,
+    queue_limit: Option<u64>,
+    resources: Vec<ResourceDoc>,
+}
+
+/// A group of identical nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ResourceDoc {
+    name: Option<String>,
+    count: u32,
+    cpu_count: u32,
+    architecture: Option<String>,
+    os: Option<String>,
+    memory_mib: Option<u64>,
+    disk_mib: Option<u64>,
+    speed: String,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LinkDoc {
+    consumer: String,
+    provider: String,
+    latency: String,
+}
+
+/// A field of the manifest that cannot be: its path, value, and what was
+/// expected.
+pub(super) type Unfit = (String, String, &'static str);
+
+impl GridDoc {
+    pub(super) fn of(grid: &Grid, names: &Names) -> Self {
+        let domains = (0..).map(DomainId).zip(&grid.domains);
+        let clusters = (0..).map(ClusterId).zip(&grid.clusters);
+        GridDoc {
+            domains: domains
+                .map(|(id, domain)| domain_doc(names.domain(id), &domain.broker))
+                .collect(),
+            clusters: clusters
+                .map(|(id, cluster)| cluster_doc(names.cluster(id), cluster, names))
+                .collect(),
+            links: grid
+                .links
+                .iter()
+                .map(|link| LinkDoc {
+                    consumer: names.domain(link.consumer),
+                    provider: names.domain(link.provider),
+                    latency: link.latency.to_string(),
+                })
+                .collect(),
+        }
+    }
+
+    /// The grid it describes.
+    pub(super) fn read(&self) -> Result<Grid, Unfit> {
+        let domain_ids: Vec<DomainId> = ids(self.domains.len(), "grid.domains", DomainId)?;
+        let cluster_ids: Vec<ClusterId> = ids(self.clusters.len(), "grid.clusters", ClusterId)?;
+        let find_domain = |name: &str, path: String| {
+            let found = self.domains.iter().position(|domain| domain.name == name);
+            found
+                .map(|index| domain_ids[index])
+                .ok_or_else(|| (path, name.to_owned(), "the name of a domain"))
+        };
+        let mut clusters = Vec::with_capacity(self.clusters.len());
+        for (index, (doc, id)) in self.clusters.iter().zip(cluster_ids).enumerate() {
+            let path = format!("grid.clusters[{index}]");
+            let domain = match &doc.domain {
+                None => None,
+                Some(name) => Some(find_domain(name, format!("{path}.domain"))?),
+            };
+            clusters.push(read_cluster(doc, id, domain, &path)?);
+        }
+        let mut domains = Vec::with_capacity(self.domains.len());
+        for (index, (doc, id)) in self.domains.iter().zip(&domain_ids).enumerate() {
+            let own = clusters.iter().filter(|c| c.domain == Some(*id));
+            domains.push(Domain {
+                name: doc.name.clone(),
+                broker: read_broker(doc, &format!("grid.domains[{index}]"))?,
+                clusters: own.map(|cluster| cluster.config.id).collect(),
+            });
+        }
+        let mut links = Vec::with_capacity(self.links.len());
+        for (index, doc) in self.links.iter().enumerate() {
+            let path = format!("grid.links[{index}]");
+            links.push(Link {
+                consumer: find_domain(&doc.consumer, format!("{path}.consumer"))?,
+                provider: find_domain(&doc.provider, format!("{path}.provider"))?,
+                latency: length(&doc.latency, &path, "latency")?,
+            });
+        }
+        Ok(Grid {
+            domains,
+            clusters,
+            links,
+        })
+    }
+}
+
+fn ids<T>(count: usize, field: &str, id: fn(u16) -> T) -> Result<Vec<T>, Unfit> {
+    if count > usize::from(u16::MAX) {
+        return Err((field.to_owned(), count.to_string(), "at most 65535 entries"));
+    }
+    Ok((0..u16::MAX).take(count).map(id).collect())
+}
+
+fn domain_doc(name: String, broker: &BrokerSettings) -> DomainDoc {
+    DomainDoc {
+        name,
+        interval: broker.interval.to_string(),
+        exchange: broker.exchange.to_string(),
+        phase: broker.phase.to_string(),
+        max_hops: broker.max_hops,
+        own_dispatch: own_dispatch_name(broker.own_dispatch).to_owned(),
+        local_info: local_info_name(broker.local_info).to_owned(),
+        tie: broker.tie.name().to_owned(),
+        policy: broker.policy.name().to_owned(),
+        queue_window: broker.queue_window.length().to_string(),
+        utilization_window: broker.utilization_window.length().to_string(),
+        lrms_latency: broker.lrms_latency.to_string(),
+    }
+}
+
+fn read_broker(doc: &DomainDoc, path: &str) -> Result<BrokerSettings, Unfit> {
+    let named = |field: &str, value: &str, expected: &'static str| {
+        (format!("{path}.{field}"), value.to_owned(), expected)
+    };
+    let own_dispatch = [OwnDispatch::Ignored, OwnDispatch::Debited]
+        .into_iter()
+        .find(|known| own_dispatch_name(*known) == doc.own_dispatch)
+        .ok_or_else(|| named("own_dispatch", &doc.own_dispatch, "ignored or debited"))?;
+    let local_info = [LocalInfo::Exchange, LocalInfo::Fresh]
+        .into_iter()
+        .find(|known| local_info_name(*known) == doc.local_info)
+        .ok_or_else(|| named("local_info", &doc.local_info, "exchange or fresh"))?;
+    let window = |field: &str, text: &str| {
+        let found = SimDuration::parse(text).ok();
+        let mut all = Window::ALL.into_iter();
+        all.find(|window| Some(window.length()) == found)
+            .ok_or_else(|| named(field, text, "0s, 30s or 300s"))
+    };
+    Ok(BrokerSettings {
+        interval: length(&doc.interval, path, "interval")?,
+        exchange: length(&doc.exchange, path, "exchange")?,
+        phase: length(&doc.phase, path, "phase")?,
+        max_hops: doc.max_hops,
+        own_dispatch,
+        local_info,
+        tie: Tie::from_name(&doc.tie).ok_or_else(|| named("tie", &doc.tie, "a rule for ties"))?,
+        policy: PolicyKind::from_name(&doc.policy)
+            .ok_or_else(|| named("policy", &doc.policy, "a policy"))?,
+        queue_window: window("queue_window", &doc.queue_window)?,
+        utilization_window: window("utilization_window", &doc.utilization_window)?,
+        lrms_latency: length(&doc.lrms_latency, path, "lrms_latency")?,
+    })
+}
+
+fn cluster_doc(name: String, cluster: &GridCluster, names: &Names) -> ClusterDoc {
+    let config = &cluster.config;
+    ClusterDoc {
+        name,
+        domain: cluster.domain.map(|id| names.domain(id)),
+        discipline: config.discipline.name().to_owned(),
+        interval: config.interval.to_string(),
+        queue_limit: config.queue_limit.map(|limit| limit as u64),
+        resources: config.resources.groups().iter().map(resource_doc).collect(),
+    }
+}
+
+fn read_cluster(
+    doc: &ClusterDoc,
+    id: ClusterId,
+    domain: Option<DomainId>,
+    path: &str,
+) -> Result<GridCluster, Unfit> {
+    let discipline = DisciplineKind::from_name(&doc.discipline).ok_or_else(|| {
+        let field = format!("{path}.discipline");
+        (field, doc.discipline.clone(), "a discipline")
+    })?;
+    let groups = doc.resources.iter().enumerate().map(|(index, group)| {
+        let path = format!("{path}.resources[{index}]");
+        read_resource(group, &path)
+    });
+    let groups = groups.collect::<Result<Vec<_>, _>>()?;
+    let resources = Resources::new(groups).ok_or_else(|| {
+        let field = format!("{path}.resources");
+        let value = format!("{} groups", doc.resources.len());
+        (field, value, "from 1 to 2^32 - 1 processors in all")
+    })?;
+    let mut config = ClusterConfig::new(id, resources, discipline);
+    config.interval = length(&doc.interval, path, "interval")?;
+    config.queue_limit = doc
+        .queue_limit
+        .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(GridCluster {
+        name: doc.name.clone(),
+        domain,
+        config,
+    })
+}
+
+fn resource_doc(group: &Resource) -> ResourceDoc {
+    ResourceDoc {
+        name: group.name.clone(),
+        count: group.count,
+        cpu_count: group.cpu_count,
+        architecture: group.architecture.clone(),
+        os: group.os.clone(),
+        memory_mib: group.memory_mib,
+        disk_mib: group.disk_mib,
+        speed: group.speed.to_string(),
+    }
+}
+
+fn read_resource(doc: &ResourceDoc, path: &str) -> Result<Resource, Unfit> {
+    let speed = Decimal::parse(&doc.speed).filter(|speed| !speed.is_zero());
+    let speed = speed.ok_or_else(|| {
+        let field = format!("{path}.speed");
+        (field, doc.speed.clone(), "a decimal number above 0")
+    })?;
+    Ok(Resource {
+        name: doc.name.clone(),
+        count: doc.count,
+        cpu_count: doc.cpu_count,
+        architecture: doc.architecture.clone(),
+        os: doc.os.clone(),
+        memory_mib: doc.memory_mib,
+        disk_mib: doc.disk_mib,
+        speed,
+    })
+}
+
+fn length(text: &str, path: &str, field: &str) -> Result<SimDuration, Unfit> {
+    SimDuration::parse(text).map_err(|_| {
+        let field = format!("{path}.{field}");
+        (field, text.to_owned(), "a duration with its unit")
+    })
+}
+
+fn own_dispatch_name(own_dispatch: OwnDispatch) -> &'static str {
+    match own_dispatch {
+        OwnDispatch::Ignored => "ignored",
+        OwnDispatch::Debited => "debited",
+    }
+}
+
+fn local_info_name(local_info: LocalInfo) -> &'static str {
+    match local_info {
+        LocalInfo::Exchange => "exchange",
+        LocalInfo::Fresh => "fresh",
+    }
+}

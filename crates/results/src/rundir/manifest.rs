@@ -1,0 +1,202 @@
+//! `manifest.json`: what the run was.
+
+use super::RunFiles;
+use super::grid_doc::GridDoc;
+use crate::measure::{Measure, Stop};
+use crate::names::Names;
+use crate::summary::RunSummary;
+use gridrig_core::event::MessageKind;
+use gridrig_core::time::{SimDuration, SimTime};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the run directory: raised when a reader of it has to know.
+pub const MANIFEST_FORMAT: u32 = 1;
+
+/// What the caller knows of a run and nobody else does.
+#[derive(Clone, Debug, Default)]
+pub struct RunInfo {
+    /// The policy; `None` without a broker.
+    pub policy: Option<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Which replication, from 0.
+    pub replication: u32,
+    /// `virtual` or `real`.
+    pub clock: String,
+    /// What was measured.
+    pub measure: Measure,
+    /// Whether jobs may be left over: the run was interrupted, or stopped
+    /// with the last arrival.
+    pub partial: bool,
+    /// Tolerance of the audit: 0 in virtual time.
+    pub tolerance: SimDuration,
+    /// Hash of the resolved scenario.
+    pub scenario_hash: String,
+    /// Hash of each workload as replayed, by its name.
+    pub workload_hashes: BTreeMap<String, String>,
+    /// SHA-256 of each trace file as it lies on the disk, by its path in the
+    /// scenario.
+    pub trace_sha256: BTreeMap<String, String>,
+    /// Versions of gridrig and what else decides the numbers.
+    pub versions: BTreeMap<String, String>,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+    /// The figures, if they have been computed.
+    pub summary: Option<RunSummary>,
+    /// Dates, host and anything else that differs between two equal runs.
+    pub host: BTreeMap<String, serde_json::Value>,
+}
+
+/// The document. Everything except `host` is the same for the same seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`MANIFEST_FORMAT`] of the writer.
+    pub format: u32,
+    /// The policy; null without a broker.
+    pub policy: Option<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Which replication, from 0.
+    pub replication: u32,
+    /// `virtual` or `real`.
+    pub clock: String,
+    /// Whether jobs may be left over.
+    pub partial: bool,
+    /// Tolerance of the audit, a duration.
+    pub tolerance: String,
+    /// What was measured.
+    pub measure: MeasureDoc,
+    /// Hash of the resolved scenario.
+    pub scenario_hash: String,
+    /// Hash of each workload as replayed, by its name.
+    pub workload_hashes: BTreeMap<String, String>,
+    /// SHA-256 of each trace file, by its path in the scenario.
+    pub trace_sha256: BTreeMap<String, String>,
+    /// Versions of what decides the numbers.
+    pub versions: BTreeMap<String, String>,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+    /// Names of the workloads, in the order of the scenario.
+    pub workloads: Vec<String>,
+    /// Domains, clusters with their nodes, and links.
+    pub grid: GridDoc,
+    /// Messages by kind.
+    pub messages: BTreeMap<String, u64>,
+    /// Information messages by sender and receiver; the event log does not
+    /// have them one by one.
+    pub info_messages: Vec<InfoDoc>,
+    /// The instant of the run's last event.
+    pub end_ns: u64,
+    /// The other files.
+    pub files: BTreeMap<String, FileDoc>,
+    /// One element of `runs` in `run --json`; null if it was not computed.
+    pub summary: serde_json::Value,
+    /// Dates, host and anything else that differs between two equal runs.
+    pub host: BTreeMap<String, serde_json::Value>,
+}
+
+/// What was measured, with durations as text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MeasureDoc {
+    /// From this instant.
+    pub from: String,
+    /// To this one; null is the last finish.
+    pub until: Option<String>,
+    /// `drained` or `last-arrival`.
+    pub stop: String,
+    /// Bound of the bounded slowdown, in the time of the run.
+    pub tau: String,
+}
+
+/// Information messages between two parties.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InfoDoc {
+    /// Who sent.
+    pub from: String,
+    /// Who received.
+    pub to: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// A file of the run directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDoc {
+    /// SHA-256 in hexadecimal.
+    pub sha256: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Rows of a Parquet file; null for any other.
+    pub rows: Option<u64>,
+}
+
+impl Manifest {
+    pub(super) fn new(run: &RunFiles<'_>, files: BTreeMap<String, FileDoc>) -> Self {
+        let info = run.info;
+        let names = run.table.names();
+        let messages = MessageKind::ALL.map(|kind| (kind.name().to_owned(), run.log.messages(kind)));
+        let summary = info.summary.as_ref().map(serde_json::to_value);
+        Manifest {
+            format: MANIFEST_FORMAT,
+            policy: info.policy.clone(),
+            seed: info.seed,
+            replication: info.replication,
+            clock: info.clock.clone(),
+            partial: info.partial,
+            tolerance: info.tolerance.to_string(),
+            measure: MeasureDoc::of(&info.measure),
+            scenario_hash: info.scenario_hash.clone(),
+            workload_hashes: info.workload_hashes.clone(),
+            trace_sha256: info.trace_sha256.clone(),
+            versions: info.versions.clone(),
+            warnings: info.warnings.clone(),
+            workloads: run.table.workload_names().to_vec(),
+            grid: GridDoc::of(run.grid, names),
+            messages: messages.into_iter().collect(),
+            info_messages: info_docs(run, names),
+            end_ns: run.log.end().as_nanos(),
+            files,
+            summary: summary.and_then(Result::ok).unwrap_or_default(),
+            host: info.host.clone(),
+        }
+    }
+}
+
+fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {
+    let messages = run.log.info_messages();
+    let doc = |(from, to, count)| InfoDoc {
+        from: names.party(from),
+        to: names.party(to),
+        count,
+    };
+    messages.map(doc).collect()
+}
+
+impl MeasureDoc {
+    fn of(measure: &Measure) -> Self {
+        MeasureDoc {
+            from: measure.from.to_string(),
+            until: measure.until.map(|until| until.to_string()),
+            stop: measure.stop.name().to_owned(),
+            tau: measure.tau.to_string(),
+        }
+    }
+
+    /// The measure it stands for; `None` if a field is out of place.
+    #[must_use]
+    pub fn read(&self) -> Option<Measure> {
+        let length = |text: &str| SimDuration::parse(text).ok();
+        let instant = |text: &str| Some(SimTime::ZERO + length(text)?);
+        let until = match &self.until {
+            None => None,
+            Some(text) => Some(instant(text)?),
+        };
+        Some(Measure {
+            from: instant(&self.from)?,
+            until,
+            stop: Stop::from_name(&self.stop)?,
+            tau: length(&self.tau)?,
+        })
+    }
+}

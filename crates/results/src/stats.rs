@@ -1,0 +1,190 @@
+//! Summaries of a sample: exact, and null where a figure is undefined.
+
+use serde::Serialize;
+
+/// The summary of a metric over jobs. Field order is that of `--json`.
+///
+/// Quantiles are those of Hyndman and Fan's type 7, the default of numpy and
+/// DuckDB, from the values themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Number of values.
+    pub n: u64,
+    /// Arithmetic mean; null without values.
+    pub mean: Option<f64>,
+    /// Sample standard deviation (n - 1); null below two values.
+    pub sd: Option<f64>,
+    /// sd / mean; null where either is undefined or the mean is 0.
+    pub cv: Option<f64>,
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90 % quantile.
+    pub p90: Option<f64>,
+    /// 95 % quantile.
+    pub p95: Option<f64>,
+    /// 99 % quantile.
+    pub p99: Option<f64>,
+    /// Mean without the floor(n / 100) largest values.
+    pub mean_trimmed: Option<f64>,
+}
+
+impl Distribution {
+    /// The summary of these values, in any order. Values that are not finite
+    /// are left out.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let finite = values.into_iter().filter(|value| value.is_finite());
+        let mut sorted: Vec<f64> = finite.collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Distribution::of_sorted(&sorted)
+    }
+
+    fn of_sorted(sorted: &[f64]) -> Self {
+        let n = sorted.len();
+        let mean = mean(sorted);
+        let sd = mean.filter(|_| n > 1).map(|mean| {
+            let squares = sorted.iter().map(|value| (value - mean).powi(2));
+            (sum(squares) / (n - 1) as f64).sqrt()
+        });
+        let cv = match (mean, sd) {
+            (Some(mean), Some(sd)) if mean != 0.0 => Some(sd / mean),
+            _ => None,
+        };
+        Distribution {
+            n: n as u64,
+            mean,
+            sd,
+            cv,
+            min: sorted.first().copied(),
+            max: sorted.last().copied(),
+            p50: quantile(sorted, 0.50),
+            p90: quantile(sorted, 0.90),
+            p95: quantile(sorted, 0.95),
+            p99: quantile(sorted, 0.99),
+            mean_trimmed: self::mean(&sorted[..n - n / 100]),
+        }
+    }
+}
+
+/// The quantile of rising values by Hyndman and Fan's type 7: linear between
+/// the order statistics around (n - 1) p. `None` without values or for a `p`
+/// outside 0 to 1.
+#[must_use]
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    if !(0.0..=1.0).contains(&p) {
+        return None;
+    }
+    let last = sorted.len().checked_sub(1)?;
+    let rank = last as f64 * p;
+    let below = rank.floor() as usize;
+    let low = *sorted.get(below)?;
+    let high = sorted.get(below + 1).copied().unwrap_or(low);
+    let share = rank - rank.floor();
+    // numpy's form: from whichever end is nearer, so that equal neighbours
+    // give exactly themselves and the result never leaves [low, high].
+    Some(if share < 0.5 {
+        low + (high - low) * share
+    } else {
+        high - (high - low) * (1.0 - share)
+    })
+}
+
+/// The arithmetic mean; `None` without values.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let n = values.len();
+    (n > 0).then(|| sum(values.iter().copied()) / n as f64)
+}
+
+/// A sum with Neumaier's compensation: a million small values beside a few
+/// large ones lose nothing.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = 0.0_f64;
+    let mut lost = 0.0_f64;
+    for value in values {
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() {
+            (sum - next) + value
+        } else {
+            (value - next) + sum
+        };
+        sum = next;
+    }
+    sum + lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(got: Option<f64>, expected: f64) {
+        let got = got.expect("a value");
+        assert!(
+            (got - expected).abs() <= 1e-12 * expected.abs().max(1.0),
+            "{got} {expected}"
+        );
+    }
+
+    /// `numpy.quantile([15, 20, 35, 40, 50], p)`.
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        let values = [15.0, 20.0, 35.0, 40.0, 50.0];
+        close(quantile(&values, 0.0), 15.0);
+        close(quantile(&values, 0.05), 16.0);
+        close(quantile(&values, 0.3), 23.0);
+        close(quantile(&values, 0.4), 29.0);
+        close(quantile(&values, 0.5), 35.0);
+        close(quantile(&values, 0.95), 48.0);
+        close(quantile(&values, 0.99), 49.6);
+        close(quantile(&values, 1.0), 50.0);
+        assert_eq!(quantile(&values, 1.5), None);
+        assert_eq!(quantile(&values, f64::NAN), None);
+    }
+
+    #[test]
+    fn a_sample_is_summarized_by_hand() {
+        let all = Distribution::of([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        assert_eq!(all.n, 8);
+        close(all.mean, 5.0);
+        close(all.sd, (32.0_f64 / 7.0).sqrt());
+        close(all.cv, (32.0_f64 / 7.0).sqrt() / 5.0);
+        close(all.min, 2.0);
+        close(all.max, 9.0);
+        close(all.p50, 4.5);
+        close(all.p90, 7.6);
+        close(all.mean_trimmed, 5.0);
+    }
+
+    #[test]
+    fn the_trimmed_mean_drops_the_largest_percent_rounded_down() {
+        let of = |n: u32| Distribution::of((1..=n).map(f64::from)).mean_trimmed;
+        close(of(99), 50.0);
+        close(of(100), 50.0);
+        close(of(199), 99.5);
+        close(of(200), 99.5);
+    }
+
+    #[test]
+    fn what_is_undefined_is_null() {
+        assert_eq!(Distribution::of([]), Distribution::default());
+        let one = Distribution::of([3.0]);
+        assert_eq!(
+            (one.n, one.mean, one.sd, one.cv),
+            (1, Some(3.0), None, None)
+        );
+        assert_eq!((one.p99, one.mean_trimmed), (Some(3.0), Some(3.0)));
+        let zeros = Distribution::of([0.0, 0.0]);
+        assert_eq!((zeros.sd, zeros.cv), (Some(0.0), None));
+        assert_eq!(Distribution::of([f64::NAN, f64::INFINITY]).n, 0);
+    }
+
+    #[test]
+    fn a_sum_loses_no_small_values() {
+        let values = std::iter::once(1e16).chain(std::iter::repeat_n(1.0, 1_000));
+        assert_eq!(sum(values), 1e16 + 1_000.0);
+    }
+}

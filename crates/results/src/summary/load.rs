@@ -1,0 +1,142 @@
+//! Busy against available processor time, by cluster and by domain.
+
+use crate::jobs::JobTable;
+use crate::measure::Measure;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::time::SimTime;
+use serde::Serialize;
+
+/// The load of a cluster over the measured interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterLoad {
+    /// Its name.
+    pub cluster: String,
+    /// Its domain; null in a run without brokers.
+    pub domain: Option<String>,
+    /// All its processors.
+    pub processors: u32,
+    /// Processor-seconds in use.
+    pub busy_processor_s: f64,
+    /// Busy / available processor-seconds; null for an empty interval.
+    pub utilization: Option<f64>,
+    /// Jobs that started in the interval.
+    pub started: u64,
+}
+
+/// The load of a domain over the measured interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DomainLoad {
+    /// Its name.
+    pub domain: String,
+    /// All processors of its clusters.
+    pub processors: u64,
+    /// Processor-seconds in use.
+    pub busy_processor_s: f64,
+    /// Busy / available processor-seconds; null for an empty interval or a
+    /// domain without clusters.
+    pub utilization: Option<f64>,
+    /// Jobs that started in the interval.
+    pub started: u64,
+}
+
+/// Busy processor-nanoseconds and starts of some processors.
+#[derive(Clone, Copy, Default)]
+struct Busy {
+    processors: u64,
+    nanos: u128,
+    started: u64,
+}
+
+/// The measured interval and what was busy in it. All jobs count here,
+/// whenever they were submitted: a processor does not know.
+pub(super) struct Load {
+    from: SimTime,
+    until: Option<SimTime>,
+    by_cluster: Vec<Busy>,
+}
+
+impl Load {
+    pub(super) fn of(table: &JobTable, measure: &Measure) -> Self {
+        let last_finish = || table.rows().iter().filter_map(|row| row.finish).max();
+        let until = measure.until.or_else(last_finish);
+        let new = |processors: u32| Busy {
+            processors: u64::from(processors),
+            ..Busy::default()
+        };
+        let clusters = table.clusters().iter();
+        let mut by_cluster: Vec<Busy> = clusters.map(|info| new(info.processors)).collect();
+        let (from, to) = (measure.from, until.unwrap_or(measure.from));
+        for row in table.rows() {
+            let Some(busy) = row.cluster.and_then(|id| by_cluster.get_mut(id.index())) else {
+                continue;
+            };
+            let Some((start, end)) = row.occupied(table.end()) else {
+                continue;
+            };
+            let overlap = end.min(to).since(start.max(from));
+            busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
+            busy.started += u64::from((from..=to).contains(&start));
+        }
+        Load {
+            from,
+            until,
+            by_cluster,
+        }
+    }
+
+    /// Where the interval ends; `None` if nothing finished.
+    pub(super) fn until(&self) -> Option<SimTime> {
+        self.until
+    }
+
+    pub(super) fn utilization(&self) -> Option<f64> {
+        self.share(sum(self.by_cluster.iter()))
+    }
+
+    pub(super) fn clusters(&self, table: &JobTable) -> Vec<ClusterLoad> {
+        let names = table.names();
+        let infos = table.clusters().iter().zip(&self.by_cluster);
+        (0..)
+            .zip(infos)
+            .map(|(id, (info, busy))| ClusterLoad {
+                cluster: names.cluster(ClusterId(id)),
+                domain: info.domain.map(|domain| names.domain(domain)),
+                processors: info.processors,
+                busy_processor_s: busy.nanos as f64 / 1e9,
+                utilization: self.share(*busy),
+                started: busy.started,
+            })
+            .collect()
+    }
+
+    pub(super) fn domains(&self, table: &JobTable) -> Vec<DomainLoad> {
+        let names = table.names();
+        let load_of = |id: DomainId| {
+            let infos = table.clusters().iter().zip(&self.by_cluster);
+            let own = infos.filter(|(info, _)| info.domain == Some(id));
+            let busy = sum(own.map(|(_, busy)| busy));
+            DomainLoad {
+                domain: names.domain(id),
+                processors: busy.processors,
+                busy_processor_s: busy.nanos as f64 / 1e9,
+                utilization: self.share(busy),
+                started: busy.started,
+            }
+        };
+        names.domain_ids().map(load_of).collect()
+    }
+
+    fn share(&self, busy: Busy) -> Option<f64> {
+        let length = u128::from(self.until?.since(self.from).as_nanos());
+        let available = length * u128::from(busy.processors);
+        (available > 0).then(|| busy.nanos as f64 / available as f64)
+    }
+}
+
+fn sum<'a>(all: impl Iterator<Item = &'a Busy>) -> Busy {
+    all.fold(Busy::default(), |sum, busy| Busy {
+        processors: sum.processors + busy.processors,
+        nanos: sum.nanos + busy.nanos,
+        started: sum.started + busy.started,
+    })
+}

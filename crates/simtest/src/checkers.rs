@@ -1,0 +1,213 @@
+//! What must hold of every run, each rule by its name.
+
+use crate::trail::{Share, Step, Trails};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{Requirements, Submission};
+use gridrig_core::time::SimTime;
+use std::collections::BTreeMap;
+
+/// A rule that a run must keep.
+#[derive(Clone, Copy)]
+pub struct Checker {
+    /// The rule as a sentence.
+    pub rule: &'static str,
+    /// What breaks it, if anything does.
+    pub check: fn(&Grid, &[Submission], &Trails) -> Result<(), String>,
+}
+
+/// Every rule.
+pub const ALL: [Checker; 5] = [
+    Checker {
+        rule: "a job ends exactly once, and is seen to end after that",
+        check: one_end_per_job,
+    },
+    Checker {
+        rule: "the steps of a job never go back in time",
+        check: steps_in_time_order,
+    },
+    Checker {
+        rule: "no node gives more processors or memory than it has",
+        check: nodes_within_capacity,
+    },
+    Checker {
+        rule: "a job gets the processors it asked for, on nodes of its kind",
+        check: placement_as_asked,
+    },
+    Checker {
+        rule: "a finished job ran for its run time on its slowest node",
+        check: run_time_as_given,
+    },
+];
+
+/// Applies every rule.
+///
+/// # Errors
+/// The first rule that is broken, and by what.
+pub fn check_all(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
+    for checker in ALL {
+        (checker.check)(grid, submissions, trails)
+            .map_err(|what| format!("rule \"{}\" is broken: {what}", checker.rule))?;
+    }
+    Ok(())
+}
+
+fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
+    for job in 0..submissions.len() {
+        let steps = trails.jobs.get(job).map_or(&[][..], Vec::as_slice);
+        let is_end = |step: &Step| {
+            matches!(
+                step,
+                Step::Finished(_) | Step::Rejected(..) | Step::Cancelled(_) | Step::Failed(..)
+            )
+        };
+        let ends = steps.iter().filter(|(_, step)| is_end(step)).count();
+        let seen = steps
+            .iter()
+            .filter(|(_, step)| matches!(step, Step::Seen(_)));
+        let seen = seen.count();
+        let last = steps
+            .last()
+            .is_some_and(|(_, step)| matches!(step, Step::Seen(_)));
+        if (ends, seen, last) != (1, 1, true) {
+            return Err(format!(
+                "job {job} ends {ends} times and is seen to end {seen} times: {steps:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn steps_in_time_order(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+    for (job, steps) in trails.jobs.iter().enumerate() {
+        if !steps.is_sorted_by_key(|(at, _)| *at) {
+            return Err(format!("job {job}: {steps:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Processors and memory taken (+) or given back (-) on one node.
+type Change = (SimTime, bool, i64, i64);
+
+fn nodes_within_capacity(
+    grid: &Grid,
+    submissions: &[Submission],
+    trails: &Trails,
+) -> Result<(), String> {
+    let mut nodes: BTreeMap<(ClusterId, u16, u32), Vec<Change>> = BTreeMap::new();
+    for (steps, submission) in trails.jobs.iter().zip(submissions) {
+        let mut held: Option<(ClusterId, &Vec<Share>)> = None;
+        let memory = &submission.spec.requirements.memory_kib;
+        let memory = i64::try_from(*memory).unwrap_or(i64::MAX);
+        let mut change = |at, cluster, share: &Share, sign: i64| {
+            let key = (cluster, share.resource, share.node);
+            let processors = i64::from(share.processors) * sign;
+            let memory = processors.saturating_mul(memory);
+            // `false` sorts first: what ends at an instant is free at it.
+            nodes
+                .entry(key)
+                .or_default()
+                .push((at, sign > 0, processors, memory));
+        };
+        for (at, step) in steps {
+            match step {
+                Step::Started(cluster, placement) => {
+                    held = Some((*cluster, placement));
+                    placement.iter().for_each(|s| change(*at, *cluster, s, 1));
+                }
+                Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) => {
+                    if let Some((cluster, placement)) = held.take() {
+                        placement.iter().for_each(|s| change(*at, cluster, s, -1));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    for ((cluster, resource, node), mut changes) in nodes {
+        changes.sort_unstable();
+        let groups = grid.clusters[cluster.index()].config.resources.groups();
+        let Some(group) = groups.get(usize::from(resource)) else {
+            return Err(format!("{cluster} has no resource {resource}"));
+        };
+        let all_memory = group.memory_mib.map_or(i64::MAX, |mib| {
+            i64::try_from(mib.saturating_mul(1024)).unwrap_or(i64::MAX)
+        });
+        let (mut processors, mut memory) = (0, 0i64);
+        for (at, _, more, more_memory) in changes {
+            processors += more;
+            memory = memory.saturating_add(more_memory);
+            if processors > i64::from(group.cpu_count) || memory > all_memory {
+                return Err(format!(
+                    "{cluster}, resource {resource}, node {node} at {} s: {processors} processors, {memory} KiB",
+                    at.as_secs_f64()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn placement_as_asked(
+    grid: &Grid,
+    submissions: &[Submission],
+    trails: &Trails,
+) -> Result<(), String> {
+    for (steps, submission) in trails.jobs.iter().zip(submissions) {
+        let spec = &submission.spec;
+        for (_, step) in steps {
+            let Step::Started(cluster, placement) = step else {
+                continue;
+            };
+            let given: u64 = placement.iter().map(|s| u64::from(s.processors)).sum();
+            if given != u64::from(spec.processors) {
+                return Err(format!("{} has {given} processors", spec.id));
+            }
+            let groups = grid.clusters[cluster.index()].config.resources.groups();
+            let plain = Requirements {
+                memory_kib: 0,
+                ..spec.requirements.clone()
+            };
+            for share in placement {
+                let group = groups.get(usize::from(share.resource));
+                let right = |group: &gridrig_core::resource::Resource| {
+                    group.meets(&plain) && share.node < group.count && share.processors > 0
+                };
+                if !group.is_some_and(right) {
+                    return Err(format!("{} has {share:?} of {cluster}", spec.id));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run_time_as_given(
+    grid: &Grid,
+    submissions: &[Submission],
+    trails: &Trails,
+) -> Result<(), String> {
+    for (steps, submission) in trails.jobs.iter().zip(submissions) {
+        let mut started = None;
+        for (at, step) in steps {
+            if let Step::Started(cluster, placement) = step {
+                started = Some((*at, *cluster, placement));
+            }
+            let (Step::Finished(_), Some((start, cluster, placement))) = (step, started) else {
+                continue;
+            };
+            let groups = grid.clusters[cluster.index()].config.resources.groups();
+            let on = |share: &Share| {
+                let group = groups.get(usize::from(share.resource))?;
+                Some(group.stretch(submission.spec.run_time))
+            };
+            let slowest = placement.iter().filter_map(on).max();
+            if slowest != Some(at.since(start)) {
+                let (ran, id) = (at.since(start), submission.spec.id);
+                return Err(format!("{id} ran {ran:?}, expected {slowest:?}"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,477 @@
+//! The reference broker (design 5).
+
+use super::cluster::{RefLoad, RefMean};
+use gridrig_core::broker::OwnDispatch;
+use gridrig_core::grid::{BrokerSettings, Grid};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::load::Window;
+use gridrig_core::message::Target;
+use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::rng;
+use gridrig_core::time::{SimDuration, SimTime};
+use rand::RngExt as _;
+use rand::rngs::ChaCha8Rng;
+use std::cmp::Ordering;
+
+/// What the broker believes about one candidate.
+pub struct RefView {
+    target: Target,
+    latency: SimDuration,
+    /// The last load received of each of its clusters.
+    loads: Vec<(ClusterId, RefLoad)>,
+    /// What was sent there and is in no received sample: arrival instant and job.
+    sent: Vec<(SimTime, JobSpec)>,
+    /// What waits in the peer's broker; the full-information bound only.
+    waiting: Vec<JobSpec>,
+}
+
+/// A stay of a job at this broker.
+struct Visit {
+    spec: JobSpec,
+    from: Option<DomainId>,
+    hop: u32,
+    sent_to: Option<Target>,
+    refused_by: Vec<Target>,
+}
+
+/// What a cycle decides about one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// To an own cluster.
+    Dispatch(JobId, ClusterId),
+    /// To a peer, with the number of forwards including this one.
+    Forward(JobId, DomainId, u32),
+    /// Back to the forwarder.
+    Refuse(JobId, DomainId, Reason),
+    /// Turned away for good.
+    Reject(JobId, Reason),
+}
+
+/// Where a request to remove a job has to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// Nobody here knows the job.
+    Unknown,
+    /// It waited here and is gone.
+    Done,
+    /// It was sent there.
+    Follow(Target),
+}
+
+/// A broker kept as plain lists.
+pub struct RefBroker<'a> {
+    grid: &'a Grid,
+    domain: DomainId,
+    settings: BrokerSettings,
+    views: Vec<RefView>,
+    /// In order of arrival, those already sent on included: a job that comes
+    /// back keeps its place.
+    visits: Vec<Visit>,
+    turn: u64,
+    rng: ChaCha8Rng,
+}
+
+impl<'a> RefBroker<'a> {
+    /// The broker of this domain, with nothing received yet.
+    #[must_use]
+    pub fn new(grid: &'a Grid, domain: DomainId, seed: u64) -> Self {
+        let this = &grid.domains[domain.index()];
+        let idle = |clusters: &[ClusterId]| -> Vec<(ClusterId, RefLoad)> {
+            let mut loads = Vec::new();
+            for id in clusters {
+                let resources = &grid.clusters[id.index()].config.resources;
+                loads.push((*id, RefLoad::idle(resources.processors())));
+            }
+            loads
+        };
+        let mut views = Vec::new();
+        for id in &this.clusters {
+            views.push(RefView {
+                target: Target::Cluster(*id),
+                latency: this.broker.lrms_latency,
+                loads: idle(&[*id]),
+                sent: Vec::new(),
+                waiting: Vec::new(),
+            });
+        }
+        for link in &grid.links {
+            if link.consumer == domain {
+                views.push(RefView {
+                    target: Target::Peer(link.provider),
+                    latency: link.latency,
+                    loads: idle(&grid.domains[link.provider.index()].clusters),
+                    sent: Vec::new(),
+                    waiting: Vec::new(),
+                });
+            }
+        }
+        RefBroker {
+            grid,
+            domain,
+            settings: this.broker,
+            views,
+            visits: Vec::new(),
+            turn: 0,
+            rng: rng::stream(seed, &format!("broker.{}", this.name)),
+        }
+    }
+
+    /// A job arrives.
+    pub fn arrive(&mut self, spec: &JobSpec, from: Option<DomainId>, hop: u32) {
+        self.visits.push(Visit {
+            spec: spec.clone(),
+            from,
+            hop,
+            sent_to: None,
+            refused_by: Vec::new(),
+        });
+    }
+
+    /// A candidate sends the job back: decided again, without that candidate.
+    pub fn refused(&mut self, job: JobId, by: Target) {
+        if let Some(index) = self.latest(job) {
+            self.visits[index].sent_to = None;
+            self.visits[index].refused_by.push(by);
+        }
+    }
+
+    /// The job has ended. `None` if it is not known here; else who is to be
+    /// told, `Some(None)` being its submitter.
+    pub fn ended(&mut self, job: JobId) -> Option<Option<DomainId>> {
+        let index = self.latest(job)?;
+        Some(self.visits.remove(index).from)
+    }
+
+    /// A request to remove the job. One that waits here is forgotten only by
+    /// [`RefBroker::ended`].
+    pub(super) fn remove(&self, job: JobId) -> Removal {
+        match self.latest(job).map(|index| self.visits[index].sent_to) {
+            None => Removal::Unknown,
+            Some(None) => Removal::Done,
+            Some(Some(target)) => Removal::Follow(target),
+        }
+    }
+
+    /// Loads of one candidate's clusters, all of one instant.
+    pub fn inform(&mut self, target: Target, loads: &[(ClusterId, RefLoad)]) {
+        for view in &mut self.views {
+            if view.target != target {
+                continue;
+            }
+            for (id, load) in loads {
+                for known in &mut view.loads {
+                    if known.0 == *id {
+                        known.1 = load.clone();
+                    }
+                }
+                view.sent.retain(|(arrives, _)| *arrives > load.at);
+            }
+        }
+    }
+
+    /// What waits in a peer's broker (the truth).
+    pub fn inform_waiting(&mut self, peer: DomainId, waiting: Vec<JobSpec>) {
+        for view in &mut self.views {
+            if view.target == Target::Peer(peer) {
+                view.waiting.clone_from(&waiting);
+            }
+        }
+    }
+
+    /// The jobs that wait for a cycle.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<JobSpec> {
+        let waiting = self.visits.iter().filter(|visit| visit.sent_to.is_none());
+        waiting.map(|visit| visit.spec.clone()).collect()
+    }
+
+    /// Everybody this broker may send to.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Target> {
+        self.views.iter().map(|view| view.target).collect()
+    }
+
+    /// Decides every waiting job, first come first served.
+    pub(super) fn cycle(&mut self, now: SimTime) -> Vec<Decision> {
+        let mut decisions = Vec::new();
+        let mut index = 0;
+        while index < self.visits.len() {
+            if self.visits[index].sent_to.is_some() {
+                index += 1;
+                continue;
+            }
+            let job = self.visits[index].spec.id;
+            match self.choose(index) {
+                Some(view) => {
+                    decisions.push(self.send(now, index, view));
+                    index += 1;
+                }
+                None => {
+                    let visit = &self.visits[index];
+                    let reason = if visit.refused_by.is_empty() {
+                        Reason::NoCandidate
+                    } else {
+                        Reason::AllRefused
+                    };
+                    match visit.from {
+                        Some(from) => {
+                            decisions.push(Decision::Refuse(job, from, reason));
+                            self.visits.remove(index);
+                        }
+                        None => {
+                            decisions.push(Decision::Reject(job, reason));
+                            self.visits.remove(index);
+                        }
+                    }
+                }
+            }
+        }
+        decisions
+    }
+
+    fn send(&mut self, now: SimTime, index: usize, view: usize) -> Decision {
+        let view = &mut self.views[view];
+        let visit = &mut self.visits[index];
+        let arrives = now.as_nanos().saturating_add(view.latency.as_nanos());
+        let arrives = SimTime::from_nanos(arrives);
+        view.sent.push((arrives, visit.spec.clone()));
+        visit.sent_to = Some(view.target);
+        match view.target {
+            Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster),
+            Target::Peer(peer) => Decision::Forward(visit.spec.id, peer, visit.hop + 1),
+        }
+    }
+
+    /// Which candidate gets the job, as a position in `views`.
+    fn choose(&mut self, index: usize) -> Option<usize> {
+        let visit = &self.visits[index];
+        let mut candidates = Vec::new();
+        for (position, view) in self.views.iter().enumerate() {
+            if self.could_ever_run(visit, view.target) && !visit.refused_by.contains(&view.target) {
+                candidates.push(position);
+            }
+        }
+        let mut tied: Vec<usize> = Vec::new();
+        for candidate in candidates {
+            let Some(best) = tied.first() else {
+                tied.push(candidate);
+                continue;
+            };
+            match self.compare(&visit.spec, &self.views[candidate], &self.views[*best]) {
+                Ordering::Less => tied = vec![candidate],
+                Ordering::Equal => tied.push(candidate),
+                Ordering::Greater => {}
+            }
+        }
+        if tied.is_empty() {
+            return None;
+        }
+        Some(self.break_tie(tied))
+    }
+
+    fn break_tie(&mut self, mut tied: Vec<usize>) -> usize {
+        let rule = match self.settings.policy {
+            PolicyKind::RoundRobin => Tie::Rotate,
+            PolicyKind::Random => Tie::Random,
+            _ => self.settings.tie,
+        };
+        let turn = self.turn;
+        self.turn += 1;
+        if rule == Tie::Local {
+            let mut own = tied.clone();
+            own.retain(|position| matches!(self.views[*position].target, Target::Cluster(_)));
+            if !own.is_empty() {
+                tied = own;
+            }
+        }
+        match rule {
+            Tie::First => tied[0],
+            Tie::Random => tied[self.rng.random_range(0..tied.len())],
+            Tie::Rotate | Tie::Local => {
+                let position = turn % (tied.len() as u64);
+                tied.into_iter().nth(position as usize).unwrap_or_default()
+            }
+        }
+    }
+
+    /// An own cluster that could hold the job when empty; a peer from which
+    /// the forwards that are left lead to such a cluster.
+    fn could_ever_run(&self, visit: &Visit, target: Target) -> bool {
+        let fits = |id: &ClusterId| {
+            let cluster = &self.grid.clusters[id.index()];
+            cluster.config.resources.could_run(&visit.spec)
+        };
+        match target {
+            Target::Cluster(id) => fits(&id),
+            Target::Peer(_) if self.settings.policy == PolicyKind::LocalOnly => false,
+            Target::Peer(_) if visit.hop >= self.settings.max_hops => false,
+            Target::Peer(peer) => {
+                let left = self.settings.max_hops - visit.hop - 1;
+                self.clusters_within(peer, left).iter().any(fits)
+            }
+        }
+    }
+
+    fn clusters_within(&self, domain: DomainId, hops: u32) -> Vec<ClusterId> {
+        let mut clusters = self.grid.domains[domain.index()].clusters.clone();
+        if hops > 0 {
+            for link in &self.grid.links {
+                if link.consumer == domain {
+                    clusters.extend(self.clusters_within(link.provider, hops - 1));
+                }
+            }
+        }
+        clusters
+    }
+
+    /// `Less` if `a` is better.
+    fn compare(&self, job: &JobSpec, a: &RefView, b: &RefView) -> Ordering {
+        let truth = self.settings.policy == PolicyKind::FullInformation;
+        let debited = truth || self.settings.own_dispatch == OwnDispatch::Debited;
+        match self.settings.policy {
+            PolicyKind::RoundRobin | PolicyKind::Random | PolicyKind::LocalOnly => Ordering::Equal,
+            PolicyKind::QueueLength => {
+                let window = self.settings.queue_window;
+                let length = |view: &RefView| view.queued(window, debited);
+                length(a).compare(length(b))
+            }
+            PolicyKind::FreeNode => b.free(debited).cmp(&a.free(debited)),
+            PolicyKind::Utilization => {
+                let window = self.settings.utilization_window;
+                let used = |view: &RefView| view.utilization(window, debited);
+                used(a).compare(used(b))
+            }
+            PolicyKind::FullInformation => {
+                let wanted = i128::from(job.processors);
+                let must_wait = |view: &RefView| view.free_beyond_queue() < wanted;
+                must_wait(a)
+                    .cmp(&must_wait(b))
+                    .then(a.work_per_processor().compare(b.work_per_processor()))
+            }
+        }
+    }
+
+    fn latest(&self, job: JobId) -> Option<usize> {
+        self.visits.iter().rposition(|visit| visit.spec.id == job)
+    }
+
+    /// Its domain.
+    #[must_use]
+    pub fn domain(&self) -> DomainId {
+        self.domain
+    }
+}
+
+/// `over / under`, `under` above 0.
+#[derive(Clone, Copy, Debug)]
+struct Ratio {
+    over: i128,
+    under: i128,
+}
+
+impl Ratio {
+    fn whole(value: i128) -> Self {
+        Ratio {
+            over: value,
+            under: 1,
+        }
+    }
+
+    fn of(mean: RefMean) -> Self {
+        Ratio {
+            over: mean.sum.cast_signed(),
+            under: mean.weight.cast_signed(),
+        }
+    }
+
+    fn plus(self, other: Ratio) -> Self {
+        if self.under == other.under {
+            return Ratio {
+                over: self.over + other.over,
+                under: self.under,
+            };
+        }
+        Ratio {
+            over: self.over * other.under + other.over * self.under,
+            under: self.under * other.under,
+        }
+    }
+
+    fn divided_by(self, divisor: i128) -> Self {
+        Ratio {
+            over: self.over,
+            under: self.under * divisor,
+        }
+    }
+
+    fn compare(self, other: Ratio) -> Ordering {
+        (self.over * other.under).cmp(&(other.over * self.under))
+    }
+}
+
+impl RefView {
+    fn processors(&self) -> i128 {
+        let processors = self.loads.iter();
+        processors
+            .map(|(_, load)| i128::from(load.processors))
+            .sum()
+    }
+
+    fn processors_sent(&self) -> i128 {
+        let sent = self.sent.iter();
+        sent.map(|(_, job)| i128::from(job.processors)).sum()
+    }
+
+    /// Sum of the queue lengths; a job that was sent is one more.
+    fn queued(&self, window: Window, debited: bool) -> Ratio {
+        let means = self.loads.iter();
+        let means = means.map(|(_, load)| Ratio::of(load.queued_means[window as usize]));
+        let known = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
+        if !debited {
+            return known;
+        }
+        known.plus(Ratio {
+            over: self.sent.len() as i128 * known.under,
+            under: known.under,
+        })
+    }
+
+    /// Busy sum over processor sum; what was sent is busy.
+    fn utilization(&self, window: Window, debited: bool) -> Ratio {
+        let means = self.loads.iter();
+        let means = means.map(|(_, load)| Ratio::of(load.busy_means[window as usize]));
+        let mut busy = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
+        if debited {
+            busy.over += self.processors_sent() * busy.under;
+        }
+        busy.divided_by(self.processors().max(1))
+    }
+
+    /// The most free processors in one cluster, less what was sent.
+    fn free(&self, debited: bool) -> i128 {
+        let free = |load: &RefLoad| i128::from(load.processors) - i128::from(load.busy);
+        let most = self.loads.iter().map(|(_, load)| free(load)).max();
+        most.unwrap_or(0) - if debited { self.processors_sent() } else { 0 }
+    }
+
+    /// The same, less what queued jobs are waiting for.
+    fn free_beyond_queue(&self) -> i128 {
+        let beyond = |load: &RefLoad| {
+            i128::from(load.processors) - i128::from(load.busy) - i128::from(load.queued_processors)
+        };
+        let most = self.loads.iter().map(|(_, load)| beyond(load)).max();
+        let waiting = self.waiting.iter().map(|job| i128::from(job.processors));
+        most.unwrap_or(0) - self.processors_sent() - waiting.sum::<i128>()
+    }
+
+    /// Processor-nanoseconds left there, on the way and waiting, per processor.
+    fn work_per_processor(&self) -> Ratio {
+        let work = |job: &JobSpec| i128::from(job.processors) * i128::from(job.run_time.as_nanos());
+        let known = self.loads.iter();
+        let known: i128 = known.map(|(_, load)| load.work_left.cast_signed()).sum();
+        let sent: i128 = self.sent.iter().map(|(_, job)| work(job)).sum();
+        let waiting: i128 = self.waiting.iter().map(work).sum();
+        Ratio::whole(known + sent + waiting).divided_by(self.processors().max(1))
+    }
+}

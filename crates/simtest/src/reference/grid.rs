@@ -1,0 +1,488 @@
+//! The reference simulation: one instant after the other, in the order of
+//! design 5.
+
+use super::broker::{Decision, RefBroker, Removal};
+use super::cluster::{RefCluster, RefLoad};
+use crate::trail::{Step, Trails};
+use gridrig_core::broker::LocalInfo;
+use gridrig_core::event::Party;
+use gridrig_core::grid::{Domain, Grid};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::message::Target;
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::{SimDuration, SimTime};
+
+/// A request to remove a job, made where it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefCancellation {
+    /// When.
+    pub at: SimTime,
+    /// Which.
+    pub job: JobId,
+}
+
+/// Runs a grid until the news of every job's end has arrived, or until
+/// nothing happens before `stop_at` any more.
+///
+/// Submissions have job ids 0, 1, 2, ... in order of time.
+#[must_use]
+pub fn simulate(
+    grid: &Grid,
+    submissions: &[Submission],
+    cancellations: &[RefCancellation],
+    seed: u64,
+    stop_at: SimTime,
+) -> Trails {
+    let mut simulation = Simulation::new(grid, submissions, cancellations, seed);
+    while simulation.unseen > 0 {
+        match simulation.next_instant() {
+            Some(now) if now <= stop_at => simulation.instant(now),
+            _ => break,
+        }
+    }
+    simulation.trails
+}
+
+/// A message that takes effect later.
+struct Item {
+    at: SimTime,
+    kind: Kind,
+    /// Receiving domain and cluster, job: the order among equals.
+    key: (u16, u16, u32),
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cancellation,
+    Arrival,
+    Information,
+}
+
+enum What {
+    CancelAtBroker(DomainId, JobId),
+    CancelAtCluster(ClusterId, JobId),
+    Submit(JobId),
+    ToBroker(DomainId, JobId, Option<DomainId>, u32),
+    ToCluster(ClusterId, JobId, DomainId),
+    Back(DomainId, JobId, Target),
+    News(DomainId, JobId),
+    Information(DomainId, Target, Vec<(ClusterId, RefLoad)>),
+}
+
+struct Simulation<'a> {
+    grid: &'a Grid,
+    submissions: &'a [Submission],
+    clusters: Vec<RefCluster>,
+    brokers: Vec<RefBroker<'a>>,
+    agenda: Vec<Item>,
+    /// When each cluster has its next pass, if it has changed.
+    passes: Vec<Option<SimTime>>,
+    cycles: Vec<SimTime>,
+    samplings: Vec<SimTime>,
+    /// The broker that handed a job to a cluster.
+    handed_by: Vec<Option<DomainId>>,
+    unseen: usize,
+    trails: Trails,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(
+        grid: &'a Grid,
+        submissions: &'a [Submission],
+        cancellations: &[RefCancellation],
+        seed: u64,
+    ) -> Self {
+        let ids = (0u16..).map(DomainId).take(grid.domains.len());
+        let clusters = grid.clusters.iter();
+        let phase = |domain: &Domain| after(SimTime::ZERO, domain.broker.phase);
+        let mut simulation = Simulation {
+            grid,
+            submissions,
+            clusters: clusters
+                .map(|c| RefCluster::new(c.config.clone()))
+                .collect(),
+            brokers: ids.map(|id| RefBroker::new(grid, id, seed)).collect(),
+            agenda: Vec::new(),
+            passes: vec![None; grid.clusters.len()],
+            cycles: grid.domains.iter().map(phase).collect(),
+            samplings: vec![SimTime::ZERO; grid.domains.len()],
+            handed_by: vec![None; submissions.len()],
+            unseen: submissions.len(),
+            trails: Trails::new(submissions.len()),
+        };
+        for submission in submissions {
+            let key = simulation.key_of(submission.entry, submission.spec.id);
+            let what = What::Submit(submission.spec.id);
+            simulation.add(submission.at, Kind::Arrival, key, what);
+        }
+        for cancellation in cancellations {
+            let job = cancellation.job;
+            let entry = submissions[job.index()].entry;
+            let what = match entry {
+                Entry::Domain(domain) => What::CancelAtBroker(domain, job),
+                Entry::Cluster(cluster) => What::CancelAtCluster(cluster, job),
+            };
+            let key = simulation.key_of(entry, job);
+            simulation.add(cancellation.at, Kind::Cancellation, key, what);
+        }
+        simulation
+    }
+
+    fn next_instant(&self) -> Option<SimTime> {
+        let completions = self.clusters.iter().filter_map(RefCluster::next_completion);
+        let passes = self.passes.iter().flatten().copied();
+        completions
+            .chain(self.agenda.iter().map(|item| item.at))
+            .chain(passes)
+            .chain(self.cycles.iter().copied())
+            .chain(self.samplings.iter().copied())
+            .min()
+    }
+
+    /// Rounds of the order of design 5 until nothing is left to happen at
+    /// this instant. Sampling belongs to the first round: a job of length 0
+    /// that has just started is seen running.
+    fn instant(&mut self, now: SimTime) {
+        loop {
+            self.completions(now);
+            self.messages(now, Kind::Cancellation);
+            self.messages(now, Kind::Arrival);
+            self.messages(now, Kind::Information);
+            for index in 0..self.brokers.len() {
+                if self.cycles[index] == now {
+                    self.cycle(now, index);
+                    self.cycles[index] = after(now, self.grid.domains[index].broker.interval);
+                }
+            }
+            for index in 0..self.clusters.len() {
+                if self.passes[index] == Some(now) {
+                    self.pass(now, index);
+                }
+            }
+            for index in 0..self.brokers.len() {
+                if self.samplings[index] == now {
+                    self.sample(now, index);
+                    self.samplings[index] = after(now, self.grid.domains[index].broker.exchange);
+                }
+            }
+            let ends_now = |cluster: &RefCluster| cluster.next_completion() == Some(now);
+            if !self.clusters.iter().any(ends_now) {
+                break;
+            }
+        }
+    }
+
+    fn completions(&mut self, now: SimTime) {
+        for index in 0..self.clusters.len() {
+            let ended = self.clusters[index].complete(now);
+            if !ended.is_empty() {
+                self.changed(now, index);
+            }
+            let cluster = self.grid.clusters[index].config.id;
+            for (finish, job) in ended {
+                self.trails.note(finish, job, Step::Finished(cluster));
+                self.news_from_cluster(now, cluster, job);
+            }
+        }
+    }
+
+    fn messages(&mut self, now: SimTime, kind: Kind) {
+        let due = |item: &mut Item| item.at == now && item.kind == kind;
+        let mut due: Vec<Item> = self.agenda.extract_if(.., due).collect();
+        due.sort_by_key(|item| item.key);
+        for item in due {
+            self.message(now, item.what);
+        }
+    }
+
+    fn message(&mut self, now: SimTime, what: What) {
+        match what {
+            What::CancelAtBroker(domain, job) => self.cancel_at_broker(now, domain, job),
+            What::CancelAtCluster(cluster, job) => self.cancel_at_cluster(now, cluster, job),
+            What::Submit(job) => self.submit(now, job),
+            What::ToBroker(domain, job, from, hop) => {
+                self.arrive_at_broker(now, domain, job, from, hop);
+            }
+            What::ToCluster(cluster, job, from) => {
+                self.handed_by[job.index()] = Some(from);
+                if let Err(reason) = self.arrive_at_cluster(now, cluster, job) {
+                    let (by, to) = (Party::Lrms(cluster), Party::Broker(from));
+                    self.trails.note(now, job, Step::Refused(by, to, reason));
+                    let at = after(now, self.lrms_latency(from));
+                    self.back(at, from, job, Target::Cluster(cluster));
+                }
+            }
+            What::Back(domain, job, by) => self.brokers[domain.index()].refused(job, by),
+            What::News(domain, job) => self.news_at_broker(now, domain, job),
+            What::Information(domain, from, loads) => {
+                self.brokers[domain.index()].inform(from, &loads);
+            }
+        }
+    }
+
+    fn submit(&mut self, now: SimTime, job: JobId) {
+        let entry = self.submissions[job.index()].entry;
+        let intended = self.submissions[job.index()].at;
+        self.trails.note(now, job, Step::Submitted(entry, intended));
+        match entry {
+            Entry::Domain(domain) => self.arrive_at_broker(now, domain, job, None, 0),
+            Entry::Cluster(cluster) => {
+                if let Err(reason) = self.arrive_at_cluster(now, cluster, job) {
+                    let by = Party::Lrms(cluster);
+                    self.trails.note(now, job, Step::Rejected(by, reason));
+                    self.seen(now, job, Party::Client);
+                }
+            }
+        }
+    }
+
+    fn arrive_at_broker(
+        &mut self,
+        now: SimTime,
+        domain: DomainId,
+        job: JobId,
+        from: Option<DomainId>,
+        hop: u32,
+    ) {
+        self.trails.note(now, job, Step::Arrived(domain, hop));
+        let spec = &self.submissions[job.index()].spec;
+        self.brokers[domain.index()].arrive(spec, from, hop);
+    }
+
+    fn arrive_at_cluster(
+        &mut self,
+        now: SimTime,
+        cluster: ClusterId,
+        job: JobId,
+    ) -> Result<(), Reason> {
+        let spec = &self.submissions[job.index()].spec;
+        self.clusters[cluster.index()].submit(now, spec)?;
+        self.trails.note(now, job, Step::Queued(cluster));
+        self.changed(now, cluster.index());
+        Ok(())
+    }
+
+    fn cycle(&mut self, now: SimTime, index: usize) {
+        let settings = self.grid.domains[index].broker;
+        let truth = settings.policy == PolicyKind::FullInformation;
+        let fresh = truth || settings.local_info == LocalInfo::Fresh;
+        for target in self.brokers[index].targets() {
+            match target {
+                Target::Cluster(cluster) if fresh => {
+                    let loads = self.loads(now, &[cluster]);
+                    self.brokers[index].inform(target, &loads);
+                }
+                Target::Peer(peer) if truth => {
+                    let loads = self.loads(now, &self.grid.domains[peer.index()].clusters);
+                    self.brokers[index].inform(target, &loads);
+                    let waiting = self.brokers[peer.index()].waiting();
+                    self.brokers[index].inform_waiting(peer, waiting);
+                }
+                _ => {}
+            }
+        }
+        let domain = self.brokers[index].domain();
+        for decision in self.brokers[index].cycle(now) {
+            self.carry_out(now, domain, decision);
+        }
+    }
+
+    fn carry_out(&mut self, now: SimTime, domain: DomainId, decision: Decision) {
+        match decision {
+            Decision::Dispatch(job, cluster) => {
+                self.trails
+                    .note(now, job, Step::Dispatched(domain, cluster));
+                let at = after(now, self.lrms_latency(domain));
+                let key = self.key_of(Entry::Cluster(cluster), job);
+                let what = What::ToCluster(cluster, job, domain);
+                self.add(at, Kind::Arrival, key, what);
+            }
+            Decision::Forward(job, to, hop) => {
+                self.trails.note(now, job, Step::Forwarded(domain, to));
+                let at = after(now, self.link_latency(domain, to));
+                let key = self.key_of(Entry::Domain(to), job);
+                let what = What::ToBroker(to, job, Some(domain), hop);
+                self.add(at, Kind::Arrival, key, what);
+            }
+            Decision::Refuse(job, to, reason) => {
+                let parties = (Party::Broker(domain), Party::Broker(to));
+                let step = Step::Refused(parties.0, parties.1, reason);
+                self.trails.note(now, job, step);
+                let at = after(now, self.link_latency(to, domain));
+                self.back(at, to, job, Target::Peer(domain));
+            }
+            Decision::Reject(job, reason) => {
+                let by = Party::Broker(domain);
+                self.trails.note(now, job, Step::Rejected(by, reason));
+                self.seen(now, job, by);
+            }
+        }
+    }
+
+    fn pass(&mut self, now: SimTime, index: usize) {
+        self.passes[index] = None;
+        let cluster = self.grid.clusters[index].config.id;
+        for start in self.clusters[index].pass(now) {
+            let step = Step::Started(cluster, start.placement);
+            self.trails.note(now, start.job, step);
+        }
+    }
+
+    /// Samples every LRMS of a domain, for its own broker and for its consumers.
+    fn sample(&mut self, now: SimTime, index: usize) {
+        let domain = self.brokers[index].domain();
+        let clusters = &self.grid.domains[index].clusters;
+        for cluster in clusters {
+            let parties = (Party::Lrms(*cluster), Party::Broker(domain));
+            self.trails.information.push((now, parties.0, parties.1));
+            let loads = self.loads(now, &[*cluster]);
+            let what = What::Information(domain, Target::Cluster(*cluster), loads);
+            let at = after(now, self.lrms_latency(domain));
+            self.add(at, Kind::Information, (domain.0, cluster.0, 0), what);
+        }
+        for link in &self.grid.links {
+            if link.provider == domain {
+                let parties = (Party::Broker(domain), Party::Broker(link.consumer));
+                self.trails.information.push((now, parties.0, parties.1));
+                let loads = self.loads(now, clusters);
+                let what = What::Information(link.consumer, Target::Peer(domain), loads);
+                let at = after(now, link.latency);
+                self.add(at, Kind::Information, (link.consumer.0, 0, 0), what);
+            }
+        }
+    }
+
+    fn cancel_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
+        match self.brokers[domain.index()].remove(job) {
+            Removal::Unknown => {}
+            Removal::Done => {
+                let by = Party::Broker(domain);
+                self.trails.note(now, job, Step::Cancelled(by));
+                self.news_at_broker(now, domain, job);
+            }
+            Removal::Follow(Target::Cluster(cluster)) => {
+                let at = after(now, self.lrms_latency(domain));
+                let key = self.key_of(Entry::Cluster(cluster), job);
+                let what = What::CancelAtCluster(cluster, job);
+                self.add(at, Kind::Cancellation, key, what);
+            }
+            Removal::Follow(Target::Peer(peer)) => {
+                let at = after(now, self.link_latency(domain, peer));
+                let key = self.key_of(Entry::Domain(peer), job);
+                let what = What::CancelAtBroker(peer, job);
+                self.add(at, Kind::Cancellation, key, what);
+            }
+        }
+    }
+
+    fn cancel_at_cluster(&mut self, now: SimTime, cluster: ClusterId, job: JobId) {
+        if self.clusters[cluster.index()].cancel(now, job) {
+            let step = Step::Cancelled(Party::Lrms(cluster));
+            self.trails.note(now, job, step);
+            self.changed(now, cluster.index());
+            self.news_from_cluster(now, cluster, job);
+        }
+    }
+
+    fn news_from_cluster(&mut self, now: SimTime, cluster: ClusterId, job: JobId) {
+        let from = Party::Lrms(cluster);
+        match self.handed_by[job.index()] {
+            None => self.seen(now, job, Party::Client),
+            Some(domain) => {
+                let to = Party::Broker(domain);
+                self.trails.note(now, job, Step::Notified(from, to));
+                let at = after(now, self.lrms_latency(domain));
+                self.news(at, domain, job);
+            }
+        }
+    }
+
+    fn news_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
+        let here = Party::Broker(domain);
+        match self.brokers[domain.index()].ended(job) {
+            None => {}
+            Some(None) => self.seen(now, job, here),
+            Some(Some(from)) => {
+                let step = Step::Notified(here, Party::Broker(from));
+                self.trails.note(now, job, step);
+                let at = after(now, self.link_latency(from, domain));
+                self.news(at, from, job);
+            }
+        }
+    }
+
+    fn seen(&mut self, now: SimTime, job: JobId, by: Party) {
+        self.trails.note(now, job, Step::Seen(by));
+        self.unseen -= 1;
+    }
+
+    fn news(&mut self, at: SimTime, to: DomainId, job: JobId) {
+        let key = self.key_of(Entry::Domain(to), job);
+        self.add(at, Kind::Arrival, key, What::News(to, job));
+    }
+
+    fn back(&mut self, at: SimTime, to: DomainId, job: JobId, by: Target) {
+        let key = self.key_of(Entry::Domain(to), job);
+        self.add(at, Kind::Arrival, key, What::Back(to, job, by));
+    }
+
+    /// A changed cluster has a pass at once, or at the next multiple of its
+    /// interval.
+    fn changed(&mut self, now: SimTime, index: usize) {
+        let interval = self.grid.clusters[index].config.interval.as_nanos();
+        let now_ns = now.as_nanos();
+        let wait = if interval == 0 || now_ns.is_multiple_of(interval) {
+            0
+        } else {
+            interval - now_ns % interval
+        };
+        self.passes[index] = Some(after(now, SimDuration::from_nanos(wait)));
+    }
+
+    fn loads(&self, now: SimTime, clusters: &[ClusterId]) -> Vec<(ClusterId, RefLoad)> {
+        let mut loads = Vec::new();
+        for id in clusters {
+            loads.push((*id, self.clusters[id.index()].sample(now)));
+        }
+        loads
+    }
+
+    fn lrms_latency(&self, domain: DomainId) -> SimDuration {
+        self.grid.domains[domain.index()].broker.lrms_latency
+    }
+
+    /// The latency of the link over which `consumer` forwards to `provider`;
+    /// what comes back takes the same link.
+    fn link_latency(&self, consumer: DomainId, provider: DomainId) -> SimDuration {
+        let links = &self.grid.links;
+        let link = links
+            .iter()
+            .find(|link| (link.consumer, link.provider) == (consumer, provider));
+        link.map_or(SimDuration::ZERO, |link| link.latency)
+    }
+
+    fn key_of(&self, entry: Entry, job: JobId) -> (u16, u16, u32) {
+        match entry {
+            Entry::Domain(domain) => (domain.0, 0, job.0),
+            Entry::Cluster(cluster) => {
+                let domain = self.grid.clusters[cluster.index()].domain;
+                (domain.map_or(0, |domain| domain.0), cluster.0, job.0)
+            }
+        }
+    }
+
+    fn add(&mut self, at: SimTime, kind: Kind, key: (u16, u16, u32), what: What) {
+        self.agenda.push(Item {
+            at,
+            kind,
+            key,
+            what,
+        });
+    }
+}
+
+fn after(at: SimTime, wait: SimDuration) -> SimTime {
+    SimTime::from_nanos(at.as_nanos().saturating_add(wait.as_nanos()))
+}

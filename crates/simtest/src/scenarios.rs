@@ -1,0 +1,272 @@
+//! Seeded random grids and jobs in which instants coincide on purpose.
+//!
+//! All times lie on a coarse grid, and intervals, phases and latencies are
+//! drawn from short lists of its multiples, so that completions, arrivals,
+//! cycles and samples often fall on one instant: that is where two readings of
+//! the design part.
+
+use crate::reference::RefCancellation;
+use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::load::Window;
+use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::rng;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use rand::RngExt as _;
+use rand::rngs::ChaCha8Rng;
+use std::sync::Arc;
+
+/// A grid with its jobs, all from one seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The seed that brings it back.
+    pub seed: u64,
+    /// The grid.
+    pub grid: Grid,
+    /// The jobs, sorted by time, ids 0, 1, 2, ...
+    pub submissions: Vec<Submission>,
+    /// Requests to remove jobs, some of them hopeless.
+    pub cancellations: Vec<RefCancellation>,
+}
+
+/// The scenario of this seed: one to four domains and the links between them.
+#[must_use]
+pub fn grid_scenario(seed: u64) -> Scenario {
+    let mut rng = rng::stream(seed, "scenario.grid");
+    let grid = grid(&mut rng);
+    with_jobs(seed, grid)
+}
+
+/// A scenario of one cluster without any broker.
+#[must_use]
+pub fn cluster_scenario(seed: u64) -> Scenario {
+    let mut rng = rng::stream(seed, "scenario.cluster");
+    let config = cluster(&mut rng, ClusterId(0));
+    with_jobs(seed, Grid::single_cluster("only", config))
+}
+
+fn with_jobs(seed: u64, grid: Grid) -> Scenario {
+    let mut rng = rng::stream(seed, "scenario.jobs");
+    let submissions = submissions(&mut rng, &grid);
+    let cancellations = cancellations(&mut rng, &submissions);
+    Scenario {
+        seed,
+        grid,
+        submissions,
+        cancellations,
+    }
+}
+
+/// One of these.
+fn pick<T: Clone>(rng: &mut ChaCha8Rng, choices: &[T]) -> T {
+    choices[rng.random_range(0..choices.len())].clone()
+}
+
+/// True once in `n` times.
+fn once_in(rng: &mut ChaCha8Rng, n: u32) -> bool {
+    rng.random_range(0..n) == 0
+}
+
+fn millis(millis: u64) -> SimDuration {
+    SimDuration::from_millis(millis)
+}
+
+fn grid(rng: &mut ChaCha8Rng) -> Grid {
+    let mut grid = Grid::default();
+    let domains = rng.random_range(1..=4u16);
+    // One policy everywhere is the ordinary case; a mixture is legal.
+    let common = pick(rng, &PolicyKind::ALL);
+    let mixed = once_in(rng, 4);
+    for domain in 0..domains {
+        let mut own = Vec::new();
+        for _ in 0..rng.random_range(1..=3) {
+            let id = ClusterId(grid.clusters.len() as u16);
+            own.push(id);
+            grid.clusters.push(GridCluster {
+                name: format!("c{}", id.0),
+                domain: Some(DomainId(domain)),
+                config: cluster(rng, id),
+            });
+        }
+        let mut broker = broker(rng);
+        broker.policy = if mixed {
+            pick(rng, &PolicyKind::ALL)
+        } else {
+            common
+        };
+        grid.domains.push(Domain {
+            name: format!("d{domain}"),
+            broker,
+            clusters: own,
+        });
+    }
+    links(rng, &mut grid, domains);
+    grid
+}
+
+fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
+    BrokerSettings {
+        interval: millis(pick(rng, &[500, 1_000, 1_500, 5_000])),
+        exchange: millis(pick(rng, &[500, 1_000, 4_000, 15_000])),
+        phase: millis(pick(rng, &[0, 0, 250, 500, 1_250, 7_000])),
+        max_hops: rng.random_range(1..=3),
+        own_dispatch: pick(rng, &[OwnDispatch::Ignored, OwnDispatch::Debited]),
+        local_info: pick(rng, &[LocalInfo::Exchange, LocalInfo::Fresh]),
+        tie: pick(rng, &Tie::ALL),
+        policy: PolicyKind::RoundRobin,
+        queue_window: pick(rng, &Window::ALL),
+        utilization_window: pick(rng, &Window::ALL),
+        lrms_latency: millis(pick(rng, &[1, 1, 50, 500, 1_000])),
+    }
+}
+
+fn links(rng: &mut ChaCha8Rng, grid: &mut Grid, domains: u16) {
+    for a in 0..domains {
+        for b in a + 1..domains {
+            let (a, b) = (DomainId(a), DomainId(b));
+            let latency = millis(pick(rng, &[1, 50, 100, 200, 500, 1_000]));
+            let mut add = |consumer, provider, latency| {
+                grid.links.push(Link {
+                    consumer,
+                    provider,
+                    latency,
+                });
+            };
+            match rng.random_range(0..8) {
+                0 => {}
+                1 => add(a, b, latency),
+                2 => add(b, a, latency),
+                _ => {
+                    add(a, b, latency);
+                    add(b, a, latency);
+                }
+            }
+        }
+    }
+    // Link order is an order of candidates, so it must not always be that of
+    // the domains.
+    for last in (1..grid.links.len()).rev() {
+        let other = rng.random_range(0..=last);
+        grid.links.swap(last, other);
+    }
+}
+
+fn cluster(rng: &mut ChaCha8Rng, id: ClusterId) -> ClusterConfig {
+    let discipline = pick(rng, &DisciplineKind::ALL);
+    let mut config = ClusterConfig::new(id, resources(rng), discipline);
+    config.interval = millis(pick(rng, &[0, 0, 0, 5, 500, 750]));
+    if once_in(rng, 6) {
+        config.queue_limit = Some(rng.random_range(0..4));
+    }
+    config
+}
+
+fn resources(rng: &mut ChaCha8Rng) -> Resources {
+    if once_in(rng, 4) {
+        return Resources::homogeneous(rng.random_range(1..=12));
+    }
+    let mut groups = Vec::new();
+    for _ in 0..rng.random_range(1..=4) {
+        groups.push(resource(rng));
+    }
+    // A group without nodes is legal, a cluster without processors is not.
+    Resources::new(groups).unwrap_or_else(|| Resources::homogeneous(3))
+}
+
+fn resource(rng: &mut ChaCha8Rng) -> Resource {
+    let speeds = ["1", "1", "2", "0.5", "1.25", "0.3", "3.7"];
+    let speed = pick(rng, &speeds);
+    // Now and then more nodes than the 64 bits of a word.
+    let most = pick(rng, &[4, 4, 4, 4, 4, 140]);
+    Resource {
+        name: None,
+        count: rng.random_range(0..=most),
+        cpu_count: pick(rng, &[1, 2, 3, 4, 8]),
+        architecture: pick(rng, &[None, Some("x86"), Some("X86"), Some("ppc")]).map(str::to_owned),
+        os: pick(rng, &[None, Some("LINUX"), Some("aix")]).map(str::to_owned),
+        memory_mib: pick(rng, &[None, Some(0), Some(1), Some(4), Some(7)]),
+        disk_mib: pick(rng, &[None, Some(10), Some(100)]),
+        speed: Decimal::parse(speed).unwrap_or(Decimal::ONE),
+    }
+}
+
+fn submissions(rng: &mut ChaCha8Rng, grid: &Grid) -> Vec<Submission> {
+    let widest = grid.clusters.iter();
+    let widest = widest.map(|cluster| cluster.config.resources.processors());
+    let widest = widest.max().unwrap_or(1);
+    let background = grid.domains.is_empty() || once_in(rng, 3);
+    let number = rng.random_range(3..=60u32);
+    let step = millis(pick(rng, &[250, 500, 500, 2_000]));
+    let mut at = SimTime::ZERO;
+    let mut submissions = Vec::new();
+    for id in 0..number {
+        // Two jobs in three come in a burst: at the instant of the one before.
+        if once_in(rng, 3) {
+            let steps = rng.random_range(0..=8u64);
+            at = SimTime::from_nanos(at.as_nanos() + steps * step.as_nanos());
+        }
+        let cluster = rng.random_range(0..grid.clusters.len());
+        let entry = if grid.domains.is_empty() || (background && once_in(rng, 6)) {
+            Entry::Cluster(ClusterId(cluster as u16))
+        } else {
+            let domain = rng.random_range(0..grid.domains.len());
+            Entry::Domain(DomainId(domain as u16))
+        };
+        submissions.push(Submission {
+            spec: job(rng, JobId(id), widest),
+            at,
+            entry,
+            label: JobLabel::default(),
+        });
+    }
+    submissions
+}
+
+fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
+    let processors = match rng.random_range(0..10) {
+        0 => widest + rng.random_range(0..=1),
+        1 | 2 => rng.random_range(1..=widest),
+        3 => rng.random_range(1..=widest.min(40)),
+        _ => rng.random_range(1..=widest.min(4)),
+    };
+    let run_times = [0, 0, 250, 500, 1_000, 1_500, 3_000, 10_000, 40_000];
+    let requirements = if once_in(rng, 3) {
+        Requirements {
+            architecture: pick(rng, &[None, None, Some("x86"), Some("PPC")]).map(Arc::from),
+            os: pick(rng, &[None, None, Some("linux"), Some("AIX")]).map(Arc::from),
+            memory_kib: pick(rng, &[0, 0, 512, 1_000, 1_024, 3_000]),
+            disk_mib: pick(rng, &[0, 0, 10, 50]),
+        }
+    } else {
+        Requirements::default()
+    };
+    JobSpec {
+        id,
+        processors,
+        run_time: millis(pick(rng, &run_times)),
+        requested_time: None,
+        requirements,
+    }
+}
+
+fn cancellations(rng: &mut ChaCha8Rng, submissions: &[Submission]) -> Vec<RefCancellation> {
+    if once_in(rng, 2) {
+        return Vec::new();
+    }
+    let mut cancellations = Vec::new();
+    for submission in submissions {
+        if once_in(rng, 6) {
+            let wait = millis(pick(rng, &[0, 250, 500, 501, 1_000, 2_000, 5_000, 20_000]));
+            cancellations.push(RefCancellation {
+                at: SimTime::from_nanos(submission.at.as_nanos() + wait.as_nanos()),
+                job: submission.spec.id,
+            });
+        }
+    }
+    cancellations
+}

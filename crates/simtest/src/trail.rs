@@ -1,0 +1,244 @@
+//! What happened to each job, step by step, from whichever implementation.
+
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, Reason};
+use gridrig_core::message::EndState;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use std::fmt::Write as _;
+
+/// Processors taken on one node.
+///
+/// Placements are compared node by node, so that two ways of writing the same
+/// placement as runs of nodes are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share {
+    /// Position of the resource in the file.
+    pub resource: u16,
+    /// Node within the resource.
+    pub node: u32,
+    /// Processors on that node.
+    pub processors: u32,
+}
+
+/// One step of a job's life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Handed over; the time is the intended one.
+    Submitted(Entry, SimTime),
+    /// At a broker, after so many forwards.
+    Arrived(DomainId, u32),
+    /// Sent from one broker to another.
+    Forwarded(DomainId, DomainId),
+    /// Sent back by the first to the second.
+    Refused(Party, Party, Reason),
+    /// Sent by a broker to an LRMS of its own.
+    Dispatched(DomainId, ClusterId),
+    /// Accepted by an LRMS.
+    Queued(ClusterId),
+    /// Begun on these processors.
+    Started(ClusterId, Vec<Share>),
+    /// Ended by itself.
+    Finished(ClusterId),
+    /// News of the end, sent by the first to the second.
+    Notified(Party, Party),
+    /// News of the end has arrived where the job came in.
+    Seen(Party),
+    /// Turned away for good.
+    Rejected(Party, Reason),
+    /// Removed on request.
+    Cancelled(Party),
+    /// Lost to a fault.
+    Failed(Party, Reason),
+}
+
+/// The steps of every job with their instants, and the information messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trails {
+    /// By job id.
+    pub jobs: Vec<Vec<(SimTime, Step)>>,
+    /// Every information message: when it was sent, by whom, to whom.
+    pub information: Vec<(SimTime, Party, Party)>,
+}
+
+/// The instants and places of a job, as results report them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Every broker it came to, and when.
+    pub hops: Vec<(DomainId, SimTime)>,
+    /// When a broker last handed it to an LRMS.
+    pub dispatch: Option<SimTime>,
+    /// When an LRMS accepted it.
+    pub queued: Option<SimTime>,
+    /// When it began.
+    pub start: Option<SimTime>,
+    /// When it ended by itself.
+    pub finish: Option<SimTime>,
+    /// When the news of its end reached its submitter's side.
+    pub finish_seen: Option<SimTime>,
+    /// Where it was accepted.
+    pub cluster: Option<ClusterId>,
+    /// On which processors it ran.
+    pub placement: Vec<Share>,
+    /// How it ended.
+    pub end: Option<EndState>,
+}
+
+impl Trails {
+    /// Trails of so many jobs, all empty.
+    #[must_use]
+    pub fn new(jobs: usize) -> Self {
+        Trails {
+            jobs: vec![Vec::new(); jobs],
+            information: Vec::new(),
+        }
+    }
+
+    /// Takes note of a step. A job beyond the announced number extends the list.
+    pub fn note(&mut self, at: SimTime, job: JobId, step: Step) {
+        if self.jobs.len() <= job.index() {
+            self.jobs.resize(job.index() + 1, Vec::new());
+        }
+        self.jobs[job.index()].push((at, step));
+    }
+
+    /// The record of a job; empty for one that never appeared.
+    #[must_use]
+    pub fn record(&self, job: JobId) -> JobRecord {
+        let mut record = JobRecord::default();
+        for (at, step) in self.jobs.get(job.index()).into_iter().flatten() {
+            let at = *at;
+            match step {
+                Step::Arrived(domain, _) => record.hops.push((*domain, at)),
+                Step::Dispatched(..) => record.dispatch = Some(at),
+                Step::Queued(cluster) => {
+                    record.queued = Some(at);
+                    record.cluster = Some(*cluster);
+                }
+                Step::Started(_, placement) => {
+                    record.start = Some(at);
+                    record.placement.clone_from(placement);
+                }
+                Step::Finished(_) => {
+                    record.finish = Some(at);
+                    record.end = Some(EndState::Completed);
+                }
+                Step::Seen(_) => record.finish_seen = Some(at),
+                Step::Rejected(_, reason) => record.end = Some(EndState::Rejected(*reason)),
+                Step::Cancelled(_) => record.end = Some(EndState::Cancelled),
+                Step::Failed(_, reason) => record.end = Some(EndState::Failed(*reason)),
+                Step::Submitted(..)
+                | Step::Forwarded(..)
+                | Step::Refused(..)
+                | Step::Notified(..) => {}
+            }
+        }
+        record
+    }
+
+    /// The first difference between two runs, told with the whole trail of
+    /// the job it concerns; `None` when they agree.
+    ///
+    /// "First" is by the instant at which the trails part, since a later
+    /// difference is often a consequence of an earlier one. Information is
+    /// compared up to the last step of any job: when a run stops to exchange
+    /// it after that is the driver's own affair.
+    #[must_use]
+    pub fn first_difference(&self, name: &str, other: &Self, other_name: &str) -> Option<String> {
+        let jobs = self.jobs.len().max(other.jobs.len());
+        let empty = Vec::new();
+        let of = |trails: &Trails, job: usize| trails.jobs.get(job).unwrap_or(&empty).clone();
+        let mut first: Option<(SimTime, usize)> = None;
+        for job in 0..jobs {
+            let (a, b) = (of(self, job), of(other, job));
+            let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            let parted = [a.get(same), b.get(same)].into_iter().flatten();
+            if let Some(at) = parted.map(|(at, _)| *at).min() {
+                first = first.into_iter().chain([(at, job)]).min();
+            }
+        }
+        if let Some((at, job)) = first {
+            let mut text = format!("job {job} differs from {} s on\n", at.as_secs_f64());
+            tell(&mut text, name, &of(self, job));
+            tell(&mut text, other_name, &of(other, job));
+            return Some(text);
+        }
+        let end = self.last_step();
+        let before_end = |trails: &Trails| -> Vec<(SimTime, Party, Party)> {
+            let sent = trails.information.iter().copied();
+            let mut sent: Vec<_> = sent.filter(|(at, ..)| *at < end).collect();
+            sent.sort_unstable();
+            sent
+        };
+        let (a, b) = (before_end(self), before_end(other));
+        let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+        (same < a.len().max(b.len())).then(|| {
+            let (a, b) = (a.get(same), b.get(same));
+            format!("information message {same}: {name} has {a:?}, {other_name} has {b:?}")
+        })
+    }
+
+    /// The last instant at which anything happened to a job.
+    #[must_use]
+    pub fn last_step(&self) -> SimTime {
+        let steps = self.jobs.iter().flatten();
+        steps.map(|(at, _)| *at).max().unwrap_or(SimTime::ZERO)
+    }
+}
+
+fn tell(text: &mut String, name: &str, trail: &[(SimTime, Step)]) {
+    let _ = writeln!(text, "  {name}:");
+    for (at, step) in trail {
+        let _ = writeln!(text, "    {:>14} {step:?}", at.as_secs_f64());
+    }
+}
+
+impl EventSink for Trails {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        let step = match event {
+            Event::Submitted {
+                entry, intended, ..
+            } => Step::Submitted(entry, intended),
+            Event::BrokerArrival { domain, hop, .. } => Step::Arrived(domain, hop),
+            Event::Forwarded { from, to, .. } => Step::Forwarded(from, to),
+            Event::Refused { by, to, reason, .. } => Step::Refused(by, to, reason),
+            Event::Dispatched {
+                domain, cluster, ..
+            } => Step::Dispatched(domain, cluster),
+            Event::Queued { cluster, .. } => Step::Queued(cluster),
+            Event::Started {
+                cluster, placement, ..
+            } => Step::Started(cluster, shares(placement)),
+            Event::Finished { cluster, .. } => Step::Finished(cluster),
+            Event::Notified { from, to, .. } => Step::Notified(from, to),
+            Event::FinishSeen { by, .. } => Step::Seen(by),
+            Event::Rejected { by, reason, .. } => Step::Rejected(by, reason),
+            Event::Cancelled { by, .. } => Step::Cancelled(by),
+            Event::Failed { by, reason, .. } => Step::Failed(by, reason),
+            Event::InfoSent { from, to } => {
+                self.information.push((at, from, to));
+                return;
+            }
+        };
+        if let Some(job) = event.job() {
+            self.note(at, job, step);
+        }
+    }
+}
+
+/// A placement node by node.
+#[must_use]
+pub fn shares(placement: &[PlacementRun]) -> Vec<Share> {
+    let mut shares = Vec::new();
+    for run in placement {
+        for node in run.node..run.node.saturating_add(run.nodes) {
+            shares.push(Share {
+                resource: run.resource,
+                node,
+                processors: run.processors,
+            });
+        }
+    }
+    shares
+}

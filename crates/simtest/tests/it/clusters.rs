@@ -1,0 +1,154 @@
+//! `core::cluster::Cluster` driven by a small loop, against the reference.
+
+use gridrig_core::cluster::Cluster;
+use gridrig_core::event::EventSink;
+use gridrig_core::load::{LoadSample, Window};
+use gridrig_core::time::SimTime;
+use gridrig_simtest::reference::{RefCluster, RefLoad, RefMean};
+use gridrig_simtest::scenarios::{Scenario, cluster_scenario};
+use gridrig_simtest::trail::{Step, Trails};
+
+/// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
+const SCENARIOS: u64 = 1_500;
+
+#[test]
+fn a_cluster_does_what_the_reference_cluster_does() {
+    for seed in 0..crate::scenarios(SCENARIOS) {
+        let scenario = cluster_scenario(seed);
+        if let Err(difference) = compare(&scenario) {
+            panic!("seed {seed}: {difference}\n{scenario:#?}");
+        }
+    }
+}
+
+/// Both clusters through the same instants: completions, cancellations,
+/// submissions, pass, then another round; at the end of the instant a sample.
+fn compare(scenario: &Scenario) -> Result<(), String> {
+    let config = scenario.grid.clusters[0].config.clone();
+    let interval = config.interval;
+    let id = config.id;
+    let mut real = Cluster::new(config.clone());
+    let mut reference = RefCluster::new(config);
+    let (mut real_trails, mut ref_trails) = (Trails::default(), Trails::default());
+    let mut ref_pass: Option<SimTime> = None;
+    let outside = scenario.submissions.iter().map(|s| s.at);
+    let outside = outside.chain(scenario.cancellations.iter().map(|c| c.at));
+    let mut outside: Vec<SimTime> = outside.collect();
+    outside.sort_unstable();
+    outside.reverse();
+    loop {
+        let own = [reference.next_completion(), ref_pass]
+            .into_iter()
+            .flatten()
+            .min();
+        let own_real = real.poll_timeout();
+        if own != own_real {
+            return Err(format!(
+                "next instant: {own:?} expected, {own_real:?} found"
+            ));
+        }
+        let Some(now) = own.into_iter().chain(outside.last().copied()).min() else {
+            return Ok(());
+        };
+        let mut first_round = true;
+        loop {
+            let mut changed = false;
+            let mut finished = Vec::new();
+            real.handle_completions(now, &mut real_trails, &mut finished);
+            for (at, job) in reference.complete(now) {
+                ref_trails.note(at, job, Step::Finished(id));
+                changed = true;
+            }
+            if first_round {
+                changed |= from_outside(
+                    scenario,
+                    now,
+                    (&mut real, &mut real_trails),
+                    (&mut reference, &mut ref_trails),
+                )?;
+                while outside.last() == Some(&now) {
+                    outside.pop();
+                }
+            }
+            if changed {
+                ref_pass = Some(now.next_on_grid(Default::default(), interval));
+            }
+            if ref_pass == Some(now) {
+                ref_pass = None;
+                for start in reference.pass(now) {
+                    ref_trails.note(now, start.job, Step::Started(id, start.placement));
+                }
+            }
+            real.handle_pass(now, &mut real_trails);
+            first_round = false;
+            if reference.next_completion() != Some(now) {
+                break;
+            }
+        }
+        same_load(&real.sample(now), &reference.sample(now))?;
+        if let Some(text) = ref_trails.first_difference("reference", &real_trails, "core") {
+            return Err(text);
+        }
+    }
+}
+
+fn from_outside(
+    scenario: &Scenario,
+    now: SimTime,
+    (real, real_trails): (&mut Cluster, &mut impl EventSink),
+    (reference, ref_trails): (&mut RefCluster, &mut Trails),
+) -> Result<bool, String> {
+    let id = scenario.grid.clusters[0].config.id;
+    let mut changed = false;
+    for cancellation in scenario.cancellations.iter().filter(|c| c.at == now) {
+        let found = reference.cancel(now, cancellation.job);
+        if found {
+            let by = gridrig_core::event::Party::Lrms(id);
+            ref_trails.note(now, cancellation.job, Step::Cancelled(by));
+            changed = true;
+        }
+        if real.cancel(now, cancellation.job, real_trails) != found {
+            return Err(format!("cancelling {}: expected {found}", cancellation.job));
+        }
+    }
+    for submission in scenario.submissions.iter().filter(|s| s.at == now) {
+        let job = &submission.spec;
+        let answer = reference.submit(now, job);
+        if answer.is_ok() {
+            ref_trails.note(now, job.id, Step::Queued(id));
+            changed = true;
+        }
+        let found = real.submit(now, job, real_trails);
+        if found != answer {
+            return Err(format!("{}: {answer:?} expected, {found:?} found", job.id));
+        }
+    }
+    Ok(changed)
+}
+
+fn same_load(real: &LoadSample, reference: &RefLoad) -> Result<(), String> {
+    let same_mean = |real: gridrig_core::load::Mean, reference: RefMean| {
+        real.sum * reference.weight == reference.sum * u128::from(real.weight)
+    };
+    let means = Window::ALL.into_iter().all(|window| {
+        same_mean(
+            real.queued_over(window),
+            reference.queued_means[window as usize],
+        ) && same_mean(
+            real.busy_over(window),
+            reference.busy_means[window as usize],
+        )
+    });
+    let numbers = (real.at, u64::from(real.processors), u64::from(real.busy));
+    let expected = (reference.at, reference.processors, reference.busy);
+    let work = (real.queued, real.queued_processors, real.work_left);
+    let expected_work = (
+        reference.queued,
+        reference.queued_processors,
+        reference.work_left,
+    );
+    if means && numbers == expected && work == expected_work {
+        return Ok(());
+    }
+    Err(format!("the load differs:\n{reference:#?}\n{real:#?}"))
+}

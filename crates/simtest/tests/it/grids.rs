@@ -1,0 +1,122 @@
+//! The virtual driver with core's machines, against the reference simulation.
+
+use gridrig_core::event::Party;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::virtual_time::{Cancellation, Options, run};
+use gridrig_simtest::checkers;
+use gridrig_simtest::reference::simulate;
+use gridrig_simtest::scenarios::{Scenario, grid_scenario};
+use gridrig_simtest::trail::{Step, Trails};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
+const SCENARIOS: u64 = 800;
+
+/// No scenario has so much work; one that runs longer has lost a job.
+const TOO_LATE: SimTime = SimTime::from_secs(20_000);
+
+#[test]
+fn the_virtual_driver_does_what_the_reference_simulation_does() {
+    for seed in 0..crate::scenarios(SCENARIOS) {
+        let scenario = grid_scenario(seed);
+        let reference = by_reference(&scenario);
+        let real = by_driver(&scenario);
+        if let Some(text) = reference.first_difference("reference", &real, "driver") {
+            panic!("seed {seed}: {text}\n{scenario:#?}");
+        }
+        for trails in [&reference, &real] {
+            if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, trails) {
+                panic!("seed {seed}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_scenarios_reach_every_turn_of_the_rules() {
+    let mut reached: BTreeMap<String, u32> = BTreeMap::new();
+    for seed in 0..SCENARIOS / 4 {
+        let scenario = grid_scenario(seed);
+        let trails = by_reference(&scenario);
+        for (_, step) in trails.jobs.iter().flatten() {
+            *reached.entry(turn(step)).or_default() += 1;
+        }
+    }
+    let expected = [
+        "arrived after 0 forwards",
+        "arrived after 1 forwards",
+        "arrived after 2 forwards",
+        "arrived after 3 forwards",
+        "cancelled by broker",
+        "cancelled by lrms",
+        "refused by broker all-refused",
+        "refused by broker no-candidate",
+        "refused by lrms queue-full",
+        "rejected by broker all-refused",
+        "rejected by broker no-candidate",
+        "rejected by lrms never-fits",
+        "rejected by lrms queue-full",
+        "started on many nodes",
+        "started on one node",
+    ];
+    for name in expected {
+        assert!(
+            reached.get(name).is_some_and(|times| *times >= 3),
+            "\"{name}\" is not reached three times: {reached:#?}"
+        );
+    }
+}
+
+/// A name for what a step shows of the rules.
+fn turn(step: &Step) -> String {
+    let who = |party: &Party| match party {
+        Party::Client => "client",
+        Party::Broker(_) => "broker",
+        Party::Lrms(_) => "lrms",
+    };
+    match step {
+        Step::Arrived(_, hop) => format!("arrived after {hop} forwards"),
+        Step::Cancelled(by) => format!("cancelled by {}", who(by)),
+        Step::Refused(by, _, reason) => format!("refused by {} {}", who(by), reason.name()),
+        Step::Rejected(by, reason) => format!("rejected by {} {}", who(by), reason.name()),
+        Step::Started(_, nodes) if nodes.len() == 1 => "started on one node".to_owned(),
+        Step::Started(..) => "started on many nodes".to_owned(),
+        _ => "other".to_owned(),
+    }
+}
+
+pub fn by_reference(scenario: &Scenario) -> Trails {
+    simulate(
+        &scenario.grid,
+        &scenario.submissions,
+        &scenario.cancellations,
+        scenario.seed,
+        TOO_LATE,
+    )
+}
+
+pub fn by_driver(scenario: &Scenario) -> Trails {
+    let cancellations: Vec<Cancellation> = scenario
+        .cancellations
+        .iter()
+        .map(|c| Cancellation {
+            at: c.at,
+            job: c.job,
+        })
+        .collect();
+    let options = Options {
+        seed: scenario.seed,
+        stop_at: Some(TOO_LATE),
+        cancellations: &cancellations,
+    };
+    let mut trails = Trails::new(scenario.submissions.len());
+    run(
+        &scenario.grid,
+        &scenario.submissions,
+        &options,
+        &mut trails,
+        |_, _| ControlFlow::Continue(()),
+    );
+    trails
+}

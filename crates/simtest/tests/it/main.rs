@@ -1,0 +1,11 @@
+//! The models of core and the virtual driver against the slow reference.
+
+mod clusters;
+mod grids;
+mod rules;
+
+/// How many random scenarios a test tries: `GRIDRIG_SCENARIOS`, or `default`.
+fn scenarios(default: u64) -> u64 {
+    let asked = std::env::var("GRIDRIG_SCENARIOS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(default)
+}

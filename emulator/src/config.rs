@@ -1,0 +1,58 @@
+//! How an emulated LRMS is set up.
+
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::resource::Resources;
+use gridrig_core::time::SimDuration;
+use gridrig_drivers::real_time::RunClock;
+
+/// How an emulated LRMS is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its name, for people.
+    pub name: String,
+    /// Its number, nodes, discipline, pass interval and bound on the queue.
+    pub cluster: ClusterConfig,
+    /// The broker it reports to; `None` for one that serves clients only.
+    pub broker: Option<Broker>,
+    /// The clock it runs on, shared by all participants of a run.
+    pub clock: RunClock,
+    /// Ended jobs that are still answered for; older ones are forgotten.
+    pub keep_ended: usize,
+}
+
+/// The broker that an LRMS reports to.
+#[derive(Clone, Debug)]
+pub struct Broker {
+    /// Its domain.
+    pub domain: DomainId,
+    /// Its address, such as `http://127.0.0.1:8080`.
+    pub url: String,
+    /// One-way latency that is modelled on top of the network's.
+    pub latency: SimDuration,
+    /// Time between reports of the load.
+    pub exchange: SimDuration,
+}
+
+impl Config {
+    /// An LRMS for clients, on this clock.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        resources: Resources,
+        discipline: DisciplineKind,
+        clock: RunClock,
+    ) -> Self {
+        Config {
+            name: name.to_owned(),
+            cluster: ClusterConfig::new(ClusterId(0), resources, discipline),
+            broker: None,
+            clock,
+            keep_ended: KEEP_ENDED,
+        }
+    }
+}
+
+/// Ended jobs that are answered for, unless told otherwise: some 100 MB.
+const KEEP_ENDED: usize = 200_000;

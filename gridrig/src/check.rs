@@ -1,0 +1,365 @@
+//! What a scenario will do, before anything runs: jobs, load, time, and what
+//! its results will not be able to say (`docs/validity.md`).
+
+mod text;
+mod warnings;
+
+use crate::scenario::{Clock, Scenario, Warning};
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::{Entry, JobSpec};
+use gridrig_core::resource::Resources;
+use gridrig_core::time::NANOS_PER_SEC;
+use gridrig_replayer::prepare::{Prepared, PreparedJob};
+use serde::Serialize;
+
+/// Jobs a second that the virtual driver manages at the least, for the
+/// prediction of wall time.
+const VIRTUAL_JOBS_PER_SECOND: f64 = 1e6;
+
+/// What a scenario will do. Times are seconds of the run unless a name says
+/// otherwise; loads are work over capacity, 1.0 being all that there is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// The name of the scenario.
+    pub scenario: String,
+    /// `"virtual"` or `"real"`.
+    pub clock: &'static str,
+    /// Jobs of one run.
+    pub jobs: u64,
+    /// Of these, jobs that no cluster in their reach could ever run. They
+    /// will be rejected and counted.
+    pub impossible_jobs: u64,
+    /// Runs: policies times replications.
+    pub runs: u64,
+    /// Time in which jobs arrive.
+    pub span_s: f64,
+    /// Processors of all clusters.
+    pub processors: u64,
+    /// Processor-seconds of all jobs over the capacity of all clusters in the
+    /// span; none without a span.
+    pub offered_load: Option<f64>,
+    /// By how much the trace is compressed at most.
+    pub compression: f64,
+    /// Predicted wall time of all runs.
+    pub wall_time_s: f64,
+    /// The workloads in file order.
+    pub workloads: Vec<WorkloadReport>,
+    /// The domains in file order.
+    pub domains: Vec<DomainReport>,
+    /// The clusters in file order.
+    pub clusters: Vec<ClusterReport>,
+    /// What the results will not be able to say, and what is probably not
+    /// meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// A workload and what its reduction does to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadReport {
+    /// The trace.
+    pub trace: String,
+    /// Where it enters, such as `domain a`.
+    pub entry: String,
+    /// Jobs after reduction.
+    pub jobs: u64,
+    /// Lines that are no usable job, by reason.
+    pub skipped: Vec<(String, u64)>,
+    /// Jobs that the reduction leaves out, by reason.
+    pub reduced: Vec<(String, u64)>,
+    /// The steps of the reduction that change something.
+    pub steps: Vec<StepReport>,
+}
+
+/// One step of a reduction. Loads are over the clusters in reach of where the
+/// workload enters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepReport {
+    /// The step.
+    pub name: String,
+    /// Jobs before it.
+    pub jobs_before: u64,
+    /// Jobs after it.
+    pub jobs_after: u64,
+    /// Offered load before it.
+    pub load_before: Option<f64>,
+    /// Offered load after it.
+    pub load_after: Option<f64>,
+    /// Share of the processor-seconds that it leaves out; a scale changes all
+    /// of them and leaves out none.
+    pub work_lost: f64,
+}
+
+/// A domain and the load that enters at its broker.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DomainReport {
+    /// Its name.
+    pub name: String,
+    /// Jobs that enter here.
+    pub jobs: u64,
+    /// Processors of its own clusters.
+    pub processors: u64,
+    /// Entering work over the capacity of its own clusters.
+    pub load_on_own: Option<f64>,
+    /// Entering work over the capacity of all clusters in reach.
+    pub load_on_reachable: Option<f64>,
+    /// Mean number of jobs that enter between two cycles.
+    pub jobs_per_cycle: f64,
+    /// Mean number of jobs that enter between two exchanges of information.
+    pub jobs_per_exchange: f64,
+    /// The most jobs that enter between two exchanges.
+    pub busiest_exchange: u64,
+}
+
+/// A cluster and the load that goes straight to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterReport {
+    /// Its name.
+    pub name: String,
+    /// Its domain.
+    pub domain: Option<String>,
+    /// Its processors.
+    pub processors: u64,
+    /// Jobs that enter here, past any broker.
+    pub jobs: u64,
+    /// The work of these over its capacity.
+    pub direct_load: Option<f64>,
+    /// Its share of the work of all domains that can reach it, were that
+    /// spread over their clusters by capacity, and of what goes straight to it.
+    pub even_load: Option<f64>,
+}
+
+/// Predicts what a scenario will do with these workloads, which are those of
+/// the scenario in the same order.
+#[must_use]
+pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
+    let facts = Facts::new(scenario, prepared);
+    let clusters = facts.clusters();
+    let domains = facts.domains();
+    let mut report = CheckReport {
+        scenario: scenario.name.clone(),
+        clock: match scenario.clock {
+            Clock::Virtual => "virtual",
+            Clock::Real { .. } => "real",
+        },
+        jobs: facts.jobs().count() as u64,
+        impossible_jobs: facts.impossible_jobs(),
+        runs: facts.runs(),
+        span_s: facts.span_s,
+        processors: clusters.iter().map(|cluster| cluster.processors).sum(),
+        offered_load: facts.load(facts.work_s(|_| true), &facts.all_clusters()),
+        compression: scenario.compression().as_f64(),
+        wall_time_s: facts.wall_time_s(),
+        workloads: facts.workloads(),
+        domains,
+        clusters,
+        warnings: Vec::new(),
+    };
+    report.warnings = warnings::warnings(&facts, &report);
+    report
+}
+
+/// A scenario with its jobs.
+struct Facts<'a> {
+    scenario: &'a Scenario,
+    prepared: &'a [Prepared],
+    span_s: f64,
+}
+
+impl<'a> Facts<'a> {
+    fn new(scenario: &'a Scenario, prepared: &'a [Prepared]) -> Self {
+        let ends = scenario.workloads.iter().zip(prepared).map(|(spec, prepared)| {
+            let span = prepared.steps.last().map_or(0, |step| step.after.span.as_nanos());
+            span.saturating_add(spec.offset.as_nanos())
+        });
+        let span_s = ends.max().unwrap_or(0) as f64 / NANOS_PER_SEC as f64;
+        Facts {
+            scenario,
+            prepared,
+            span_s,
+        }
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = &'a PreparedJob> {
+        self.prepared.iter().flat_map(|workload| &workload.jobs)
+    }
+
+    fn jobs_at(&self, entry: Entry) -> impl Iterator<Item = &'a PreparedJob> {
+        let here = self.prepared.iter().filter(move |workload| workload.entry == entry);
+        here.flat_map(|workload| &workload.jobs)
+    }
+
+    /// Processor-seconds at speed 1.0 of the workloads that enter there.
+    fn work_s(&self, enters: impl Fn(Entry) -> bool) -> f64 {
+        let workloads = self.prepared.iter().filter(|workload| enters(workload.entry));
+        let jobs = workloads.flat_map(|workload| &workload.jobs);
+        let work = |job: &PreparedJob| job.run_time.as_secs_f64() * f64::from(job.processors);
+        jobs.map(work).sum()
+    }
+
+    fn all_clusters(&self) -> Vec<ClusterId> {
+        self.scenario.grid.clusters.iter().map(|cluster| cluster.config.id).collect()
+    }
+
+    fn resources(&self, id: ClusterId) -> &'a Resources {
+        &self.scenario.grid.clusters[id.index()].config.resources
+    }
+
+    /// Processors at speed 1.0 that these clusters are worth.
+    fn capacity(&self, clusters: &[ClusterId]) -> f64 {
+        let groups = clusters.iter().flat_map(|id| self.resources(*id).groups());
+        let worth = groups.map(|group| {
+            f64::from(group.count) * f64::from(group.cpu_count) * group.speed.as_f64()
+        });
+        worth.sum()
+    }
+
+    fn load(&self, work_s: f64, clusters: &[ClusterId]) -> Option<f64> {
+        let capacity_s = self.capacity(clusters) * self.span_s;
+        (capacity_s > 0.0).then(|| work_s / capacity_s)
+    }
+
+    /// Clusters that a job which enters there can get to.
+    fn reach(&self, entry: Entry) -> Vec<ClusterId> {
+        match entry {
+            Entry::Cluster(id) => vec![id],
+            Entry::Domain(id) => {
+                let hops = self.scenario.grid.domains[id.index()].broker.max_hops;
+                self.scenario.grid.reachable(id, hops)
+            }
+        }
+    }
+
+    fn impossible_jobs(&self) -> u64 {
+        let mut impossible = 0;
+        for workload in self.prepared {
+            let reach = self.reach(workload.entry);
+            for job in &workload.jobs {
+                let spec = JobSpec {
+                    requirements: job.requirements.clone(),
+                    ..JobSpec::rigid(gridrig_core::ids::JobId(0), job.processors, job.run_time)
+                };
+                let runs = reach.iter().any(|id| self.resources(*id).could_run(&spec));
+                impossible += u64::from(!runs);
+            }
+        }
+        impossible
+    }
+
+    fn runs(&self) -> u64 {
+        let replications = self.scenario.replicate.map_or(1, |replicate| replicate.count);
+        self.scenario.policies.len() as u64 * u64::from(replications)
+    }
+
+    fn wall_time_s(&self) -> f64 {
+        let one = match self.scenario.clock {
+            Clock::Virtual => self.jobs().count() as f64 / VIRTUAL_JOBS_PER_SECOND,
+            Clock::Real { speed } => {
+                let end = |job: &PreparedJob| job.at + job.run_time;
+                let last = self.jobs().map(end).max().unwrap_or_default();
+                last.as_secs_f64().max(self.span_s) / speed.as_f64()
+            }
+        };
+        one * self.runs() as f64
+    }
+
+    fn workloads(&self) -> Vec<WorkloadReport> {
+        let specs = self.scenario.workloads.iter().zip(self.prepared);
+        let report = specs.map(|(spec, prepared)| {
+            let capacity = self.capacity(&self.reach(prepared.entry)) as u64;
+            let count = |(reason, count): (&&str, &u64)| ((*reason).to_owned(), *count);
+            let steps = prepared.steps.iter().filter(|step| step.before != step.after);
+            let steps = steps.map(|step| {
+                let (before, after) = (&step.before, &step.after);
+                let lost = 1.0 - after.processor_seconds() / before.processor_seconds();
+                StepReport {
+                    name: step.name.to_owned(),
+                    jobs_before: before.jobs,
+                    jobs_after: after.jobs,
+                    load_before: before.offered(capacity),
+                    load_after: after.offered(capacity),
+                    work_lost: if after.jobs < before.jobs { lost } else { 0.0 },
+                }
+            });
+            WorkloadReport {
+                trace: spec.trace.display().to_string(),
+                entry: match prepared.entry {
+                    Entry::Domain(id) => {
+                        format!("domain {}", self.scenario.grid.domains[id.index()].name)
+                    }
+                    Entry::Cluster(id) => {
+                        format!("cluster {}", self.scenario.grid.clusters[id.index()].name)
+                    }
+                },
+                jobs: prepared.jobs.len() as u64,
+                skipped: prepared.skipped.iter().map(count).collect(),
+                reduced: prepared.reduced.iter().map(count).collect(),
+                steps: steps.collect(),
+            }
+        });
+        report.collect()
+    }
+
+    fn domains(&self) -> Vec<DomainReport> {
+        let domains = (0u16..).zip(&self.scenario.grid.domains);
+        let report = domains.map(|(index, domain)| {
+            let entry = Entry::Domain(DomainId(index));
+            let work_s = self.work_s(|enters| enters == entry);
+            let jobs = self.jobs_at(entry).count() as u64;
+            let per = |seconds: f64| match self.span_s > 0.0 {
+                true => jobs as f64 * seconds / self.span_s,
+                false => jobs as f64,
+            };
+            let processors = domain.clusters.iter().map(|id| self.resources(*id).processors());
+            DomainReport {
+                name: domain.name.clone(),
+                jobs,
+                processors: processors.map(u64::from).sum(),
+                load_on_own: self.load(work_s, &domain.clusters),
+                load_on_reachable: self.load(work_s, &self.reach(entry)),
+                jobs_per_cycle: per(domain.broker.interval.as_secs_f64()),
+                jobs_per_exchange: per(domain.broker.exchange.as_secs_f64()),
+                busiest_exchange: self.busiest(entry, domain.broker.exchange.as_nanos()),
+            }
+        });
+        report.collect()
+    }
+
+    /// The most jobs that enter there within one of the slots `[k * length,
+    /// (k + 1) * length)`.
+    fn busiest(&self, entry: Entry, length: u64) -> u64 {
+        let mut slots: Vec<u64> = self
+            .jobs_at(entry)
+            .map(|job| job.at.as_nanos() / length.max(1))
+            .collect();
+        slots.sort_unstable();
+        let sizes = slots.chunk_by(|a, b| a == b).map(<[u64]>::len);
+        sizes.max().unwrap_or(0) as u64
+    }
+
+    fn clusters(&self) -> Vec<ClusterReport> {
+        let grid = &self.scenario.grid;
+        let report = grid.clusters.iter().map(|cluster| {
+            let id = cluster.config.id;
+            let direct = Entry::Cluster(id);
+            let direct_s = self.work_s(|enters| enters == direct);
+            let mut even_s = direct_s;
+            for index in (0u16..).take(grid.domains.len()) {
+                let entry = Entry::Domain(DomainId(index));
+                let reach = self.reach(entry);
+                if reach.contains(&id) {
+                    let share = self.capacity(&[id]) / self.capacity(&reach);
+                    even_s += self.work_s(|enters| enters == entry) * share;
+                }
+            }
+            ClusterReport {
+                name: cluster.name.clone(),
+                domain: cluster.domain.map(|id| grid.domains[id.index()].name.clone()),
+                processors: u64::from(cluster.config.resources.processors()),
+                jobs: self.jobs_at(direct).count() as u64,
+                direct_load: self.load(direct_s, &[id]),
+                even_load: self.load(even_s, &[id]),
+            }
+        });
+        report.collect()
+    }
+}

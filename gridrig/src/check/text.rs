@@ -1,0 +1,153 @@
+//! The report as text.
+
+use super::{CheckReport, StepReport};
+use std::fmt;
+
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "scenario      {} ({} time)", self.scenario, self.clock)?;
+        writeln!(f, "jobs          {} in {}", self.jobs, human(self.span_s))?;
+        if self.impossible_jobs > 0 {
+            writeln!(f, "impossible    {} jobs", self.impossible_jobs)?;
+        }
+        writeln!(f, "processors    {}", self.processors)?;
+        writeln!(f, "offered load  {}", load(self.offered_load))?;
+        writeln!(f, "runs          {}", self.runs)?;
+        writeln!(f, "wall time     about {}", human(self.wall_time_s))?;
+        for workload in &self.workloads {
+            let (trace, entry, jobs) = (&workload.trace, &workload.entry, workload.jobs);
+            writeln!(f, "\nworkload {trace} -> {entry}: {jobs} jobs")?;
+            for (kind, counts) in [("skipped", &workload.skipped), ("left out", &workload.reduced)] {
+                for (reason, count) in counts {
+                    writeln!(f, "  {kind}: {count} {reason}")?;
+                }
+            }
+            write!(f, "{}", table(&steps(&workload.steps)))?;
+        }
+        if !self.domains.is_empty() {
+            writeln!(f)?;
+            write!(f, "{}", table(&self.domain_rows()))?;
+        }
+        writeln!(f)?;
+        write!(f, "{}", table(&self.cluster_rows()))?;
+        for warning in &self.warnings {
+            writeln!(f, "\nwarning [{}]: {}", warning.code, warning.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl CheckReport {
+    fn domain_rows(&self) -> Vec<Vec<String>> {
+        let head = ["domain", "processors", "jobs", "own load", "load in reach", "jobs/cycle", "jobs/exchange", "most"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(self.domains.iter().map(|domain| {
+            vec![
+                domain.name.clone(),
+                domain.processors.to_string(),
+                domain.jobs.to_string(),
+                load(domain.load_on_own),
+                load(domain.load_on_reachable),
+                format!("{:.3}", domain.jobs_per_cycle),
+                format!("{:.3}", domain.jobs_per_exchange),
+                domain.busiest_exchange.to_string(),
+            ]
+        }));
+        rows
+    }
+
+    fn cluster_rows(&self) -> Vec<Vec<String>> {
+        let head = ["cluster", "processors", "direct jobs", "direct load", "load if spread evenly"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(self.clusters.iter().map(|cluster| {
+            vec![
+                cluster.name.clone(),
+                cluster.processors.to_string(),
+                cluster.jobs.to_string(),
+                load(cluster.direct_load),
+                load(cluster.even_load),
+            ]
+        }));
+        rows
+    }
+}
+
+fn steps(steps: &[StepReport]) -> Vec<Vec<String>> {
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let head = ["  step", "jobs", "load before", "load after", "demand lost"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(steps.iter().map(|step| {
+        vec![
+            format!("  {}", step.name),
+            format!("{} -> {}", step.jobs_before, step.jobs_after),
+            load(step.load_before),
+            load(step.load_after),
+            format!("{:.1} %", step.work_lost * 100.0),
+        ]
+    }));
+    rows
+}
+
+fn load(load: Option<f64>) -> String {
+    load.map_or_else(|| "-".to_owned(), |load| format!("{load:.3}"))
+}
+
+/// Rows in columns: the first to the left, the others to the right.
+fn table(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            let width = width(column);
+            text.push_str(&match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("  {cell:>width$}"),
+            });
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Seconds in the unit that a person would choose.
+pub(super) fn human(seconds: f64) -> String {
+    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms")];
+    let fits = units.into_iter().find(|(size, _)| seconds >= *size);
+    let (size, unit) = match fits {
+        Some(unit) => unit,
+        None if seconds <= 0.0 => return "0 s".to_owned(),
+        None => (1e-6, "us"),
+    };
+    // Three digits, without those that say nothing.
+    let value = format!("{:.2}", seconds / size);
+    format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_told_in_the_unit_of_people() {
+        let check = |seconds, text: &str| assert_eq!(human(seconds), text);
+        check(300.0, "5 min");
+        check(18_000.0, "5 h");
+        check(0.06, "60 ms");
+        check(2_700.0, "45 min");
+        check(10_080.0, "2.8 h");
+        check(0.0, "0 s");
+        check(0.000_5, "500 us");
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let cells = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let rows = [cells(["name", "n"]), cells(["a", "225"])];
+        assert_eq!(table(&rows), "name    n\na     225\n");
+    }
+}

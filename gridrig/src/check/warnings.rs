@@ -1,0 +1,286 @@
+//! What the results of a run will not be able to say (design 5, *Validity*).
+
+use super::text::human;
+use super::{CheckReport, Facts};
+use crate::scenario::{Clock, Stop, Warning};
+use gridrig_core::broker::OwnDispatch;
+use gridrig_core::grid::{BrokerSettings, Link};
+use gridrig_core::time::SimDuration;
+
+/// A median run should be this many broker intervals long.
+const INTERVALS_PER_RUN: f64 = 10.0;
+/// The share of runs that may be shorter than one broker interval.
+const SHORT_RUNS: f64 = 0.05;
+/// Two loads that differ by more are not comparable.
+const LOAD_CHANGE: f64 = 0.1;
+/// Jobs between two exchanges that are a burst even where the mean is low.
+const BURST: u64 = 5;
+/// How late a timer of the real clock may be without anything being wrong.
+const TIMER_LATENESS: SimDuration = SimDuration::from_millis(10);
+
+pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
+    let mut all = facts.scenario.warnings.clone();
+    let mut add = |code, message: String| all.push(Warning { code, message });
+    for message in facts.prepared.iter().flat_map(|workload| &workload.warnings) {
+        add("trace", message.clone());
+    }
+    jobs(report, &mut add);
+    compression(facts, report, &mut add);
+    run_times(facts, &mut add);
+    herding(facts, report, &mut add);
+    reduction(report, &mut add);
+    edges(facts, &mut add);
+    races(facts, &mut add);
+    all
+}
+
+fn jobs(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
+    if report.jobs == 0 {
+        add("no-jobs", "no job is left after reduction".to_owned());
+    } else if report.impossible_jobs == report.jobs {
+        add("nothing-can-run", "no cluster in reach could ever run any of the jobs".to_owned());
+    } else if report.impossible_jobs > 0 {
+        let message = format!(
+            "{} of {} jobs fit no cluster in their reach and will be rejected",
+            report.impossible_jobs, report.jobs
+        );
+        add("impossible-jobs", message);
+    }
+    if let Some(load) = report.offered_load.filter(|load| *load > 1.0) {
+        let message = format!(
+            "the offered load is {load:.2}: more is asked than all clusters can do, queues grow to \
+             the end, and every mean depends on the length of the run"
+        );
+        add("overload", message);
+    }
+}
+
+fn compression(
+    facts: &Facts<'_>,
+    report: &CheckReport,
+    add: &mut impl FnMut(&'static str, String),
+) {
+    let factor = report.compression;
+    if factor <= 1.0 {
+        return;
+    }
+    let mut parts = Vec::new();
+    let mut part = |what: &str, duration: SimDuration| {
+        let seconds = duration.as_secs_f64();
+        let text = format!("{what} {} is {}", human(seconds), human(seconds * factor));
+        if !duration.is_zero() && !parts.contains(&text) {
+            parts.push(text);
+        }
+    };
+    for domain in &facts.scenario.grid.domains {
+        part("broker interval", domain.broker.interval);
+        part("exchange", domain.broker.exchange);
+        part("LRMS latency", domain.broker.lrms_latency);
+    }
+    for link in &facts.scenario.grid.links {
+        part("link latency", link.latency);
+    }
+    for cluster in &facts.scenario.grid.clusters {
+        part("scheduling pass", cluster.config.interval);
+    }
+    if !facts.scenario.grid.domains.is_empty() {
+        part("mean over", SimDuration::from_secs(30));
+        part("mean over", SimDuration::from_secs(300));
+    }
+    if let Clock::Real { speed } = facts.scenario.clock {
+        let lag = SimDuration::from_millis(1).as_secs_f64() * speed.as_f64() * factor;
+        parts.push(format!("submission lag 1 ms is {}", human(lag)));
+    }
+    if parts.is_empty() {
+        return;
+    }
+    let message = format!(
+        "arrivals are compressed {factor} times and intervals are not; in trace time: {}",
+        parts.join(", ")
+    );
+    add("compressed-intervals", message);
+}
+
+fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+    let intervals = facts.scenario.grid.domains.iter().map(|domain| domain.broker.interval);
+    let Some(interval) = intervals.max() else {
+        return;
+    };
+    let mut runs: Vec<SimDuration> = facts.jobs().map(|job| job.run_time).collect();
+    if runs.is_empty() {
+        return;
+    }
+    runs.sort_unstable();
+    let (low, high) = (runs[(runs.len() - 1) / 2], runs[runs.len() / 2]);
+    let median_s = f64::midpoint(low.as_secs_f64(), high.as_secs_f64());
+    let wanted_s = interval.as_secs_f64() * INTERVALS_PER_RUN;
+    if median_s < wanted_s {
+        let message = format!(
+            "the median run takes {}, less than {INTERVALS_PER_RUN} broker intervals ({}): delay \
+             and expansion show the interval more than the queue",
+            human(median_s),
+            human(wanted_s)
+        );
+        add("short-median-run", message);
+    }
+    let short = runs.partition_point(|run| *run < interval);
+    let share = short as f64 / runs.len() as f64;
+    if share > SHORT_RUNS {
+        let message = format!(
+            "{:.1} % of the runs are shorter than one broker interval ({}): they start and end \
+             between two looks of the broker",
+            share * 100.0,
+            human(interval.as_secs_f64())
+        );
+        add("short-runs", message);
+    }
+}
+
+fn herding(facts: &Facts<'_>, report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
+    let stale: Vec<&str> = facts
+        .scenario
+        .policies
+        .iter()
+        .flatten()
+        .filter(|policy| policy.uses_received_information())
+        .map(|policy| policy.name())
+        .collect();
+    if stale.is_empty() {
+        return;
+    }
+    for (domain, seen) in facts.scenario.grid.domains.iter().zip(&report.domains) {
+        let crowded = seen.jobs_per_cycle > 1.0
+            || seen.jobs_per_exchange > 1.0
+            || seen.busiest_exchange >= BURST;
+        if domain.broker.own_dispatch == OwnDispatch::Ignored && crowded {
+            let message = format!(
+                "domain {}: {:.2} jobs per cycle, {:.2} per exchange, up to {} in one: with \
+                 own_dispatch = \"ignored\" all jobs between two exchanges follow the same \
+                 information to the same place ({})",
+                domain.name,
+                seen.jobs_per_cycle,
+                seen.jobs_per_exchange,
+                seen.busiest_exchange,
+                stale.join(", ")
+            );
+            add("herding", message);
+        }
+    }
+}
+
+fn reduction(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
+    for workload in &report.workloads {
+        for step in &workload.steps {
+            if step.name == "width-limit" && step.work_lost > 0.0 {
+                let message = format!(
+                    "{}: {} jobs wider than max_processors are left out, and with them {:.1} % \
+                     of the demand",
+                    workload.trace,
+                    step.jobs_before - step.jobs_after,
+                    step.work_lost * 100.0
+                );
+                add("wide-jobs-lost", message);
+            }
+            let (Some(before), Some(after)) = (step.load_before, step.load_after) else {
+                continue;
+            };
+            if before > 0.0 && (after / before - 1.0).abs() > LOAD_CHANGE {
+                let message = format!(
+                    "{}: step {} takes the offered load from {before:.3} to {after:.3}: what comes \
+                     after it cannot be compared with what was before",
+                    workload.trace, step.name
+                );
+                add("load-changed", message);
+            }
+        }
+    }
+}
+
+fn edges(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+    let windows = facts.scenario.workloads.iter().filter(|workload| workload.window.is_some());
+    let count = windows.count();
+    if count > 0 {
+        let message = format!(
+            "{count} of {} workloads are windows of their traces: the clusters start empty, jobs \
+             that began before the window are missing from its load, and nothing arrives after it",
+            facts.scenario.workloads.len()
+        );
+        add("cut-edges", message);
+    }
+    if facts.scenario.measure.stop == Stop::LastArrival {
+        let message = "measure.stop = \"last-arrival\" leaves jobs unfinished: waits and delays \
+                       are biased low";
+        add("no-cool-down", message.to_owned());
+    }
+}
+
+fn races(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+    let Clock::Real { speed } = facts.scenario.clock else {
+        return;
+    };
+    let lateness = TIMER_LATENESS.as_secs_f64() * speed.as_f64();
+    for link in &facts.scenario.grid.links {
+        let settings = |id: gridrig_core::ids::DomainId| &facts.scenario.grid.domains[id.index()];
+        let (from, to) = (settings(link.consumer), settings(link.provider));
+        let margin = margin(&from.broker, &to.broker, link).as_secs_f64();
+        if margin < lateness {
+            let message = format!(
+                "jobs forwarded from {} reach {} within {} of one of its cycles, less than the \
+                 {} (of the run) by which timers may be late: whether they are in time for the \
+                 cycle is a race",
+                from.name,
+                to.name,
+                human(margin),
+                human(lateness)
+            );
+            add("phase-race", message);
+        }
+    }
+}
+
+/// The least time between the arrival of a job that one broker forwards in
+/// its cycle and a cycle of the other.
+fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuration {
+    // Both cycle on the grid of the greatest common divisor of their
+    // intervals; the margin is the distance to its nearest point.
+    let step = gcd(from.interval.as_nanos(), to.interval.as_nanos());
+    if step == 0 {
+        return SimDuration::ZERO;
+    }
+    let arrival = (from.phase + link.latency).as_nanos() % step;
+    let cycle = to.phase.as_nanos() % step;
+    let apart = arrival.abs_diff(cycle);
+    SimDuration::from_nanos(apart.min(step - apart))
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::ids::DomainId;
+
+    #[test]
+    fn the_margin_is_the_distance_to_the_nearest_cycle() {
+        let broker = |interval_ms, phase_ms| BrokerSettings {
+            interval: SimDuration::from_millis(interval_ms),
+            phase: SimDuration::from_millis(phase_ms),
+            ..BrokerSettings::default()
+        };
+        let check = |from: BrokerSettings, to: BrokerSettings, latency_ms, expected_ms| {
+            let link = Link {
+                consumer: DomainId(0),
+                provider: DomainId(1),
+                latency: SimDuration::from_millis(latency_ms),
+            };
+            let expected = SimDuration::from_millis(expected_ms);
+            assert_eq!(margin(&from, &to, &link), expected);
+        };
+        check(broker(5000, 0), broker(5000, 0), 50, 50);
+        check(broker(5000, 0), broker(5000, 2500), 1, 2499);
+        check(broker(5000, 0), broker(5000, 0), 4999, 1);
+        check(broker(6000, 0), broker(4000, 0), 1990, 10);
+    }
+}

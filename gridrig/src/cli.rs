@@ -1,0 +1,286 @@
+//! The command line: what can be asked for, and how each answer ends.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// The test bench for brokers of batch clusters.
+///
+/// Emulates clusters and meta-brokers, replays traces through them in virtual
+/// or in real time, and says which forwarding policy did better.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gridrig",
+    version,
+    propagate_version = true,
+    after_help = "Example:\n  gridrig run resources/scenarios/two-sites.toml\n\n\
+        Exit codes: 0 done, 1 the run or its audit failed or it is not valid, 2 bad usage or \
+        input, 99 a threshold was missed, 130 interrupted."
+)]
+pub struct Cli {
+    /// How log lines on stderr are written. GRIDRIG_LOG sets what is logged.
+    #[arg(long, global = true, value_enum, default_value = "text")]
+    pub log_format: LogFormat,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Forms of a log line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One line of text.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The commands that work.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write a commented scenario to start from
+    Init(InitArgs),
+    /// Validate a scenario and predict what it will do, without running it
+    Check(CheckArgs),
+    /// Run a scenario and compare its policies
+    Run(RunArgs),
+    /// Rebuild a finished run from its event log and check every invariant
+    Audit(AuditArgs),
+    /// Serve one emulated cluster
+    Emulator(EmulatorArgs),
+    /// Serve one meta-broker
+    Broker(BrokerArgs),
+    /// Submit a trace, on time, to a running broker or cluster
+    Replay(ReplayArgs),
+    /// Print the schema of a file format
+    Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Which scenario, and what is different about it.
+#[derive(Clone, Debug, Args)]
+pub struct ScenarioArgs {
+    /// The scenario file
+    pub scenario: PathBuf,
+    /// Override any key, as in workload.window.start=92.5d or
+    /// domain.a.broker.interval=10s; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Override run.seed
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Override run.clock
+    #[arg(long, value_enum)]
+    pub clock: Option<ClockArg>,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The two clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ClockArg {
+    /// An event queue.
+    Virtual,
+    /// The wall clock, real services and real sockets.
+    Real,
+}
+
+/// `gridrig init`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gridrig init my-study.toml")]
+pub struct InitArgs {
+    /// The file to write; it must not exist yet
+    #[arg(default_value = "scenario.toml")]
+    pub file: PathBuf,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `gridrig check`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gridrig check resources/scenarios/two-sites.toml")]
+pub struct CheckArgs {
+    /// What to check.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+}
+
+/// `gridrig run`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local --out runs"
+)]
+pub struct RunArgs {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Where run directories go: OUT/SCENARIO-SEED/POLICY/rNNN
+    #[arg(long, default_value = "runs")]
+    pub out: PathBuf,
+    /// Overwrite run directories that exist
+    #[arg(long)]
+    pub force: bool,
+    /// Write no run directory
+    #[arg(long, conflicts_with_all = ["out", "force", "csv"])]
+    pub no_out: bool,
+    /// Also write jobs.csv (Batsim's columns) into each run directory
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// `gridrig audit`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gridrig audit runs/two-sites-1/round-robin/r000")]
+pub struct AuditArgs {
+    /// A run directory
+    pub run: PathBuf,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `gridrig schema`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gridrig schema scenario")]
+pub struct SchemaArgs {
+    /// Which format
+    #[arg(value_enum)]
+    pub format: SchemaFormat,
+}
+
+/// Formats with a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaFormat {
+    /// Scenario files, as JSON Schema.
+    Scenario,
+    /// Resource descriptions, as XSD.
+    Resources,
+    /// The emulator's REST interface, as OpenAPI.
+    Emulator,
+    /// The broker's REST interface, as OpenAPI.
+    Broker,
+}
+
+/// Where a service listens and how its clock runs.
+#[derive(Clone, Debug, Args)]
+pub struct ServiceArgs {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub listen: std::net::SocketAddr,
+    /// The clock runs so many times faster than the wall
+    #[arg(long, default_value = "1")]
+    pub speed: String,
+    /// Start of the run's time, in Unix nanoseconds; services of one run share
+    /// it. Absent: when the service starts
+    #[arg(long, value_name = "UNIX_NS")]
+    pub epoch: Option<u64>,
+}
+
+/// `gridrig emulator`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig emulator --name a1 --processors 225 --listen 127.0.0.1:8101\n  \
+        gridrig emulator --scenario resources/scenarios/two-sites.toml --name a1"
+)]
+pub struct EmulatorArgs {
+    /// Name of the cluster; with --scenario, the one to serve
+    #[arg(long, default_value = "cluster")]
+    pub name: String,
+    /// Take the cluster from a scenario
+    #[arg(long, conflicts_with_all = ["processors", "resources", "discipline", "interval"])]
+    pub scenario: Option<PathBuf>,
+    /// So many single-processor nodes
+    #[arg(long, conflicts_with = "resources")]
+    pub processors: Option<u32>,
+    /// Nodes described in XML
+    #[arg(long, value_name = "FILE")]
+    pub resources: Option<PathBuf>,
+    /// Scheduling discipline
+    #[arg(long, default_value = "first-in-first-fit")]
+    pub discipline: String,
+    /// Time between scheduling passes; 0s follows every change at once
+    #[arg(long, default_value = "0s")]
+    pub interval: String,
+    /// Broker to report to
+    #[arg(long, value_name = "URL")]
+    pub broker: Option<String>,
+    /// Time between reports to the broker
+    #[arg(long, default_value = "15s")]
+    pub exchange: String,
+    /// One-way latency to the broker
+    #[arg(long, default_value = "1ms")]
+    pub latency: String,
+    /// Clock and address.
+    #[command(flatten)]
+    pub service: ServiceArgs,
+}
+
+/// `gridrig broker`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
+        --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202"
+)]
+pub struct BrokerArgs {
+    /// Name of the domain; with --scenario, the one to serve
+    #[arg(long)]
+    pub name: String,
+    /// Take the settings from a scenario
+    #[arg(long)]
+    pub scenario: Option<PathBuf>,
+    /// Forwarding policy; with --scenario, its first one unless given
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// A cluster of its own
+    #[arg(long = "lrms", value_name = "NAME=URL")]
+    pub lrms: Vec<String>,
+    /// A peer that provides for it
+    #[arg(long = "peer", value_name = "NAME=URL")]
+    pub peers: Vec<String>,
+    /// A peer that it provides for, and sends its information to
+    #[arg(long = "consumer", value_name = "NAME=URL")]
+    pub consumers: Vec<String>,
+    /// Seed of its random stream
+    #[arg(long, default_value = "1")]
+    pub seed: u64,
+    /// Clock and address.
+    #[command(flatten)]
+    pub service: ServiceArgs,
+}
+
+/// `gridrig replay`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig replay --scenario resources/scenarios/two-sites.toml \\\n    \
+        --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201"
+)]
+pub struct ReplayArgs {
+    /// The scenario whose workload is played
+    #[arg(long)]
+    pub scenario: PathBuf,
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Where the jobs of a domain (or cluster) go
+    #[arg(long = "to", value_name = "NAME=URL", required = true)]
+    pub to: Vec<String>,
+    /// A service whose events belong to the run
+    #[arg(long = "collect", value_name = "URL")]
+    pub collect: Vec<String>,
+    /// Where the run directory goes
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Clock and address of the listener for notifications.
+    #[command(flatten)]
+    pub service: ServiceArgs,
+}

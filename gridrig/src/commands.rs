@@ -1,0 +1,92 @@
+//! The commands: each reads its arguments, does one thing and says how it went.
+
+mod audit;
+mod check;
+mod run;
+mod schema;
+mod services;
+
+use crate::cli::{Cli, ClockArg, Command, ScenarioArgs};
+use crate::exit::Failure;
+use crate::scenario::Scenario;
+use crate::{init, interrupt, logging};
+use anyhow::anyhow;
+use clap::{CommandFactory, Parser};
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Parses the command line, does what it says and answers the exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => {
+            // Help and version are answers, everything else is a mistake.
+            let code = if answer.use_stderr() { 2 } else { 0 };
+            let _ = answer.print();
+            return ExitCode::from(code);
+        }
+    };
+    match execute(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn execute(cli: Cli) -> Result<(), Failure> {
+    logging::init(cli.log_format).map_err(Failure::Input)?;
+    interrupt::listen().map_err(Failure::run)?;
+    match cli.command {
+        Command::Init(args) => {
+            init::write_starter(&args.file, args.force).map_err(|source| {
+                let file = args.file.display();
+                Failure::input(anyhow!("{file}: {source} (expected a new file, or --force)"))
+            })?;
+            eprintln!("wrote {}; next: gridrig check {0}", args.file.display());
+            Ok(())
+        }
+        Command::Check(args) => check::check(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Audit(args) => audit::audit(&args),
+        Command::Emulator(args) => services::emulator(&args),
+        Command::Broker(args) => services::broker(&args),
+        Command::Replay(args) => services::replay(&args),
+        Command::Schema(args) => schema::schema(args.format),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "gridrig", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(Failure::run)?;
+            print(&String::from_utf8_lossy(&page))
+        }
+    }
+}
+
+/// Reads a scenario with everything the command line says about it.
+fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+    let mut sets = args.set.clone();
+    sets.extend(args.seed.map(|seed| format!("run.seed={seed}")));
+    sets.extend(args.clock.map(|clock| match clock {
+        ClockArg::Virtual => "run.clock=virtual".to_owned(),
+        ClockArg::Real => "run.clock=real".to_owned(),
+    }));
+    Scenario::load(&args.scenario, &sets).map_err(Failure::input)
+}
+
+/// Writes to stdout. A reader that has gone away (`| head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::run(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes one JSON document to stdout.
+fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(document).map_err(Failure::run)?;
+    text.push('\n');
+    print(&text)
+}

@@ -1,0 +1,17 @@
+//! `gridrig check`
+
+use super::{load_scenario, print, print_json};
+use crate::cli::CheckArgs;
+use crate::exit::Failure;
+use crate::runner;
+
+/// Validates a scenario and says what it will do.
+pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let scenario = load_scenario(&args.scenario)?;
+    let prepared = runner::prepare_workloads(&scenario)?;
+    let report = crate::check::check(&scenario, &prepared);
+    match args.scenario.json {
+        true => print_json(&report),
+        false => print(&report.to_string()),
+    }
+}

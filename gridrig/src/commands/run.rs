@@ -1,0 +1,112 @@
+//! `gridrig run`
+
+use super::{load_scenario, print, print_json};
+use crate::cli::RunArgs;
+use crate::exit::Failure;
+use crate::runner::{self, Comparison, PolicyRun, RunOptions};
+use crate::scenario::Scenario;
+use crate::{memory, table};
+use anyhow::anyhow;
+use serde::Serialize;
+use std::time::Instant;
+
+/// Runs a scenario, prints the comparison and says what failed.
+#[allow(clippy::disallowed_methods, reason = "how long the command took is progress output")]
+pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let scenario = load_scenario(&args.scenario)?;
+    let options = RunOptions {
+        out: (!args.no_out).then(|| args.out.clone()),
+        force: args.force,
+        csv: args.csv,
+    };
+    let comparisons = runner::run(&scenario, &options)?;
+    match args.scenario.json {
+        true => print_json(&Document::of(&comparisons))?,
+        false => {
+            print(&table::report(&scenario, &comparisons))?;
+            say_where(&comparisons);
+        }
+    }
+    tracing::info!(
+        wall_s = begin.elapsed().as_secs_f64(),
+        peak_memory_mib = memory::peak_mib().unwrap_or(0),
+        "done"
+    );
+    verdict(&scenario, &comparisons)
+}
+
+/// The document of `--json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    runs: Vec<&'a gridrig_results::RunSummary>,
+}
+
+impl<'a> Document<'a> {
+    fn of(comparisons: &'a [Comparison]) -> Self {
+        Document { runs: runs(comparisons).map(|run| &run.summary).collect() }
+    }
+}
+
+fn runs(comparisons: &[Comparison]) -> impl Iterator<Item = &PolicyRun> {
+    comparisons.iter().flat_map(|comparison| &comparison.runs)
+}
+
+fn say_where(comparisons: &[Comparison]) {
+    let mut dirs = runs(comparisons).filter_map(|run| run.dir.as_ref());
+    if let Some(first) = dirs.next() {
+        match dirs.count() {
+            0 => eprintln!("written: {}", first.display()),
+            more => eprintln!("written: {} and {more} more", first.display()),
+        }
+    }
+}
+
+/// What went wrong, the worst first.
+fn verdict(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Failure> {
+    for run in runs(comparisons) {
+        if let Some(first) = run.violations.first() {
+            for violation in &run.violations {
+                eprintln!("audit: {}: {violation}", run.name());
+            }
+            return Err(Failure::run(anyhow!(
+                "{}: the audit found {} violations, the first: {}",
+                run.name(),
+                run.violations.len(),
+                first.message
+            )));
+        }
+    }
+    if runs(comparisons).any(|run| run.interrupted) {
+        return Err(Failure::Interrupted);
+    }
+    for run in runs(comparisons) {
+        if let Some(first) = run.failures.first() {
+            for failure in &run.failures {
+                eprintln!("failed: {}: {failure}", run.name());
+            }
+            return Err(Failure::run(anyhow!("{}: {first}", run.name())));
+        }
+    }
+    thresholds(scenario, comparisons)
+}
+
+fn thresholds(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Failure> {
+    let mut missed = false;
+    for run in runs(comparisons) {
+        let summary = serde_json::to_value(&run.summary).map_err(Failure::run)?;
+        for threshold in &scenario.require {
+            let figure = threshold.path.iter().try_fold(&summary, |value, key| value.get(key));
+            let figure = figure.and_then(serde_json::Value::as_f64);
+            let reached = threshold.holds(figure);
+            missed |= !reached;
+            let is = figure.map_or("undefined".to_owned(), |figure| figure.to_string());
+            let mark = if reached { "reached" } else { "missed" };
+            eprintln!("require {threshold}: {mark} by {} ({is})", run.name());
+        }
+    }
+    match missed {
+        true => Err(Failure::Threshold),
+        false => Ok(()),
+    }
+}

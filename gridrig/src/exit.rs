@@ -1,0 +1,48 @@
+//! How a command ends: one exit code for each kind of bad news (design 7).
+
+use std::process::ExitCode;
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// The user must change something: usage or input. Exit code 2.
+    Input(anyhow::Error),
+    /// The run failed, its audit did, or it is not valid. Exit code 1.
+    Run(anyhow::Error),
+    /// A threshold set by the user was missed; said already. Exit code 99.
+    Threshold,
+    /// Ctrl-C; what was written is valid and marked partial. Exit code 130.
+    Interrupted,
+}
+
+impl Failure {
+    /// A mistake of the user's.
+    pub fn input(error: impl Into<anyhow::Error>) -> Self {
+        Failure::Input(error.into())
+    }
+
+    /// A failure of the run.
+    pub fn run(error: impl Into<anyhow::Error>) -> Self {
+        Failure::Run(error.into())
+    }
+
+    /// Says on stderr what has not been said, and answers the exit code.
+    #[must_use]
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Failure::Input(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(2)
+            }
+            Failure::Run(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(1)
+            }
+            Failure::Threshold => ExitCode::from(99),
+            Failure::Interrupted => {
+                eprintln!("interrupted: what was written is marked partial");
+                ExitCode::from(130)
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The gridrig command: scenarios, runs, results.
+
+pub mod check;
+pub mod init;
+pub mod scenario;

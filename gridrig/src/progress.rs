@@ -1,0 +1,47 @@
+//! How far a run has come: a bar on a terminal, plain lines elsewhere.
+
+use gridrig_core::time::SimTime;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+
+/// The progress of one run.
+pub struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    label: String,
+}
+
+impl Progress {
+    /// Progress of a run of so many jobs, on stderr.
+    #[must_use]
+    pub fn new(label: &str, jobs: usize) -> Self {
+        let plain = !std::io::stderr().is_terminal();
+        let target = match plain {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(10),
+        };
+        let bar = ProgressBar::with_draw_target(Some(jobs as u64), target);
+        let template = "{prefix:<18} [{bar:30}] {pos}/{len} jobs, {msg}, ETA {eta}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(label.to_owned());
+        Progress { bar, plain, label: label.to_owned() }
+    }
+
+    /// So many jobs have ended at this time of the run; `lag_ns` is the worst
+    /// submission lag so far, where there is one.
+    pub fn update(&self, now: SimTime, ended: usize, lag_ns: Option<u64>) {
+        let lag = lag_ns.map_or(String::new(), |ns| format!(", lag {:.3} s", ns as f64 / 1e9));
+        self.bar.set_message(format!("run time {:.0} s{lag}", now.as_secs_f64()));
+        self.bar.set_position(ended as u64);
+    }
+
+    /// The run is over.
+    pub fn finish(&self, outcome: &str) {
+        self.bar.finish_and_clear();
+        if self.plain {
+            eprintln!("{}: {outcome}", self.label);
+        }
+    }
+}

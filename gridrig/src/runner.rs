@@ -1,0 +1,220 @@
+//! A scenario becomes runs: every policy on every replication, each audited,
+//! summarized and written.
+
+mod execute;
+mod real;
+mod record;
+mod write;
+
+pub use execute::Executed;
+pub use record::{Comparison, PolicyRun};
+
+use crate::check;
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::scenario::{Clock, Replication, Scenario};
+use anyhow::anyhow;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Submission;
+use gridrig_core::policy::PolicyKind;
+use gridrig_replayer::prepare::{self, Prepared};
+use gridrig_replayer::spec::WorkloadSpec;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What to do with the runs of a scenario.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Where run directories go; `None` writes none.
+    pub out: Option<PathBuf>,
+    /// Whether existing run directories are overwritten.
+    pub force: bool,
+    /// Whether `jobs.csv` is written too.
+    pub csv: bool,
+}
+
+/// The workloads of a replication, read and reduced once for all policies.
+pub struct Load {
+    /// What is known of each workload, in file order.
+    pub workloads: Vec<WorkloadInfo>,
+    /// All jobs in order.
+    pub submissions: Vec<Submission>,
+    /// What a reader of the results must know of them.
+    pub warnings: Vec<String>,
+}
+
+/// What is known of a workload besides its jobs.
+#[derive(Clone, Debug)]
+pub struct WorkloadInfo {
+    /// The file's name.
+    pub name: String,
+    /// SHA-256 of the file, in hex.
+    pub sha256: String,
+    /// Lines that are no usable job, by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// Jobs that the reduction left out, by reason.
+    pub reduced: BTreeMap<&'static str, u64>,
+    /// Jobs that are left.
+    pub jobs: u64,
+}
+
+impl WorkloadInfo {
+    fn of(spec: &WorkloadSpec, prepared: &Prepared) -> Self {
+        let name = spec.trace.file_name().unwrap_or(spec.trace.as_os_str());
+        WorkloadInfo {
+            name: name.to_string_lossy().into_owned(),
+            sha256: prepared.sha256.clone(),
+            skipped: prepared.skipped.clone(),
+            reduced: prepared.reduced.clone(),
+            jobs: prepared.jobs.len() as u64,
+        }
+    }
+}
+
+impl Load {
+    /// Reads and reduces the workloads of a scenario.
+    ///
+    /// # Errors
+    /// Input errors of the traces; nothing to run at all.
+    pub fn prepare(replication: &Replication) -> Result<Load, Failure> {
+        let scenario = &replication.scenario;
+        let prepared = prepare_workloads(scenario)?;
+        let specs = scenario.workloads.iter();
+        let workloads = specs.zip(&prepared).map(|(spec, p)| WorkloadInfo::of(spec, p)).collect();
+        let mut warnings: Vec<String> =
+            prepared.iter().flat_map(|p| p.warnings.iter().cloned()).collect();
+        let report = check::check(scenario, &prepared);
+        warnings.extend(report.warnings.iter().map(|w| format!("{}: {}", w.code, w.message)));
+        let mut submissions = prepare::merge(prepared).map_err(Failure::input)?;
+        if submissions.is_empty() {
+            return Err(Failure::input(anyhow!(
+                "{}: no job is left after the reduction (expected at least one; see what \
+                 `gridrig check` says of each step)",
+                scenario.name
+            )));
+        }
+        replication.shake(&mut submissions);
+        // Ids are positions; the label keeps the number of the trace.
+        for (position, submission) in submissions.iter_mut().enumerate() {
+            submission.spec.id = JobId(position as u32);
+        }
+        Ok(Load { workloads, submissions, warnings })
+    }
+
+    /// Lines of all traces that are no usable job, by reason.
+    #[must_use]
+    pub fn skipped(&self) -> BTreeMap<String, u64> {
+        let mut skipped = BTreeMap::new();
+        for (reason, count) in self.workloads.iter().flat_map(|w| &w.skipped) {
+            *skipped.entry((*reason).to_owned()).or_default() += count;
+        }
+        skipped
+    }
+}
+
+/// Reads and reduces every workload of a scenario.
+///
+/// # Errors
+/// Input errors of the traces.
+pub fn prepare_workloads(scenario: &Scenario) -> Result<Vec<Prepared>, Failure> {
+    let numbered = scenario.workloads.iter().enumerate();
+    numbered
+        .map(|(index, spec)| prepare::prepare(spec, index as u16).map_err(Failure::input))
+        .collect()
+}
+
+/// Runs a scenario: replication by replication, policy by policy.
+///
+/// # Errors
+/// Input errors before anything runs; failures of a run or its audit. What was
+/// written stays.
+pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>, Failure> {
+    refuse_truth_in_real_time(scenario)?;
+    let replications = scenario.replications();
+    for replication in &replications {
+        for &policy in &scenario.policies {
+            write::refuse_existing(replication, policy, options)?;
+        }
+    }
+    let mut comparisons: Vec<Comparison> = Vec::new();
+    for replication in &replications {
+        let load = Load::prepare(replication)?;
+        refuse_impossible(&replication.scenario, &load)?;
+        let mut runs = Vec::new();
+        for &policy in &scenario.policies {
+            let run = run_policy(replication, policy, &load, options)?;
+            let interrupted = run.interrupted;
+            runs.push(run);
+            if interrupted {
+                comparisons.push(Comparison::new(replication, runs));
+                return Ok(comparisons);
+            }
+        }
+        let comparison = Comparison::new(replication, runs);
+        match comparisons.iter_mut().find(|earlier| earlier.repeats(&comparison)) {
+            Some(earlier) => earlier.note_repeated(replication),
+            None => comparisons.push(comparison),
+        }
+    }
+    Ok(comparisons)
+}
+
+fn run_policy(
+    replication: &Replication,
+    policy: Option<PolicyKind>,
+    load: &Load,
+    options: &RunOptions,
+) -> Result<PolicyRun, Failure> {
+    let scenario = &replication.scenario;
+    let grid = scenario.grid_for(policy);
+    let name = policy.map_or("no broker", PolicyKind::name);
+    let label = match replication.index {
+        0 => name.to_owned(),
+        index => format!("{name} r{index:03}"),
+    };
+    let progress = Progress::new(&label, load.submissions.len());
+    let executed = execute::execute(scenario, &grid, load, &progress)?;
+    let run = PolicyRun::new(replication, policy, &grid, load, executed, options)?;
+    progress.finish(&run.one_line());
+    Ok(run)
+}
+
+/// A trace of which no job can run anywhere is a mistake; single jobs that are
+/// too wide are rejected and counted.
+fn refuse_impossible(scenario: &Scenario, load: &Load) -> Result<(), Failure> {
+    let possible = load.submissions.iter().any(|submission| {
+        scenario.grid.clusters.iter().any(|c| c.config.resources.could_run(&submission.spec))
+    });
+    if possible {
+        return Ok(());
+    }
+    let narrowest = load.submissions.iter().map(|s| s.spec.processors).min().unwrap_or(0);
+    let widest = scenario.grid.clusters.iter().map(|c| c.config.resources.processors()).max();
+    Err(Failure::input(anyhow!(
+        "{}: no job can run anywhere: the narrowest wants {narrowest} processors, the largest \
+         cluster has {} (expected at least one job that fits a cluster)",
+        scenario.name,
+        widest.unwrap_or(0)
+    )))
+}
+
+fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<(), Failure> {
+    let truth = scenario.policies.contains(&Some(PolicyKind::FullInformation));
+    if truth && matches!(scenario.clock, Clock::Real { .. }) {
+        return Err(Failure::input(anyhow!(
+            "{}: policy full-information needs the truth at once, which no real broker has \
+             (expected clock = \"virtual\" or another policy)",
+            scenario.name
+        )));
+    }
+    Ok(())
+}
+
+/// Whether the loop should go on.
+fn keep_going() -> std::ops::ControlFlow<()> {
+    match interrupt::requested() {
+        true => std::ops::ControlFlow::Break(()),
+        false => std::ops::ControlFlow::Continue(()),
+    }
+}

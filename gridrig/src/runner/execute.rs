@@ -1,0 +1,66 @@
+//! One run, under whichever clock.
+
+use super::{Load, keep_going};
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::scenario::{Clock, Scenario, Stop};
+use gridrig_core::event::MessageKind;
+use gridrig_core::grid::Grid;
+use gridrig_core::time::SimDuration;
+use gridrig_drivers::virtual_time;
+use gridrig_results::EventLog;
+use std::collections::BTreeMap;
+
+/// What a run leaves behind.
+pub struct Executed {
+    /// Everything that happened.
+    pub log: EventLog,
+    /// Whether somebody broke it off.
+    pub interrupted: bool,
+    /// Requests that the services counted, by kind: real time only.
+    pub counted: Option<BTreeMap<MessageKind, u64>>,
+    /// How late a timer may have been, in run time: zero in virtual time.
+    pub timer_tolerance: SimDuration,
+    /// What went wrong without ending the run.
+    pub faults: Vec<String>,
+}
+
+/// Runs the grid under the clock of the scenario.
+pub(super) fn execute(
+    scenario: &Scenario,
+    grid: &Grid,
+    load: &Load,
+    progress: &Progress,
+) -> Result<Executed, Failure> {
+    match scenario.clock {
+        Clock::Virtual => Ok(in_virtual_time(scenario, grid, load, progress)),
+        Clock::Real { speed } => super::real::execute(scenario, grid, load, speed, progress),
+    }
+}
+
+fn in_virtual_time(
+    scenario: &Scenario,
+    grid: &Grid,
+    load: &Load,
+    progress: &Progress,
+) -> Executed {
+    let stop_at = match scenario.measure.stop {
+        Stop::Drained => None,
+        Stop::LastArrival => load.submissions.last().map(|last| last.at),
+    };
+    let options =
+        virtual_time::Options { seed: scenario.seed, stop_at, ..virtual_time::Options::default() };
+    let mut log = EventLog::with_capacity(load.submissions.len());
+    let observe = |now, ended| {
+        progress.update(now, ended, None);
+        keep_going()
+    };
+    let outcome = virtual_time::run(grid, &load.submissions, &options, &mut log, observe);
+    Executed {
+        log,
+        interrupted: outcome.interrupted,
+        counted: None,
+        timer_tolerance: SimDuration::ZERO,
+        faults: Vec::new(),
+    }
+}

@@ -1,0 +1,224 @@
+//! A run after it is over: audited, summarized, written.
+
+use super::{Executed, Load, RunOptions};
+use crate::exit::Failure;
+use crate::scenario::{Clock, Replication, Scenario, Stop, Until};
+use gridrig_core::event::MessageKind;
+use gridrig_core::grid::Grid;
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::audit::{AuditFacts, Violation, audit};
+use gridrig_results::summary::CommonJobs;
+use gridrig_results::{JobTable, Measure, RunHeader, RunSummary};
+use std::path::PathBuf;
+
+/// One policy on one replication.
+pub struct PolicyRun {
+    /// The policy; `None` without a broker.
+    pub policy: Option<PolicyKind>,
+    /// Its figures.
+    pub summary: RunSummary,
+    /// Every job.
+    pub table: JobTable,
+    /// What was measured.
+    pub measure: Measure,
+    /// Bound of bounded slowdown.
+    pub tau: SimDuration,
+    /// Trace seconds in a second of the run.
+    pub compression: f64,
+    /// What the audit found.
+    pub violations: Vec<Violation>,
+    /// Where it was written.
+    pub dir: Option<PathBuf>,
+    /// Whether it was broken off.
+    pub interrupted: bool,
+    /// What makes it fail although it came to an end.
+    pub failures: Vec<String>,
+}
+
+/// All policies on one replication.
+pub struct Comparison {
+    /// Which replication.
+    pub index: u32,
+    /// What tells it from the others.
+    pub key: String,
+    /// The runs, in the order of the policies.
+    pub runs: Vec<PolicyRun>,
+    /// The jobs on which policies are compared.
+    pub common: CommonJobs,
+}
+
+impl Comparison {
+    pub(super) fn new(replication: &Replication, runs: Vec<PolicyRun>) -> Self {
+        let tables: Vec<(&JobTable, &Measure)> =
+            runs.iter().map(|run| (&run.table, &run.measure)).collect();
+        let common = CommonJobs::of(&tables);
+        Comparison { index: replication.index, key: replication.key.clone(), runs, common }
+    }
+
+    /// Whether the other one gave the same job tables: then it is the same
+    /// run, whatever its key says.
+    pub(super) fn repeats(&self, other: &Comparison) -> bool {
+        let rows = |comparison: &Comparison| -> Vec<_> {
+            comparison.runs.iter().map(|run| run.table.rows().to_vec()).collect()
+        };
+        self.common == other.common && rows(self) == rows(other)
+    }
+
+    pub(super) fn note_repeated(&mut self, replication: &Replication) {
+        let note = format!(
+            "replication {} ({}) gave the same job table as replication {}: it counts once",
+            replication.index, replication.key, self.index
+        );
+        for run in &mut self.runs {
+            run.summary.warnings.push(note.clone());
+        }
+    }
+}
+
+impl PolicyRun {
+    /// Audits, summarizes and writes a run.
+    pub(super) fn new(
+        replication: &Replication,
+        policy: Option<PolicyKind>,
+        grid: &Grid,
+        load: &Load,
+        executed: Executed,
+        options: &RunOptions,
+    ) -> Result<Self, Failure> {
+        let scenario = &replication.scenario;
+        let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
+        let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
+        let measure = measure_of(scenario);
+        let partial = executed.interrupted || measure.stop == gridrig_results::Stop::LastArrival;
+        let facts = AuditFacts {
+            partial,
+            tolerance: executed.timer_tolerance,
+            ..AuditFacts::new(grid, &load.submissions)
+        };
+        let violations = audit(&executed.log, &facts).err().unwrap_or_default();
+        let mut failures = executed.faults.clone();
+        failures.extend(miscounted(&executed));
+        let header = header(replication, policy, load, &executed, &violations);
+        let mut summary = RunSummary::compute(&table, &measure, &header);
+        let compression = scenario.compression().as_f64();
+        if let Some(late) = too_late(scenario, &summary, compression) {
+            summary.valid = false;
+            summary.warnings.push(late.clone());
+            failures.push(late);
+        }
+        let mut run = PolicyRun {
+            policy,
+            summary,
+            table,
+            tau: measure.tau,
+            measure,
+            compression,
+            violations,
+            dir: None,
+            interrupted: executed.interrupted,
+            failures,
+        };
+        run.dir = super::write::write(&run, replication, grid, load, &executed.log, options)?;
+        Ok(run)
+    }
+
+    /// The policy's name, or that there is no broker.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.policy.map_or("no broker", PolicyKind::name)
+    }
+
+    /// The run in a line, for progress output.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        let jobs = &self.summary.jobs;
+        let delay = self.summary.metrics.delay_s.mean;
+        let delay = delay.map_or(String::new(), |mean| format!(", mean delay {mean:.2} s"));
+        let partial = if self.interrupted { ", partial" } else { "" };
+        format!("{} of {} jobs completed{delay}, audit {}{partial}", jobs.completed, jobs.submitted, self.summary.audit)
+    }
+}
+
+/// The measured interval in the terms of the results.
+pub(super) fn measure_of(scenario: &Scenario) -> Measure {
+    let at = |duration: SimDuration| SimTime::ZERO + duration;
+    Measure {
+        from: at(scenario.measure.from),
+        until: match scenario.measure.until {
+            Until::End => None,
+            Until::At(until) => Some(at(until)),
+        },
+        stop: match scenario.measure.stop {
+            Stop::Drained => gridrig_results::Stop::Drained,
+            Stop::LastArrival => gridrig_results::Stop::LastArrival,
+        },
+        tau: scenario.measure.tau,
+    }
+}
+
+fn header(
+    replication: &Replication,
+    policy: Option<PolicyKind>,
+    load: &Load,
+    executed: &Executed,
+    violations: &[Violation],
+) -> RunHeader {
+    let scenario = &replication.scenario;
+    let mut warnings = load.warnings.clone();
+    if executed.interrupted {
+        warnings.push("the run was interrupted: it is partial".to_owned());
+    }
+    RunHeader {
+        policy: policy.map(|policy| policy.name().to_owned()),
+        seed: replication.seed,
+        replication: replication.index,
+        clock: match scenario.clock {
+            Clock::Virtual => "virtual".to_owned(),
+            Clock::Real { .. } => "real".to_owned(),
+        },
+        audit: match violations.len() {
+            0 => "ok".to_owned(),
+            count => format!("{count} violations"),
+        },
+        skipped: load.skipped(),
+        valid: violations.is_empty() && !executed.interrupted && executed.faults.is_empty(),
+        warnings,
+        timer_tolerance: executed.timer_tolerance,
+    }
+}
+
+/// In real time, requests counted at the services equal messages in the log.
+fn miscounted(executed: &Executed) -> Vec<String> {
+    let Some(counted) = &executed.counted else {
+        return Vec::new();
+    };
+    if executed.interrupted || !executed.faults.is_empty() {
+        return Vec::new();
+    }
+    MessageKind::ALL
+        .iter()
+        .filter_map(|kind| {
+            let logged = executed.log.messages(*kind);
+            let received = counted.get(kind).copied().unwrap_or(0);
+            (logged != received).then(|| {
+                format!(
+                    "{logged} {} messages in the log but {received} requests at the services",
+                    kind.name()
+                )
+            })
+        })
+        .collect()
+}
+
+/// Submission lag past the tolerance makes a run invalid.
+fn too_late(scenario: &Scenario, summary: &RunSummary, compression: f64) -> Option<String> {
+    let lag_s = summary.submission_lag_ns_p99? / 1e9 * compression;
+    let tolerance_s = scenario.lag_tolerance.as_secs_f64();
+    (lag_s > tolerance_s).then(|| {
+        format!(
+            "submission-lag: p99 lag times compression is {lag_s:.3} s of trace time, above the \
+             tolerance of {tolerance_s} s: the run is not valid"
+        )
+    })
+}

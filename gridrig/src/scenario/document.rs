@@ -1,0 +1,333 @@
+//! The text of a scenario with its overrides, and where each value stands.
+//!
+//! The overrides stand behind the file in one buffer, so that one span says
+//! of any value, wherever it came from, where to look.
+
+use super::error::{Place, ScenarioError};
+use super::nearest::hint;
+use std::borrow::Cow;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The longest value that a message repeats, in characters.
+const LONGEST_VALUE: usize = 80;
+
+/// The texts a scenario is made of.
+pub(crate) struct Source {
+    file: String,
+    buffer: String,
+    file_end: usize,
+    sets: Vec<Range<usize>>,
+}
+
+/// The tables, with spans into their source.
+#[derive(Clone)]
+pub(crate) struct Document<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) root: Spanned<DeTable<'a>>,
+}
+
+impl Source {
+    pub(crate) fn new(file: &str, text: &str, sets: &[String]) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut buffer = text.to_owned();
+        let mut ranges = Vec::new();
+        for set in sets {
+            buffer.push('\n');
+            let start = buffer.len();
+            buffer.push_str(set);
+            ranges.push(start..buffer.len());
+        }
+        Source {
+            file: file.to_owned(),
+            buffer,
+            file_end: text.len(),
+            sets: ranges,
+        }
+    }
+
+    /// Reads the file and applies the overrides in order.
+    pub(crate) fn parse(&self) -> Result<Document<'_>, ScenarioError> {
+        let text = &self.buffer[..self.file_end];
+        let root = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
+            at: self.place(&error.span().unwrap_or(0..0)),
+            problem: error.message().to_owned(),
+        })?;
+        let mut document = Document { source: self, root };
+        for range in &self.sets {
+            document.set(range.clone())?;
+        }
+        Ok(document)
+    }
+
+    pub(crate) fn place(&self, span: &Range<usize>) -> Place {
+        let holds = |set: &&Range<usize>| set.start <= span.start && span.start <= set.end;
+        if let Some(set) = self.sets.iter().find(holds) {
+            return Place::Set(self.buffer[set.clone()].to_owned());
+        }
+        let before = self.buffer.get(..span.start).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Place::File {
+            file: self.file.clone(),
+            line: 1 + before.matches('\n').count(),
+            column: 1 + before[line_start..].chars().count(),
+        }
+    }
+}
+
+impl<'a> Document<'a> {
+    /// A value that is not what was expected.
+    pub(crate) fn refuse(&self, span: &Range<usize>, expected: impl Into<String>) -> ScenarioError {
+        let (field, value) = self.describe(span);
+        ScenarioError::Value {
+            at: self.source.place(span),
+            field,
+            value,
+            expected: expected.into(),
+        }
+    }
+
+    /// A key that has to be in the table at `span`.
+    pub(crate) fn missing(&self, span: &Range<usize>, key: &str, expected: &str) -> ScenarioError {
+        let table = self.find(span).map(|(path, _)| path);
+        ScenarioError::MissingKey {
+            at: self.source.place(span),
+            key: table.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")),
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// The path and the value at `span`, for messages.
+    pub(crate) fn describe(&self, span: &Range<usize>) -> (String, String) {
+        let Some((path, value)) = self.find(span) else {
+            return ("scenario".to_owned(), "this file".to_owned());
+        };
+        let text = match value {
+            DeValue::String(text) => format!("{text:?}"),
+            DeValue::Table(_) => "a table".to_owned(),
+            _ => self.source.buffer.get(span.clone()).unwrap_or_default().to_owned(),
+        };
+        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if one_line.chars().count() > LONGEST_VALUE {
+            let start: String = one_line.chars().take(LONGEST_VALUE).collect();
+            return (path, format!("{start}..."));
+        }
+        (path, one_line)
+    }
+
+    fn find(&self, span: &Range<usize>) -> Option<(String, &DeValue<'a>)> {
+        find_in_table(self.root.get_ref(), "", span)
+    }
+
+    /// An error of the typed reader in the form of ours.
+    pub(crate) fn typing_error(&self, error: &toml::de::Error) -> ScenarioError {
+        let span = error.span().unwrap_or(0..0);
+        let message = error.message();
+        if let Some(rest) = message.strip_prefix("unknown field `") {
+            // The names that follow are those of the reader's own list, each
+            // between backticks.
+            let mut quoted = rest.split('`').step_by(2);
+            let key = quoted.next().unwrap_or_default();
+            let keys: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
+            return ScenarioError::UnknownKey {
+                at: self.source.place(&span),
+                key: key.to_owned(),
+                hint: hint(key, &keys),
+            };
+        }
+        if let Some(rest) = message.strip_prefix("missing field `") {
+            let key = rest.trim_end_matches('`');
+            return self.missing(&span, key, "it to be set");
+        }
+        match message.rfind(", expected ") {
+            Some(at) => self.refuse(&span, &message[at + ", expected ".len()..]),
+            None => ScenarioError::Syntax {
+                at: self.source.place(&span),
+                problem: message.to_owned(),
+            },
+        }
+    }
+
+    /// Applies the override that stands at `range` of the buffer.
+    fn set(&mut self, range: Range<usize>) -> Result<(), ScenarioError> {
+        let set = &self.source.buffer[range.clone()];
+        let refuse = |problem: String| ScenarioError::Set {
+            set: set.to_owned(),
+            problem,
+        };
+        let (path, value) = set
+            .split_once('=')
+            .ok_or_else(|| refuse("expected KEY=VALUE".to_owned()))?;
+        let segments: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+        if segments.iter().any(|segment| segment.is_empty()) {
+            return Err(refuse(format!("path {path:?}: expected names with points between")));
+        }
+        let value_start = range.end - value.len();
+        let value = DeValue::parse(value.trim_start()).map_or_else(
+            |_| Spanned::new(value_start..range.end, DeValue::String(Cow::Borrowed(value))),
+            |parsed| shifted(parsed, value_start + value.len() - value.trim_start().len()),
+        );
+        let raw = &self.source.buffer[value_start..range.end];
+        let slot = Slot { range, raw };
+        slot.set_in_table(self.root.get_mut(), &segments, value)
+            .map_err(refuse)
+    }
+}
+
+/// One override while its path is walked.
+struct Slot<'a> {
+    /// The whole `KEY=VALUE`, which is the span of tables made on the way.
+    range: Range<usize>,
+    /// The value as written.
+    raw: &'a str,
+}
+
+impl<'a> Slot<'a> {
+    fn set_in_table(
+        &self,
+        table: &mut DeTable<'a>,
+        path: &[&'a str],
+        value: Spanned<DeValue<'a>>,
+    ) -> Result<(), String> {
+        let [key, rest @ ..] = path else {
+            return Ok(());
+        };
+        let span = self.range.start..self.range.start;
+        if !table.contains_key(*key) {
+            let fresh = if rest.is_empty() {
+                value
+            } else {
+                let mut inner = DeTable::new();
+                self.set_in_table(&mut inner, rest, value)?;
+                Spanned::new(self.range.clone(), DeValue::Table(inner))
+            };
+            // Whether the key means anything is for the typed reader to say,
+            // which knows all names.
+            table.insert(Spanned::new(span, Cow::Borrowed(*key)), fresh);
+            return Ok(());
+        }
+        match table.get_mut(*key) {
+            Some(slot) => self.set_in_value(slot, key, rest, value),
+            None => Ok(()),
+        }
+    }
+
+    fn set_in_value(
+        &self,
+        slot: &mut Spanned<DeValue<'a>>,
+        key: &str,
+        rest: &[&'a str],
+        value: Spanned<DeValue<'a>>,
+    ) -> Result<(), String> {
+        if rest.is_empty() {
+            // A name or a path may look like a number: where a string was, a
+            // plain value stays a string.
+            let plain = !matches!(
+                value.get_ref(),
+                DeValue::String(_) | DeValue::Array(_) | DeValue::Table(_)
+            );
+            *slot = if plain && slot.get_ref().is_str() {
+                Spanned::new(value.span(), DeValue::String(Cow::Borrowed(self.raw)))
+            } else {
+                value
+            };
+            return Ok(());
+        }
+        match slot.get_mut() {
+            DeValue::Table(table) => self.set_in_table(table, rest, value),
+            DeValue::Array(list) => self.set_in_list(list, key, rest, value),
+            other => {
+                let kind = other.type_str();
+                Err(format!("`{key}` is a {kind}: expected a table to set `{}` in", rest[0]))
+            }
+        }
+    }
+
+    fn set_in_list(
+        &self,
+        list: &mut [Spanned<DeValue<'a>>],
+        key: &str,
+        rest: &[&'a str],
+        value: Spanned<DeValue<'a>>,
+    ) -> Result<(), String> {
+        let [segment, deeper @ ..] = rest else {
+            return Ok(());
+        };
+        let names: Vec<String> = list.iter().filter_map(|item| name_of(item.get_ref())).collect();
+        let by_name = list
+            .iter()
+            .position(|item| name_of(item.get_ref()).as_deref() == Some(*segment));
+        let by_index = || segment.parse().ok().filter(|index| *index < list.len());
+        if let Some(index) = by_name.or_else(by_index) {
+            return self.set_in_value(&mut list[index], segment, deeper, value);
+        }
+        if let [only] = list
+            && only.get_ref().is_table()
+            && segment.parse::<usize>().is_err()
+        {
+            return self.set_in_value(only, key, rest, value);
+        }
+        let last = list.len().saturating_sub(1);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            return Err(format!("unknown element `{segment}` of `{key}`: expected an index from 0 to {last}"));
+        }
+        Err(format!("unknown element `{segment}` of `{key}`{}", hint(segment, &names)))
+    }
+}
+
+fn name_of(value: &DeValue<'_>) -> Option<String> {
+    let name = value.as_table()?.get("name")?;
+    name.get_ref().as_str().map(str::to_owned)
+}
+
+/// The same value, its spans moved up.
+fn shifted<'a>(value: Spanned<DeValue<'a>>, by: usize) -> Spanned<DeValue<'a>> {
+    let moved = |span: Range<usize>| span.start + by..span.end + by;
+    let span = moved(value.span());
+    let value = match value.into_inner() {
+        DeValue::Array(list) => {
+            DeValue::Array(list.into_iter().map(|item| shifted(item, by)).collect())
+        }
+        DeValue::Table(table) => {
+            let entries = table.into_iter().map(|(key, value)| {
+                let key = Spanned::new(moved(key.span()), key.into_inner());
+                (key, shifted(value, by))
+            });
+            DeValue::Table(entries.collect())
+        }
+        plain => plain,
+    };
+    Spanned::new(span, value)
+}
+
+fn find_in_table<'t, 'a>(
+    table: &'t DeTable<'a>,
+    path: &str,
+    span: &Range<usize>,
+) -> Option<(String, &'t DeValue<'a>)> {
+    table.iter().find_map(|(key, value)| {
+        let path = match path {
+            "" => key.get_ref().to_string(),
+            _ => format!("{path}.{}", key.get_ref()),
+        };
+        find_in_value(value, path, span)
+    })
+}
+
+fn find_in_value<'t, 'a>(
+    value: &'t Spanned<DeValue<'a>>,
+    path: String,
+    span: &Range<usize>,
+) -> Option<(String, &'t DeValue<'a>)> {
+    let within = match value.get_ref() {
+        DeValue::Table(table) => find_in_table(table, &path, span),
+        DeValue::Array(list) => list.iter().enumerate().find_map(|(index, item)| {
+            let step = name_of(item.get_ref()).unwrap_or_else(|| index.to_string());
+            find_in_value(item, format!("{path}.{step}"), span)
+        }),
+        _ => None,
+    };
+    within.or_else(|| (value.span() == *span).then_some((path, value.get_ref())))
+}

@@ -1,0 +1,351 @@
+//! The scenario as it is written: every key that means something, and no
+//! other. Defaults are named here and applied in [`super::resolve`].
+
+use super::require::Threshold;
+use super::value::{
+    AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
+    UntilText, Whole, named,
+};
+use super::{ClockName, OverName, Stop};
+use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::load::Window;
+use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_replayer::spec::{SizeFrom, ZeroRunTime};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// What is run, on which grid, and what is measured. Durations are strings
+/// with their unit (ns, us, ms, s, min, h, d, w), such as "5s" or "87.08d".
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Scenario")]
+pub(crate) struct RawScenario {
+    /// The jobs: one table, or a list of them.
+    pub(crate) workload: At<Workloads>,
+    /// A run without brokers: everything goes straight into this cluster.
+    pub(crate) cluster: Option<At<RawCluster>>,
+    /// A run with brokers: the sites.
+    pub(crate) domain: Option<At<List<RawDomain>>>,
+    /// Which brokers may forward to which.
+    pub(crate) link: Option<At<List<RawLink>>>,
+    /// How it is run.
+    pub(crate) run: Option<At<RawRun>>,
+    /// What is measured.
+    pub(crate) measure: Option<At<RawMeasure>>,
+}
+
+/// A list whose elements know where they stand.
+#[derive(Debug)]
+pub(crate) struct List<T>(pub(crate) Vec<At<T>>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+            type Value = List<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<T>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(List(all))
+            }
+        }
+
+        deserializer.deserialize_any(ListVisitor(std::marker::PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for List<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Owned(format!("ListOf{}", T::schema_name()))
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<T>() })
+    }
+}
+
+/// `[workload]`, or `[[workload]]` where there are several.
+#[derive(Debug)]
+pub(crate) enum Workloads {
+    One(Box<RawWorkload>),
+    Many(Vec<At<RawWorkload>>),
+}
+
+impl At<Workloads> {
+    /// Each workload and where it stands.
+    pub(crate) fn iter(&self) -> Vec<(Range<usize>, &RawWorkload)> {
+        match self.get() {
+            Workloads::One(one) => vec![(self.span(), &**one)],
+            Workloads::Many(many) => many.iter().map(|one| (one.span(), one.get())).collect(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Workloads {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = Workloads;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table, or a list of tables")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Workloads, A::Error> {
+                let one = RawWorkload::deserialize(value::MapAccessDeserializer::new(map))?;
+                Ok(Workloads::One(Box::new(one)))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Workloads, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(Workloads::Many(all))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany)
+    }
+}
+
+impl JsonSchema for Workloads {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Workloads")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<RawWorkload>();
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+    }
+}
+
+/// A trace, how it is reduced, and where its jobs enter. The steps apply in
+/// this order: size, max_processors, window, keep or share, zero_run_time,
+/// scale, min_run_time, offset.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Workload")]
+pub(crate) struct RawWorkload {
+    /// The trace file (SWF, plain or gzip), looked for from the working
+    /// directory, then from the directory of the scenario.
+    pub(crate) trace: Option<At<Str<PathText>>>,
+    /// The domain where its jobs enter. Default: the only one there is.
+    pub(crate) domain: Option<At<Str<Identifier>>>,
+    /// Instead of a domain, a cluster that it enters past any broker, such as
+    /// background load.
+    pub(crate) cluster: Option<At<Str<Identifier>>>,
+    /// Shift against the other workloads, in time of the run. Default "0s".
+    pub(crate) offset: Option<Duration>,
+    /// The field that gives the size of a job. Default "allocated".
+    pub(crate) size: Option<Str<Name<SizeFrom>>>,
+    /// Wider jobs are left out, and counted. Default: none are.
+    pub(crate) max_processors: Option<Count>,
+    /// The part of the trace that is played. Default: all of it.
+    pub(crate) window: Option<At<RawWindow>>,
+    /// Keep m of every n jobs, "m/n", evenly spread, or "all" (the default).
+    pub(crate) keep: Option<At<Str<KeepText>>>,
+    /// Shift of the pattern of keep, below n. Default 0.
+    pub(crate) phase: Option<At<Whole<0, 999_999>>>,
+    /// Instead of keep: keep each job with this probability, at random.
+    pub(crate) share: Option<At<Positive>>,
+    /// What becomes of run times of 0, before scaling. Default "1s".
+    pub(crate) zero_run_time: Option<Str<ZeroRunTime>>,
+    /// No run is shorter, after scaling. Default "0s".
+    pub(crate) min_run_time: Option<Duration>,
+    /// By how much the trace is compressed. Default: not at all.
+    pub(crate) scale: Option<RawScale>,
+    /// Requested resources that nodes have to offer, besides processors.
+    pub(crate) requirements: Option<Vec<Str<Name<Requirement>>>>,
+}
+
+/// The part [start, start + length) of a trace, counted from its time 0.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Window")]
+pub(crate) struct RawWindow {
+    /// Where it begins. Default "0s".
+    pub(crate) start: Option<Duration>,
+    /// How long it is.
+    pub(crate) length: Option<Str<AboveZero>>,
+}
+
+/// Divisors of the times of a trace.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Scale")]
+pub(crate) struct RawScale {
+    /// Inter-arrival times are divided by this. Default 1.
+    pub(crate) arrival: Option<Positive>,
+    /// Run times and requested times are divided by this. Default 1.
+    pub(crate) run_time: Option<Positive>,
+}
+
+/// A requested resource that is taken seriously.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Requirement {
+    Memory,
+}
+
+named!(Requirement, "a requirement", "memory" => Requirement::Memory);
+
+/// An emulated cluster.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Cluster")]
+pub(crate) struct RawCluster {
+    /// Its name, unlike that of any other cluster. Needed in a domain;
+    /// elsewhere the default is "cluster".
+    pub(crate) name: Option<At<Str<Identifier>>>,
+    /// So many single-processor nodes, all alike. Or resources.
+    pub(crate) processors: Option<At<Count>>,
+    /// A cluster file (XML), found like a trace. Or processors.
+    pub(crate) resources: Option<At<Str<PathText>>>,
+    /// Which job is next. Default "first-in-first-fit".
+    pub(crate) discipline: Option<Str<Name<DisciplineKind>>>,
+    /// Time between scheduling passes. Default "0s": a pass follows every
+    /// change at once.
+    pub(crate) interval: Option<Duration>,
+}
+
+/// One administrative site: a broker and its clusters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Domain")]
+pub(crate) struct RawDomain {
+    /// Its name, unlike that of any other domain.
+    pub(crate) name: Option<At<Str<Identifier>>>,
+    /// How its broker behaves.
+    pub(crate) broker: Option<RawBroker>,
+    /// Its clusters. Default: none, all its jobs are forwarded.
+    pub(crate) clusters: Option<List<RawCluster>>,
+}
+
+/// How a broker behaves.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Broker")]
+pub(crate) struct RawBroker {
+    /// Time between scheduling cycles. Default "5s".
+    pub(crate) interval: Option<Str<AboveZero>>,
+    /// Time between exchanges of information. Default "15s".
+    pub(crate) exchange: Option<Str<AboveZero>>,
+    /// First cycle. Default: domain i of n (from 0) at i/n of its interval.
+    pub(crate) phase: Option<Duration>,
+    /// Forwards a job may make. Default 1.
+    pub(crate) max_hops: Option<Whole<0, { u32::MAX as u64 }>>,
+    /// Whether it counts what it has sent since its last information.
+    /// Default "ignored".
+    pub(crate) own_dispatch: Option<Str<Name<OwnDispatch>>>,
+    /// How it knows its own clusters. Default "exchange".
+    pub(crate) local_info: Option<Str<Name<LocalInfo>>>,
+    /// One-way latency between the broker and its clusters. Default "1ms".
+    pub(crate) lrms_latency: Option<Str<AboveZero>>,
+    /// Window of the mean that queue-length looks at. Default "30s".
+    pub(crate) queue_window: Option<Str<Name<Window>>>,
+    /// Window of the mean that utilization looks at. Default "30s".
+    pub(crate) utilization_window: Option<Str<Name<Window>>>,
+}
+
+/// A connection between two brokers.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Link")]
+pub(crate) struct RawLink {
+    /// The two domains; each may forward to the other.
+    pub(crate) between: Option<At<List<Str<Identifier>>>>,
+    /// Restricts the link to one direction.
+    pub(crate) roles: Option<At<RawRoles>>,
+    /// One-way latency. Default "1ms".
+    pub(crate) latency: Option<Str<AboveZero>>,
+}
+
+/// Who forwards and who takes jobs.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Roles")]
+pub(crate) struct RawRoles {
+    /// The domain that forwards.
+    pub(crate) consumer: Option<At<Str<Identifier>>>,
+    /// The domain that takes jobs.
+    pub(crate) provider: Option<At<Str<Identifier>>>,
+}
+
+/// How the scenario is run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Run")]
+pub(crate) struct RawRun {
+    /// The name of the run's directory. Default: the file's own, without
+    /// extension.
+    pub(crate) name: Option<Str<Identifier>>,
+    /// "virtual" (the default) or "real" time.
+    pub(crate) clock: Option<Str<Name<ClockName>>>,
+    /// How many times faster than the wall clock the whole rig runs in real
+    /// time. Default 1.
+    pub(crate) speed: Option<Positive>,
+    /// The forwarding policies to compare. Default ["round-robin"].
+    pub(crate) policies: Option<At<List<Str<Name<PolicyKind>>>>>,
+    /// How equally good candidates are told apart. Default "rotate".
+    pub(crate) tie: Option<At<Str<Name<Tie>>>>,
+    /// The seed of all random streams. Default 1.
+    pub(crate) seed: Option<Whole<0, { u64::MAX }>>,
+    /// What varies between replications. Default: one run.
+    pub(crate) replicate: Option<At<RawReplicate>>,
+    /// Bounds on figures of every run, such as "delay_s.p95 < 60".
+    pub(crate) require: Option<Vec<Str<Threshold>>>,
+    /// The largest submission lag times compression (time of the trace)
+    /// before a run in real time is not valid. Default "30s".
+    pub(crate) lag_tolerance: Option<Duration>,
+}
+
+/// What varies between replications.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Replicate")]
+pub(crate) struct RawReplicate {
+    /// What varies.
+    pub(crate) over: Option<Str<Name<OverName>>>,
+    /// How far: of the window, or the most that a shaken job moves.
+    pub(crate) step: Option<At<Str<AboveZero>>>,
+    /// How many replications.
+    pub(crate) count: Option<At<Whole<1, 100_000>>>,
+}
+
+/// What is measured.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Measure")]
+pub(crate) struct RawMeasure {
+    /// Jobs submitted before are not measured. Default "0s".
+    pub(crate) from: Option<Duration>,
+    /// Jobs submitted after are not measured. Default "end".
+    pub(crate) until: Option<At<Str<UntilText>>>,
+    /// When the run ends. Default "drained".
+    pub(crate) stop: Option<Str<Name<Stop>>>,
+    /// The bound of bounded slowdown, in time of the run. Default: 10 s
+    /// divided by the run-time scale.
+    pub(crate) tau: Option<Str<AboveZero>>,
+}

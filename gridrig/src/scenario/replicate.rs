@@ -1,0 +1,180 @@
+//! What varies between the replications of a scenario.
+
+use super::{OverName, Scenario};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Submission;
+use gridrig_core::rng;
+use gridrig_core::time::SimDuration;
+use gridrig_replayer::spec::Keep;
+use rand::RngExt;
+
+/// What varies, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replicate {
+    /// What varies.
+    pub over: Over,
+    /// How many replications, at least 1.
+    pub count: u32,
+}
+
+/// What varies between replications; `k` counts them from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Each workload's window starts `k * step` later.
+    Window {
+        /// How much later.
+        step: SimDuration,
+    },
+    /// The phase of each systematic sample is `k`.
+    SamplePhase,
+    /// The seed is `k` higher.
+    Seed,
+    /// Each broker's first cycle is `k / count` of its interval later.
+    BrokerPhase,
+    /// Each submission is moved by a random time in `[0, step)`.
+    Shake {
+        /// The bound of the move.
+        step: SimDuration,
+    },
+}
+
+impl Over {
+    pub(crate) const fn name(self) -> OverName {
+        match self {
+            Over::Window { .. } => OverName::Window,
+            Over::SamplePhase => OverName::SamplePhase,
+            Over::Seed => OverName::Seed,
+            Over::BrokerPhase => OverName::BrokerPhase,
+            Over::Shake { .. } => OverName::Shake,
+        }
+    }
+
+    /// The step, of those that have one.
+    #[must_use]
+    pub const fn step(self) -> Option<SimDuration> {
+        match self {
+            Over::Window { step } | Over::Shake { step } => Some(step),
+            Over::SamplePhase | Over::Seed | Over::BrokerPhase => None,
+        }
+    }
+}
+
+/// One replication: a scenario of its own.
+#[derive(Clone, Debug)]
+pub struct Replication {
+    /// Position, from 0: directory `rNNN`.
+    pub index: u32,
+    /// What tells it from the others, such as `window+7d`; runs of different
+    /// policies are paired by it.
+    pub key: String,
+    /// The seed of its random streams.
+    pub seed: u64,
+    /// The scenario with its modification applied.
+    pub scenario: Scenario,
+    /// The bound of the random move of each submission, if there is one.
+    pub shake: Option<SimDuration>,
+}
+
+impl Scenario {
+    /// The replications, at least one.
+    #[must_use]
+    pub fn replications(&self) -> Vec<Replication> {
+        let count = self.replicate.map_or(1, |replicate| replicate.count);
+        (0..count).map(|index| self.replication(index)).collect()
+    }
+
+    fn replication(&self, index: u32) -> Replication {
+        let mut scenario = self.clone();
+        let mut shake = None;
+        let k = u64::from(index);
+        let key = match self.replicate.map(|replicate| replicate.over) {
+            None => "single".to_owned(),
+            Some(Over::Window { step }) => {
+                let shift = SimDuration::from_nanos(step.as_nanos().saturating_mul(k));
+                for window in scenario.workloads.iter_mut().filter_map(|w| w.window.as_mut()) {
+                    window.start = window.start + shift;
+                }
+                format!("window+{shift}")
+            }
+            Some(Over::SamplePhase) => {
+                for workload in &mut scenario.workloads {
+                    if let Keep::Systematic { phase, .. } = &mut workload.keep {
+                        *phase = k;
+                    }
+                }
+                format!("sample-phase={k}")
+            }
+            Some(Over::Seed) => {
+                scenario.reseed(self.seed.wrapping_add(k));
+                format!("seed={}", scenario.seed)
+            }
+            Some(Over::BrokerPhase) => {
+                let count = self.replicate.map_or(1, |replicate| replicate.count);
+                scenario.shift_brokers(index, count);
+                format!("broker-phase={k}/{count}")
+            }
+            Some(Over::Shake { step }) => {
+                shake = Some(step);
+                format!("shake={k}")
+            }
+        };
+        // The modification is part of the replication, which is itself one run.
+        scenario.replicate = None;
+        Replication {
+            index,
+            key,
+            seed: scenario.seed,
+            scenario,
+            shake,
+        }
+    }
+
+    fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        for workload in &mut self.workloads {
+            if let Keep::Share { seed: sample, .. } = &mut workload.keep {
+                *sample = seed;
+            }
+        }
+    }
+
+    /// Moves the first cycle of each broker by `index / count` of its
+    /// interval. A first cycle within the first interval stays there: a later
+    /// one would only make the run start late.
+    fn shift_brokers(&mut self, index: u32, count: u32) {
+        for domain in &mut self.grid.domains {
+            let interval = u128::from(domain.broker.interval.as_nanos());
+            let shift = interval * u128::from(index) / u128::from(count.max(1));
+            let phase = u128::from(domain.broker.phase.as_nanos());
+            let moved = if phase < interval {
+                (phase + shift) % interval
+            } else {
+                phase + shift
+            };
+            let nanos = u64::try_from(moved).unwrap_or(u64::MAX);
+            domain.broker.phase = SimDuration::from_nanos(nanos);
+        }
+    }
+}
+
+impl Replication {
+    /// Moves the submissions of a shaken replication, each by a random time
+    /// in `[0, step)` of the stream `shake-K`, then sorts them by their new
+    /// time and numbers them again, as drivers want them. The trace ids in
+    /// their labels follow a job through all replications. Does nothing to
+    /// the submissions of others.
+    pub fn shake(&self, submissions: &mut [Submission]) {
+        let Some(step) = self.shake else {
+            return;
+        };
+        let mut stream = rng::stream(self.seed, &format!("shake-{}", self.index));
+        for submission in submissions.iter_mut() {
+            let by = stream.random_range(0..step.as_nanos().max(1));
+            submission.at += SimDuration::from_nanos(by);
+        }
+        submissions.sort_by_key(|submission| (submission.at, submission.spec.id));
+        for (id, submission) in (0u32..).zip(submissions) {
+            submission.spec.id = JobId(id);
+        }
+    }
+}

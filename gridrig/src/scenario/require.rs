@@ -1,0 +1,157 @@
+//! Thresholds: what a run has to reach, or the command ends with 99.
+
+use std::fmt;
+
+/// Metrics with a summary, as `run --json` names them.
+const METRICS: [&str; 6] = [
+    "delay_s",
+    "expansion",
+    "wait_s",
+    "response_s",
+    "bounded_slowdown",
+    "bounded_slowdown_ref",
+];
+/// The figures of a summary.
+const STATISTICS: [&str; 11] = [
+    "n", "mean", "sd", "cv", "min", "max", "p50", "p90", "p95", "p99", "mean_trimmed",
+];
+/// The counts under `jobs`.
+const JOBS: [&str; 6] = [
+    "submitted", "completed", "rejected", "cancelled", "failed", "unfinished",
+];
+/// Figures that stand by themselves.
+const FIGURES: [&str; 4] = ["forwarding_ratio", "makespan_s", "utilization", "waited_share"];
+
+/// How a figure is compared with its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
+}
+
+impl Comparison {
+    /// Longer signs first, so that `<=` is not read as `<`.
+    const SIGNS: [(&'static str, Comparison); 5] = [
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("==", Comparison::Equal),
+        ("<", Comparison::Below),
+        (">", Comparison::Above),
+    ];
+
+    const fn sign(self) -> &'static str {
+        match self {
+            Comparison::Below => "<",
+            Comparison::AtMost => "<=",
+            Comparison::Above => ">",
+            Comparison::AtLeast => ">=",
+            Comparison::Equal => "==",
+        }
+    }
+}
+
+/// A bound on one figure of a run, such as `delay_s.p95 < 60`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// The way to the figure in one run of `run --json`, such as
+    /// `["delay_s", "p95"]` or `["jobs", "rejected"]`.
+    pub path: Vec<String>,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// With what.
+    pub bound: f64,
+}
+
+impl Threshold {
+    /// Reads `FIGURE SIGN NUMBER`.
+    ///
+    /// # Errors
+    /// Says which part is not understood.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let sign = Comparison::SIGNS
+            .iter()
+            .filter_map(|(sign, comparison)| Some((text.find(sign)?, *sign, *comparison)))
+            .min_by_key(|(at, sign, _)| (*at, usize::MAX - sign.len()));
+        let (at, sign, comparison) = sign.ok_or("it has none of <, <=, >, >=, ==")?;
+        let path: Vec<&str> = text[..at].trim().split('.').map(str::trim).collect();
+        let known = match path.as_slice() {
+            ["jobs", count] => JOBS.contains(count),
+            [metric, statistic] => METRICS.contains(metric) && STATISTICS.contains(statistic),
+            [figure] => FIGURES.contains(figure),
+            _ => false,
+        };
+        if !known {
+            return Err(format!(
+                "its figure is not one of {}.{{{}}}, jobs.{{{}}}, {}",
+                METRICS.join("|"),
+                STATISTICS.join("|"),
+                JOBS.join("|"),
+                FIGURES.join(", ")
+            ));
+        }
+        let bound: Option<f64> = text[at + sign.len()..].trim().parse().ok();
+        let bound = bound.filter(|bound| bound.is_finite());
+        Ok(Threshold {
+            path: path.into_iter().map(str::to_owned).collect(),
+            comparison,
+            bound: bound.ok_or("it does not end with a number")?,
+        })
+    }
+
+    /// Whether a run with this figure passes. A figure that is undefined has
+    /// not reached any bound.
+    #[must_use]
+    pub fn holds(&self, figure: Option<f64>) -> bool {
+        figure.is_some_and(|figure| match self.comparison {
+            Comparison::Below => figure < self.bound,
+            Comparison::AtMost => figure <= self.bound,
+            Comparison::Above => figure > self.bound,
+            Comparison::AtLeast => figure >= self.bound,
+            Comparison::Equal => figure == self.bound,
+        })
+    }
+}
+
+/// Prints what [`Threshold::parse`] reads.
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.path.join("."), self.comparison.sign(), self.bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_prints_what_it_was_read_from() {
+        for text in ["delay_s.p95 < 60", "jobs.rejected == 0", "utilization >= 0.5"] {
+            assert_eq!(Threshold::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_undefined_figure_passes_no_threshold() {
+        let threshold = Threshold::parse("delay_s.p95<=60").unwrap();
+        assert!(threshold.holds(Some(60.0)));
+        assert!(!threshold.holds(Some(60.1)));
+        assert!(!threshold.holds(None));
+    }
+
+    #[test]
+    fn a_text_that_is_no_threshold_says_why() {
+        let why = |text| Threshold::parse(text).unwrap_err();
+        assert!(why("delay_s.p95 60").contains("none of"));
+        assert!(why("delay_s.p97 < 60").contains("not one of"));
+        assert!(why("delay < 60").contains("not one of"));
+        assert!(why("delay_s.p95 < fast").contains("number"));
+    }
+}

@@ -1,0 +1,295 @@
+//! From what is written to what is meant: defaults, files, cross references.
+
+mod grid;
+mod workload;
+
+use super::document::Document;
+use super::raw::{RawMeasure, RawReplicate, RawRun, RawScenario};
+use super::value::{At, UntilText};
+use super::{
+    Clock, ClockName, Measure, Over, OverName, Replicate, Scenario, ScenarioError, ScenarioText,
+    Until, Warning,
+};
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_replayer::spec::{Keep, WorkloadSpec};
+use grid::Built;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+/// Lag that is tolerated by default, in trace time: at the 60 times of the
+/// LSAP runs half a second, a tenth of a broker interval.
+const LAG_TOLERANCE: SimDuration = SimDuration::from_secs(30);
+
+/// tau of bounded slowdown, in trace time.
+const TAU: SimDuration = SimDuration::from_secs(10);
+
+/// What every step of the resolution needs.
+pub(super) struct Context<'a> {
+    document: &'a Document<'a>,
+    text: &'a ScenarioText<'a>,
+}
+
+pub(super) fn resolve(
+    document: &Document<'_>,
+    text: &ScenarioText<'_>,
+    raw: &RawScenario,
+) -> Result<Scenario, ScenarioError> {
+    let context = Context { document, text };
+    let no_run = RawRun::default();
+    let run = raw.run.as_ref().map_or(&no_run, At::get);
+    let policies = context.policies(raw, run)?;
+    let Built { grid, cluster_sources } = context.grid(raw, run, policies[0])?;
+    let workloads = context.workloads(raw, &grid)?;
+    let mut warnings = unreachable_domains(&grid, &workloads);
+    let measure = context.measure(raw, &workloads, &mut warnings)?;
+    let replicate = context.replicate(run, &workloads, !grid.domains.is_empty())?;
+    let speed = run.speed.map_or(Decimal::ONE, |speed| speed.0);
+    let seed = seed(run);
+    Ok(Scenario {
+        name: context.name(run),
+        workloads,
+        grid,
+        cluster_sources,
+        policies,
+        clock: match run.clock.map(|clock| clock.0.0) {
+            Some(ClockName::Real) => Clock::Real { speed },
+            Some(ClockName::Virtual) | None => Clock::Virtual,
+        },
+        speed,
+        seed,
+        replicate,
+        require: run.require.iter().flatten().map(|bound| bound.0.clone()).collect(),
+        lag_tolerance: run.lag_tolerance.map_or(LAG_TOLERANCE, |lag| lag.0),
+        measure,
+        warnings,
+    })
+}
+
+fn seed(run: &RawRun) -> u64 {
+    run.seed.map_or(1, |seed| seed.0)
+}
+
+impl Context<'_> {
+    /// The name of the run: its own, or that of the file as far as it can be
+    /// part of a path.
+    fn name(&self, run: &RawRun) -> String {
+        if let Some(name) = &run.name {
+            return name.0.0.clone();
+        }
+        let stem = self.text.file.file_stem().unwrap_or_default().to_string_lossy();
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let name: String = stem.chars().map(|c| if good(c) { c } else { '-' }).take(64).collect();
+        if name.is_empty() { "scenario".to_owned() } else { name }
+    }
+
+    fn policies(
+        &self,
+        raw: &RawScenario,
+        run: &RawRun,
+    ) -> Result<Vec<Option<PolicyKind>>, ScenarioError> {
+        let Some(list) = &run.policies else {
+            let default = raw.domain.as_ref().map(|_| PolicyKind::RoundRobin);
+            return Ok(vec![default]);
+        };
+        if raw.domain.is_none() {
+            let expected = "no policies in a run without brokers ([[domain]])";
+            return Err(self.document.refuse(&list.span(), expected));
+        }
+        let mut policies: Vec<Option<PolicyKind>> = Vec::new();
+        for policy in &list.get().0 {
+            let kind = Some(policy.get().0.0);
+            if policies.contains(&kind) {
+                return Err(self.document.refuse(&policy.span(), "each policy once"));
+            }
+            policies.push(kind);
+        }
+        if policies.is_empty() {
+            return Err(self.document.refuse(&list.span(), "at least one policy"));
+        }
+        Ok(policies)
+    }
+
+    fn measure(
+        &self,
+        raw: &RawScenario,
+        workloads: &[WorkloadSpec],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Measure, ScenarioError> {
+        let none = RawMeasure::default();
+        let measure = raw.measure.as_ref().map_or(&none, At::get);
+        let from = measure.from.unwrap_or_default().0;
+        let until = match &measure.until {
+            None => Until::End,
+            Some(until) => match until.get().0 {
+                UntilText(None) => Until::End,
+                UntilText(Some(at)) if at > from => Until::At(at),
+                UntilText(Some(_)) => {
+                    let expected = format!("an instant after measure.from = \"{from}\"");
+                    return Err(self.document.refuse(&until.span(), expected));
+                }
+            },
+        };
+        let tau = match measure.tau {
+            Some(tau) => tau.0.0,
+            None => default_tau(workloads, warnings),
+        };
+        Ok(Measure {
+            from,
+            until,
+            stop: measure.stop.map_or_else(Default::default, |stop| stop.0.0),
+            tau,
+        })
+    }
+
+    fn replicate(
+        &self,
+        run: &RawRun,
+        workloads: &[WorkloadSpec],
+        has_brokers: bool,
+    ) -> Result<Option<Replicate>, ScenarioError> {
+        let Some(at) = &run.replicate else {
+            return Ok(None);
+        };
+        let span = at.span();
+        let RawReplicate { over, step, count } = at.get();
+        let missing = |key, expected| self.document.missing(&span, key, expected);
+        let over = over.ok_or_else(|| {
+            let names = "\"window\", \"sample-phase\", \"seed\", \"broker-phase\" or \"shake\"";
+            missing("over", names)
+        })?;
+        let count = count.as_ref().ok_or_else(|| missing("count", "the number of replications"))?;
+        let step_of = || {
+            let step = step.as_ref().ok_or_else(|| missing("step", "a duration such as \"7d\""))?;
+            Ok::<_, ScenarioError>(step.get().0.0)
+        };
+        let over = match over.0.0 {
+            OverName::Window => Over::Window { step: step_of()? },
+            OverName::Shake => Over::Shake { step: step_of()? },
+            OverName::SamplePhase => Over::SamplePhase,
+            OverName::Seed => Over::Seed,
+            OverName::BrokerPhase => Over::BrokerPhase,
+        };
+        if let (None, Some(step)) = (over.step(), step) {
+            let expected = "no step: only \"window\" and \"shake\" have one";
+            return Err(self.document.refuse(&step.span(), expected));
+        }
+        self.check_replicate(over, count, &span, workloads, has_brokers)?;
+        let count = u32::try_from(count.get().0).unwrap_or(u32::MAX);
+        Ok(Some(Replicate { over, count }))
+    }
+
+    /// Whether there is something that can vary like this, so often.
+    fn check_replicate(
+        &self,
+        over: Over,
+        count: &At<super::value::Whole<1, 100_000>>,
+        span: &Range<usize>,
+        workloads: &[WorkloadSpec],
+        has_brokers: bool,
+    ) -> Result<(), ScenarioError> {
+        let refuse = |expected: &str| Err(self.document.refuse(span, expected));
+        match over {
+            Over::Window { .. } if workloads.iter().any(|w| w.window.is_none()) => {
+                refuse("every workload to have a window, which is what varies")
+            }
+            Over::BrokerPhase if !has_brokers => refuse("brokers ([[domain]]), whose phase varies"),
+            Over::SamplePhase => {
+                let phases = workloads.iter().filter_map(|workload| match workload.keep {
+                    Keep::Systematic { n, .. } => Some(n),
+                    Keep::All | Keep::Share { .. } => None,
+                });
+                match phases.min() {
+                    None => refuse("a workload with keep = \"m/n\", whose phase varies"),
+                    Some(n) if count.get().0 > n => {
+                        let expected = format!("at most {n}, the number of phases that differ");
+                        Err(self.document.refuse(&count.span(), expected))
+                    }
+                    Some(_) => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The path of an existing file, looked for from the working directory
+    /// and then from the directory of the scenario.
+    fn find(&self, written: &str) -> Result<PathBuf, String> {
+        let beside = self.text.file.parent().unwrap_or(Path::new(""));
+        let places = [self.text.directory, beside];
+        for place in places {
+            let path = place.join(written);
+            if path.is_file() {
+                return Ok(tidy(path));
+            }
+        }
+        let name = |place: &Path| match place.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => place.display().to_string(),
+        };
+        Err(format!("a file, looked for in {} and {}", name(places[0]), name(places[1])))
+    }
+}
+
+/// The path without `x/..`, where that leads to the same file (it does not
+/// when `x` is a link to elsewhere).
+fn tidy(path: PathBuf) -> PathBuf {
+    let mut tidied = PathBuf::new();
+    for component in path.components() {
+        let ends_in_name = matches!(tidied.components().next_back(), Some(Component::Normal(_)));
+        match component {
+            Component::ParentDir if ends_in_name => {
+                tidied.pop();
+            }
+            Component::CurDir => {}
+            other => tidied.push(other),
+        }
+    }
+    match (tidied.canonicalize(), path.canonicalize()) {
+        (Ok(a), Ok(b)) if a == b => tidied,
+        _ => path,
+    }
+}
+
+fn default_tau(workloads: &[WorkloadSpec], warnings: &mut Vec<Warning>) -> SimDuration {
+    let scales: Vec<Decimal> = workloads.iter().map(|w| w.scale_run_time).collect();
+    let largest = scales.iter().copied().max_by(|a, b| a.compare(*b));
+    let largest = largest.unwrap_or(Decimal::ONE);
+    let tau = SimDuration::from_nanos(largest.divide(TAU.as_nanos()).max(1));
+    if scales.iter().any(|scale| *scale != largest) {
+        warnings.push(Warning {
+            code: "mixed-run-time-scales",
+            message: format!(
+                "the workloads have different run-time scales: measure.tau is {tau}, \
+                 10 s divided by the largest ({largest}); set it to choose another"
+            ),
+        });
+    }
+    tau
+}
+
+/// Domains that take submissions and can reach no cluster: every job of
+/// theirs is rejected.
+fn unreachable_domains(
+    grid: &gridrig_core::grid::Grid,
+    workloads: &[WorkloadSpec],
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (index, domain) in grid.domains.iter().enumerate() {
+        let enters = workloads.iter().any(|workload| {
+            matches!(workload.entry, gridrig_core::job::Entry::Domain(id) if id.index() == index)
+        });
+        let id = gridrig_core::ids::DomainId(u16::try_from(index).unwrap_or(u16::MAX));
+        if enters && grid.reachable(id, domain.broker.max_hops).is_empty() {
+            warnings.push(Warning {
+                code: "unreachable-clusters",
+                message: format!(
+                    "domain {} takes submissions but can reach no cluster within {} hops: \
+                     all of them will be rejected",
+                    domain.name, domain.broker.max_hops
+                ),
+            });
+        }
+    }
+    warnings
+}

@@ -1,0 +1,224 @@
+//! The resolved scenario as TOML.
+
+use super::value::{Named, name_of};
+use super::{Clock, ClusterSource, Over, Scenario, Until};
+use gridrig_core::grid::{Grid, GridCluster, Link};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::Entry;
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_replayer::spec::{Keep, WorkloadSpec, ZeroRunTime};
+use std::fmt::Display;
+use std::path::Path;
+
+/// How files are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paths {
+    /// As they were found.
+    Whole,
+    /// Without their directories.
+    Names,
+}
+
+pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
+    let mut out = Lines(String::new());
+    for workload in &scenario.workloads {
+        out.header("[[workload]]");
+        write_workload(&mut out, workload, &scenario.grid, paths);
+    }
+    let cluster = |id: ClusterId| {
+        let cluster = &scenario.grid.clusters[id.index()];
+        cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths)
+    };
+    if scenario.grid.domains.is_empty() && !scenario.grid.clusters.is_empty() {
+        out.header("[cluster]");
+        for (key, value) in cluster(ClusterId(0)) {
+            out.key(key, value);
+        }
+    }
+    for domain in &scenario.grid.domains {
+        out.header("[[domain]]");
+        out.key("name", string(&domain.name));
+        let clusters: Vec<String> = domain.clusters.iter().map(|id| inline(&cluster(*id))).collect();
+        if clusters.is_empty() {
+            out.key("clusters", "[]");
+        } else {
+            out.key("clusters", format!("[\n    {},\n]", clusters.join(",\n    ")));
+        }
+        let broker = &domain.broker;
+        out.header("[domain.broker]");
+        out.key("interval", duration(broker.interval));
+        out.key("exchange", duration(broker.exchange));
+        out.key("phase", duration(broker.phase));
+        out.key("max_hops", broker.max_hops);
+        out.key("own_dispatch", named(broker.own_dispatch));
+        out.key("local_info", named(broker.local_info));
+        out.key("lrms_latency", duration(broker.lrms_latency));
+        out.key("queue_window", named(broker.queue_window));
+        out.key("utilization_window", named(broker.utilization_window));
+    }
+    write_links(&mut out, &scenario.grid);
+    write_run(&mut out, scenario);
+    out.header("[measure]");
+    out.key("from", duration(scenario.measure.from));
+    out.key(
+        "until",
+        match scenario.measure.until {
+            Until::End => string("end"),
+            Until::At(at) => duration(at),
+        },
+    );
+    out.key("stop", named(scenario.measure.stop));
+    out.key("tau", duration(scenario.measure.tau));
+    out.0
+}
+
+fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: Paths) {
+    out.key("trace", path(&workload.trace, paths));
+    match workload.entry {
+        Entry::Domain(id) => out.key("domain", string(&grid.domains[id.index()].name)),
+        Entry::Cluster(id) => out.key("cluster", string(&grid.clusters[id.index()].name)),
+    }
+    out.key("offset", duration(workload.offset));
+    out.key("size", named(workload.size));
+    if let Some(most) = workload.max_processors {
+        out.key("max_processors", most);
+    }
+    if let Some(window) = workload.window {
+        let (start, length) = (duration(window.start), duration(window.length));
+        out.key("window", inline(&[("start", start), ("length", length)]));
+    }
+    match workload.keep {
+        Keep::All => out.key("keep", string("all")),
+        Keep::Systematic { m, n, phase } => {
+            out.key("keep", string(&format!("{m}/{n}")));
+            out.key("phase", phase);
+        }
+        // Its seed is that of the run.
+        Keep::Share { share, .. } => out.key("share", decimal(share)),
+    }
+    out.key(
+        "zero_run_time",
+        match workload.zero_run_time {
+            ZeroRunTime::As(length) => duration(length),
+            ZeroRunTime::Drop => string("drop"),
+            ZeroRunTime::Keep => string("keep"),
+        },
+    );
+    let (arrival, run_time) = (decimal(workload.scale_arrival), decimal(workload.scale_run_time));
+    out.key("scale", inline(&[("arrival", arrival), ("run_time", run_time)]));
+    out.key("min_run_time", duration(workload.min_run_time));
+    let requirements = if workload.require_memory { "[\"memory\"]" } else { "[]" };
+    out.key("requirements", requirements);
+}
+
+fn cluster_keys(
+    cluster: &GridCluster,
+    source: &ClusterSource,
+    paths: Paths,
+) -> Vec<(&'static str, String)> {
+    let resources = match source {
+        ClusterSource::Processors(processors) => ("processors", processors.to_string()),
+        ClusterSource::File(file) => ("resources", path(file, paths)),
+    };
+    vec![
+        ("name", string(&cluster.name)),
+        resources,
+        ("discipline", named(cluster.config.discipline)),
+        ("interval", duration(cluster.config.interval)),
+    ]
+}
+
+fn write_links(out: &mut Lines, grid: &Grid) {
+    let name = |link: &Link, provider: bool| {
+        let id = if provider { link.provider } else { link.consumer };
+        string(&grid.domains[id.index()].name)
+    };
+    let mut links = grid.links.iter().peekable();
+    while let Some(link) = links.next() {
+        // A link that is used both ways is two entries, one after the other,
+        // and two domains never have more than one link.
+        let back = |next: &&Link| (next.consumer, next.provider) == (link.provider, link.consumer);
+        let both_ways = links.next_if(back).is_some();
+        out.header("[[link]]");
+        let (consumer, provider) = (name(link, false), name(link, true));
+        out.key("between", format!("[{consumer}, {provider}]"));
+        if !both_ways {
+            out.key("roles", inline(&[("consumer", consumer), ("provider", provider)]));
+        }
+        out.key("latency", duration(link.latency));
+    }
+}
+
+fn write_run(out: &mut Lines, scenario: &Scenario) {
+    out.header("[run]");
+    out.key("name", string(&scenario.name));
+    let clock = match scenario.clock {
+        Clock::Virtual => "virtual",
+        Clock::Real { .. } => "real",
+    };
+    out.key("clock", string(clock));
+    out.key("speed", decimal(scenario.speed));
+    let policies: Vec<String> = scenario.policies.iter().flatten().map(|p| named(*p)).collect();
+    if let Some(domain) = scenario.grid.domains.first() {
+        out.key("policies", format!("[{}]", policies.join(", ")));
+        out.key("tie", named(domain.broker.tie));
+    }
+    out.key("seed", scenario.seed);
+    if let Some(replicate) = scenario.replicate {
+        let mut keys = vec![("over", named(replicate.over.name()))];
+        if let Over::Window { step } | Over::Shake { step } = replicate.over {
+            keys.push(("step", duration(step)));
+        }
+        keys.push(("count", replicate.count.to_string()));
+        out.key("replicate", inline(&keys));
+    }
+    let bounds: Vec<String> = scenario.require.iter().map(|b| string(&b.to_string())).collect();
+    out.key("require", format!("[{}]", bounds.join(", ")));
+    out.key("lag_tolerance", duration(scenario.lag_tolerance));
+}
+
+/// Lines of TOML.
+struct Lines(String);
+
+impl Lines {
+    fn header(&mut self, header: &str) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0.push_str(header);
+        self.0.push('\n');
+    }
+
+    fn key(&mut self, key: &str, value: impl Display) {
+        self.0.push_str(&format!("{key} = {value}\n"));
+    }
+}
+
+fn inline(keys: &[(&str, String)]) -> String {
+    let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{ {} }}", keys.join(", "))
+}
+
+fn string(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn duration(duration: SimDuration) -> String {
+    string(&duration.to_string())
+}
+
+fn decimal(decimal: Decimal) -> String {
+    decimal.to_string()
+}
+
+fn named<T: Named + PartialEq>(value: T) -> String {
+    string(name_of(value))
+}
+
+fn path(path: &Path, paths: Paths) -> String {
+    let shown = match paths {
+        Paths::Whole => path,
+        Paths::Names => path.file_name().map_or(path, Path::new),
+    };
+    string(&shown.to_string_lossy())
+}

@@ -1,0 +1,206 @@
+//! The table at the end of a run: which policy did better, on the same jobs.
+
+use crate::runner::{Comparison, PolicyRun};
+use crate::scenario::Scenario;
+use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::grid::Grid;
+use gridrig_results::stats::Distribution;
+use std::fmt::Write as _;
+
+/// The report of a scenario's runs, for people.
+#[must_use]
+pub fn report(scenario: &Scenario, comparisons: &[Comparison]) -> String {
+    let mut text = String::new();
+    settings(&mut text, scenario);
+    for comparison in comparisons {
+        compare(&mut text, comparison, comparisons.len() > 1);
+    }
+    if comparisons.len() > 1 {
+        across(&mut text, comparisons);
+    }
+    text
+}
+
+/// Everything that can reverse a ranking stands above the table.
+fn settings(text: &mut String, scenario: &Scenario) {
+    let grid = &scenario.grid;
+    let _ = writeln!(text, "scenario {}, seed {}", scenario.name, scenario.seed);
+    for (index, domain) in grid.domains.iter().enumerate() {
+        let broker = &domain.broker;
+        let own = match broker.own_dispatch {
+            OwnDispatch::Ignored => "ignored",
+            OwnDispatch::Debited => "debited",
+        };
+        let info = match broker.local_info {
+            LocalInfo::Exchange => "exchange",
+            LocalInfo::Fresh => "fresh",
+        };
+        let _ = writeln!(
+            text,
+            "  domain {}: {}; cycle {} from {}, exchange {}, tie {}, own_dispatch {own}, \
+             local_info {info}, max_hops {}, lrms_latency {}{}",
+            domain.name,
+            clusters(grid, &domain.clusters),
+            broker.interval,
+            broker.phase,
+            broker.exchange,
+            broker.tie.name(),
+            broker.max_hops,
+            broker.lrms_latency,
+            peers(grid, index)
+        );
+    }
+    if grid.domains.is_empty() {
+        let all: Vec<_> = grid.clusters.iter().map(|c| c.config.id).collect();
+        let _ = writeln!(text, "  no broker; {}", clusters(grid, &all));
+    }
+}
+
+fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
+    let one = |id: &gridrig_core::ids::ClusterId| {
+        let cluster = &grid.clusters[id.index()];
+        let config = &cluster.config;
+        let pass = match config.interval.is_zero() {
+            true => String::new(),
+            false => format!(" every {}", config.interval),
+        };
+        let processors = config.resources.processors();
+        format!("{} ({processors} processors, {}{pass})", cluster.name, config.discipline.name())
+    };
+    ids.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn peers(grid: &Grid, domain: usize) -> String {
+    let id = gridrig_core::ids::DomainId(domain as u16);
+    let one = |link: &gridrig_core::grid::Link| {
+        format!("{} ({})", grid.domains[link.provider.index()].name, link.latency)
+    };
+    let peers: Vec<String> = grid.providers_of(id).map(one).collect();
+    match peers.is_empty() {
+        true => String::new(),
+        false => format!(", forwards to {}", peers.join(", ")),
+    }
+}
+
+fn compare(text: &mut String, comparison: &Comparison, several: bool) {
+    let Some(first) = comparison.runs.first() else {
+        return;
+    };
+    let _ = writeln!(text);
+    if several {
+        let _ = writeln!(text, "replication {}: {}", comparison.index, comparison.key);
+    }
+    let counts = &first.summary.jobs;
+    let _ = write!(text, "{} jobs submitted", counts.submitted);
+    let skipped: u64 = first.summary.skipped.values().sum();
+    if skipped > 0 {
+        let reasons = first.summary.skipped.iter().map(|(reason, n)| format!("{n} {reason}"));
+        let reasons: Vec<String> = reasons.collect();
+        let _ = write!(text, ", {skipped} lines of the trace skipped ({})", reasons.join(", "));
+    }
+    let _ = writeln!(text);
+    let _ = writeln!(
+        text,
+        "compared on the {} jobs that completed under every policy; {} left out",
+        comparison.common.jobs.len(),
+        comparison.common.left_out
+    );
+    let _ = writeln!(
+        text,
+        "\n{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} | {:<5}",
+        "policy", "delay", "sd", "p95", "max", "unwaited", "expansion", "bounded", "waited",
+        "util", "fwd", "audit"
+    );
+    let _ = writeln!(
+        text,
+        "{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} |",
+        "", "mean s", "s", "s", "s", "mean s", "mean", "slowdown", "%", "%", "%"
+    );
+    for run in &comparison.runs {
+        row(text, comparison, run);
+    }
+    remarks(text, comparison);
+}
+
+fn row(text: &mut String, comparison: &Comparison, run: &PolicyRun) {
+    let metrics = comparison.common.metrics(&run.table, run.tau);
+    let delay = metrics.delay_s;
+    let summary = &run.summary;
+    let number = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.2}"));
+    let percent = |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1}", 100.0 * v));
+    let _ = writeln!(
+        text,
+        "{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} | {:<5}",
+        run.name(),
+        number(delay.mean),
+        number(delay.sd),
+        number(delay.p95),
+        number(delay.max),
+        number(summary.delay_s_unwaited_mean),
+        number(metrics.expansion.mean),
+        number(metrics.bounded_slowdown.mean),
+        percent(summary.waited_share),
+        percent(summary.utilization),
+        percent(summary.forwarding_ratio),
+        summary.audit,
+    );
+}
+
+/// What the table does not say by itself.
+fn remarks(text: &mut String, comparison: &Comparison) {
+    for run in &comparison.runs {
+        let jobs = &run.summary.jobs;
+        let other = [
+            ("rejected", jobs.rejected),
+            ("cancelled", jobs.cancelled),
+            ("failed", jobs.failed),
+            ("unfinished", jobs.unfinished),
+        ];
+        let other: Vec<String> = other
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(state, count)| format!("{count} {state}"))
+            .collect();
+        if !other.is_empty() {
+            let _ = writeln!(text, "{}: {}", run.name(), other.join(", "));
+        }
+        if let (Some(p99), Some(max)) =
+            (run.summary.submission_lag_ns_p99, run.summary.submission_lag_ns_max)
+            && max > 0
+        {
+            let _ = writeln!(
+                text,
+                "{}: submission lag p99 {:.3} s, worst {:.3} s of run time; {:.1} s of trace time",
+                run.name(),
+                p99 / 1e9,
+                max as f64 / 1e9,
+                max as f64 / 1e9 * run.compression
+            );
+        }
+    }
+    let mut warnings: Vec<&String> = Vec::new();
+    for warning in comparison.runs.iter().flat_map(|run| &run.summary.warnings) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    for warning in warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+}
+
+/// Means over the replications: descriptive, without any claim of confidence.
+fn across(text: &mut String, comparisons: &[Comparison]) {
+    let Some(first) = comparisons.first() else {
+        return;
+    };
+    let _ = writeln!(text, "\nmean delay over {} replications (s), lowest to highest", comparisons.len());
+    for (position, run) in first.runs.iter().enumerate() {
+        let runs = comparisons.iter().filter_map(|c| Some((c, c.runs.get(position)?)));
+        let means = runs.filter_map(|(c, run)| c.common.metrics(&run.table, run.tau).delay_s.mean);
+        let over = Distribution::of(means);
+        if let (Some(mean), Some(min), Some(max)) = (over.mean, over.min, over.max) {
+            let _ = writeln!(text, "{:<16} {mean:>9.2}  [{min:.2} .. {max:.2}]", run.name());
+        }
+    }
+}

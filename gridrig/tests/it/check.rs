@@ -1,0 +1,140 @@
+//! What `gridrig check` predicts and warns of.
+
+use super::scenario::{PAIR, parse_with};
+use gridrig::check::{CheckReport, check};
+use gridrig_replayer::prepare::prepare;
+use std::fmt::Write as _;
+
+/// The report on `PAIR` with a trace of `(submit, run time, processors)`.
+fn report(jobs: &[(u64, u64, u32)], sets: &[&str]) -> CheckReport {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("t.swf");
+    let mut text = String::from("; UnixStartTime: 0\n");
+    for (id, (submit, run_time, processors)) in jobs.iter().enumerate() {
+        let line = format!("{} {submit} 0 {run_time} {processors} -1 -1 {processors} -1 -1 1 1 1 1 1 -1 -1 -1", id + 1);
+        writeln!(text, "{line}").unwrap();
+    }
+    std::fs::write(&trace, text).unwrap();
+    let path = format!("workload.trace={}", trace.display());
+    let mut all = vec![path.as_str()];
+    all.extend(sets);
+    let scenario = parse_with(PAIR, &all).unwrap_or_else(|error| panic!("{error}"));
+    let prepared: Vec<_> = (0u16..)
+        .zip(&scenario.workloads)
+        .map(|(index, spec)| prepare(spec, index).unwrap())
+        .collect();
+    check(&scenario, &prepared)
+}
+
+fn codes(report: &CheckReport) -> Vec<&str> {
+    report.warnings.iter().map(|warning| warning.code).collect()
+}
+
+const QUIET: [(u64, u64, u32); 3] = [(0, 1000, 45), (500, 1000, 45), (1000, 1000, 90)];
+
+#[test]
+fn jobs_loads_and_runs_are_predicted() {
+    let report = report(&QUIET, &[]);
+    assert_eq!((report.jobs, report.runs, report.processors), (3, 2, 450));
+    // 180,000 processor-seconds in 1,000 s of 450 processors.
+    assert!((report.offered_load.unwrap() - 0.4).abs() < 1e-9);
+    assert!((report.domains[0].load_on_own.unwrap() - 0.8).abs() < 1e-9);
+    assert!((report.domains[0].load_on_reachable.unwrap() - 0.4).abs() < 1e-9);
+    assert_eq!(report.domains[1].jobs, 0);
+    assert!((report.clusters[1].even_load.unwrap() - 0.4).abs() < 1e-9);
+    assert!((report.domains[0].jobs_per_cycle - 0.015).abs() < 1e-9);
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+}
+
+#[test]
+fn a_compressed_run_is_told_what_its_intervals_are_in_trace_time() {
+    let report = report(&QUIET, &["workload.scale={ arrival = 60, run_time = 60 }"]);
+    let warning = report.warnings.iter().find(|w| w.code == "compressed-intervals").unwrap();
+    for part in ["broker interval 5 s is 5 min", "mean over 5 min is 5 h", "link latency 50 ms is 3 s", "LRMS latency 1 ms is 60 ms"] {
+        assert!(warning.message.contains(part), "{}", warning.message);
+    }
+    assert!(codes(&report).contains(&"short-median-run"));
+}
+
+#[test]
+fn short_runs_are_warned_of() {
+    let report = report(&[(0, 1, 1), (100, 3000, 1), (200, 3000, 1)], &[]);
+    assert_eq!(codes(&report), ["short-runs"]);
+}
+
+#[test]
+fn a_crowd_between_two_exchanges_is_warned_of_where_it_herds() {
+    let crowd: Vec<(u64, u64, u32)> = (0..40).map(|second| (second, 3000, 1)).collect();
+    assert!(codes(&report(&crowd, &[])).contains(&"herding"));
+    let debited = ["domain.a.broker.own_dispatch=debited"];
+    assert!(!codes(&report(&crowd, &debited)).contains(&"herding"));
+    let blind = ["run.policies=[\"round-robin\"]"];
+    assert!(!codes(&report(&crowd, &blind)).contains(&"herding"));
+}
+
+#[test]
+fn reductions_that_change_the_load_are_warned_of() {
+    let wide = [(0, 1000, 225), (500, 1000, 300), (1000, 1000, 225)];
+    let limited = report(&wide, &["workload.max_processors=225"]);
+    assert_eq!(codes(&limited), ["wide-jobs-lost", "load-changed"]);
+    assert!(limited.warnings[0].message.contains("1 jobs wider"), "{:?}", limited.warnings);
+    let half = report(&QUIET, &["workload.keep=1/2"]);
+    assert!(codes(&half).contains(&"load-changed"));
+    let window = report(&QUIET, &["workload.window={ length = \"1001s\" }"]);
+    assert!(codes(&window).contains(&"cut-edges"));
+}
+
+#[test]
+fn jobs_that_can_run_nowhere_are_counted() {
+    let some = report(&[(0, 1000, 226), (1000, 1000, 1)], &[]);
+    assert_eq!(some.impossible_jobs, 1);
+    assert!(codes(&some).contains(&"impossible-jobs"));
+    let all = report(&[(0, 1000, 226), (1000, 1000, 226)], &[]);
+    assert!(codes(&all).contains(&"nothing-can-run"));
+}
+
+#[test]
+fn more_than_all_clusters_can_do_is_an_overload() {
+    let jobs: Vec<(u64, u64, u32)> = (0..5).map(|k| (k * 250, 3000, 225)).collect();
+    assert!(codes(&report(&jobs, &[])).contains(&"overload"));
+}
+
+#[test]
+fn cycles_in_phase_are_a_race_on_the_real_clock_only() {
+    let in_phase = ["domain.a.broker.phase=0s", "domain.b.broker.phase=0s", "link.latency=5ms"];
+    assert!(!codes(&report(&QUIET, &in_phase)).contains(&"phase-race"));
+    let mut real = in_phase.to_vec();
+    real.push("run.clock=real");
+    assert!(codes(&report(&QUIET, &real)).contains(&"phase-race"));
+    real.push("link.latency=50ms");
+    assert!(!codes(&report(&QUIET, &real)).contains(&"phase-race"));
+    // On a rig ten times faster 10 ms of lateness are 100 ms.
+    real.push("run.speed=10");
+    assert!(codes(&report(&QUIET, &real)).contains(&"phase-race"));
+}
+
+#[test]
+fn wall_time_is_that_of_the_clock() {
+    let virtually = report(&QUIET, &[]);
+    assert!(virtually.wall_time_s < 1.0);
+    let really = report(&QUIET, &["run.clock=real", "run.speed=10"]);
+    // The last job ends at 2,000 s; two policies.
+    assert!((really.wall_time_s - 400.0).abs() < 1e-9);
+}
+
+#[test]
+fn stopping_at_the_last_arrival_is_warned_of() {
+    assert!(codes(&report(&QUIET, &["measure.stop=last-arrival"])).contains(&"no-cool-down"));
+}
+
+#[test]
+fn the_report_is_readable_and_is_json() {
+    let report = report(&QUIET, &["workload.keep=2/3"]);
+    let text = report.to_string();
+    for part in ["offered load", "domain", "cluster", "keep", "warning [load-changed]"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["jobs"], 2);
+    assert_eq!(json["workloads"][0]["steps"][0]["name"], "keep");
+}

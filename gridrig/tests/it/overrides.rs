@@ -1,0 +1,110 @@
+//! `--set path.to.key=value`.
+
+use super::scenario::{ALONE, PAIR, parse_with};
+use gridrig::scenario::{Clock, Scenario};
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_replayer::spec::Keep;
+use std::path::PathBuf;
+
+fn set(sets: &[&str]) -> Scenario {
+    parse_with(PAIR, sets).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(sets: &[&str]) -> String {
+    parse_with(PAIR, sets).unwrap_err().to_string()
+}
+
+#[test]
+fn list_elements_are_named_by_name_or_index_and_a_lone_one_needs_neither() {
+    let interval = |sets: &[&str], domain: usize| set(sets).grid.domains[domain].broker.interval;
+    let ten = SimDuration::from_secs(10);
+    assert_eq!(interval(&["domain.b.broker.interval=10s"], 1), ten);
+    assert_eq!(interval(&["domain.1.broker.interval=10s"], 1), ten);
+    assert_eq!(interval(&["domain.1.broker.interval=10s"], 0), SimDuration::from_secs(5));
+    let processors = set(&["domain.a.clusters.a1.processors=7"]).grid.clusters[0].config.resources.processors();
+    assert_eq!(processors, 7);
+    assert_eq!(set(&["link.latency=70ms"]).grid.links[1].latency, SimDuration::from_millis(70));
+    let many = PAIR.replace("[workload]", "[[workload]]");
+    let scenario = parse_with(&many, &["workload.trace=other.swf"]).unwrap();
+    assert_eq!(scenario.workloads[0].trace, PathBuf::from("other.swf"));
+}
+
+#[test]
+fn values_are_toml_where_they_can_be_and_text_elsewhere() {
+    let scenario = set(&[
+        "workload.trace=a b/1996.swf",
+        "workload.keep=2/5",
+        "workload.scale.arrival=2.5",
+        "workload.window={ start = \"1d\", length = \"7d\" }",
+        "workload.window.start=92.5d",
+        "run.policies=[\"random\"]",
+        "run.clock=real",
+        "run.speed=10",
+        "run.require=[\"wait_s.mean < 5\"]",
+    ]);
+    let workload = &scenario.workloads[0];
+    assert_eq!(workload.trace, PathBuf::from("a b/1996.swf"));
+    assert_eq!(workload.keep, Keep::Systematic { m: 2, n: 5, phase: 0 });
+    assert_eq!(workload.scale_arrival, Decimal::parse("2.5").unwrap());
+    assert_eq!(workload.window.unwrap().start, SimDuration::parse("92.5d").unwrap());
+    assert_eq!(scenario.clock, Clock::Real { speed: Decimal::from_whole(10) });
+    assert_eq!(scenario.require.len(), 1);
+}
+
+#[test]
+fn a_path_that_looks_like_a_number_stays_a_path() {
+    assert_eq!(set(&["workload.trace=1996"]).workloads[0].trace, PathBuf::from("1996"));
+}
+
+#[test]
+fn later_overrides_win() {
+    assert_eq!(set(&["run.seed=2", "run.seed=3"]).seed, 3);
+}
+
+#[test]
+fn mistakes_are_told_with_the_override_that_made_them() {
+    assert_eq!(
+        refused(&["run.seed=2", "run.polices=[\"random\"]"]),
+        "--set run.polices=[\"random\"]: unknown key `polices`, did you mean `policies`?"
+    );
+    assert_eq!(
+        refused(&["domain.a.broker.interval=5x"]),
+        "--set domain.a.broker.interval=5x: field domain.a.broker.interval = \"5x\": expected a \
+         duration above 0 such as \"5s\" (its unit is not one of ns, us, ms, s, min, h, d, w)"
+    );
+    assert_eq!(
+        refused(&["domain.c.broker.interval=5s"]),
+        "--set domain.c.broker.interval=5s: unknown element `c` of `domain`: expected one of `a`, `b`"
+    );
+    assert_eq!(
+        refused(&["workload.window.start=5d"]),
+        "--set workload.window.start=5d: missing key `workload.window.length`: expected a duration above 0 such as \"7d\""
+    );
+    assert_eq!(
+        refused(&["worklaod.trace=t"]),
+        "--set worklaod.trace=t: unknown key `worklaod`, did you mean `workload`?"
+    );
+    assert_eq!(refused(&["run.seed"]), "--set run.seed: expected KEY=VALUE");
+    assert_eq!(
+        refused(&["run..seed=1"]),
+        "--set run..seed=1: path \"run..seed\": expected names with points between"
+    );
+    assert_eq!(
+        refused(&["workload.trace.name=1"]),
+        "--set workload.trace.name=1: `trace` is a string: expected a table to set `name` in"
+    );
+    assert_eq!(
+        refused(&["run.policies=[\"random\", \"fastest\"]"]),
+        "--set run.policies=[\"random\", \"fastest\"]: field run.policies.1 = \"fastest\": expected \
+         a policy, one of `round-robin`, `random`, `queue-length`, `free-node`, `utilization`, \
+         `local-only`, `full-information`"
+    );
+}
+
+#[test]
+fn a_cluster_without_a_broker_can_be_set() {
+    let sets = ["cluster.discipline=fcfs", "cluster.processors=9"];
+    let scenario = parse_with(ALONE, &sets).unwrap();
+    assert_eq!(scenario.grid.clusters[0].config.resources.processors(), 9);
+    assert_eq!(scenario.grid.clusters[0].config.discipline.name(), "fcfs");
+}

@@ -1,0 +1,53 @@
+//! How a broker service is set up.
+
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_drivers::real_time::{BrokerSetup, RunClock};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How a broker service is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The broker: policy, intervals, what it knows of its own clusters and of
+    /// its peers. [`BrokerSetup::of`] makes it from a grid.
+    pub setup: BrokerSetup,
+    /// The addresses of its own LRMSs, such as `http://127.0.0.1:8081`.
+    pub lrms: BTreeMap<ClusterId, String>,
+    /// The brokers it has links with.
+    pub peers: BTreeMap<DomainId, Peer>,
+    /// The clock it runs on, shared by all participants of a run.
+    pub clock: RunClock,
+    /// When a service that has jobs of this broker counts as lost.
+    pub liveness: Liveness,
+}
+
+/// A broker at the other end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Name of its domain, for people.
+    pub name: String,
+    /// Its address, such as `http://127.0.0.1:8080`.
+    pub url: String,
+}
+
+/// When a service that has jobs of this broker counts as lost, in wall time:
+/// how fast the run's clock goes does not change how fast a process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Liveness {
+    /// Time between looks at it.
+    pub every: Duration,
+    /// So many looks in a row that nobody answers the door to.
+    pub refused: u32,
+    /// So long without an answer from someone who is there.
+    pub silent: Duration,
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Liveness {
+            every: Duration::from_millis(500),
+            refused: 3,
+            silent: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Watching the services that have jobs of this broker.
+
+use crate::config::Liveness;
+use crate::transport::HttpTransport;
+use gridrig_core::event::Party;
+use gridrig_core::message::Target;
+use gridrig_drivers::real_time::{Actor, BrokerMachine};
+use gridrig_protocol::client::ClientError;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is known of a service that may be dying.
+#[derive(Default)]
+struct Signs {
+    refused: u32,
+    silent: Duration,
+}
+
+/// Looks after every service that has jobs of this broker, and tells the
+/// broker of those that are lost. Ends with the machine.
+pub(crate) async fn watch(
+    actor: Actor<BrokerMachine>,
+    transport: Arc<HttpTransport>,
+    liveness: Liveness,
+) {
+    let mut signs: BTreeMap<Target, Signs> = BTreeMap::new();
+    loop {
+        tokio::time::sleep(liveness.every).await;
+        let relied_on = match actor.call(|broker, _| broker.relied_on()).await {
+            Ok(relied_on) => relied_on,
+            Err(gridrig_drivers::real_time::CallError::Busy) => continue,
+            Err(gridrig_drivers::real_time::CallError::Stopped) => return,
+        };
+        signs.retain(|target, _| relied_on.contains(target));
+        for target in relied_on {
+            let seen = signs.entry(target).or_default();
+            let began = tokio::time::Instant::now();
+            look(seen, target, &transport, began, liveness.every).await;
+            if seen.refused >= liveness.refused || seen.silent >= liveness.silent {
+                let lost = actor
+                    .call(move |broker, now| broker.handle_lost(now, target))
+                    .await;
+                if let Ok(jobs) = lost
+                    && jobs > 0
+                {
+                    tracing::warn!(?target, jobs, "a service is lost, and jobs with it");
+                }
+            }
+        }
+    }
+}
+
+async fn look(
+    seen: &mut Signs,
+    target: Target,
+    transport: &HttpTransport,
+    began: tokio::time::Instant,
+    every: Duration,
+) {
+    let party = match target {
+        Target::Cluster(cluster) => Party::Lrms(cluster),
+        Target::Peer(domain) => Party::Broker(domain),
+    };
+    let Ok(base) = transport.base(party) else {
+        return;
+    };
+    match transport.client.healthy(base).await {
+        Err(ClientError::NotReached { .. }) => seen.refused += 1,
+        Err(ClientError::NoAnswer { .. }) => {
+            seen.refused = 0;
+            seen.silent += began.elapsed() + every;
+        }
+        // Any answer is a sign of life.
+        _ => *seen = Signs::default(),
+    }
+}

@@ -1,0 +1,19 @@
+//! Writes the generated traces into a folder, by default `traces/` of the
+//! repository: `cargo run -p gridrig-replayer --example shipped_traces`.
+
+use gridrig_replayer::synth::{SHIPPED, gzip};
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = env::args_os().nth(1).map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../traces")),
+        PathBuf::from,
+    );
+    for shipped in SHIPPED {
+        let path = folder.join(shipped.file);
+        fs::write(&path, gzip(&shipped.text())?)?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! What a workload is made of: a trace and the steps that reduce it.
+
+use gridrig_core::job::Entry;
+use gridrig_core::time::{Decimal, SimDuration};
+use std::path::PathBuf;
+
+/// A trace and how it is reduced and entered (design 5, *Trace to jobs*, and
+/// 6). The steps apply in the order of the fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSpec {
+    /// The trace file, plain or gzip.
+    pub trace: PathBuf,
+    /// Which field gives the size of a job.
+    pub size: SizeFrom,
+    /// Wider jobs are left out, and counted.
+    pub max_processors: Option<u32>,
+    /// The part of the trace that is played; `None` is all of it.
+    pub window: Option<TraceWindow>,
+    /// The share of its jobs that is kept.
+    pub keep: Keep,
+    /// What becomes of run times of 0, before scaling.
+    pub zero_run_time: ZeroRunTime,
+    /// Inter-arrival times are divided by this.
+    pub scale_arrival: Decimal,
+    /// Run times and requested times are divided by this.
+    pub scale_run_time: Decimal,
+    /// No run is shorter than this, after scaling.
+    pub min_run_time: SimDuration,
+    /// Shift against the other workloads, after scaling.
+    pub offset: SimDuration,
+    /// Whether requested memory is a requirement.
+    pub require_memory: bool,
+    /// Where its jobs enter.
+    pub entry: Entry,
+}
+
+/// Which SWF field gives the size; the other stands in where it is not
+/// positive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SizeFrom {
+    /// Field 5, allocated processors.
+    #[default]
+    Allocated,
+    /// Field 8, requested processors.
+    Requested,
+}
+
+/// `[start, start + length)`, counted from the log's time 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceWindow {
+    /// Where it begins.
+    pub start: SimDuration,
+    /// How long it is.
+    pub length: SimDuration,
+}
+
+/// Which jobs of the window are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// All.
+    #[default]
+    All,
+    /// Index `i` of what remains when
+    /// `floor((i+1+phase)*m/n) > floor((i+phase)*m/n)`.
+    Systematic {
+        /// Keep so many ...
+        m: u64,
+        /// ... of so many.
+        n: u64,
+        /// Shift of the pattern.
+        phase: u64,
+    },
+    /// Each job with this probability, from the stream `"sample"` of a seed.
+    Share {
+        /// Probability, at most 1.
+        share: Decimal,
+        /// Seed of the stream.
+        seed: u64,
+    },
+}
+
+/// What becomes of a job with a run time of 0 (less than half a second).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroRunTime {
+    /// It runs this long; the default is one second.
+    As(SimDuration),
+    /// It is left out, and counted.
+    Drop,
+    /// It runs for no time at all.
+    Keep,
+}
+
+impl Default for ZeroRunTime {
+    fn default() -> Self {
+        ZeroRunTime::As(SimDuration::from_secs(1))
+    }
+}
+
+impl WorkloadSpec {
+    /// The whole trace as it is, entering there.
+    #[must_use]
+    pub fn whole(trace: PathBuf, entry: Entry) -> Self {
+        WorkloadSpec {
+            trace,
+            size: SizeFrom::default(),
+            max_processors: None,
+            window: None,
+            keep: Keep::default(),
+            zero_run_time: ZeroRunTime::default(),
+            scale_arrival: Decimal::ONE,
+            scale_run_time: Decimal::ONE,
+            min_run_time: SimDuration::ZERO,
+            offset: SimDuration::ZERO,
+            require_memory: false,
+            entry,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Header comments: `; Key: value`.
+
+use std::collections::BTreeMap;
+
+/// Header text past this many bytes is not kept: a file of nothing but
+/// comments must not fill the memory.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+
+/// Longest word that counts as a key; longer ones are prose.
+const MAX_KEY_BYTES: usize = 40;
+
+/// The header comments of a trace by key, in file order where a key repeats.
+///
+/// Values are kept as written, with the lines of a value that runs over
+/// several joined by line feeds. Comments without a key that continue no value
+/// (a banner, a drawn legend) are not kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    entries: BTreeMap<String, Vec<String>>,
+    last: Option<String>,
+    bytes: usize,
+    dropped: u64,
+}
+
+impl Header {
+    /// All values by key.
+    #[must_use]
+    pub fn entries(&self) -> &BTreeMap<String, Vec<String>> {
+        &self.entries
+    }
+
+    /// The values of a key, none if it does not occur.
+    #[must_use]
+    pub fn values(&self, key: &str) -> &[String] {
+        self.entries.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The whole number that begins the first value of a key that begins with
+    /// one: 1664 of `MaxProcs: 1664 (72, 1368, 224)`.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.values(key).iter().find_map(|v| leading_number(v))
+    }
+
+    /// Processors of the machine, from `MaxProcs`, else `MaxNodes`; `None`
+    /// where the header is silent and the user has to say.
+    #[must_use]
+    pub fn max_processors(&self) -> Option<u64> {
+        self.number("MaxProcs").or_else(|| self.number("MaxNodes"))
+    }
+
+    /// Unix seconds of the log's time 0.
+    #[must_use]
+    pub fn unix_start_time(&self) -> Option<u64> {
+        self.number("UnixStartTime")
+    }
+
+    /// Header lines beyond what is kept.
+    #[must_use]
+    pub fn dropped_lines(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Keys of numbers that occur with different values; the first one counts.
+    #[must_use]
+    pub fn conflicts(&self) -> Vec<&str> {
+        let differs = |values: &[String]| {
+            let mut numbers = values.iter().filter_map(|v| leading_number(v));
+            let first = numbers.next();
+            numbers.any(|n| Some(n) != first)
+        };
+        ["MaxProcs", "MaxNodes", "UnixStartTime"]
+            .into_iter()
+            .filter(|key| differs(self.values(key)))
+            .collect()
+    }
+
+    /// Takes in a comment line, with its semicolon.
+    pub(crate) fn add(&mut self, line: &[u8]) {
+        let start = line
+            .iter()
+            .position(|b| *b != b';' && !b.is_ascii_whitespace());
+        let text = String::from_utf8_lossy(&line[start.unwrap_or(line.len())..]);
+        let text = text.trim();
+        if text.is_empty() {
+            self.last = None;
+            return;
+        }
+        if self.bytes + text.len() > MAX_HEADER_BYTES {
+            self.dropped += 1;
+            return;
+        }
+        self.bytes += text.len();
+        if let Some((key, value)) = split_key(text) {
+            let values = self.entries.entry(key.to_owned()).or_default();
+            values.push(value.to_owned());
+            self.last = Some(key.to_owned());
+        } else if let Some(value) = self
+            .last
+            .as_ref()
+            .and_then(|key| self.entries.get_mut(key))
+            .and_then(|values| values.last_mut())
+        {
+            value.push('\n');
+            value.push_str(text);
+        }
+    }
+
+    /// Ends the value that is being continued: a job line came between.
+    pub(crate) fn end_value(&mut self) {
+        self.last = None;
+    }
+}
+
+/// `Key: value`, where the key is one word and the colon no part of a URL.
+fn split_key(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.split_once(':')?;
+    let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic())
+        && key.len() <= MAX_KEY_BYTES
+        && key
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    (is_word && !value.starts_with("//")).then(|| (key, value.trim()))
+}
+
+fn leading_number(value: &str) -> Option<u64> {
+    let end = value
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(value.len());
+    value[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(text: &str) -> Header {
+        let mut header = Header::default();
+        for line in text.lines() {
+            header.add(line.as_bytes());
+        }
+        header
+    }
+
+    #[test]
+    fn keys_are_found_however_they_are_indented() {
+        let header =
+            header(";Version: 2.2\n; MaxProcs: 1664 (72, 1368, 224)\n;      Note:x\n;;Y: z");
+        assert_eq!(header.values("Version"), ["2.2"]);
+        assert_eq!(header.max_processors(), Some(1664));
+        assert_eq!(header.values("Note"), ["x"]);
+        assert_eq!(header.values("Y"), ["z"]);
+    }
+
+    #[test]
+    fn a_value_goes_on_until_a_key_or_an_empty_comment() {
+        let header = header(
+            "; Information: http://a/\n;    http://b/\n;  two  words\n;\n; alone\n; MaxNodes: 338 # all",
+        );
+        assert_eq!(
+            header.values("Information"),
+            ["http://a/\nhttp://b/\ntwo  words"]
+        );
+        assert_eq!(header.max_processors(), Some(338));
+        assert_eq!(header.entries().len(), 2);
+    }
+
+    #[test]
+    fn the_first_of_two_conflicting_values_counts() {
+        let header = header("; MaxProcs: see below\n; MaxProcs: 64\n; MaxProcs: 128");
+        assert_eq!(header.max_processors(), Some(64));
+        assert_eq!(header.conflicts(), ["MaxProcs"]);
+    }
+
+    #[test]
+    fn a_header_without_end_is_cut_and_counted() {
+        let mut header = Header::default();
+        let line = format!("; Note: {}", "x".repeat(60_000));
+        for _ in 0..20 {
+            header.add(line.as_bytes());
+        }
+        assert_eq!(header.dropped_lines(), 3);
+    }
+}

@@ -1,0 +1,178 @@
+//! Exact decimal numbers from bytes.
+
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
+
+/// A decimal number, exact to nine places; further places are cut off, since
+/// no time is finer than a nanosecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Number {
+    /// Below zero, which every field of SWF reads as *not available*.
+    pub negative: bool,
+    /// The part before the point.
+    pub whole: u64,
+    /// The part after the point, in billionths.
+    pub billionths: u32,
+}
+
+impl Number {
+    /// Reads `12`, `-1`, `3.25`, `.5` or `1.2e+06`; `None` for anything else
+    /// and for what does not fit 64 bits.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Number> {
+        let (sign, digits) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            _ => (false, text),
+        };
+        let (whole, rest) = leading_digits(digits)?;
+        let magnitude = if rest.is_empty() {
+            (!digits.is_empty()).then_some((whole, 0))
+        } else {
+            with_fraction(digits)
+        };
+        magnitude.map(|(whole, billionths)| Number {
+            negative: sign && (whole > 0 || billionths > 0),
+            whole,
+            billionths,
+        })
+    }
+
+    /// Seconds as a duration; `None` past 584 years. The sign is not looked at.
+    #[must_use]
+    pub fn seconds(self) -> Option<SimDuration> {
+        self.whole
+            .checked_mul(NANOS_PER_SEC)?
+            .checked_add(u64::from(self.billionths))
+            .map(SimDuration::from_nanos)
+    }
+}
+
+/// The number before the first byte that is no digit, and what follows.
+fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value: u64 = 0;
+    for (at, byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Some((value, &text[at..]));
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some((value, &[]))
+}
+
+/// Whole part and billionths of a number with a point or an exponent.
+fn with_fraction(text: &[u8]) -> Option<(u64, u32)> {
+    let (mantissa, exponent) = match text.iter().position(|b| matches!(b, b'e' | b'E')) {
+        Some(at) => (&text[..at], parse_exponent(&text[at + 1..])?),
+        None => (text, 0),
+    };
+    let point = mantissa.iter().position(|b| *b == b'.');
+    let (whole, fraction) = match point {
+        Some(at) => (&mantissa[..at], &mantissa[at + 1..]),
+        None => (mantissa, &[][..]),
+    };
+    if whole.len() + fraction.len() == 0 {
+        return None;
+    }
+    let mut value: u128 = 0;
+    // Places of the mantissa that `value` leaves out: digits past the 30th
+    // are below a billionth for every exponent that is accepted.
+    let mut places: i32 = 9 + exponent;
+    for (at, byte) in whole.iter().chain(fraction).enumerate() {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        let in_fraction = at >= whole.len();
+        if value < 10u128.pow(30) {
+            value = value * 10 + u128::from(byte - b'0');
+            places -= i32::from(in_fraction);
+        } else if !in_fraction {
+            return None;
+        }
+    }
+    let scale = 10u128.checked_pow(places.unsigned_abs());
+    let scaled = match (scale, places >= 0) {
+        (Some(scale), true) => value.checked_mul(scale)?,
+        (Some(scale), false) => value / scale,
+        (None, true) if value > 0 => return None,
+        (None, _) => 0,
+    };
+    let whole = u64::try_from(scaled / u128::from(NANOS_PER_SEC)).ok()?;
+    let billionths = u32::try_from(scaled % u128::from(NANOS_PER_SEC)).ok()?;
+    Some((whole, billionths))
+}
+
+fn parse_exponent(text: &[u8]) -> Option<i32> {
+    /// No time or count of a trace has more digits.
+    const LARGEST: u64 = 40;
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let (value, rest) = leading_digits(digits)?;
+    if digits.is_empty() || !rest.is_empty() || value > LARGEST {
+        return None;
+    }
+    let value = i32::try_from(value).ok()?;
+    Some(if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_exact_decimals() {
+        let check = |text: &str, negative, whole, billionths| {
+            let expected = Number {
+                negative,
+                whole,
+                billionths,
+            };
+            assert_eq!(Number::parse(text.as_bytes()), Some(expected), "{text}");
+        };
+        check("0", false, 0, 0);
+        check("-1", true, 1, 0);
+        check("-0", false, 0, 0);
+        check("-0.5", true, 0, 500_000_000);
+        check("142.00", false, 142, 0);
+        check("0.1", false, 0, 100_000_000);
+        check(".000000001", false, 0, 1);
+        check("7.", false, 7, 0);
+        check("1.9999999999", false, 1, 999_999_999);
+        check("18446744073709551615", false, u64::MAX, 0);
+        check("1.25e+06", false, 1_250_000, 0);
+        check("5e-1", false, 0, 500_000_000);
+        check("5e-40", false, 0, 0);
+        check("0e40", false, 0, 0);
+        let long = format!("1.{}", "3".repeat(100));
+        check(&long, false, 1, 333_333_333);
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in [
+            "",
+            "-",
+            "+",
+            ".",
+            "-.",
+            "1-",
+            "1.2.3",
+            "0x10",
+            "NaN",
+            "inf",
+            "1e",
+            "e5",
+            "1e99",
+            "18446744073709551616",
+            "{1,2}",
+            "1,5",
+            "9e30",
+            "\u{0661}",
+        ] {
+            assert_eq!(Number::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+}

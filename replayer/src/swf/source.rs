@@ -1,0 +1,98 @@
+//! Bytes of a trace file: plain or gzip, and hashed as they lie on disk.
+
+use crate::error::TraceError;
+use flate2::read::MultiGzDecoder;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::path::Path;
+
+/// What a gzip member begins with.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Read in pieces of this size; both the hash and the decoder like them large.
+const BUFFER_BYTES: usize = 1 << 16;
+
+type Raw = Chain<Cursor<Vec<u8>>, HashingReader<File>>;
+
+/// An open trace file that decompresses by itself and knows the hash of the
+/// bytes on disk.
+pub struct TraceFile(Source);
+
+enum Source {
+    Plain(Raw),
+    Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+}
+
+impl TraceFile {
+    /// Opens a file; the first two bytes tell gzip (of any number of members)
+    /// from plain text, whatever the name says.
+    ///
+    /// # Errors
+    /// [`TraceError::Open`] when there is no such file or it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let failed = |source| TraceError::Open {
+            file: path.display().to_string(),
+            source,
+        };
+        let mut reader = HashingReader {
+            inner: File::open(path).map_err(failed)?,
+            hasher: Sha256::new(),
+        };
+        let mut magic = Vec::with_capacity(GZIP_MAGIC.len());
+        (&mut reader)
+            .take(GZIP_MAGIC.len() as u64)
+            .read_to_end(&mut magic)
+            .map_err(failed)?;
+        let is_gzip = magic == GZIP_MAGIC;
+        let raw = Cursor::new(magic).chain(reader);
+        Ok(TraceFile(if is_gzip {
+            let buffered = BufReader::with_capacity(BUFFER_BYTES, raw);
+            Source::Gzip(Box::new(MultiGzDecoder::new(buffered)))
+        } else {
+            Source::Plain(raw)
+        }))
+    }
+
+    /// SHA-256 of the whole file as it lies on disk, in hex; reads what has
+    /// not been read.
+    ///
+    /// # Errors
+    /// What the system says when the rest cannot be read.
+    pub fn sha256(self) -> io::Result<String> {
+        let (_, mut reader) = match self.0 {
+            Source::Plain(raw) => raw.into_inner(),
+            Source::Gzip(decoder) => decoder.into_inner().into_inner().into_inner(),
+        };
+        io::copy(&mut reader, &mut io::sink())?;
+        let mut hex = String::with_capacity(64);
+        for byte in reader.hasher.finalize() {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        Ok(hex)
+    }
+}
+
+impl Read for TraceFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Source::Plain(raw) => raw.read(buffer),
+            Source::Gzip(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+struct HashingReader<R> {
+    inner: R,
+    hasher: Sha256,
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
+}
