@@ -56,7 +56,10 @@ impl Transport for HttpTransport {
                     .await
                     .map_err(failure)
             }
-            Message::Dispatch { .. } | Message::Forward { .. } | Message::Cancel(_) => {
+            Message::Submit { .. }
+            | Message::Dispatch { .. }
+            | Message::Forward { .. }
+            | Message::Cancel(_) => {
                 let to = "nobody".to_owned();
                 let why = "an LRMS sends no jobs".to_owned();
                 Err(TransportError::NotReached { to, why })

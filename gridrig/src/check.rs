@@ -167,10 +167,17 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(scenario: &'a Scenario, prepared: &'a [Prepared]) -> Self {
-        let ends = scenario.workloads.iter().zip(prepared).map(|(spec, prepared)| {
-            let span = prepared.steps.last().map_or(0, |step| step.after.span.as_nanos());
-            span.saturating_add(spec.offset.as_nanos())
-        });
+        let ends = scenario
+            .workloads
+            .iter()
+            .zip(prepared)
+            .map(|(spec, prepared)| {
+                let span = prepared
+                    .steps
+                    .last()
+                    .map_or(0, |step| step.after.span.as_nanos());
+                span.saturating_add(spec.offset.as_nanos())
+            });
         let span_s = ends.max().unwrap_or(0) as f64 / NANOS_PER_SEC as f64;
         Facts {
             scenario,
@@ -184,20 +191,32 @@ impl<'a> Facts<'a> {
     }
 
     fn jobs_at(&self, entry: Entry) -> impl Iterator<Item = &'a PreparedJob> {
-        let here = self.prepared.iter().filter(move |workload| workload.entry == entry);
+        let here = self
+            .prepared
+            .iter()
+            .filter(move |workload| workload.entry == entry);
         here.flat_map(|workload| &workload.jobs)
     }
 
     /// Processor-seconds at speed 1.0 of the workloads that enter there.
     fn work_s(&self, enters: impl Fn(Entry) -> bool) -> f64 {
-        let workloads = self.prepared.iter().filter(|workload| enters(workload.entry));
+        let workloads = self
+            .prepared
+            .iter()
+            .filter(|workload| enters(workload.entry));
         let jobs = workloads.flat_map(|workload| &workload.jobs);
         let work = |job: &PreparedJob| job.run_time.as_secs_f64() * f64::from(job.processors);
-        jobs.map(work).sum()
+        // An empty sum of floats is -0.
+        jobs.map(work).fold(0.0, |sum, work| sum + work)
     }
 
     fn all_clusters(&self) -> Vec<ClusterId> {
-        self.scenario.grid.clusters.iter().map(|cluster| cluster.config.id).collect()
+        self.scenario
+            .grid
+            .clusters
+            .iter()
+            .map(|cluster| cluster.config.id)
+            .collect()
     }
 
     fn resources(&self, id: ClusterId) -> &'a Resources {
@@ -246,7 +265,10 @@ impl<'a> Facts<'a> {
     }
 
     fn runs(&self) -> u64 {
-        let replications = self.scenario.replicate.map_or(1, |replicate| replicate.count);
+        let replications = self
+            .scenario
+            .replicate
+            .map_or(1, |replicate| replicate.count);
         self.scenario.policies.len() as u64 * u64::from(replications)
     }
 
@@ -267,7 +289,10 @@ impl<'a> Facts<'a> {
         let report = specs.map(|(spec, prepared)| {
             let capacity = self.capacity(&self.reach(prepared.entry)) as u64;
             let count = |(reason, count): (&&str, &u64)| ((*reason).to_owned(), *count);
-            let steps = prepared.steps.iter().filter(|step| step.before != step.after);
+            let steps = prepared
+                .steps
+                .iter()
+                .filter(|step| step.before != step.after);
             let steps = steps.map(|step| {
                 let (before, after) = (&step.before, &step.after);
                 let lost = 1.0 - after.processor_seconds() / before.processor_seconds();
@@ -309,7 +334,10 @@ impl<'a> Facts<'a> {
                 true => jobs as f64 * seconds / self.span_s,
                 false => jobs as f64,
             };
-            let processors = domain.clusters.iter().map(|id| self.resources(*id).processors());
+            let processors = domain
+                .clusters
+                .iter()
+                .map(|id| self.resources(*id).processors());
             DomainReport {
                 name: domain.name.clone(),
                 jobs,
@@ -353,7 +381,9 @@ impl<'a> Facts<'a> {
             }
             ClusterReport {
                 name: cluster.name.clone(),
-                domain: cluster.domain.map(|id| grid.domains[id.index()].name.clone()),
+                domain: cluster
+                    .domain
+                    .map(|id| grid.domains[id.index()].name.clone()),
                 processors: u64::from(cluster.config.resources.processors()),
                 jobs: self.jobs_at(direct).count() as u64,
                 direct_load: self.load(direct_s, &[id]),

@@ -1,5 +1,17 @@
 //! The gridrig command: scenarios, runs, results.
 
 pub mod check;
+mod cli;
+mod commands;
+mod exit;
 pub mod init;
+mod interrupt;
+mod logging;
+mod memory;
+mod progress;
+mod runner;
+pub mod realtime;
 pub mod scenario;
+mod table;
+
+pub use commands::main;

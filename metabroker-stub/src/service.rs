@@ -200,15 +200,17 @@ impl Handle {
         self.thread.kill();
     }
 
-    /// Ends the relaying of information and waits until all it has said is delivered or has
-    /// failed to be. A killed service has nothing more to say.
-    pub async fn drain(&self) {
-        if self
-            .actor
-            .call(|machine, _| machine.quiesce())
-            .await
-            .is_ok()
-        {
+    /// Stops its own timers: what has been said is still sent, nothing new
+    /// begins. A killed service has nothing more to say.
+    pub async fn freeze(&self) {
+        // A call is answered after everything before it has been handled.
+        let _ = self.actor.call(|machine, _| machine.freeze()).await;
+    }
+
+    /// Waits until all it has said is delivered or has failed to be.
+    pub async fn drained(&self) {
+        // An empty call puts the machine's latest letters into the outbox.
+        if self.actor.call(|_, _| ()).await.is_ok() {
             self.actor.drained().await;
         }
     }

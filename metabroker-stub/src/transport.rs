@@ -61,6 +61,10 @@ impl Transport for HttpTransport {
                 let sent = self.client.submit(self.base(letter.to)?, &job).await;
                 sent.map(drop).map_err(failure)
             }
+            Message::Submit { .. } => Err(TransportError::NotReached {
+                to: "nobody".to_owned(),
+                why: "a broker dispatches and forwards, it does not submit".to_owned(),
+            }),
             Message::Refusal { job, reason } => {
                 self.notify(letter, JobNotice::refused(from, name, *job, *reason))
                     .await

@@ -9,6 +9,7 @@
 pub mod compare;
 pub mod error;
 pub mod load;
+pub mod player;
 pub mod prepare;
 pub mod spec;
 pub mod swf;

@@ -256,6 +256,12 @@ impl JobTable {
         known.cloned().unwrap_or_else(|| index.to_string())
     }
 
+    /// Names of the workloads, in the order of the scenario.
+    #[must_use]
+    pub fn workload_names(&self) -> &[String] {
+        &self.workloads
+    }
+
     /// What is known of the clusters, by id.
     #[must_use]
     pub fn clusters(&self) -> &[ClusterInfo] {

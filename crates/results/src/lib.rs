@@ -6,11 +6,13 @@
 //! number.
 
 pub mod audit;
+pub mod batsim;
 mod index;
 pub mod jobs;
 pub mod log;
 pub mod measure;
 pub mod names;
+pub mod rundir;
 pub mod stats;
 pub mod summary;
 

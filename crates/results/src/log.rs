@@ -60,6 +60,13 @@ impl EventLog {
             .map(|record| (record.at, record.event(|index| self.placement(index))))
     }
 
+    /// The event at this position with its instant.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<(SimTime, Event<'_>)> {
+        let record = self.records.get(index)?;
+        Some((record.at, record.event(|index| self.placement(index))))
+    }
+
     /// Number of events kept.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -97,6 +104,12 @@ impl EventLog {
     #[must_use]
     pub fn end(&self) -> SimTime {
         self.end
+    }
+
+    /// Lets the log last at least until `end`: the last event of a run may be
+    /// an information message, which a reader of a finished run does not have.
+    pub(crate) fn extend_end(&mut self, end: SimTime) {
+        self.end = self.end.max(end);
     }
 
     /// Takes in the events of another log, behind its own. Call

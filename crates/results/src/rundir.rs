@@ -13,7 +13,9 @@ mod manifest;
 mod read;
 mod tables;
 
-pub use manifest::{FileDoc, MANIFEST_FORMAT, Manifest, RunInfo};
+pub use events::UnreadableRow;
+pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
+pub use manifest::{FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo};
 pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
 
 use crate::audit::AuditReport;
@@ -138,9 +140,7 @@ impl RunDirError {
         }
     }
 
-    fn parquet(
-        path: &Path,
-    ) -> impl FnOnce(parquet::errors::ParquetError) -> RunDirError + use<> {
+    fn parquet(path: &Path) -> impl FnOnce(parquet::errors::ParquetError) -> RunDirError + use<> {
         let path = path.to_owned();
         move |source| RunDirError::Parquet { path, source }
     }
@@ -181,13 +181,20 @@ pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirEr
     let series = run.table.series();
     keep(names::JOBS, tables::write_jobs(dir, run)?);
     keep(names::HOPS, tables::write_hops(dir, run.table)?);
-    keep(names::SERIES, tables::write_series(dir, run.table, &series)?);
-    keep(names::EVENTS, events::write(dir, run.log, run.table.names())?);
+    keep(
+        names::SERIES,
+        tables::write_series(dir, run.table, &series)?,
+    );
+    keep(
+        names::EVENTS,
+        events::write(dir, run.log, run.table.names())?,
+    );
     let manifest = Manifest::new(run, files);
-    let mut text = serde_json::to_vec_pretty(&manifest).map_err(|source| RunDirError::Manifest {
-        path: dir.join(names::MANIFEST),
-        source,
-    })?;
+    let mut text =
+        serde_json::to_vec_pretty(&manifest).map_err(|source| RunDirError::Manifest {
+            path: dir.join(names::MANIFEST),
+            source,
+        })?;
     text.push(b'\n');
     file::write_bytes(dir, names::MANIFEST, &text)?;
     file::sync_dir(dir)

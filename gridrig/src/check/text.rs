@@ -17,7 +17,10 @@ impl fmt::Display for CheckReport {
         for workload in &self.workloads {
             let (trace, entry, jobs) = (&workload.trace, &workload.entry, workload.jobs);
             writeln!(f, "\nworkload {trace} -> {entry}: {jobs} jobs")?;
-            for (kind, counts) in [("skipped", &workload.skipped), ("left out", &workload.reduced)] {
+            for (kind, counts) in [
+                ("skipped", &workload.skipped),
+                ("left out", &workload.reduced),
+            ] {
                 for (reason, count) in counts {
                     writeln!(f, "  {kind}: {count} {reason}")?;
                 }
@@ -39,7 +42,16 @@ impl fmt::Display for CheckReport {
 
 impl CheckReport {
     fn domain_rows(&self) -> Vec<Vec<String>> {
-        let head = ["domain", "processors", "jobs", "own load", "load in reach", "jobs/cycle", "jobs/exchange", "most"];
+        let head = [
+            "domain",
+            "processors",
+            "jobs",
+            "own load",
+            "load in reach",
+            "jobs/cycle",
+            "jobs/exchange",
+            "most",
+        ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.domains.iter().map(|domain| {
             vec![
@@ -57,7 +69,13 @@ impl CheckReport {
     }
 
     fn cluster_rows(&self) -> Vec<Vec<String>> {
-        let head = ["cluster", "processors", "direct jobs", "direct load", "load if spread evenly"];
+        let head = [
+            "cluster",
+            "processors",
+            "direct jobs",
+            "direct load",
+            "load if spread evenly",
+        ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.clusters.iter().map(|cluster| {
             vec![
@@ -116,7 +134,13 @@ fn table(rows: &[Vec<String>]) -> String {
 
 /// Seconds in the unit that a person would choose.
 pub(super) fn human(seconds: f64) -> String {
-    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms")];
+    let units = [
+        (86_400.0, "d"),
+        (3_600.0, "h"),
+        (60.0, "min"),
+        (1.0, "s"),
+        (1e-3, "ms"),
+    ];
     let fits = units.into_iter().find(|(size, _)| seconds >= *size);
     let (size, unit) = match fits {
         Some(unit) => unit,
@@ -125,7 +149,10 @@ pub(super) fn human(seconds: f64) -> String {
     };
     // Three digits, without those that say nothing.
     let value = format!("{:.2}", seconds / size);
-    format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
+    format!(
+        "{} {unit}",
+        value.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 #[cfg(test)]

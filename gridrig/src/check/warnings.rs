@@ -21,7 +21,11 @@ const TIMER_LATENESS: SimDuration = SimDuration::from_millis(10);
 pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
     let mut all = facts.scenario.warnings.clone();
     let mut add = |code, message: String| all.push(Warning { code, message });
-    for message in facts.prepared.iter().flat_map(|workload| &workload.warnings) {
+    for message in facts
+        .prepared
+        .iter()
+        .flat_map(|workload| &workload.warnings)
+    {
         add("trace", message.clone());
     }
     jobs(report, &mut add);
@@ -38,7 +42,10 @@ fn jobs(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
     if report.jobs == 0 {
         add("no-jobs", "no job is left after reduction".to_owned());
     } else if report.impossible_jobs == report.jobs {
-        add("nothing-can-run", "no cluster in reach could ever run any of the jobs".to_owned());
+        add(
+            "nothing-can-run",
+            "no cluster in reach could ever run any of the jobs".to_owned(),
+        );
     } else if report.impossible_jobs > 0 {
         let message = format!(
             "{} of {} jobs fit no cluster in their reach and will be rejected",
@@ -102,7 +109,12 @@ fn compression(
 }
 
 fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
-    let intervals = facts.scenario.grid.domains.iter().map(|domain| domain.broker.interval);
+    let intervals = facts
+        .scenario
+        .grid
+        .domains
+        .iter()
+        .map(|domain| domain.broker.interval);
     let Some(interval) = intervals.max() else {
         return;
     };
@@ -197,7 +209,11 @@ fn reduction(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
 }
 
 fn edges(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
-    let windows = facts.scenario.workloads.iter().filter(|workload| workload.window.is_some());
+    let windows = facts
+        .scenario
+        .workloads
+        .iter()
+        .filter(|workload| workload.window.is_some());
     let count = windows.count();
     if count > 0 {
         let message = format!(

@@ -26,6 +26,8 @@ pub struct PolicyRun {
     pub tau: SimDuration,
     /// Trace seconds in a second of the run.
     pub compression: f64,
+    /// How late timers may have been: zero in virtual time.
+    pub tolerance: SimDuration,
     /// What the audit found.
     pub violations: Vec<Violation>,
     /// Where it was written.
@@ -114,6 +116,7 @@ impl PolicyRun {
             tau: measure.tau,
             measure,
             compression,
+            tolerance: executed.timer_tolerance,
             violations,
             dir: None,
             interrupted: executed.interrupted,

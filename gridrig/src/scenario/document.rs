@@ -106,7 +106,12 @@ impl<'a> Document<'a> {
         let text = match value {
             DeValue::String(text) => format!("{text:?}"),
             DeValue::Table(_) => "a table".to_owned(),
-            _ => self.source.buffer.get(span.clone()).unwrap_or_default().to_owned(),
+            _ => self
+                .source
+                .buffer
+                .get(span.clone())
+                .unwrap_or_default()
+                .to_owned(),
         };
         let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if one_line.chars().count() > LONGEST_VALUE {
@@ -161,11 +166,18 @@ impl<'a> Document<'a> {
             .ok_or_else(|| refuse("expected KEY=VALUE".to_owned()))?;
         let segments: Vec<&str> = path.trim().split('.').map(str::trim).collect();
         if segments.iter().any(|segment| segment.is_empty()) {
-            return Err(refuse(format!("path {path:?}: expected names with points between")));
+            return Err(refuse(format!(
+                "path {path:?}: expected names with points between"
+            )));
         }
         let value_start = range.end - value.len();
         let value = DeValue::parse(value.trim_start()).map_or_else(
-            |_| Spanned::new(value_start..range.end, DeValue::String(Cow::Borrowed(value))),
+            |_| {
+                Spanned::new(
+                    value_start..range.end,
+                    DeValue::String(Cow::Borrowed(value)),
+                )
+            },
             |parsed| shifted(parsed, value_start + value.len() - value.trim_start().len()),
         );
         let raw = &self.source.buffer[value_start..range.end];
@@ -239,7 +251,10 @@ impl<'a> Slot<'a> {
             DeValue::Array(list) => self.set_in_list(list, key, rest, value),
             other => {
                 let kind = other.type_str();
-                Err(format!("`{key}` is a {kind}: expected a table to set `{}` in", rest[0]))
+                Err(format!(
+                    "`{key}` is a {kind}: expected a table to set `{}` in",
+                    rest[0]
+                ))
             }
         }
     }
@@ -254,7 +269,10 @@ impl<'a> Slot<'a> {
         let [segment, deeper @ ..] = rest else {
             return Ok(());
         };
-        let names: Vec<String> = list.iter().filter_map(|item| name_of(item.get_ref())).collect();
+        let names: Vec<String> = list
+            .iter()
+            .filter_map(|item| name_of(item.get_ref()))
+            .collect();
         let by_name = list
             .iter()
             .position(|item| name_of(item.get_ref()).as_deref() == Some(*segment));
@@ -271,9 +289,14 @@ impl<'a> Slot<'a> {
         let last = list.len().saturating_sub(1);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if names.is_empty() {
-            return Err(format!("unknown element `{segment}` of `{key}`: expected an index from 0 to {last}"));
+            return Err(format!(
+                "unknown element `{segment}` of `{key}`: expected an index from 0 to {last}"
+            ));
         }
-        Err(format!("unknown element `{segment}` of `{key}`{}", hint(segment, &names)))
+        Err(format!(
+            "unknown element `{segment}` of `{key}`{}",
+            hint(segment, &names)
+        ))
     }
 }
 

@@ -92,7 +92,7 @@ pub enum ScenarioError {
         value: String,
         /// What is wrong with the file.
         #[source]
-        source: ResourceError,
+        source: Box<ResourceError>,
     },
     /// An override that is no `KEY=VALUE`, or whose path leads nowhere.
     #[error("--set {set}: {problem}")]

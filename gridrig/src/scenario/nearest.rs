@@ -7,10 +7,17 @@ pub(crate) fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str>
     let limit = (name.chars().count() / 3).max(2);
     let near = |candidate: &&'a str| {
         let distance = distance(name, candidate);
-        (distance <= limit && distance < candidate.chars().count()).then_some((distance, *candidate))
+        (distance <= limit && distance < candidate.chars().count())
+            .then_some((distance, *candidate))
     };
-    let best = candidates.iter().filter_map(near).min_by_key(|(distance, _)| *distance);
+    let best = candidates
+        .iter()
+        .filter_map(near)
+        .min_by_key(|(distance, _)| *distance);
+    // The beginning of a longer name is far from it and still what was meant.
+    let begins = |candidate: &&&str| name.len() >= 3 && candidate.starts_with(name);
     best.map(|(_, candidate)| candidate)
+        .or_else(|| candidates.iter().find(begins).copied())
 }
 
 /// ``, did you mean `x`?`` or, when nothing is near, the list of what may be.
@@ -28,7 +35,8 @@ pub(crate) fn hint(name: &str, candidates: &[&str]) -> String {
 /// Letters to insert, delete, replace or swap with their neighbour (optimal
 /// string alignment, without regard to ASCII case).
 fn distance(a: &str, b: &str) -> usize {
-    let letters = |text: &str| -> Vec<char> { text.chars().map(|c| c.to_ascii_lowercase()).collect() };
+    let letters =
+        |text: &str| -> Vec<char> { text.chars().map(|c| c.to_ascii_lowercase()).collect() };
     let (a, b) = (letters(a), letters(b));
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -58,6 +66,7 @@ mod tests {
         check("polices", Some("policies"));
         check("Clock", Some("clock"));
         check("sede", Some("seed"));
+        check("pol", Some("policies"));
         check("latency", None);
     }
 

@@ -151,6 +151,7 @@ impl JsonSchema for Workloads {
 pub(crate) struct RawWorkload {
     /// The trace file (SWF, plain or gzip), looked for from the working
     /// directory, then from the directory of the scenario.
+    #[schemars(required)]
     pub(crate) trace: Option<At<Str<PathText>>>,
     /// The domain where its jobs enter. Default: the only one there is.
     pub(crate) domain: Option<At<Str<Identifier>>>,
@@ -189,6 +190,7 @@ pub(crate) struct RawWindow {
     /// Where it begins. Default "0s".
     pub(crate) start: Option<Duration>,
     /// How long it is.
+    #[schemars(required)]
     pub(crate) length: Option<Str<AboveZero>>,
 }
 
@@ -236,6 +238,7 @@ pub(crate) struct RawCluster {
 #[schemars(rename = "Domain")]
 pub(crate) struct RawDomain {
     /// Its name, unlike that of any other domain.
+    #[schemars(required)]
     pub(crate) name: Option<At<Str<Identifier>>>,
     /// How its broker behaves.
     pub(crate) broker: Option<RawBroker>,
@@ -275,6 +278,7 @@ pub(crate) struct RawBroker {
 #[schemars(rename = "Link")]
 pub(crate) struct RawLink {
     /// The two domains; each may forward to the other.
+    #[schemars(required)]
     pub(crate) between: Option<At<List<Str<Identifier>>>>,
     /// Restricts the link to one direction.
     pub(crate) roles: Option<At<RawRoles>>,
@@ -288,8 +292,10 @@ pub(crate) struct RawLink {
 #[schemars(rename = "Roles")]
 pub(crate) struct RawRoles {
     /// The domain that forwards.
+    #[schemars(required)]
     pub(crate) consumer: Option<At<Str<Identifier>>>,
     /// The domain that takes jobs.
+    #[schemars(required)]
     pub(crate) provider: Option<At<Str<Identifier>>>,
 }
 
@@ -327,10 +333,12 @@ pub(crate) struct RawRun {
 #[schemars(rename = "Replicate")]
 pub(crate) struct RawReplicate {
     /// What varies.
+    #[schemars(required)]
     pub(crate) over: Option<Str<Name<OverName>>>,
     /// How far: of the window, or the most that a shaken job moves.
     pub(crate) step: Option<At<Str<AboveZero>>>,
     /// How many replications.
+    #[schemars(required)]
     pub(crate) count: Option<At<Whole<1, 100_000>>>,
 }
 
@@ -346,6 +354,6 @@ pub(crate) struct RawMeasure {
     /// When the run ends. Default "drained".
     pub(crate) stop: Option<Str<Name<Stop>>>,
     /// The bound of bounded slowdown, in time of the run. Default: 10 s
-    /// divided by the run-time scale.
+    /// divided by the (largest) run-time scale.
     pub(crate) tau: Option<Str<AboveZero>>,
 }

@@ -69,6 +69,8 @@ pub struct Replication {
     pub key: String,
     /// The seed of its random streams.
     pub seed: u64,
+    /// The seed the user gave, which names the directory of all replications.
+    pub base_seed: u64,
     /// The scenario with its modification applied.
     pub scenario: Scenario,
     /// The bound of the random move of each submission, if there is one.
@@ -91,7 +93,11 @@ impl Scenario {
             None => "single".to_owned(),
             Some(Over::Window { step }) => {
                 let shift = SimDuration::from_nanos(step.as_nanos().saturating_mul(k));
-                for window in scenario.workloads.iter_mut().filter_map(|w| w.window.as_mut()) {
+                for window in scenario
+                    .workloads
+                    .iter_mut()
+                    .filter_map(|w| w.window.as_mut())
+                {
                     window.start = window.start + shift;
                 }
                 format!("window+{shift}")
@@ -124,6 +130,7 @@ impl Scenario {
             index,
             key,
             seed: scenario.seed,
+            base_seed: self.seed,
             scenario,
             shake,
         }

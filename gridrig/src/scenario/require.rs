@@ -13,14 +13,34 @@ const METRICS: [&str; 6] = [
 ];
 /// The figures of a summary.
 const STATISTICS: [&str; 11] = [
-    "n", "mean", "sd", "cv", "min", "max", "p50", "p90", "p95", "p99", "mean_trimmed",
+    "n",
+    "mean",
+    "sd",
+    "cv",
+    "min",
+    "max",
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "mean_trimmed",
 ];
 /// The counts under `jobs`.
 const JOBS: [&str; 6] = [
-    "submitted", "completed", "rejected", "cancelled", "failed", "unfinished",
+    "submitted",
+    "completed",
+    "rejected",
+    "cancelled",
+    "failed",
+    "unfinished",
 ];
 /// Figures that stand by themselves.
-const FIGURES: [&str; 4] = ["forwarding_ratio", "makespan_s", "utilization", "waited_share"];
+const FIGURES: [&str; 4] = [
+    "forwarding_ratio",
+    "makespan_s",
+    "utilization",
+    "waited_share",
+];
 
 /// How a figure is compared with its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +143,13 @@ impl Threshold {
 /// Prints what [`Threshold::parse`] reads.
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.path.join("."), self.comparison.sign(), self.bound)
+        write!(
+            f,
+            "{} {} {}",
+            self.path.join("."),
+            self.comparison.sign(),
+            self.bound
+        )
     }
 }
 
@@ -133,7 +159,11 @@ mod tests {
 
     #[test]
     fn a_threshold_prints_what_it_was_read_from() {
-        for text in ["delay_s.p95 < 60", "jobs.rejected == 0", "utilization >= 0.5"] {
+        for text in [
+            "delay_s.p95 < 60",
+            "jobs.rejected == 0",
+            "utilization >= 0.5",
+        ] {
             assert_eq!(Threshold::parse(text).unwrap().to_string(), text);
         }
     }

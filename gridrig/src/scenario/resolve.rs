@@ -10,10 +10,10 @@ use super::{
     Clock, ClockName, Measure, Over, OverName, Replicate, Scenario, ScenarioError, ScenarioText,
     Until, Warning,
 };
+use grid::Built;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
-use grid::Built;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
@@ -39,7 +39,10 @@ pub(super) fn resolve(
     let no_run = RawRun::default();
     let run = raw.run.as_ref().map_or(&no_run, At::get);
     let policies = context.policies(raw, run)?;
-    let Built { grid, cluster_sources } = context.grid(raw, run, policies[0])?;
+    let Built {
+        grid,
+        cluster_sources,
+    } = context.grid(raw, run, policies[0])?;
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let measure = context.measure(raw, &workloads, &mut warnings)?;
@@ -59,7 +62,12 @@ pub(super) fn resolve(
         speed,
         seed,
         replicate,
-        require: run.require.iter().flatten().map(|bound| bound.0.clone()).collect(),
+        require: run
+            .require
+            .iter()
+            .flatten()
+            .map(|bound| bound.0.clone())
+            .collect(),
         lag_tolerance: run.lag_tolerance.map_or(LAG_TOLERANCE, |lag| lag.0),
         measure,
         warnings,
@@ -77,10 +85,23 @@ impl Context<'_> {
         if let Some(name) = &run.name {
             return name.0.0.clone();
         }
-        let stem = self.text.file.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = self
+            .text
+            .file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let name: String = stem.chars().map(|c| if good(c) { c } else { '-' }).take(64).collect();
-        if name.is_empty() { "scenario".to_owned() } else { name }
+        let name: String = stem
+            .chars()
+            .map(|c| if good(c) { c } else { '-' })
+            .take(64)
+            .collect();
+        if name.is_empty() {
+            "scenario".to_owned()
+        } else {
+            name
+        }
     }
 
     fn policies(
@@ -130,10 +151,21 @@ impl Context<'_> {
                 }
             },
         };
-        let tau = match measure.tau {
-            Some(tau) => tau.0.0,
-            None => default_tau(workloads, warnings),
-        };
+        let largest = largest_run_time_scale(workloads);
+        let default = SimDuration::from_nanos(largest.divide(TAU.as_nanos()).max(1));
+        let tau = measure.tau.map_or(default, |tau| tau.0.0);
+        if workloads
+            .iter()
+            .any(|workload| workload.scale_run_time != largest)
+        {
+            warnings.push(Warning {
+                code: "mixed-run-time-scales",
+                message: format!(
+                    "the workloads have different run-time scales: one measure.tau, {tau}, is \
+                     applied to all of them"
+                ),
+            });
+        }
         Ok(Measure {
             from,
             until,
@@ -158,9 +190,13 @@ impl Context<'_> {
             let names = "\"window\", \"sample-phase\", \"seed\", \"broker-phase\" or \"shake\"";
             missing("over", names)
         })?;
-        let count = count.as_ref().ok_or_else(|| missing("count", "the number of replications"))?;
+        let count = count
+            .as_ref()
+            .ok_or_else(|| missing("count", "the number of replications"))?;
         let step_of = || {
-            let step = step.as_ref().ok_or_else(|| missing("step", "a duration such as \"7d\""))?;
+            let step = step
+                .as_ref()
+                .ok_or_else(|| missing("step", "a duration such as \"7d\""))?;
             Ok::<_, ScenarioError>(step.get().0.0)
         };
         let over = match over.0.0 {
@@ -227,7 +263,11 @@ impl Context<'_> {
             true => ".".to_owned(),
             false => place.display().to_string(),
         };
-        Err(format!("a file, looked for in {} and {}", name(places[0]), name(places[1])))
+        Err(format!(
+            "a file, looked for in {} and {}",
+            name(places[0]),
+            name(places[1])
+        ))
     }
 }
 
@@ -251,21 +291,9 @@ fn tidy(path: PathBuf) -> PathBuf {
     }
 }
 
-fn default_tau(workloads: &[WorkloadSpec], warnings: &mut Vec<Warning>) -> SimDuration {
-    let scales: Vec<Decimal> = workloads.iter().map(|w| w.scale_run_time).collect();
-    let largest = scales.iter().copied().max_by(|a, b| a.compare(*b));
-    let largest = largest.unwrap_or(Decimal::ONE);
-    let tau = SimDuration::from_nanos(largest.divide(TAU.as_nanos()).max(1));
-    if scales.iter().any(|scale| *scale != largest) {
-        warnings.push(Warning {
-            code: "mixed-run-time-scales",
-            message: format!(
-                "the workloads have different run-time scales: measure.tau is {tau}, \
-                 10 s divided by the largest ({largest}); set it to choose another"
-            ),
-        });
-    }
-    tau
+fn largest_run_time_scale(workloads: &[WorkloadSpec]) -> Decimal {
+    let scales = workloads.iter().map(|workload| workload.scale_run_time);
+    scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
 }
 
 /// Domains that take submissions and can reach no cluster: every job of

@@ -79,7 +79,9 @@ impl<'de, T: Text> Deserialize<'de> for Str<T> {
             }
         }
 
-        deserializer.deserialize_str(TextVisitor(PhantomData)).map(Str)
+        deserializer
+            .deserialize_str(TextVisitor(PhantomData))
+            .map(Str)
     }
 }
 
@@ -98,7 +100,7 @@ impl<T: Text> JsonSchema for Str<T> {
 }
 
 /// A duration: a decimal number and its unit.
-const DURATION: &str = r"^\+?[0-9]*\.?[0-9]*\s*(ns|us|ms|s|m|min|h|d|w)$";
+const DURATION: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|ms|s|m|min|h|d|w)$";
 
 /// Any duration.
 pub(crate) type Duration = Str<SimDuration>;
@@ -157,7 +159,11 @@ impl<T: Named> Text for Name<T> {
             return Ok(Name(*found));
         }
         let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        Err(format!("{}{}", T::WHAT, hint(text, &names).replace(": expected ", ", ")))
+        Err(format!(
+            "{}{}",
+            T::WHAT,
+            hint(text, &names).replace(": expected ", ", ")
+        ))
     }
 
     fn schema() -> Schema {
@@ -189,7 +195,10 @@ impl Named for PolicyKind {
     const WHAT: &'static str = "a policy";
 
     fn names() -> Vec<(&'static str, Self)> {
-        Self::ALL.iter().map(|policy| (policy.name(), *policy)).collect()
+        Self::ALL
+            .iter()
+            .map(|policy| (policy.name(), *policy))
+            .collect()
     }
 }
 
@@ -255,7 +264,8 @@ impl Text for KeepText {
             return Ok(KeepText::All);
         }
         let parts = text.split_once('/');
-        let parsed = parts.and_then(|(m, n)| Some((m.trim().parse().ok()?, n.trim().parse().ok()?)));
+        let parsed =
+            parts.and_then(|(m, n)| Some((m.trim().parse().ok()?, n.trim().parse().ok()?)));
         match parsed {
             Some((m, n)) if 0 < m && m <= n && n <= LARGEST => Ok(KeepText::Of { m, n }),
             _ => Err(Self::EXPECTED.to_owned()),

@@ -38,11 +38,18 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
     for domain in &scenario.grid.domains {
         out.header("[[domain]]");
         out.key("name", string(&domain.name));
-        let clusters: Vec<String> = domain.clusters.iter().map(|id| inline(&cluster(*id))).collect();
+        let clusters: Vec<String> = domain
+            .clusters
+            .iter()
+            .map(|id| inline(&cluster(*id)))
+            .collect();
         if clusters.is_empty() {
             out.key("clusters", "[]");
         } else {
-            out.key("clusters", format!("[\n    {},\n]", clusters.join(",\n    ")));
+            out.key(
+                "clusters",
+                format!("[\n    {},\n]", clusters.join(",\n    ")),
+            );
         }
         let broker = &domain.broker;
         out.header("[domain.broker]");
@@ -104,10 +111,20 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
             ZeroRunTime::Keep => string("keep"),
         },
     );
-    let (arrival, run_time) = (decimal(workload.scale_arrival), decimal(workload.scale_run_time));
-    out.key("scale", inline(&[("arrival", arrival), ("run_time", run_time)]));
+    let (arrival, run_time) = (
+        decimal(workload.scale_arrival),
+        decimal(workload.scale_run_time),
+    );
+    out.key(
+        "scale",
+        inline(&[("arrival", arrival), ("run_time", run_time)]),
+    );
     out.key("min_run_time", duration(workload.min_run_time));
-    let requirements = if workload.require_memory { "[\"memory\"]" } else { "[]" };
+    let requirements = if workload.require_memory {
+        "[\"memory\"]"
+    } else {
+        "[]"
+    };
     out.key("requirements", requirements);
 }
 
@@ -130,7 +147,11 @@ fn cluster_keys(
 
 fn write_links(out: &mut Lines, grid: &Grid) {
     let name = |link: &Link, provider: bool| {
-        let id = if provider { link.provider } else { link.consumer };
+        let id = if provider {
+            link.provider
+        } else {
+            link.consumer
+        };
         string(&grid.domains[id.index()].name)
     };
     let mut links = grid.links.iter().peekable();
@@ -143,7 +164,10 @@ fn write_links(out: &mut Lines, grid: &Grid) {
         let (consumer, provider) = (name(link, false), name(link, true));
         out.key("between", format!("[{consumer}, {provider}]"));
         if !both_ways {
-            out.key("roles", inline(&[("consumer", consumer), ("provider", provider)]));
+            out.key(
+                "roles",
+                inline(&[("consumer", consumer), ("provider", provider)]),
+            );
         }
         out.key("latency", duration(link.latency));
     }
@@ -158,7 +182,12 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
     };
     out.key("clock", string(clock));
     out.key("speed", decimal(scenario.speed));
-    let policies: Vec<String> = scenario.policies.iter().flatten().map(|p| named(*p)).collect();
+    let policies: Vec<String> = scenario
+        .policies
+        .iter()
+        .flatten()
+        .map(|p| named(*p))
+        .collect();
     if let Some(domain) = scenario.grid.domains.first() {
         out.key("policies", format!("[{}]", policies.join(", ")));
         out.key("tie", named(domain.broker.tie));
@@ -172,7 +201,11 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         keys.push(("count", replicate.count.to_string()));
         out.key("replicate", inline(&keys));
     }
-    let bounds: Vec<String> = scenario.require.iter().map(|b| string(&b.to_string())).collect();
+    let bounds: Vec<String> = scenario
+        .require
+        .iter()
+        .map(|b| string(&b.to_string()))
+        .collect();
     out.key("require", format!("[{}]", bounds.join(", ")));
     out.key("lag_tolerance", duration(scenario.lag_tolerance));
 }
@@ -195,7 +228,10 @@ impl Lines {
 }
 
 fn inline(keys: &[(&str, String)]) -> String {
-    let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
     format!("{{ {} }}", keys.join(", "))
 }
 

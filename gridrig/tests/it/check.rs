@@ -2,8 +2,10 @@
 
 use super::scenario::{PAIR, parse_with};
 use gridrig::check::{CheckReport, check};
+use gridrig::scenario::Scenario;
 use gridrig_replayer::prepare::prepare;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// The report on `PAIR` with a trace of `(submit, run time, processors)`.
 fn report(jobs: &[(u64, u64, u32)], sets: &[&str]) -> CheckReport {
@@ -11,7 +13,10 @@ fn report(jobs: &[(u64, u64, u32)], sets: &[&str]) -> CheckReport {
     let trace = directory.path().join("t.swf");
     let mut text = String::from("; UnixStartTime: 0\n");
     for (id, (submit, run_time, processors)) in jobs.iter().enumerate() {
-        let line = format!("{} {submit} 0 {run_time} {processors} -1 -1 {processors} -1 -1 1 1 1 1 1 -1 -1 -1", id + 1);
+        let line = format!(
+            "{} {submit} 0 {run_time} {processors} -1 -1 {processors} -1 -1 1 1 1 1 1 -1 -1 -1",
+            id + 1
+        );
         writeln!(text, "{line}").unwrap();
     }
     std::fs::write(&trace, text).unwrap();
@@ -49,8 +54,17 @@ fn jobs_loads_and_runs_are_predicted() {
 #[test]
 fn a_compressed_run_is_told_what_its_intervals_are_in_trace_time() {
     let report = report(&QUIET, &["workload.scale={ arrival = 60, run_time = 60 }"]);
-    let warning = report.warnings.iter().find(|w| w.code == "compressed-intervals").unwrap();
-    for part in ["broker interval 5 s is 5 min", "mean over 5 min is 5 h", "link latency 50 ms is 3 s", "LRMS latency 1 ms is 60 ms"] {
+    let warning = report
+        .warnings
+        .iter()
+        .find(|w| w.code == "compressed-intervals")
+        .unwrap();
+    for part in [
+        "broker interval 5 s is 5 min",
+        "mean over 5 min is 5 h",
+        "link latency 50 ms is 3 s",
+        "LRMS latency 1 ms is 60 ms",
+    ] {
         assert!(warning.message.contains(part), "{}", warning.message);
     }
     assert!(codes(&report).contains(&"short-median-run"));
@@ -77,7 +91,11 @@ fn reductions_that_change_the_load_are_warned_of() {
     let wide = [(0, 1000, 225), (500, 1000, 300), (1000, 1000, 225)];
     let limited = report(&wide, &["workload.max_processors=225"]);
     assert_eq!(codes(&limited), ["wide-jobs-lost", "load-changed"]);
-    assert!(limited.warnings[0].message.contains("1 jobs wider"), "{:?}", limited.warnings);
+    assert!(
+        limited.warnings[0].message.contains("1 jobs wider"),
+        "{:?}",
+        limited.warnings
+    );
     let half = report(&QUIET, &["workload.keep=1/2"]);
     assert!(codes(&half).contains(&"load-changed"));
     let window = report(&QUIET, &["workload.window={ length = \"1001s\" }"]);
@@ -101,7 +119,11 @@ fn more_than_all_clusters_can_do_is_an_overload() {
 
 #[test]
 fn cycles_in_phase_are_a_race_on_the_real_clock_only() {
-    let in_phase = ["domain.a.broker.phase=0s", "domain.b.broker.phase=0s", "link.latency=5ms"];
+    let in_phase = [
+        "domain.a.broker.phase=0s",
+        "domain.b.broker.phase=0s",
+        "link.latency=5ms",
+    ];
     assert!(!codes(&report(&QUIET, &in_phase)).contains(&"phase-race"));
     let mut real = in_phase.to_vec();
     real.push("run.clock=real");
@@ -123,6 +145,21 @@ fn wall_time_is_that_of_the_clock() {
 }
 
 #[test]
+fn the_real_time_smoke_scenario_takes_about_a_minute() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let file = root.join("resources/scenarios/realtime-smoke.toml");
+    let scenario = Scenario::load(&file, &[]).unwrap();
+    let report = check(&scenario, &[prepare(&scenario.workloads[0], 0).unwrap()]);
+    assert!(
+        (30.0..70.0).contains(&report.wall_time_s),
+        "{}",
+        report.wall_time_s
+    );
+    assert!(report.jobs >= 10, "{}", report.jobs);
+    assert!(!codes(&report).contains(&"phase-race"));
+}
+
+#[test]
 fn stopping_at_the_last_arrival_is_warned_of() {
     assert!(codes(&report(&QUIET, &["measure.stop=last-arrival"])).contains(&"no-cool-down"));
 }
@@ -131,7 +168,13 @@ fn stopping_at_the_last_arrival_is_warned_of() {
 fn the_report_is_readable_and_is_json() {
     let report = report(&QUIET, &["workload.keep=2/3"]);
     let text = report.to_string();
-    for part in ["offered load", "domain", "cluster", "keep", "warning [load-changed]"] {
+    for part in [
+        "offered load",
+        "domain",
+        "cluster",
+        "keep",
+        "warning [load-changed]",
+    ] {
         assert!(text.contains(part), "{text}");
     }
     let json = serde_json::to_value(&report).unwrap();

@@ -20,10 +20,19 @@ fn list_elements_are_named_by_name_or_index_and_a_lone_one_needs_neither() {
     let ten = SimDuration::from_secs(10);
     assert_eq!(interval(&["domain.b.broker.interval=10s"], 1), ten);
     assert_eq!(interval(&["domain.1.broker.interval=10s"], 1), ten);
-    assert_eq!(interval(&["domain.1.broker.interval=10s"], 0), SimDuration::from_secs(5));
-    let processors = set(&["domain.a.clusters.a1.processors=7"]).grid.clusters[0].config.resources.processors();
+    assert_eq!(
+        interval(&["domain.1.broker.interval=10s"], 0),
+        SimDuration::from_secs(5)
+    );
+    let processors = set(&["domain.a.clusters.a1.processors=7"]).grid.clusters[0]
+        .config
+        .resources
+        .processors();
     assert_eq!(processors, 7);
-    assert_eq!(set(&["link.latency=70ms"]).grid.links[1].latency, SimDuration::from_millis(70));
+    assert_eq!(
+        set(&["link.latency=70ms"]).grid.links[1].latency,
+        SimDuration::from_millis(70)
+    );
     let many = PAIR.replace("[workload]", "[[workload]]");
     let scenario = parse_with(&many, &["workload.trace=other.swf"]).unwrap();
     assert_eq!(scenario.workloads[0].trace, PathBuf::from("other.swf"));
@@ -44,16 +53,34 @@ fn values_are_toml_where_they_can_be_and_text_elsewhere() {
     ]);
     let workload = &scenario.workloads[0];
     assert_eq!(workload.trace, PathBuf::from("a b/1996.swf"));
-    assert_eq!(workload.keep, Keep::Systematic { m: 2, n: 5, phase: 0 });
+    assert_eq!(
+        workload.keep,
+        Keep::Systematic {
+            m: 2,
+            n: 5,
+            phase: 0
+        }
+    );
     assert_eq!(workload.scale_arrival, Decimal::parse("2.5").unwrap());
-    assert_eq!(workload.window.unwrap().start, SimDuration::parse("92.5d").unwrap());
-    assert_eq!(scenario.clock, Clock::Real { speed: Decimal::from_whole(10) });
+    assert_eq!(
+        workload.window.unwrap().start,
+        SimDuration::parse("92.5d").unwrap()
+    );
+    assert_eq!(
+        scenario.clock,
+        Clock::Real {
+            speed: Decimal::from_whole(10)
+        }
+    );
     assert_eq!(scenario.require.len(), 1);
 }
 
 #[test]
 fn a_path_that_looks_like_a_number_stays_a_path() {
-    assert_eq!(set(&["workload.trace=1996"]).workloads[0].trace, PathBuf::from("1996"));
+    assert_eq!(
+        set(&["workload.trace=1996"]).workloads[0].trace,
+        PathBuf::from("1996")
+    );
 }
 
 #[test]

@@ -53,7 +53,10 @@ fn the_resolved_text_is_the_same_scenario() {
         "{PAIR}replicate = {{ over = \"seed\", count = 3 }}\nrequire = [\"delay_s.p95 < 60.5\"]\nseed = 7\n\
          [[domain]]\nname = \"c\"\n[[link]]\nbetween = [\"c\", \"a\"]\nroles = {{ consumer = \"c\", provider = \"a\" }}\n"
     );
-    let shared = PAIR.replace("domain = \"a\"", "cluster = \"b1\"\nshare = 0.25\nzero_run_time = \"keep\"");
+    let shared = PAIR.replace(
+        "domain = \"a\"",
+        "cluster = \"b1\"\nshare = 0.25\nzero_run_time = \"keep\"",
+    );
     for text in [PAIR, ALONE, &full, &many, &shared] {
         let first = parse(text);
         let resolved = first.to_resolved_toml();
@@ -75,7 +78,13 @@ fn every_shipped_scenario_is_read_and_survives_its_resolved_text() {
         })
         .collect();
     let expected = [
-        "lrms-only", "lsap-ctc", "one-site-225", "one-site-450", "realtime-smoke", "two-sites", "starter",
+        "lrms-only",
+        "lsap-ctc",
+        "one-site-225",
+        "one-site-450",
+        "realtime-smoke",
+        "two-sites",
+        "starter",
     ];
     for name in expected {
         assert!(names.iter().any(|found| found == name), "{name}");
@@ -88,9 +97,19 @@ fn every_shipped_scenario_takes_a_trace_and_a_window() {
     for (path, text) in shipped() {
         let scenario = parse_file(&path, &text, &sets);
         let workload = &scenario.workloads[0];
-        assert_eq!(workload.trace, PathBuf::from("mine.swf"), "{}", path.display());
+        assert_eq!(
+            workload.trace,
+            PathBuf::from("mine.swf"),
+            "{}",
+            path.display()
+        );
         let start = workload.window.unwrap().start;
-        assert_eq!(start, SimDuration::parse("92.5d").unwrap(), "{}", path.display());
+        assert_eq!(
+            start,
+            SimDuration::parse("92.5d").unwrap(),
+            "{}",
+            path.display()
+        );
     }
 }
 
@@ -99,9 +118,22 @@ fn the_paper_s_scenarios_are_set_up_as_the_design_says() {
     let path = root().join("resources/scenarios/lsap-ctc.toml");
     let scenario = parse_file(&path, &std::fs::read_to_string(&path).unwrap(), &[]);
     let workload = &scenario.workloads[0];
-    assert_eq!(workload.window.unwrap().start, SimDuration::parse("87.08d").unwrap());
-    assert_eq!(workload.keep, Keep::Systematic { m: 2, n: 5, phase: 2 });
-    assert_eq!((workload.max_processors, workload.entry), (Some(225), Entry::Domain(DomainId(0))));
+    assert_eq!(
+        workload.window.unwrap().start,
+        SimDuration::parse("87.08d").unwrap()
+    );
+    assert_eq!(
+        workload.keep,
+        Keep::Systematic {
+            m: 2,
+            n: 5,
+            phase: 2
+        }
+    );
+    assert_eq!(
+        (workload.max_processors, workload.entry),
+        (Some(225), Entry::Domain(DomainId(0)))
+    );
     for domain in &scenario.grid.domains {
         assert!(domain.broker.phase.is_zero());
     }
@@ -129,7 +161,10 @@ fn the_shipped_schema_is_current_and_the_starter_is_what_init_writes() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("new.toml");
     gridrig::init::write_starter(&file, false).unwrap();
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), gridrig::init::STARTER);
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        gridrig::init::STARTER
+    );
     assert!(gridrig::init::write_starter(&file, false).is_err());
     gridrig::init::write_starter(&file, true).unwrap();
 }
@@ -152,7 +187,10 @@ fn replications(replicate: &str) -> Vec<Replication> {
 fn one_run_is_one_replication() {
     let replications = parse(PAIR).replications();
     assert_eq!(replications.len(), 1);
-    assert_eq!((replications[0].key.as_str(), replications[0].seed), ("single", 1));
+    assert_eq!(
+        (replications[0].key.as_str(), replications[0].seed),
+        ("single", 1)
+    );
 }
 
 #[test]
@@ -160,16 +198,33 @@ fn each_replication_varies_what_it_says_and_nothing_else() {
     let windows = replications("over = \"window\", step = \"7d\", count = 3");
     let start = |r: &Replication| r.scenario.workloads[0].window.unwrap().start;
     assert_eq!(start(&windows[2]), SimDuration::parse("15d").unwrap());
-    assert!(windows.iter().all(|r| r.seed == 1 && r.scenario.replicate.is_none()));
+    assert!(
+        windows
+            .iter()
+            .all(|r| r.seed == 1 && r.scenario.replicate.is_none())
+    );
     let phases = replications("over = \"sample-phase\", count = 5");
-    assert_eq!(phases[4].scenario.workloads[0].keep, Keep::Systematic { m: 2, n: 5, phase: 4 });
+    assert_eq!(
+        phases[4].scenario.workloads[0].keep,
+        Keep::Systematic {
+            m: 2,
+            n: 5,
+            phase: 4
+        }
+    );
     let seeds = replications("over = \"seed\", count = 2");
     assert_eq!((seeds[1].seed, seeds[1].key.as_str()), (2, "seed=2"));
     let brokers = replications("over = \"broker-phase\", count = 2");
     let phase = |r: &Replication, domain: usize| r.scenario.grid.domains[domain].broker.phase;
     let half = SimDuration::from_millis(2500);
-    assert_eq!((phase(&brokers[0], 0), phase(&brokers[0], 1)), (SimDuration::ZERO, half));
-    assert_eq!((phase(&brokers[1], 0), phase(&brokers[1], 1)), (half, SimDuration::ZERO));
+    assert_eq!(
+        (phase(&brokers[0], 0), phase(&brokers[0], 1)),
+        (SimDuration::ZERO, half)
+    );
+    assert_eq!(
+        (phase(&brokers[1], 0), phase(&brokers[1], 1)),
+        (half, SimDuration::ZERO)
+    );
     let keys: Vec<&str> = windows.iter().map(|r| r.key.as_str()).collect();
     assert_eq!(keys, ["window+0s", "window+604800s", "window+1209600s"]);
 }

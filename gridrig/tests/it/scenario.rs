@@ -1,6 +1,8 @@
 //! Scenario files: what is read, what is refused and with which words.
 
-use gridrig::scenario::{Clock, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop, Until};
+use gridrig::scenario::{
+    Clock, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop, Until,
+};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -53,7 +55,9 @@ pub fn parse(text: &str) -> Scenario {
 /// The message for `PAIR` with the first occurrence of a text replaced.
 fn refused(from: &str, to: &str) -> String {
     assert!(PAIR.contains(from), "{from}");
-    parse_with(&PAIR.replacen(from, to, 1), &[]).unwrap_err().to_string()
+    parse_with(&PAIR.replacen(from, to, 1), &[])
+        .unwrap_err()
+        .to_string()
 }
 
 fn secs(seconds: u64) -> SimDuration {
@@ -69,10 +73,21 @@ fn defaults_are_those_of_the_design() {
     assert_eq!(scenario.replicate, None);
     let workload = &scenario.workloads[0];
     assert_eq!(workload.zero_run_time, ZeroRunTime::As(secs(1)));
-    assert_eq!((workload.keep, workload.size), (Keep::All, SizeFrom::Allocated));
+    assert_eq!(
+        (workload.keep, workload.size),
+        (Keep::All, SizeFrom::Allocated)
+    );
     assert_eq!(workload.entry, Entry::Domain(DomainId(0)));
-    let brokers: Vec<_> = scenario.grid.domains.iter().map(|domain| domain.broker).collect();
-    assert_eq!((brokers[0].interval, brokers[0].exchange), (secs(5), secs(15)));
+    let brokers: Vec<_> = scenario
+        .grid
+        .domains
+        .iter()
+        .map(|domain| domain.broker)
+        .collect();
+    assert_eq!(
+        (brokers[0].interval, brokers[0].exchange),
+        (secs(5), secs(15))
+    );
     assert_eq!(brokers[0].max_hops, 1);
     assert_eq!(brokers[0].own_dispatch, OwnDispatch::Ignored);
     assert_eq!(brokers[0].local_info, LocalInfo::Exchange);
@@ -81,13 +96,15 @@ fn defaults_are_those_of_the_design() {
     assert_eq!(brokers[1].queue_window, Window::Seconds30);
     assert_eq!(brokers[1].phase, SimDuration::from_millis(2500));
     assert_eq!(scenario.measure.tau, secs(10));
-    assert_eq!((scenario.measure.until, scenario.measure.stop), (Until::End, Stop::Drained));
+    assert_eq!(
+        (scenario.measure.until, scenario.measure.stop),
+        (Until::End, Stop::Drained)
+    );
     assert!(scenario.warnings.is_empty());
 }
 
-#[test]
-fn every_name_of_the_design_is_understood() {
-    let text = r#"
+/// Every key there is.
+const FULL: &str = r#"
 [[workload]]
 trace = "t.swf"
 domain = "a"
@@ -137,28 +154,55 @@ until = "2h"
 stop = "last-arrival"
 tau = "1s"
 "#;
-    let scenario = parse(text);
+
+#[test]
+fn every_name_of_the_design_is_understood() {
+    let scenario = parse(FULL);
     let [first, second] = scenario.workloads.as_slice() else {
         panic!("two workloads");
     };
-    assert_eq!(first.window.unwrap().start, SimDuration::parse("87.08d").unwrap());
-    assert_eq!(first.keep, Keep::Systematic { m: 2, n: 5, phase: 2 });
+    assert_eq!(
+        first.window.unwrap().start,
+        SimDuration::parse("87.08d").unwrap()
+    );
+    assert_eq!(
+        first.keep,
+        Keep::Systematic {
+            m: 2,
+            n: 5,
+            phase: 2
+        }
+    );
     assert_eq!(first.scale_run_time, Decimal::parse("2.5").unwrap());
     assert_eq!(first.zero_run_time, ZeroRunTime::Drop);
     assert!(first.require_memory);
     assert_eq!(second.entry, Entry::Cluster(ClusterId(1)));
     let share = Decimal::parse("0.4").unwrap();
-    assert_eq!(second.keep, Keep::Share { share, seed: u64::MAX });
+    assert_eq!(
+        second.keep,
+        Keep::Share {
+            share,
+            seed: u64::MAX
+        }
+    );
     let broker = scenario.grid.domains[0].broker;
     assert_eq!((broker.max_hops, broker.phase), (2, secs(1)));
     assert_eq!(broker.queue_window, Window::Instant);
     assert_eq!(broker.utilization_window, Window::Seconds300);
-    assert_eq!((broker.tie, broker.policy), (Tie::Random, PolicyKind::Utilization));
+    assert_eq!(
+        (broker.tie, broker.policy),
+        (Tie::Random, PolicyKind::Utilization)
+    );
     let [link] = scenario.grid.links.as_slice() else {
         panic!("one direction");
     };
     assert_eq!((link.consumer, link.provider), (DomainId(1), DomainId(0)));
-    assert_eq!(scenario.clock, Clock::Real { speed: Decimal::parse("2.5").unwrap() });
+    assert_eq!(
+        scenario.clock,
+        Clock::Real {
+            speed: Decimal::parse("2.5").unwrap()
+        }
+    );
     let over = Over::Shake { step: secs(30) };
     assert_eq!(scenario.replicate, Some(Replicate { over, count: 3 }));
     assert_eq!(scenario.require[1].path, ["jobs", "rejected"]);
@@ -184,8 +228,14 @@ fn an_unknown_key_is_told_with_its_place_and_the_nearest_name() {
         refused("[run]", "[faults]\n[run]"),
         "x.toml:18:2: unknown key `faults`: expected one of `workload`, `cluster`, `domain`, `link`, `run`, `measure`"
     );
-    let external = refused("name = \"a\"", "name = \"a\"\nbroker = { kind = \"external\" }");
-    assert!(external.starts_with("x.toml:8:12: unknown key `kind`"), "{external}");
+    let external = refused(
+        "name = \"a\"",
+        "name = \"a\"\nbroker = { kind = \"external\" }",
+    );
+    assert!(
+        external.starts_with("x.toml:8:12: unknown key `kind`"),
+        "{external}"
+    );
 }
 
 #[test]
@@ -222,36 +272,120 @@ fn a_wrong_value_is_told_with_its_path_and_what_was_expected() {
 
 /// Each is one change to `PAIR` and a part of what it must be answered with.
 const REFUSED: [(&str, &str, &str); 30] = [
-    ("domain = \"a\"", "", "missing key `workload.domain`: expected one of \"a\", \"b\""),
+    (
+        "domain = \"a\"",
+        "",
+        "missing key `workload.domain`: expected one of \"a\", \"b\"",
+    ),
     ("trace = \"t.swf\"", "", "missing key `workload.trace`"),
-    ("domain = \"a\"", "domain = \"a\"\ncluster = \"a1\"", "either domain or cluster"),
-    ("domain = \"a\"", "cluster = \"c1\"", "expected a cluster, did you mean `a1`?"),
-    ("domain = \"a\"", "domain = \"a\"\nkeep = \"0/5\"", "\"m/n\""),
-    ("domain = \"a\"", "domain = \"a\"\nkeep = \"1/0\"", "\"m/n\""),
-    ("domain = \"a\"", "domain = \"a\"\nphase = 1", "expected keep"),
-    ("domain = \"a\"", "domain = \"a\"\nkeep = \"2/5\"\nphase = 5", "a phase below"),
-    ("domain = \"a\"", "domain = \"a\"\nkeep = \"2/5\"\nshare = 0.5", "either keep or share"),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\ncluster = \"a1\"",
+        "either domain or cluster",
+    ),
+    (
+        "domain = \"a\"",
+        "cluster = \"c1\"",
+        "expected a cluster, did you mean `a1`?",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nkeep = \"0/5\"",
+        "\"m/n\"",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nkeep = \"1/0\"",
+        "\"m/n\"",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nphase = 1",
+        "expected keep",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nkeep = \"2/5\"\nphase = 5",
+        "a phase below",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nkeep = \"2/5\"\nshare = 0.5",
+        "either keep or share",
+    ),
     ("domain = \"a\"", "domain = \"a\"\nshare = 1.5", "at most 1"),
-    ("domain = \"a\"", "domain = \"a\"\nscale = { arrival = 0 }", "above 0"),
-    ("domain = \"a\"", "domain = \"a\"\nscale = { arrival = -1.5 }", "above 0"),
-    ("domain = \"a\"", "domain = \"a\"\nwindow = { start = \"1d\" }", "missing key `workload.window.length`"),
-    ("domain = \"a\"", "domain = \"a\"\nwindow = { length = \"0s\" }", "above 0"),
-    ("domain = \"a\"", "domain = \"a\"\nrequirements = [\"disk\"]", "a requirement"),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nscale = { arrival = 0 }",
+        "above 0",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nscale = { arrival = -1.5 }",
+        "above 0",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nwindow = { start = \"1d\" }",
+        "missing key `workload.window.length`",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nwindow = { length = \"0s\" }",
+        "above 0",
+    ),
+    (
+        "domain = \"a\"",
+        "domain = \"a\"\nrequirements = [\"disk\"]",
+        "a requirement",
+    ),
     ("name = \"b\"", "name = \"a\"", "a name no other domain has"),
-    ("name = \"b1\"", "name = \"a1\"", "a name no other cluster has"),
+    (
+        "name = \"b1\"",
+        "name = \"a1\"",
+        "a name no other cluster has",
+    ),
     ("name = \"b\"", "name = \"b.c\"", "1 to 64 letters"),
-    ("name = \"b1\", processors = 225", "name = \"b1\"", "missing key `domain.b.clusters.b1.processors`"),
-    ("name = \"b1\"", "name = \"b1\", resources = \"c.xml\"", "either processors or resources"),
+    (
+        "name = \"b1\", processors = 225",
+        "name = \"b1\"",
+        "missing key `domain.b.clusters.b1.processors`",
+    ),
+    (
+        "name = \"b1\"",
+        "name = \"b1\", resources = \"c.xml\"",
+        "either processors or resources",
+    ),
     ("[\"a\", \"b\"]", "[\"a\", \"a\"]", "two different domains"),
     ("[\"a\", \"b\"]", "[\"a\"]", "the names of two domains"),
-    ("[\"a\", \"b\"]", "[\"a\", \"c\"]", "expected a domain, one of"),
-    ("[run]", "[[link]]\nbetween = [\"b\", \"a\"]\n[run]", "one link between two domains"),
+    (
+        "[\"a\", \"b\"]",
+        "[\"a\", \"c\"]",
+        "expected a domain, one of",
+    ),
+    (
+        "[run]",
+        "[[link]]\nbetween = [\"b\", \"a\"]\n[run]",
+        "one link between two domains",
+    ),
     ("[run]", "[cluster]\nprocessors = 1\n[run]", "not both"),
-    ("[\"round-robin\", \"free-node\"]", "[]", "at least one policy"),
+    (
+        "[\"round-robin\", \"free-node\"]",
+        "[]",
+        "at least one policy",
+    ),
     ("\"free-node\"]", "\"round-robin\"]", "each policy once"),
     ("[run]", "[run]\nclock = \"real\"\nspeed = 0", "above 0"),
-    ("name = \"a\"", "name = \"a\"\nbroker = { interval = \"0s\" }", "above 0"),
-    ("[run]", "[measure]\nfrom = \"2h\"\nuntil = \"1h\"\n[run]", "an instant after"),
+    (
+        "name = \"a\"",
+        "name = \"a\"\nbroker = { interval = \"0s\" }",
+        "above 0",
+    ),
+    (
+        "[run]",
+        "[measure]\nfrom = \"2h\"\nuntil = \"1h\"\n[run]",
+        "an instant after",
+    ),
 ];
 
 #[test]
@@ -269,13 +403,22 @@ fn replications_that_vary_nothing_are_refused() {
         let message = refused("[run]", &format!("[run]\nreplicate = {{ {replicate} }}"));
         assert!(message.contains(expected), "{message}");
     };
-    check("over = \"window\", step = \"7d\", count = 2", "to have a window");
+    check(
+        "over = \"window\", step = \"7d\", count = 2",
+        "to have a window",
+    );
     check("over = \"sample-phase\", count = 2", "whose phase varies");
-    check("over = \"shake\", count = 2", "missing key `run.replicate.step`");
+    check(
+        "over = \"shake\", count = 2",
+        "missing key `run.replicate.step`",
+    );
     check("over = \"seed\"", "missing key `run.replicate.count`");
     check("over = \"seed\", count = 0", "from 1 to 100000");
     check("over = \"seed\", step = \"1s\", count = 2", "no step");
-    check("over = \"sample\", count = 2", "did you mean `shake`?");
+    check(
+        "over = \"sample\", count = 2",
+        "did you mean `sample-phase`?",
+    );
     let five = PAIR.replace("domain = \"a\"", "domain = \"a\"\nkeep = \"2/5\"");
     let text = format!("{five}replicate = {{ over = \"sample-phase\", count = 6 }}");
     let message = parse_with(&text, &[]).unwrap_err().to_string();
@@ -285,21 +428,39 @@ fn replications_that_vary_nothing_are_refused() {
 #[test]
 fn a_run_without_brokers_takes_none_of_their_keys() {
     assert_eq!(parse(ALONE).policies, [None]);
-    assert_eq!(parse(ALONE).workloads[0].entry, Entry::Cluster(ClusterId(0)));
-    let refused = |text: &str| parse_with(&format!("{ALONE}{text}"), &[]).unwrap_err().to_string();
+    assert_eq!(
+        parse(ALONE).workloads[0].entry,
+        Entry::Cluster(ClusterId(0))
+    );
+    let refused = |text: &str| {
+        parse_with(&format!("{ALONE}{text}"), &[])
+            .unwrap_err()
+            .to_string()
+    };
     assert!(refused("[run]\npolicies = [\"random\"]").contains("no policies"));
     assert!(refused("[run]\ntie = \"first\"").contains("without brokers"));
-    assert!(refused("[run]\nreplicate = { over = \"broker-phase\", count = 2 }").contains("brokers"));
-    let message = parse_with("[workload]\ntrace = \"t.swf\"\n", &[]).unwrap_err().to_string();
+    assert!(
+        refused("[run]\nreplicate = { over = \"broker-phase\", count = 2 }").contains("brokers")
+    );
+    let message = parse_with("[workload]\ntrace = \"t.swf\"\n", &[])
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("missing key `cluster`"), "{message}");
 }
 
 #[test]
 fn what_is_no_toml_is_told_with_its_line() {
-    let message = parse_with("[workload]\ntrace = t.swf\n", &[]).unwrap_err().to_string();
+    let message = parse_with("[workload]\ntrace = t.swf\n", &[])
+        .unwrap_err()
+        .to_string();
     assert!(message.starts_with("x.toml:2:"), "{message}");
-    let message = parse_with("[run]\nseed = 1\nseed = 2\n", &[]).unwrap_err().to_string();
-    assert!(message.starts_with("x.toml:3:1: duplicate key"), "{message}");
+    let message = parse_with("[run]\nseed = 1\nseed = 2\n", &[])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.starts_with("x.toml:3:1: duplicate key"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -322,7 +483,10 @@ fn a_missing_trace_tells_what_to_do() {
 #[test]
 fn files_are_found_from_the_working_directory_and_then_beside_the_scenario() {
     let directory = tempfile::tempdir().unwrap();
-    let (work, beside) = (directory.path().join("work"), directory.path().join("scenarios"));
+    let (work, beside) = (
+        directory.path().join("work"),
+        directory.path().join("scenarios"),
+    );
     std::fs::create_dir_all(&work).unwrap();
     std::fs::create_dir_all(&beside).unwrap();
     std::fs::write(beside.join("t.swf"), "").unwrap();
@@ -338,7 +502,10 @@ fn files_are_found_from_the_working_directory_and_then_beside_the_scenario() {
         loaded.unwrap().workloads[0].trace.clone()
     };
     assert_eq!(load(PAIR), beside.join("t.swf"));
-    assert_eq!(load(&PAIR.replace("t.swf", "../scenarios/t.swf")), beside.join("t.swf"));
+    assert_eq!(
+        load(&PAIR.replace("t.swf", "../scenarios/t.swf")),
+        beside.join("t.swf")
+    );
     std::fs::write(work.join("t.swf"), "").unwrap();
     assert_eq!(load(PAIR), work.join("t.swf"));
 }
@@ -368,12 +535,18 @@ fn a_cluster_file_that_is_wrong_is_told_with_both_places() {
 fn a_domain_that_can_reach_no_cluster_is_a_warning() {
     let text = PAIR
         .replace("clusters = [ { name = \"a1\", processors = 225 } ]", "")
-        .replace("latency = \"50ms\"", "roles = { consumer = \"b\", provider = \"a\" }");
+        .replace(
+            "latency = \"50ms\"",
+            "roles = { consumer = \"b\", provider = \"a\" }",
+        );
     let scenario = parse(&text);
     assert_eq!(scenario.warnings[0].code, "unreachable-clusters");
     let none = text.replace("clusters = [ { name = \"b1\", processors = 225 } ]", "");
     let message = parse_with(&none, &[]).unwrap_err().to_string();
-    assert!(message.contains("at least one domain with a cluster"), "{message}");
+    assert!(
+        message.contains("at least one domain with a cluster"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -382,7 +555,11 @@ fn the_grid_of_a_policy_has_it_at_every_broker() {
     let policies = [PolicyKind::RoundRobin, PolicyKind::FreeNode];
     assert_eq!(scenario.policies, policies.map(Some));
     let grid = scenario.grid_for(PolicyKind::FreeNode);
-    assert!(grid.domains.iter().all(|domain| domain.broker.policy == PolicyKind::FreeNode));
+    assert!(
+        grid.domains
+            .iter()
+            .all(|domain| domain.broker.policy == PolicyKind::FreeNode)
+    );
     assert_eq!(parse(ALONE).grid_for(None).clusters.len(), 1);
 }
 

@@ -117,7 +117,7 @@ pub struct BrokerMachine {
     /// Jobs that their receivers have confirmed to have, until their end.
     confirmed: BTreeMap<JobId, Target>,
     round: Round,
-    relaying: bool,
+    frozen: bool,
     incarnation: u64,
     letters: Vec<Letter>,
     letters_written: u64,
@@ -157,7 +157,7 @@ impl BrokerMachine {
             next_cycle: None,
             confirmed: BTreeMap::new(),
             round: Round::default(),
-            relaying: true,
+            frozen: false,
             incarnation: setup.incarnation,
             letters: Vec::new(),
             letters_written: 0,
@@ -178,10 +178,10 @@ impl BrokerMachine {
         &self.broker
     }
 
-    /// Ends the relaying of information, so that letters run dry at the end
-    /// of a run.
-    pub fn quiesce(&mut self) {
-        self.relaying = false;
+    /// Stops the cycles and the relaying of information, so that letters run
+    /// dry at the end of a run. News of ends still travel on.
+    pub fn freeze(&mut self) {
+        self.frozen = true;
     }
 
     /// Whether a letter of this name is new here; repeated ones are to be
@@ -287,7 +287,7 @@ impl BrokerMachine {
 
     fn relay(&mut self) {
         let samples = std::mem::take(&mut self.round.samples);
-        if !self.relaying {
+        if self.frozen {
             return;
         }
         let samples: Vec<LoadSample> = samples.into_values().collect();
@@ -632,7 +632,7 @@ impl Machine for BrokerMachine {
     }
 
     fn due(&self) -> Option<SimTime> {
-        self.next_cycle
+        self.next_cycle.filter(|_| !self.frozen)
     }
 
     fn step(&mut self, at: SimTime) {
@@ -644,7 +644,7 @@ impl Machine for BrokerMachine {
 
     fn wants_samples(&self) -> Vec<ClusterId> {
         let config = self.broker.config();
-        match (config.local_info, self.next_cycle) {
+        match (config.local_info, self.due()) {
             (LocalInfo::Fresh, Some(_)) => config.clusters.iter().map(|(id, _)| *id).collect(),
             _ => Vec::new(),
         }

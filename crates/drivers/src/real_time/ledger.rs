@@ -7,7 +7,7 @@ use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// A job on its way into a machine.
@@ -113,7 +113,7 @@ pub(super) struct Ledger {
     ends: VecDeque<JobEnd>,
     first_end: u64,
     naming: Naming,
-    heard: BTreeMap<Party, LetterId>,
+    heard: BTreeMap<Party, Heard>,
 }
 
 /// How jobs that come without a name are called: from `first` on, in steps.
@@ -267,18 +267,38 @@ impl Ledger {
         self.first_end + self.ends.len() as u64
     }
 
-    /// Whether a letter of this name is new; one sender's letters arrive in
-    /// the order of their numbers.
+    /// Whether a letter of this name is new.
     pub fn hear(&mut self, from: Party, id: LetterId) -> bool {
-        match self.heard.get(&from) {
-            Some(last) if last.incarnation == id.incarnation && id.number <= last.number => false,
-            _ => {
-                self.heard.insert(from, id);
-                true
-            }
+        let heard = self.heard.entry(from).or_default();
+        if heard.incarnation != id.incarnation {
+            *heard = Heard {
+                incarnation: id.incarnation,
+                ..Heard::default()
+            };
         }
+        if id.number < heard.all_before || !heard.numbers.insert(id.number) {
+            return false;
+        }
+        if heard.numbers.len() > REORDERED
+            && let Some(oldest) = heard.numbers.pop_first()
+        {
+            heard.all_before = oldest.saturating_add(1);
+        }
+        true
     }
 }
+
+/// Letters of one sender, of which the latest may have come out of order.
+#[derive(Debug, Default)]
+struct Heard {
+    incarnation: u64,
+    all_before: u64,
+    numbers: BTreeSet<u64>,
+}
+
+/// A sender's letters keep their order on each way they take; two ways to one
+/// receiver are never so many letters apart.
+const REORDERED: usize = 4096;
 
 /// What became of looking a submission up.
 pub(super) enum Opened {

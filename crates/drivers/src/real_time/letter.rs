@@ -12,6 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A message between machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
+    /// A job from whoever submits.
+    Submit {
+        /// The job.
+        spec: JobSpec,
+        /// Its idempotency key.
+        key: String,
+    },
     /// A job to an LRMS of the broker's own.
     Dispatch {
         /// The job.
@@ -54,6 +61,7 @@ impl Message {
     #[must_use]
     pub fn kind(&self) -> Option<MessageKind> {
         Some(match self {
+            Message::Submit { .. } => MessageKind::Submit,
             Message::Dispatch { .. } => MessageKind::Dispatch,
             Message::Forward { .. } => MessageKind::Forward,
             Message::Refusal { .. } => MessageKind::Refuse,
@@ -67,7 +75,9 @@ impl Message {
     #[must_use]
     pub fn job(&self) -> Option<JobId> {
         match self {
-            Message::Dispatch { spec, .. } | Message::Forward { spec, .. } => Some(spec.id),
+            Message::Submit { spec, .. }
+            | Message::Dispatch { spec, .. }
+            | Message::Forward { spec, .. } => Some(spec.id),
             Message::Refusal { job, .. } | Message::Cancel(job) => Some(*job),
             Message::Notice(end) => Some(end.job),
             Message::Info(_) => None,

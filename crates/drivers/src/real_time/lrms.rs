@@ -47,6 +47,7 @@ pub struct LrmsMachine {
     ledger: Ledger,
     now: SimTime,
     next_sample: Option<SimTime>,
+    frozen: bool,
     incarnation: u64,
     letters: Vec<Letter>,
     letters_written: u64,
@@ -73,6 +74,7 @@ impl LrmsMachine {
             ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
             next_sample: sampled.map(|_| SimTime::ZERO),
             home: setup.home,
+            frozen: false,
             recorder,
             now: SimTime::ZERO,
             incarnation: setup.incarnation,
@@ -102,9 +104,10 @@ impl LrmsMachine {
         self.cluster.sample(self.now)
     }
 
-    /// Ends the sampling, so that letters run dry at the end of a run.
-    pub fn quiesce(&mut self) {
-        self.next_sample = None;
+    /// Stops all own timers, so that letters run dry at the end of a run:
+    /// nothing is sampled, started or completed any more.
+    pub fn freeze(&mut self) {
+        self.frozen = true;
     }
 
     /// Takes a job in. A job that can never run is rejected for good when a
@@ -319,6 +322,9 @@ impl Machine for LrmsMachine {
     }
 
     fn due(&self) -> Option<SimTime> {
+        if self.frozen {
+            return None;
+        }
         let work = self.cluster.poll_timeout();
         work.into_iter().chain(self.next_sample).min()
     }

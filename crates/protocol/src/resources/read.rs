@@ -86,7 +86,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn open(&mut self, reader: &NsReader<&[u8]>, tag: &BytesStart<'_>) -> Result<(), ResourceError> {
+    fn open(
+        &mut self,
+        reader: &NsReader<&[u8]>,
+        tag: &BytesStart<'_>,
+    ) -> Result<(), ResourceError> {
         let name = tag.name().0.to_owned();
         let (namespace, local) = reader.resolver().resolve_element(tag.name());
         match &namespace {
@@ -96,7 +100,9 @@ impl<'a> Parser<'a> {
             }
             ResolveResult::Unbound => return Err(self.wrong_namespace(&name, "no namespace")),
             ResolveResult::Unknown(prefix) => {
-                return Err(self.wrong_namespace(&name, &format!("the undeclared prefix {prefix:?}")));
+                return Err(
+                    self.wrong_namespace(&name, &format!("the undeclared prefix {prefix:?}"))
+                );
             }
         }
         self.check_attributes(reader, tag)?;
@@ -163,7 +169,9 @@ impl<'a> Parser<'a> {
         // The offending word may stand lines below the end of the last tag.
         self.line += content[..first].matches('\n').count();
         let word = content[first..].split(is_space).next().unwrap_or_default();
-        Err(self.xml(&format!("text {word:?} between elements: expected an element")))
+        Err(self.xml(&format!(
+            "text {word:?} between elements: expected an element"
+        )))
     }
 
     fn cdata(&mut self, content: &str) -> Result<(), ResourceError> {
@@ -224,8 +232,8 @@ impl<'a> Parser<'a> {
         tag: &BytesStart<'_>,
     ) -> Result<(), ResourceError> {
         for attribute in tag.attributes() {
-            let attribute = attribute
-                .map_err(|error| self.xml(&format!("not well-formed XML: {error}")))?;
+            let attribute =
+                attribute.map_err(|error| self.xml(&format!("not well-formed XML: {error}")))?;
             if attribute.value.contains('<') {
                 return Err(self.xml("not well-formed XML: `<` in an attribute"));
             }
@@ -269,7 +277,10 @@ impl<'a> Parser<'a> {
     }
 
     fn wrong_namespace(&self, name: &str, found: &str) -> ResourceError {
-        self.element(name, &format!("in {found}: expected the namespace {NAMESPACE:?}"))
+        self.element(
+            name,
+            &format!("in {found}: expected the namespace {NAMESPACE:?}"),
+        )
     }
 
     fn element(&self, name: &str, problem: &str) -> ResourceError {
@@ -302,6 +313,9 @@ pub(super) fn is_xml(c: char) -> bool {
 
 /// The text as `xs:token` reads it: no spaces around, single ones within.
 pub(super) fn collapse(text: &str) -> String {
-    let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text
+        .split(is_space)
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join(" ")
 }

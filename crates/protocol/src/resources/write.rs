@@ -62,7 +62,15 @@ fn value(group: &Resource, field: Field, index: usize) -> Result<Option<String>,
         index,
         element: field.name(),
     };
-    let number = |number: u64| checked(number.to_string(), number > 0, field, index, "a number above 0");
+    let number = |number: u64| {
+        checked(
+            number.to_string(),
+            number > 0,
+            field,
+            index,
+            "a number above 0",
+        )
+    };
     let word = |text: &String| {
         let collapsed = super::read::collapse(text);
         let good = !text.is_empty() && collapsed == *text && text.chars().all(super::read::is_xml);

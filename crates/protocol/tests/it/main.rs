@@ -1,3 +1,5 @@
 //! Behaviours of the wire and file formats, one module each.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod resources;

@@ -13,12 +13,16 @@ const FIVE: &str = "<Count>2</Count><Architecture>x86</Architecture><CPUCount>4<
                     <OS>LINUX</OS><PhysicalMemory>512</PhysicalMemory>";
 
 fn shipped(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../resources").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../resources")
+        .join(path)
 }
 
 /// A file of one group with this content.
 fn group(content: &str) -> String {
-    format!("<EmulatedResources xmlns=\"{NAMESPACE}\">\n<Resource>\n{content}\n</Resource>\n</EmulatedResources>")
+    format!(
+        "<EmulatedResources xmlns=\"{NAMESPACE}\">\n<Resource>\n{content}\n</Resource>\n</EmulatedResources>"
+    )
 }
 
 /// The five elements with one of them replaced.
@@ -58,7 +62,9 @@ fn every_shipped_cluster_is_read() {
 
 #[test]
 fn our_own_elements_are_optional() {
-    let text = group(&format!("<Speed>0.50</Speed>{FIVE}<Name> a  b\n</Name><Disk>7</Disk>"));
+    let text = group(&format!(
+        "<Speed>0.50</Speed>{FIVE}<Name> a  b\n</Name><Disk>7</Disk>"
+    ));
     let cluster = parse("site.xml", &text).unwrap();
     let group = &cluster.groups()[0];
     assert_eq!(group.name.as_deref(), Some("a b"));
@@ -78,7 +84,9 @@ fn a_message_names_file_line_element_value_and_what_was_expected() {
     );
     assert_eq!(
         refused("<EmulatedResources>\n</EmulatedResources>"),
-        format!("site.xml:1: element EmulatedResources: in no namespace: expected the namespace {NAMESPACE:?}")
+        format!(
+            "site.xml:1: element EmulatedResources: in no namespace: expected the namespace {NAMESPACE:?}"
+        )
     );
     assert_eq!(
         refused(&group(&format!("{FIVE}\n<Cores>1</Cores>"))),
@@ -95,7 +103,10 @@ fn entities_and_document_types_are_refused() {
         "site.xml:2: a document type: expected none, entities are refused"
     );
     let custom = refused(&with("OS", "<OS>&os;</OS>"));
-    assert!(custom.starts_with("site.xml:3: reference &os;: expected"), "{custom}");
+    assert!(
+        custom.starts_with("site.xml:3: reference &os;: expected"),
+        "{custom}"
+    );
     let known = parse("site.xml", &with("OS", "<OS>A&amp;B &#x41;</OS>")).unwrap();
     assert_eq!(known.groups()[0].os.as_deref(), Some("A&B A"));
 }
@@ -161,59 +172,151 @@ proptest! {
     }
 }
 
+/// Whether the file is a cluster file when this element is replaced by that.
+const REPLACED: [(&str, bool, &str, &str); 28] = [
+    (
+        "another order",
+        true,
+        "Count",
+        "<Speed>2</Speed><Count>1</Count>",
+    ),
+    ("spaces around", true, "Count", "<Count>\n 2 \t</Count>"),
+    ("leading zeros", true, "Count", "<Count>002</Count>"),
+    (
+        "a comment within",
+        true,
+        "Count",
+        "<Count>1<!-- ? -->0</Count>",
+    ),
+    ("a CDATA section", true, "OS", "<OS><![CDATA[A<B]]></OS>"),
+    ("character references", true, "OS", "<OS>&#76;&lt;</OS>"),
+    (
+        "the largest memory",
+        true,
+        "PhysicalMemory",
+        "<PhysicalMemory>18446744073709551615</PhysicalMemory>",
+    ),
+    ("a zero count", false, "Count", "<Count>0</Count>"),
+    (
+        "a zero CPU count",
+        false,
+        "CPUCount",
+        "<CPUCount>0</CPUCount>",
+    ),
+    ("a negative count", false, "Count", "<Count>-1</Count>"),
+    ("a sign", false, "Count", "<Count>+1</Count>"),
+    ("a fraction of a node", false, "Count", "<Count>1.5</Count>"),
+    ("a word for a number", false, "Count", "<Count>many</Count>"),
+    (
+        "a count past 32 bits",
+        false,
+        "Count",
+        "<Count>4294967296</Count>",
+    ),
+    (
+        "no memory at all",
+        false,
+        "PhysicalMemory",
+        "<PhysicalMemory>0</PhysicalMemory>",
+    ),
+    (
+        "memory past 64 bits",
+        false,
+        "PhysicalMemory",
+        "<PhysicalMemory>18446744073709551616</PhysicalMemory>",
+    ),
+    ("a missing element", false, "Architecture", ""),
+    ("an empty element", false, "Architecture", "<Architecture/>"),
+    (
+        "an element of spaces",
+        false,
+        "Architecture",
+        "<Architecture>  </Architecture>",
+    ),
+    ("an element twice", false, "OS", "<OS>A</OS><OS>B</OS>"),
+    ("an unknown attribute", false, "OS", "<OS id=\"1\">A</OS>"),
+    ("an element in a value", false, "OS", "<OS><b>A</b></OS>"),
+    ("a crossed end tag", false, "OS", "<OS>A</Os>"),
+    ("a bare ampersand", false, "OS", "<OS>A & B</OS>"),
+    ("an unknown entity", false, "OS", "<OS>&os;</OS>"),
+    ("a control character", false, "OS", "<OS>&#1;</OS>"),
+    ("the end of a CDATA section", false, "OS", "<OS>]]></OS>"),
+    (
+        "an element of another namespace",
+        false,
+        "OS",
+        "<OS xmlns=\"x\">A</OS>",
+    ),
+];
+
+/// Whether the file is a cluster file with this behind the five elements.
+const ADDED: [(&str, bool, &str); 9] = [
+    ("the five elements", true, ""),
+    (
+        "all eight",
+        true,
+        "<Name>n</Name><Disk>1</Disk><Speed>1.5</Speed>",
+    ),
+    ("a processing instruction", true, "<?note x?>"),
+    ("an unknown element", false, "<Cores>1</Cores>"),
+    ("text between elements", false, " x"),
+    ("speed 0", false, "<Speed>0.0</Speed>"),
+    ("a speed with an exponent", false, "<Speed>1e3</Speed>"),
+    (
+        "a speed that begins with its point",
+        false,
+        "<Speed>.5</Speed>",
+    ),
+    ("a comment with two hyphens", false, "<!-- a -- b -->"),
+];
+
 /// Small files, each with whether it is a cluster file.
 fn corpus() -> Vec<(&'static str, bool, String)> {
-    let whole = |text: &str| text.to_owned();
-    vec![
-        ("the five elements", true, group(FIVE)),
-        ("all eight", true, group(&format!("<Name>n</Name>{FIVE}<Disk>1</Disk><Speed>1.5</Speed>"))),
-        ("another order", true, with("Count", "<Speed>2</Speed><Count>1</Count>")),
-        ("spaces around", true, with("Count", "<Count>\n 2 \t</Count>")),
-        ("leading zeros", true, with("Count", "<Count>002</Count>")),
-        ("a comment within", true, with("Count", "<Count>1<!-- ? -->0</Count>")),
-        ("a CDATA section", true, with("OS", "<OS><![CDATA[A<B]]></OS>")),
-        ("character references", true, with("OS", "<OS>&#76;&lt;</OS>")),
+    let five = group(FIVE);
+    let root = "EmulatedResources";
+    let prefixed = five
+        .replace("</", "&/")
+        .replace('<', "<r:")
+        .replace("&/", "</r:");
+    let mut cases = vec![
+        ("a prefix", true, prefixed.replace("xmlns=", "xmlns:r=")),
         (
-            "a prefix",
-            true,
-            group(FIVE).replace("<", "<r:").replace("<r:/", "</r:").replace("xmlns=", "xmlns:r="),
+            "an unknown prefix",
+            false,
+            five.replace("<OS>", "<q:OS>").replace("</OS>", "</q:OS>"),
         ),
-        ("the largest memory", true, with("PhysicalMemory", "<PhysicalMemory>18446744073709551615</PhysicalMemory>")),
-        ("a zero count", false, with("Count", "<Count>0</Count>")),
-        ("a zero CPU count", false, with("CPUCount", "<CPUCount>0</CPUCount>")),
-        ("a negative count", false, with("Count", "<Count>-1</Count>")),
-        ("a sign", false, with("Count", "<Count>+1</Count>")),
-        ("a fraction of a node", false, with("Count", "<Count>1.5</Count>")),
-        ("a word for a number", false, with("Count", "<Count>many</Count>")),
-        ("a count past 32 bits", false, with("Count", "<Count>4294967296</Count>")),
-        ("no memory at all", false, with("PhysicalMemory", "<PhysicalMemory>0</PhysicalMemory>")),
-        ("memory past 64 bits", false, with("PhysicalMemory", "<PhysicalMemory>18446744073709551616</PhysicalMemory>")),
-        ("a missing element", false, with("Architecture", "")),
-        ("an empty element", false, with("Architecture", "<Architecture/>")),
-        ("an element of spaces", false, with("Architecture", "<Architecture>  </Architecture>")),
-        ("an element twice", false, with("OS", "<OS>A</OS><OS>B</OS>")),
-        ("an unknown element", false, group(&format!("{FIVE}<Cores>1</Cores>"))),
-        ("an unknown attribute", false, with("OS", "<OS id=\"1\">A</OS>")),
-        ("an element in a value", false, with("OS", "<OS><b>A</b></OS>")),
-        ("text between elements", false, group(&format!("{FIVE} x"))),
-        ("speed 0", false, group(&format!("{FIVE}<Speed>0.0</Speed>"))),
-        ("a speed with an exponent", false, group(&format!("{FIVE}<Speed>1e3</Speed>"))),
-        ("a speed without a digit before its point", false, group(&format!("{FIVE}<Speed>.5</Speed>"))),
-        ("no group", false, group("").replace("<Resource>\n\n</Resource>", "")),
+        (
+            "no group",
+            false,
+            format!("<{root} xmlns=\"{NAMESPACE}\"/>"),
+        ),
         ("an empty group", false, group("")),
-        ("another namespace", false, group(FIVE).replace("fiu", "example")),
-        ("no namespace", false, group(FIVE).replace(&format!(" xmlns=\"{NAMESPACE}\""), "")),
-        ("another root", false, group(FIVE).replace("EmulatedResources", "Resources")),
-        ("a group as root", false, format!("<Resource xmlns=\"{NAMESPACE}\">{FIVE}</Resource>")),
-        ("two roots", false, format!("{0}{0}", group(FIVE))),
-        ("a cut-off file", false, group(FIVE).replace("</EmulatedResources>", "")),
-        ("a crossed end tag", false, with("OS", "<OS>A</Os>")),
-        ("a bare ampersand", false, with("OS", "<OS>A & B</OS>")),
-        ("an unknown entity", false, with("OS", "<OS>&os;</OS>")),
-        ("a control character", false, with("OS", "<OS>&#1;</OS>")),
-        ("nothing", false, whole("")),
-        ("no XML", false, whole("Count = 64")),
-    ]
+        ("another namespace", false, five.replace("fiu", "example")),
+        (
+            "no namespace",
+            false,
+            five.replace(&format!(" xmlns=\"{NAMESPACE}\""), ""),
+        ),
+        ("another root", false, five.replace(root, "Resources")),
+        ("two roots", false, format!("{five}{five}")),
+        (
+            "a cut-off file",
+            false,
+            five.replace(&format!("</{root}>"), ""),
+        ),
+        (
+            "a late declaration",
+            false,
+            format!("\n<?xml version=\"1.0\"?>{five}"),
+        ),
+        ("nothing", false, String::new()),
+        ("no XML", false, "Count = 64".to_owned()),
+    ];
+    let alone = format!("<Resource xmlns=\"{NAMESPACE}\">{FIVE}</Resource>");
+    cases.push(("a group as root", false, alone));
+    cases.extend(REPLACED.map(|(name, good, element, by)| (name, good, with(element, by))));
+    cases.extend(ADDED.map(|(name, good, more)| (name, good, group(&format!("{FIVE}{more}")))));
+    cases
 }
 
 #[test]

@@ -129,9 +129,8 @@ impl<'a> Columns<'a> {
     }
 
     fn schema(&self) -> Schema {
-        let field = |(name, cell): &(&'static str, Cell<'a>)| {
-            Field::new(*name, cell.data_type(), true)
-        };
+        let field =
+            |(name, cell): &(&'static str, Cell<'a>)| Field::new(*name, cell.data_type(), true);
         Schema::new(self.0.iter().map(field).collect::<Vec<_>>())
     }
 }
@@ -209,12 +208,7 @@ fn append_run(runs: &mut StructBuilder, cluster: &str, run: &PlacementRun) {
     if let Some(text) = runs.field_builder::<StringBuilder>(0) {
         text.append_value(cluster);
     }
-    let numbers = [
-        u32::from(run.resource),
-        run.node,
-        run.nodes,
-        run.processors,
-    ];
+    let numbers = [u32::from(run.resource), run.node, run.nodes, run.processors];
     for (index, value) in (1..).zip(numbers) {
         if let Some(number) = runs.field_builder::<UInt32Builder>(index) {
             number.append_value(value);

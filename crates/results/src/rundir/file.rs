@@ -30,7 +30,10 @@ impl PartialFile {
 
     /// Brings the file to the disk and gives it its name.
     pub(super) fn finish(mut self, rows: Option<u64>) -> Result<FileDoc, RunDirError> {
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        let synced = self
+            .file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_all());
         synced.map_err(RunDirError::io("write", &self.partial))?;
         fs::rename(&self.partial, &self.path).map_err(RunDirError::io("rename", &self.partial))?;
         Ok(FileDoc {

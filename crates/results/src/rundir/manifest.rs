@@ -135,7 +135,8 @@ impl Manifest {
     pub(super) fn new(run: &RunFiles<'_>, files: BTreeMap<String, FileDoc>) -> Self {
         let info = run.info;
         let names = run.table.names();
-        let messages = MessageKind::ALL.map(|kind| (kind.name().to_owned(), run.log.messages(kind)));
+        let messages =
+            MessageKind::ALL.map(|kind| (kind.name().to_owned(), run.log.messages(kind)));
         let summary = info.summary.as_ref().map(serde_json::to_value);
         Manifest {
             format: MANIFEST_FORMAT,

@@ -94,11 +94,19 @@ impl Context<'_> {
         policy: Option<PolicyKind>,
     ) -> Result<(), ScenarioError> {
         let Some(name) = &raw.get().name else {
-            return Err(self.document.missing(&raw.span(), "name", "the name of the domain"));
+            return Err(self
+                .document
+                .missing(&raw.span(), "name", "the name of the domain"));
         };
-        let taken = built.grid.domains.iter().any(|other| other.name == name.get().0.0);
+        let taken = built
+            .grid
+            .domains
+            .iter()
+            .any(|other| other.name == name.get().0.0);
         if taken {
-            return Err(self.document.refuse(&name.span(), "a name no other domain has"));
+            return Err(self
+                .document
+                .refuse(&name.span(), "a name no other domain has"));
         }
         let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
         let first = built.grid.clusters.len();
@@ -144,7 +152,9 @@ impl Context<'_> {
         }
         let (resources, source) = self.resources(raw)?;
         let id = ClusterId(u16::try_from(built.grid.clusters.len()).unwrap_or(u16::MAX));
-        let discipline = cluster.discipline.map_or(DisciplineKind::FirstInFirstFit, |d| d.0.0);
+        let discipline = cluster
+            .discipline
+            .map_or(DisciplineKind::FirstInFirstFit, |d| d.0.0);
         let mut config = ClusterConfig::new(id, resources, discipline);
         config.interval = cluster.interval.unwrap_or_default().0;
         built.cluster_sources.push(source);
@@ -156,10 +166,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn resources(
-        &self,
-        raw: &At<RawCluster>,
-    ) -> Result<(Resources, ClusterSource), ScenarioError> {
+    fn resources(&self, raw: &At<RawCluster>) -> Result<(Resources, ClusterSource), ScenarioError> {
         match (&raw.get().processors, &raw.get().resources) {
             (Some(_), Some(file)) => {
                 let expected = "either processors or resources, not both";
@@ -191,7 +198,7 @@ impl Context<'_> {
                 at: self.document.source.place(span),
                 field,
                 value,
-                source,
+                source: Box::new(source),
             }
         })
     }
@@ -203,14 +210,20 @@ impl Context<'_> {
             return Err(self.document.missing(&raw.span(), "between", expected));
         };
         let [one, other] = between.get().0.as_slice() else {
-            return Err(self.document.refuse(&between.span(), "the names of two domains"));
+            return Err(self
+                .document
+                .refuse(&between.span(), "the names of two domains"));
         };
         let (a, b) = (self.domain(grid, one)?, self.domain(grid, other)?);
         if a == b {
-            return Err(self.document.refuse(&between.span(), "two different domains"));
+            return Err(self
+                .document
+                .refuse(&between.span(), "two different domains"));
         }
         if grid.latency(a, b).is_some() {
-            return Err(self.document.refuse(&between.span(), "one link between two domains"));
+            return Err(self
+                .document
+                .refuse(&between.span(), "one link between two domains"));
         }
         let latency = link.latency.map_or(LINK_LATENCY, |latency| latency.0.0);
         for (consumer, provider) in self.directions(grid, link, (a, b))? {
@@ -232,9 +245,20 @@ impl Context<'_> {
         let Some(roles) = &link.roles else {
             return Ok(vec![(a, b), (b, a)]);
         };
-        let missing = |key| self.document.missing(&roles.span(), key, "one of the two domains");
-        let consumer = roles.get().consumer.as_ref().ok_or_else(|| missing("consumer"))?;
-        let provider = roles.get().provider.as_ref().ok_or_else(|| missing("provider"))?;
+        let missing = |key| {
+            self.document
+                .missing(&roles.span(), key, "one of the two domains")
+        };
+        let consumer = roles
+            .get()
+            .consumer
+            .as_ref()
+            .ok_or_else(|| missing("consumer"))?;
+        let provider = roles
+            .get()
+            .provider
+            .as_ref()
+            .ok_or_else(|| missing("provider"))?;
         let direction = (self.domain(grid, consumer)?, self.domain(grid, provider)?);
         if direction != (a, b) && direction != (b, a) {
             let expected = "one of the two domains as consumer and the other as provider";
@@ -244,7 +268,11 @@ impl Context<'_> {
     }
 
     fn domain(&self, grid: &Grid, name: &At<Str<Identifier>>) -> Result<DomainId, ScenarioError> {
-        let names: Vec<&str> = grid.domains.iter().map(|domain| domain.name.as_str()).collect();
+        let names: Vec<&str> = grid
+            .domains
+            .iter()
+            .map(|domain| domain.name.as_str())
+            .collect();
         self.position(name, &names, "a domain").map(DomainId)
     }
 }
@@ -253,23 +281,31 @@ impl Context<'_> {
 /// of the design where nothing is written.
 fn broker_settings(raw: &RawBroker, (index, count): (usize, usize)) -> BrokerSettings {
     let default = BrokerSettings::default();
-    let interval = raw.interval.map_or(default.interval, |interval| interval.0.0);
+    let interval = raw
+        .interval
+        .map_or(default.interval, |interval| interval.0.0);
     let staggered = u128::from(interval.as_nanos()) * index as u128 / count.max(1) as u128;
     // The index is below the count, so that the phase is below the interval.
     let staggered = SimDuration::from_nanos(u64::try_from(staggered).unwrap_or(u64::MAX));
     BrokerSettings {
         interval,
-        exchange: raw.exchange.map_or(default.exchange, |exchange| exchange.0.0),
+        exchange: raw
+            .exchange
+            .map_or(default.exchange, |exchange| exchange.0.0),
         phase: raw.phase.map_or(staggered, |phase| phase.0),
         max_hops: raw.max_hops.map_or(default.max_hops, |hops| hops.as_u32()),
         own_dispatch: raw.own_dispatch.map_or(default.own_dispatch, |own| own.0.0),
         local_info: raw.local_info.map_or(default.local_info, |info| info.0.0),
         tie: default.tie,
         policy: default.policy,
-        queue_window: raw.queue_window.map_or(default.queue_window, |window| window.0.0),
+        queue_window: raw
+            .queue_window
+            .map_or(default.queue_window, |window| window.0.0),
         utilization_window: raw
             .utilization_window
             .map_or(default.utilization_window, |window| window.0.0),
-        lrms_latency: raw.lrms_latency.map_or(default.lrms_latency, |latency| latency.0.0),
+        lrms_latency: raw
+            .lrms_latency
+            .map_or(default.lrms_latency, |latency| latency.0.0),
     }
 }

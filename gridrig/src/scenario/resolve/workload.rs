@@ -39,20 +39,26 @@ impl Context<'_> {
         seed: u64,
     ) -> Result<WorkloadSpec, ScenarioError> {
         let scale = raw.scale.as_ref();
-        let factor = |scale: Option<crate::scenario::value::Positive>| scale.map_or(Decimal::ONE, |s| s.0);
+        let factor =
+            |scale: Option<crate::scenario::value::Positive>| scale.map_or(Decimal::ONE, |s| s.0);
         Ok(WorkloadSpec {
             trace: self.trace(span, raw)?,
             size: raw.size.map_or_else(Default::default, |size| size.0.0),
             max_processors: raw.max_processors.map(|most| most.as_u32()),
             window: self.window(raw)?,
             keep: self.keep(raw, seed)?,
-            zero_run_time: raw.zero_run_time.map_or_else(Default::default, |zero| zero.0),
+            zero_run_time: raw
+                .zero_run_time
+                .map_or_else(Default::default, |zero| zero.0),
             scale_arrival: factor(scale.and_then(|scale| scale.arrival)),
             scale_run_time: factor(scale.and_then(|scale| scale.run_time)),
             min_run_time: raw.min_run_time.unwrap_or_default().0,
             offset: raw.offset.unwrap_or_default().0,
             // Memory is the only requirement there is.
-            require_memory: raw.requirements.as_ref().is_some_and(|list| !list.is_empty()),
+            require_memory: raw
+                .requirements
+                .as_ref()
+                .is_some_and(|list| !list.is_empty()),
             entry: self.entry(span, raw, grid)?,
         })
     }
@@ -90,7 +96,8 @@ impl Context<'_> {
     }
 
     fn keep(&self, raw: &RawWorkload, seed: u64) -> Result<Keep, ScenarioError> {
-        let refuse = |span: Range<usize>, expected: &str| Err(self.document.refuse(&span, expected));
+        let refuse =
+            |span: Range<usize>, expected: &str| Err(self.document.refuse(&span, expected));
         if let (Some(_), Some(share)) = (&raw.keep, &raw.share) {
             return refuse(share.span(), "either keep or share, not both");
         }
@@ -124,7 +131,11 @@ impl Context<'_> {
         raw: &RawWorkload,
         grid: &Grid,
     ) -> Result<Entry, ScenarioError> {
-        let domains: Vec<&str> = grid.domains.iter().map(|domain| domain.name.as_str()).collect();
+        let domains: Vec<&str> = grid
+            .domains
+            .iter()
+            .map(|domain| domain.name.as_str())
+            .collect();
         let clusters: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
         match (&raw.domain, &raw.cluster) {
             (Some(_), Some(cluster)) => {
@@ -163,9 +174,11 @@ impl Context<'_> {
     ) -> Result<u16, ScenarioError> {
         let written = &name.get().0.0;
         let position = names.iter().position(|candidate| candidate == written);
-        position.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| {
-            let hint = hint(written, names).replace(": expected ", ", ");
-            self.document.refuse(&name.span(), format!("{what}{hint}"))
-        })
+        position
+            .and_then(|index| u16::try_from(index).ok())
+            .ok_or_else(|| {
+                let hint = hint(written, names).replace(": expected ", ", ");
+                self.document.refuse(&name.span(), format!("{what}{hint}"))
+            })
     }
 }

@@ -1,0 +1,272 @@
+//! The jobs in the columns of Batsim's `_jobs.csv`, with the processors of
+//! each job by number, so that evalys and its kin draw the Gantt chart.
+
+use crate::index::JobIndex;
+use crate::jobs::{JobRow, JobState, JobTable};
+use crate::log::EventLog;
+use gridrig_core::event::{Event, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::Submission;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const HEADER: &str = "job_id,workload_name,profile,submission_time,\
+                      requested_number_of_resources,requested_time,success,final_state,\
+                      starting_time,execution_time,finish_time,waiting_time,turnaround_time,\
+                      stretch,allocated_resources,consumed_energy,metadata\n";
+
+/// The file as text, one line per submitted job in the order of the workload.
+/// Times are seconds since the run's start; what a job does not have is
+/// empty. `docs/run-directory.md` says what stands in each column.
+#[must_use]
+pub fn jobs_csv(
+    log: &EventLog,
+    table: &JobTable,
+    submissions: &[Submission],
+    grid: &Grid,
+) -> String {
+    let allocated = allocate(log, submissions, grid);
+    let mut text = HEADER.to_owned();
+    for (index, (row, job)) in table.rows().iter().zip(submissions).enumerate() {
+        if row.submit.is_some() {
+            let processors = allocated.get(&index).map(String::as_str);
+            push_line(&mut text, table, row, job, processors.unwrap_or_default());
+        }
+    }
+    text
+}
+
+fn push_line(
+    text: &mut String,
+    table: &JobTable,
+    row: &JobRow,
+    job: &Submission,
+    processors: &str,
+) {
+    let end = row.start.and(row.end);
+    let ran = row.start.zip(end).map(|(start, end)| end.since(start));
+    let turnaround = row.submit.zip(end).map(|(submit, end)| end.since(submit));
+    let stretch = match (turnaround, ran) {
+        (Some(turnaround), Some(ran)) if !ran.is_zero() => {
+            Some(turnaround.as_secs_f64() / ran.as_secs_f64())
+        }
+        _ => None,
+    };
+    let requested = job.spec.requested_time.map(|time| time.to_seconds());
+    let fields: [Cow<'_, str>; 17] = [
+        row.job.0.to_string().into(),
+        table.workload(row.label.workload).into(),
+        // Batsim's profile says what a job does; here it is a length.
+        job.spec.run_time.to_seconds().into(),
+        shown(row.submit),
+        row.processors.to_string().into(),
+        requested.unwrap_or_else(|| "-1".to_owned()).into(),
+        if row.state == JobState::Completed {
+            "1"
+        } else {
+            "0"
+        }
+        .into(),
+        final_state(row).into(),
+        shown(row.start),
+        shown(ran),
+        shown(end),
+        shown(row.submit.zip(row.start).map(|(s, start)| start.since(s))),
+        shown(turnaround),
+        stretch.map_or(Cow::Borrowed(""), |s| s.to_string().into()),
+        processors.into(),
+        "".into(),
+        row.cluster
+            .map_or(Cow::Borrowed(""), |id| table.names().cluster(id).into()),
+    ];
+    let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quote(field)).collect();
+    text.push_str(&quoted.join(","));
+    text.push('\n');
+}
+
+fn final_state(row: &JobRow) -> &'static str {
+    match row.state {
+        JobState::Completed => "COMPLETED_SUCCESSFULLY",
+        JobState::Rejected => "REJECTED",
+        JobState::Cancelled => "COMPLETED_KILLED",
+        JobState::Failed => "COMPLETED_FAILED",
+        JobState::Unfinished if row.start.is_some() => "RUNNING",
+        JobState::Unfinished => "SUBMITTED",
+    }
+}
+
+/// Exact decimal seconds.
+trait ToSeconds {
+    fn to_seconds(&self) -> String;
+}
+
+impl ToSeconds for SimTime {
+    fn to_seconds(&self) -> String {
+        let nanos = self.as_nanos();
+        let (whole, fraction) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        if fraction == 0 {
+            return whole.to_string();
+        }
+        let text = format!("{whole}.{fraction:09}");
+        text.trim_end_matches('0').to_owned()
+    }
+}
+
+impl ToSeconds for gridrig_core::time::SimDuration {
+    fn to_seconds(&self) -> String {
+        SimTime::from_nanos(self.as_nanos()).to_seconds()
+    }
+}
+
+fn shown<T: ToSeconds>(value: Option<T>) -> Cow<'static, str> {
+    value.map_or(Cow::Borrowed(""), |value| value.to_seconds().into())
+}
+
+/// A field of a CSV file (RFC 4180).
+fn quote(field: &str) -> Cow<'_, str> {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\"")).into()
+    } else {
+        field.into()
+    }
+}
+
+/// The processors of each job (by position of its submission), numbered
+/// through all clusters in file order: resource by resource, node by node. A
+/// placement says how many processors of a node a job has; which ones is
+/// decided here, the lowest free ones first.
+fn allocate(log: &EventLog, submissions: &[Submission], grid: &Grid) -> BTreeMap<usize, String> {
+    let index = JobIndex::new(submissions);
+    let mut machines = Machines::new(grid);
+    let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut shown = BTreeMap::new();
+    for (_, event) in log.records() {
+        let Some(job) = event.job().and_then(|job| index.find(job)) else {
+            continue;
+        };
+        match event {
+            Event::Started {
+                cluster, placement, ..
+            } if !shown.contains_key(&job) => {
+                let taken = machines.take(cluster, placement);
+                shown.insert(job, intervals(&taken));
+                held.insert(job, taken);
+            }
+            Event::Finished { .. }
+            | Event::Cancelled {
+                by: Party::Lrms(_), ..
+            }
+            | Event::Failed { .. } => {
+                for processor in held.remove(&job).unwrap_or_default() {
+                    machines.busy[processor] = false;
+                }
+            }
+            _ => {}
+        }
+    }
+    shown
+}
+
+/// All processors of the grid, and which are in use.
+struct Machines {
+    busy: Vec<bool>,
+    /// Of each cluster, the first processor of each resource with its nodes
+    /// and processors per node.
+    groups: Vec<Vec<(usize, u32, u32)>>,
+}
+
+impl Machines {
+    fn new(grid: &Grid) -> Self {
+        let mut first = 0;
+        let mut groups = Vec::with_capacity(grid.clusters.len());
+        for cluster in &grid.clusters {
+            let mut own = Vec::new();
+            for group in cluster.config.resources.groups() {
+                own.push((first, group.count, group.cpu_count));
+                first += group.count as usize * group.cpu_count as usize;
+            }
+            groups.push(own);
+        }
+        Machines {
+            busy: vec![false; first],
+            groups,
+        }
+    }
+
+    /// The processors of a placement, rising. Nodes that do not exist are
+    /// passed over; the audit tells of them.
+    fn take(&mut self, cluster: ClusterId, placement: &[PlacementRun]) -> Vec<usize> {
+        let mut taken = Vec::new();
+        for run in placement {
+            let groups = self.groups.get(cluster.index());
+            let group = groups.and_then(|groups| groups.get(usize::from(run.resource)));
+            let Some(&(first, count, per_node)) = group else {
+                continue;
+            };
+            let end = run.node.saturating_add(run.nodes).min(count);
+            for node in run.node..end {
+                let begin = first + node as usize * per_node as usize;
+                let own = begin..begin + per_node as usize;
+                let free = own.filter(|&processor| !self.busy[processor]);
+                let chosen: Vec<usize> = free.take(run.processors as usize).collect();
+                for &processor in &chosen {
+                    self.busy[processor] = true;
+                }
+                taken.extend(chosen);
+            }
+        }
+        taken.sort_unstable();
+        taken
+    }
+}
+
+/// Rising numbers as Batsim's interval set: `0-3 7`.
+fn intervals(numbers: &[usize]) -> String {
+    let mut text = String::new();
+    for run in numbers.chunk_by(|a, b| *b == *a + 1) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            continue;
+        };
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // Writing to a String cannot fail.
+        let _ = match first == last {
+            true => write!(text, "{first}"),
+            false => write!(text, "{first}-{last}"),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_shown_as_intervals() {
+        assert_eq!(intervals(&[0, 1, 2, 3, 7]), "0-3 7");
+        assert_eq!(intervals(&[5]), "5");
+        assert_eq!(intervals(&[]), "");
+    }
+
+    #[test]
+    fn seconds_are_exact() {
+        let check = |nanos, text: &str| {
+            assert_eq!(SimTime::from_nanos(nanos).to_seconds(), text);
+        };
+        check(1_500_000_000, "1.5");
+        check(1, "0.000000001");
+        check(20_000_000_000, "20");
+    }
+
+    #[test]
+    fn a_field_with_a_comma_is_quoted() {
+        assert_eq!(quote("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quote("plain"), "plain");
+    }
+}

@@ -1,0 +1,404 @@
+//! A run directory read back, and audited from the disk.
+
+use super::events::{self, UnreadableRow};
+use super::manifest::{MANIFEST_FORMAT, Manifest};
+use super::{AuditOutcome, RunDirError, file, names};
+use crate::audit::{AuditFacts, Finding, Rule, audit_with};
+use crate::log::EventLog;
+use crate::names::Names;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, PrimitiveArray, RecordBatch};
+use gridrig_core::event::Party;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::{SimDuration, SimTime};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A finished run, as its directory has it. With it a
+/// [`JobTable`](crate::JobTable) can be built again.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What the run was.
+    pub manifest: Manifest,
+    /// Domains, clusters and links. Names are those of the files.
+    pub grid: Grid,
+    /// The workload.
+    pub submissions: Vec<Submission>,
+    /// The event log.
+    pub log: EventLog,
+    /// Rows of the event file that cannot be events.
+    pub unreadable: Vec<UnreadableRow>,
+}
+
+/// Reads a run directory.
+///
+/// # Errors
+/// Says which file is missing, damaged or holds what it may not. Rows of the
+/// event file that make no event are no error: they are in
+/// [`Run::unreadable`], for the audit to tell.
+pub fn read(dir: &Path) -> Result<Run, RunDirError> {
+    let manifest = read_manifest(dir)?;
+    let grid = read_grid(dir, &manifest)?;
+    let shown = Names::of(&grid);
+    let submissions = read_submissions(dir, &manifest, &shown)?;
+    let (mut log, unreadable) = guarded(dir, names::EVENTS, |path| events::read(path, &shown))?;
+    for info in &manifest.info_messages {
+        let party = |text: &str| {
+            shown.find_party(text).ok_or_else(|| RunDirError::Field {
+                path: dir.join(names::MANIFEST),
+                field: "info_messages".to_owned(),
+                value: text.to_owned(),
+                expected: "parties of the grid",
+            })
+        };
+        log.add_info_messages(party(&info.from)?, party(&info.to)?, info.count);
+    }
+    log.extend_end(SimTime::from_nanos(manifest.end_ns));
+    Ok(Run {
+        manifest,
+        grid,
+        submissions,
+        log,
+        unreadable,
+    })
+}
+
+/// Reads the manifest alone.
+///
+/// # Errors
+/// When it is missing, no manifest, or of a format to come.
+pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
+    let path = dir.join(names::MANIFEST);
+    let text = fs::read(&path).map_err(RunDirError::io("read", &path))?;
+    let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
+    let manifest = parsed.map_err(|source| RunDirError::Manifest {
+        path: path.clone(),
+        source,
+    })?;
+    if manifest.format != MANIFEST_FORMAT {
+        return Err(RunDirError::Field {
+            path,
+            field: "format".to_owned(),
+            value: manifest.format.to_string(),
+            expected: "1",
+        });
+    }
+    Ok(manifest)
+}
+
+/// Reads the event log alone, with the rows that cannot be events. The counts
+/// of information messages are in the manifest.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_events(dir: &Path) -> Result<(EventLog, Vec<UnreadableRow>), RunDirError> {
+    let manifest = read_manifest(dir)?;
+    let shown = Names::of(&read_grid(dir, &manifest)?);
+    guarded(dir, names::EVENTS, |path| events::read(path, &shown))
+}
+
+/// Audits a finished run from its directory alone: the files are those that
+/// the run wrote, and its events keep every [`Rule`].
+///
+/// # Errors
+/// When a file is missing or so damaged that it cannot be read. Events that
+/// contradict the facts are not an error but violations.
+pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
+    let run = read(dir)?;
+    let path = dir.join(names::MANIFEST);
+    let tolerance =
+        SimDuration::parse(&run.manifest.tolerance).map_err(|_| RunDirError::Field {
+            path,
+            field: "tolerance".to_owned(),
+            value: run.manifest.tolerance.clone(),
+            expected: "a duration with its unit",
+        })?;
+    let mut findings = changed_files(dir, &run.manifest)?;
+    findings.extend(run.unreadable.iter().map(|bad| Finding {
+        rule: Rule::Readable,
+        job: bad.job,
+        at: None,
+        message: format!("{}:{}: {}", names::EVENTS, bad.row, bad.message),
+    }));
+    let facts = AuditFacts {
+        grid: &run.grid,
+        submissions: &run.submissions,
+        partial: run.manifest.partial,
+        tolerance,
+    };
+    Ok(audit_with(&run.log, &facts, findings))
+}
+
+fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDirError> {
+    let mut findings = Vec::new();
+    for (name, doc) in &manifest.files {
+        // A name of the manifest is a plain name: it must not lead elsewhere.
+        if name.contains(['/', '\\']) {
+            return Err(RunDirError::Field {
+                path: dir.join(names::MANIFEST),
+                field: "files".to_owned(),
+                value: name.clone(),
+                expected: "plain file names",
+            });
+        }
+        let found = file::sha256_of(&dir.join(name))?;
+        if found != doc.sha256 {
+            findings.push(Finding {
+                rule: Rule::Unchanged,
+                job: None,
+                at: None,
+                message: format!("{name} has SHA-256 {found}, expected {}", doc.sha256),
+            });
+        }
+    }
+    Ok(findings)
+}
+
+fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
+    manifest.grid.read().map_err(|(field, value, expected)| {
+        let path = dir.join(names::MANIFEST);
+        RunDirError::Field {
+            path,
+            field,
+            value,
+            expected,
+        }
+    })
+}
+
+fn read_submissions(
+    dir: &Path,
+    manifest: &Manifest,
+    shown: &Names,
+) -> Result<Vec<Submission>, RunDirError> {
+    guarded(dir, names::JOBS, |path| {
+        let mut submissions = Vec::new();
+        for_each_row(path, |batch, index, row| {
+            submissions.push(read_submission(batch, index, row, manifest, shown)?);
+            Ok(())
+        })?;
+        Ok(submissions)
+    })
+}
+
+fn read_submission(
+    batch: &Batch<'_>,
+    index: usize,
+    row: u64,
+    manifest: &Manifest,
+    shown: &Names,
+) -> Result<Submission, RunDirError> {
+    let wrong = |field, value: Option<&str>, expected| RunDirError::Value {
+        path: batch.path.to_owned(),
+        row,
+        field,
+        value: value.unwrap_or_default().to_owned(),
+        expected,
+    };
+    let id = batch.u32("job_id", index)?;
+    let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
+    let workload = batch.text("workload", index)?;
+    let position = |name: &str| manifest.workloads.iter().position(|known| known == name);
+    // A workload without a name is shown by its number.
+    let number = workload.and_then(|name| match position(name) {
+        Some(index) => u16::try_from(index).ok(),
+        None => name.parse().ok(),
+    });
+    let entry = batch.text("entry", index)?;
+    let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
+    let processors = batch.u32("processors", index)?;
+    let run_time = batch.time("run_time_ref_ns", index)?;
+    let at = batch.time("intended_ns", index)?;
+    let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
+    Ok(Submission {
+        spec: JobSpec {
+            id,
+            processors: processors
+                .ok_or_else(|| wrong("processors", None, "a number of processors"))?,
+            run_time: run_time
+                .map(length)
+                .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
+            requested_time: batch.time("requested_time_ns", index)?.map(length),
+            requirements: Requirements {
+                architecture: text("architecture")?,
+                os: text("os")?,
+                memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+                disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+            },
+        },
+        at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
+        entry: match entry.and_then(|text| shown.find_party(text)) {
+            Some(Party::Broker(id)) => Entry::Domain(id),
+            Some(Party::Lrms(id)) => Entry::Cluster(id),
+            _ => return Err(wrong("entry", entry, "a broker or an LRMS of the grid")),
+        },
+        label: JobLabel {
+            trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
+            workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
+            user: batch.u32("user", index)?,
+            failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
+        },
+    })
+}
+
+/// Reads a file, taking a panic of the Parquet reader for what it means: that
+/// crate trusts some lengths in damaged files further than they go.
+fn guarded<T>(
+    dir: &Path,
+    name: &str,
+    read: impl FnOnce(&Path) -> Result<T, RunDirError>,
+) -> Result<T, RunDirError> {
+    let path = dir.join(name);
+    match catch_unwind(AssertUnwindSafe(|| read(&path))) {
+        Ok(result) => result,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            let message = text.unwrap_or_else(|| "its reader gave up".to_owned());
+            Err(RunDirError::Damaged { path, message })
+        }
+    }
+}
+
+/// Calls `take` with a batch, the index in it and the number of the row from
+/// 1, for every row of a file.
+pub(super) fn for_each_row(
+    path: &Path,
+    mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,
+) -> Result<(), RunDirError> {
+    let file = File::open(path).map_err(RunDirError::io("open", path))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|builder| builder.with_batch_size(8_192).build())
+        .map_err(RunDirError::parquet(path))?;
+    let mut row = 0;
+    for records in reader {
+        let records = records.map_err(|error| RunDirError::parquet(path)(error.into()))?;
+        let batch = Batch {
+            path,
+            records: &records,
+        };
+        for index in 0..records.num_rows() {
+            row += 1;
+            take(&batch, index, row)?;
+        }
+    }
+    Ok(())
+}
+
+/// Some rows of a file. The getters answer `None` for a null and an error for
+/// a column that is missing or of another type.
+pub(super) struct Batch<'a> {
+    pub(super) path: &'a Path,
+    records: &'a RecordBatch,
+}
+
+impl Batch<'_> {
+    pub(super) fn text(
+        &self,
+        name: &'static str,
+        index: usize,
+    ) -> Result<Option<&str>, RunDirError> {
+        let column = self.column(name).and_then(|c| c.as_string_opt::<i32>());
+        let column = column.ok_or_else(|| self.wrong(name, "utf8"))?;
+        Ok(column.is_valid(index).then(|| column.value(index)))
+    }
+
+    pub(super) fn u32(&self, name: &'static str, index: usize) -> Result<Option<u32>, RunDirError> {
+        self.number::<UInt32Type>(name, index, "uint32")
+    }
+
+    pub(super) fn u64(&self, name: &'static str, index: usize) -> Result<Option<u64>, RunDirError> {
+        self.number::<UInt64Type>(name, index, "uint64")
+    }
+
+    pub(super) fn bool(
+        &self,
+        name: &'static str,
+        index: usize,
+    ) -> Result<Option<bool>, RunDirError> {
+        let column = self.column(name).and_then(|c| c.as_boolean_opt());
+        let column = column.ok_or_else(|| self.wrong(name, "boolean"))?;
+        Ok(column.is_valid(index).then(|| column.value(index)))
+    }
+
+    /// Nanoseconds; a number below 0 is no time of a run and reads as none.
+    pub(super) fn time(
+        &self,
+        name: &'static str,
+        index: usize,
+    ) -> Result<Option<SimTime>, RunDirError> {
+        let nanos = self.number::<Int64Type>(name, index, "int64")?;
+        let nanos = nanos.and_then(|nanos| u64::try_from(nanos).ok());
+        Ok(nanos.map(SimTime::from_nanos))
+    }
+
+    /// Reads a placement into `runs`; `false` if it is null or has a number
+    /// that no placement has.
+    pub(super) fn placement(
+        &self,
+        name: &'static str,
+        index: usize,
+        runs: &mut Vec<PlacementRun>,
+    ) -> Result<bool, RunDirError> {
+        let wrong = || self.wrong(name, "list of structs");
+        runs.clear();
+        let list = self.column(name).and_then(|c| c.as_list_opt::<i32>());
+        let list = list.ok_or_else(wrong)?;
+        if list.is_null(index) {
+            return Ok(false);
+        }
+        let items = list.value(index);
+        let items = items.as_struct_opt().ok_or_else(wrong)?;
+        let number = |field: &str| {
+            let column = items.column_by_name(field)?;
+            column.as_primitive_opt::<UInt32Type>()
+        };
+        let resource = number("resource").ok_or_else(wrong)?;
+        let node = number("node").ok_or_else(wrong)?;
+        let nodes = number("nodes").ok_or_else(wrong)?;
+        let processors = number("processors").ok_or_else(wrong)?;
+        for item in 0..items.len() {
+            let Ok(resource) = u16::try_from(resource.value(item)) else {
+                return Ok(false);
+            };
+            runs.push(PlacementRun {
+                resource,
+                node: node.value(item),
+                nodes: nodes.value(item),
+                processors: processors.value(item),
+            });
+        }
+        Ok(true)
+    }
+
+    fn number<T: ArrowPrimitiveType>(
+        &self,
+        name: &'static str,
+        index: usize,
+        expected: &'static str,
+    ) -> Result<Option<T::Native>, RunDirError> {
+        let column: Option<&PrimitiveArray<T>> =
+            self.column(name).and_then(|c| c.as_primitive_opt::<T>());
+        let column = column.ok_or_else(|| self.wrong(name, expected))?;
+        Ok(column.is_valid(index).then(|| column.value(index)))
+    }
+
+    fn column(&self, name: &str) -> Option<&dyn Array> {
+        self.records.column_by_name(name).map(AsRef::as_ref)
+    }
+
+    fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
+        RunDirError::Column {
+            path: self.path.to_owned(),
+            column,
+            expected,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the results, one module per behaviour.
+
+mod auditing;
+mod batsim_export;
+mod cluster_runs;
+mod comparing;
+mod job_table;
+mod run_directory;
+mod story;
+mod summary;

@@ -1,0 +1,247 @@
+use crate::story::{
+    A1, PLACE_0, events, finished, grid, log, log_of, measure, ms, started, submissions, table,
+};
+use gridrig_core::event::{Event, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::JobId;
+use gridrig_results::audit::Rule;
+use gridrig_results::rundir::{self, RunDirError, RunFiles, RunInfo, names};
+use gridrig_results::{EventLog, JobTable, RunHeader, RunSummary};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn info() -> RunInfo {
+    let header = RunHeader::default();
+    RunInfo {
+        policy: Some("round-robin".to_owned()),
+        seed: 1,
+        clock: "virtual".to_owned(),
+        measure: measure(),
+        warnings: vec!["half of it is made up".to_owned()],
+        summary: Some(RunSummary::compute(&table(), &measure(), &header)),
+        ..RunInfo::default()
+    }
+}
+
+fn write(dir: &Path, force: bool, log: &EventLog, grid: &Grid) -> Result<(), RunDirError> {
+    let submissions = submissions();
+    let table = JobTable::build(log, &submissions, grid, &["day".to_owned()]);
+    let run = RunFiles {
+        info: &info(),
+        scenario: "[run]\n",
+        grid,
+        submissions: &submissions,
+        log,
+        table: &table,
+    };
+    rundir::write(dir, force, &run)
+}
+
+fn written() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), false, &log(), &grid()).unwrap();
+    dir
+}
+
+#[test]
+fn a_run_directory_is_complete_and_leaves_no_partial_file() {
+    let dir = written();
+    let mut found: Vec<String> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort_unstable();
+    let expected = [
+        names::EVENTS,
+        names::HOPS,
+        names::JOBS,
+        names::MANIFEST,
+        names::SCENARIO,
+        names::SERIES,
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    let dir = written();
+    let run = rundir::read(dir.path()).unwrap();
+    let log = log();
+    assert!(run.log.records().eq(log.records()));
+    assert!(run.log.info_messages().eq(log.info_messages()));
+    assert_eq!(run.log.end(), log.end());
+    assert_eq!(run.submissions, submissions());
+    assert!(run.unreadable.is_empty());
+    assert_eq!(run.manifest.measure.read(), Some(measure()));
+    assert_eq!(run.manifest.summary["jobs"]["completed"], 3);
+    assert_eq!(run.manifest.host.len(), 0);
+    let same = |a: &Grid, b: &Grid| format!("{a:?}") == format!("{b:?}");
+    assert!(same(&run.grid, &grid()));
+    let again = JobTable::build(
+        &run.log,
+        &run.submissions,
+        &run.grid,
+        &run.manifest.workloads,
+    );
+    assert_eq!(again.rows(), table().rows());
+    assert_eq!(again.hops(), table().hops());
+}
+
+#[test]
+fn a_finished_run_is_audited_from_its_directory() {
+    let dir = written();
+    let report = rundir::audit_run_dir(dir.path())
+        .unwrap()
+        .expect("in order");
+    assert_eq!((report.completed, report.rejected), (3, 1));
+}
+
+#[test]
+fn two_writes_give_the_same_bytes() {
+    let (one, two) = (written(), written());
+    for entry in fs::read_dir(one.path()).unwrap() {
+        let name = entry.unwrap().file_name();
+        let read = |dir: &TempDir| fs::read(dir.path().join(&name)).unwrap();
+        assert!(read(&one) == read(&two), "{name:?} differs");
+    }
+}
+
+#[test]
+fn a_directory_that_exists_is_refused_unless_forced() {
+    let dir = written();
+    let refused = write(dir.path(), false, &log(), &grid());
+    assert!(matches!(refused, Err(RunDirError::Exists { .. })));
+    fs::write(dir.path().join(names::BATSIM), "old").unwrap();
+    write(dir.path(), true, &log(), &grid()).unwrap();
+    assert!(!dir.path().join(names::BATSIM).exists());
+    assert!(rundir::audit_run_dir(dir.path()).unwrap().is_ok());
+}
+
+#[test]
+fn an_export_stands_beside_the_other_files() {
+    let dir = written();
+    rundir::write_batsim_csv(dir.path(), &log(), &table(), &submissions(), &grid()).unwrap();
+    let text = fs::read_to_string(dir.path().join(names::BATSIM)).unwrap();
+    assert_eq!(text.lines().count(), 5);
+}
+
+/// Writes the run with another event log, keeping the facts.
+fn rewritten(corrupt: impl FnOnce(&mut Vec<(u64, Event<'static>)>)) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let mut told = events();
+    corrupt(&mut told);
+    write(dir.path(), false, &log_of(told), &grid()).unwrap();
+    dir
+}
+
+fn rules(dir: &TempDir) -> Vec<Rule> {
+    let outcome = rundir::audit_run_dir(dir.path()).unwrap();
+    let violations = outcome.expect_err("something is wrong");
+    violations.iter().map(|violation| violation.rule).collect()
+}
+
+#[test]
+fn a_corrupted_event_file_breaks_rules() {
+    let no_end = rewritten(|told| told.retain(|(_, event)| *event != finished(2, A1)));
+    assert!(rules(&no_end).contains(&Rule::Ends));
+    let overlap = rewritten(|told| {
+        let start = told.iter_mut().find(|(at, event)| {
+            *at == 15_001 && matches!(event, Event::Started { job: JobId(2), .. })
+        });
+        start.unwrap().0 = 14_000;
+    });
+    assert!(rules(&overlap).contains(&Rule::NoOverlap));
+    let twice = rewritten(|told| told.push((5_001, started(0, A1, PLACE_0))));
+    assert!(rules(&twice).contains(&Rule::StartAfterQueue));
+}
+
+#[test]
+fn a_file_that_was_exchanged_is_found() {
+    let dir = written();
+    let other = rewritten(|told| {
+        let cancelled = Event::Cancelled {
+            job: JobId(0),
+            by: Party::Lrms(A1),
+        };
+        let end = told.iter_mut().find(|(_, event)| *event == finished(0, A1));
+        end.unwrap().1 = cancelled;
+    });
+    let [from, to] = [&other, &dir].map(|dir| dir.path().join(names::EVENTS));
+    fs::copy(from, to).unwrap();
+    assert_eq!(rules(&dir), [Rule::Unchanged]);
+}
+
+#[test]
+fn rows_that_are_no_events_are_violations() {
+    let mut small = grid();
+    small.clusters[1].name = "renamed".to_owned();
+    let dir = written();
+    let other = TempDir::new().unwrap();
+    write(other.path(), false, &log(), &small).unwrap();
+    let [from, to] = [&other, &dir].map(|dir| dir.path().join(names::EVENTS));
+    fs::copy(from, to).unwrap();
+    let found = rules(&dir);
+    assert!(found.contains(&Rule::Readable), "{found:?}");
+    assert!(found.contains(&Rule::Unchanged));
+}
+
+#[test]
+fn a_damaged_file_is_an_error_and_no_crash() {
+    let dir = written();
+    let path = dir.path().join(names::EVENTS);
+    let whole = fs::read(&path).unwrap();
+    for at in (0..whole.len()).step_by(61) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0xff;
+        fs::write(&path, &damaged).unwrap();
+        if let Ok(outcome) = rundir::audit_run_dir(dir.path()) {
+            assert!(outcome.is_err(), "a flipped byte at {at} went unnoticed");
+        }
+    }
+    for length in [0, 3, 100, whole.len() - 1] {
+        fs::write(&path, &whole[..length]).unwrap();
+        let error = rundir::audit_run_dir(dir.path()).expect_err("it is cut");
+        assert!(error.to_string().contains("events.parquet"), "{error}");
+    }
+}
+
+#[test]
+fn a_manifest_that_is_none_says_where() {
+    let dir = written();
+    let path = dir.path().join(names::MANIFEST);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replace("\"interval\": \"5s\"", "\"interval\": \"5\""),
+    )
+    .unwrap();
+    let error = rundir::read(dir.path()).expect_err("no unit");
+    let message = error.to_string();
+    assert!(
+        message
+            .ends_with("field grid.domains[0].interval = \"5\": expected a duration with its unit"),
+        "{message}"
+    );
+    fs::write(&path, "{").unwrap();
+    let error = rundir::read(dir.path()).expect_err("cut");
+    assert!(error.to_string().contains("manifest.json:1: "), "{error}");
+    fs::remove_file(&path).unwrap();
+    let error = rundir::read(dir.path()).expect_err("gone");
+    assert!(matches!(error, RunDirError::Io { .. }));
+}
+
+#[test]
+fn clusters_of_one_name_are_told_apart_in_the_files() {
+    let mut twins = grid();
+    for cluster in &mut twins.clusters {
+        cluster.name = "x".to_owned();
+    }
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), false, &log(), &twins).unwrap();
+    let run = rundir::read(dir.path()).unwrap();
+    let found: Vec<&str> = run.grid.clusters.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(found, ["a/x", "b/x"]);
+    assert!(run.log.records().eq(log().records()));
+    assert_eq!(run.log.end(), ms(19_002));
+}

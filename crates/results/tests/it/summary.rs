@@ -1,0 +1,209 @@
+use crate::story::{A1, events, grid, log_of, measure, ms, submissions, table};
+use gridrig_core::time::SimDuration;
+use gridrig_results::stats::Distribution;
+use gridrig_results::summary::JobCounts;
+use gridrig_results::{JobTable, Measure, RunHeader, RunSummary, Stop};
+
+fn header() -> RunHeader {
+    RunHeader {
+        policy: Some("round-robin".to_owned()),
+        seed: 1,
+        clock: "virtual".to_owned(),
+        audit: "ok".to_owned(),
+        valid: true,
+        ..RunHeader::default()
+    }
+}
+
+fn close(got: Option<f64>, expected: f64) {
+    let got = got.expect("a value");
+    assert!((got - expected).abs() < 1e-9, "{got}, expected {expected}");
+}
+
+fn check(metric: &Distribution, sorted: [f64; 3]) {
+    assert_eq!(metric.n, 3);
+    close(metric.min, sorted[0]);
+    close(metric.p50, sorted[1]);
+    close(metric.max, sorted[2]);
+    close(metric.mean, sorted.iter().sum::<f64>() / 3.0);
+    close(metric.p90, sorted[1] + 0.8 * (sorted[2] - sorted[1]));
+}
+
+#[test]
+fn every_metric_is_what_was_worked_out_by_hand() {
+    let summary = RunSummary::compute(&table(), &measure(), &header());
+    let metrics = &summary.metrics;
+    check(&metrics.delay_s, [5.002, 6.552, 9.002]);
+    check(&metrics.expansion, [1.5002, 10.552 / 4.0, 13.002 / 4.0]);
+    check(&metrics.wait_s, [5.001, 6.501, 9.001]);
+    check(&metrics.response_s, [10.501, 13.001, 15.001]);
+    check(&metrics.bounded_slowdown, [1.5001, 2.1002, 2.6002]);
+    check(
+        &metrics.bounded_slowdown_ref,
+        [10.501 / 8.0, 1.5001, 2.6002],
+    );
+    close(summary.makespan_s, 19.001);
+    close(summary.utilization, 46.0 / (8.0 * 19.001));
+    close(summary.forwarding_ratio, 0.25);
+    close(summary.forwards_per_job, 0.25);
+    close(summary.waited_share, 1.0 / 3.0);
+    close(summary.away_share, 1.0 / 3.0);
+    close(summary.throughput_per_s, 3.0 / 19.001);
+    close(summary.delay_s_unwaited_mean, (5.002 + 6.552) / 2.0);
+    assert_eq!(summary.goodput_processor_s, 46.0);
+    assert_eq!(summary.submission_lag_ns_max, Some(1_000_000));
+    let domains: Vec<f64> = summary.domains.iter().map(|d| d.busy_processor_s).collect();
+    assert_eq!(domains, [38.0, 8.0]);
+    close(summary.clusters[0].utilization, 38.0 / (4.0 * 19.001));
+    let messages: Vec<_> = summary.messages.iter().map(|(k, n)| (*k, *n)).collect();
+    let expected = [
+        ("dispatch", 3),
+        ("forward", 1),
+        ("info", 2),
+        ("notify", 4),
+        ("refuse", 0),
+        ("submit", 4),
+    ];
+    assert_eq!(messages, expected);
+}
+
+#[test]
+fn jobs_are_counted_by_state() {
+    let summary = RunSummary::compute(&table(), &measure(), &header());
+    let expected = JobCounts {
+        submitted: 4,
+        completed: 3,
+        rejected: 1,
+        ..JobCounts::default()
+    };
+    assert_eq!((summary.jobs, summary.measured), (expected, expected));
+}
+
+#[test]
+fn only_jobs_submitted_in_the_interval_are_measured() {
+    let measure = Measure {
+        from: ms(1_000),
+        until: Some(ms(6_000)),
+        ..measure()
+    };
+    let summary = RunSummary::compute(&table(), &measure, &header());
+    assert_eq!((summary.jobs.submitted, summary.measured.submitted), (4, 2));
+    assert_eq!(summary.metrics.delay_s.n, 2);
+    close(summary.metrics.delay_s.min, 6.552);
+    // Job 0 keeps 3 processors busy from 5.001 s on, whoever is measured.
+    close(summary.utilization, 3.0 * 0.999 / (8.0 * 5.0));
+    close(summary.makespan_s, 18.001);
+}
+
+#[test]
+fn a_run_that_stops_early_warns_of_its_bias() {
+    let mut told = events();
+    told.retain(|(at, _)| *at <= 7_000);
+    let table = JobTable::build(&log_of(told), &submissions(), &grid(), &[]);
+    let measure = Measure {
+        stop: Stop::LastArrival,
+        ..measure()
+    };
+    let summary = RunSummary::compute(&table, &measure, &header());
+    assert_eq!(summary.jobs.unfinished, 4);
+    assert_eq!(summary.warnings.len(), 1, "{:?}", summary.warnings);
+    assert_eq!(summary.metrics.delay_s, Distribution::default());
+    assert_eq!((summary.utilization, summary.makespan_s), (None, None));
+    assert_eq!(summary.metrics.wait_s.n, 1);
+}
+
+#[test]
+fn a_run_time_of_zero_has_no_expansion() {
+    let told = events()
+        .into_iter()
+        .filter(|(_, event)| event.job().is_some_and(|job| job.0 == 0))
+        .map(|(at, event)| (if at >= 15_001 { at - 10_000 } else { at }, event));
+    let mut jobs = submissions();
+    jobs.truncate(1);
+    jobs[0].spec.run_time = SimDuration::ZERO;
+    let table = JobTable::build(&log_of(told.collect()), &jobs, &grid(), &[]);
+    let measure = Measure {
+        tau: SimDuration::ZERO,
+        ..measure()
+    };
+    let summary = RunSummary::compute(&table, &measure, &header());
+    assert_eq!(summary.metrics.expansion.n, 0);
+    assert_eq!(summary.metrics.bounded_slowdown.n, 0);
+    close(summary.metrics.delay_s.mean, 5.002);
+}
+
+#[test]
+fn a_pass_interval_is_no_waiting() {
+    let mut grid = grid();
+    grid.clusters[A1.index()].config.interval = SimDuration::from_secs(5);
+    let table = JobTable::build(&crate::story::log(), &submissions(), &grid, &[]);
+    let summary = RunSummary::compute(&table, &measure(), &header());
+    assert_eq!(summary.waited_share, Some(0.0));
+}
+
+/// The order of design 7, which readers of `--json` rely on.
+#[test]
+fn the_json_has_the_fields_of_the_design_in_its_order() {
+    let summary = RunSummary::compute(&table(), &measure(), &header());
+    let json = serde_json::to_value(&summary).unwrap();
+    let keys: Vec<&str> = json
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let design = [
+        "policy",
+        "seed",
+        "replication",
+        "clock",
+        "audit",
+        "jobs",
+        "skipped",
+        "valid",
+        "warnings",
+        "forwarding_ratio",
+        "makespan_s",
+        "utilization",
+        "waited_share",
+        "delay_s",
+        "expansion",
+        "wait_s",
+        "response_s",
+        "bounded_slowdown",
+        "bounded_slowdown_ref",
+    ];
+    assert_eq!(keys[..design.len()], design);
+    let metric: Vec<&str> = json["delay_s"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = [
+        "n",
+        "mean",
+        "sd",
+        "cv",
+        "min",
+        "max",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "mean_trimmed",
+    ];
+    assert_eq!(metric, expected);
+    assert_eq!(json["jobs"]["submitted"], 4);
+}
+
+#[test]
+fn an_empty_run_is_null_all_over() {
+    let table = JobTable::build(&log_of(Vec::new()), &[], &grid(), &[]);
+    let summary = RunSummary::compute(&table, &measure(), &RunHeader::default());
+    let json = serde_json::to_value(&summary).unwrap();
+    assert!(json["policy"].is_null());
+    assert!(json["delay_s"]["mean"].is_null());
+    assert!(json["forwarding_ratio"].is_null());
+    assert!(json["waited_share"].is_null());
+}

@@ -1,0 +1,182 @@
+//! A whole grid in real time, within one process: every LRMS and every broker
+//! is a service of its own on loopback, in a thread of its own, and every
+//! message crosses a socket between two listeners.
+
+mod grid;
+mod outcome;
+#[cfg(test)]
+mod tests;
+
+pub use grid::Services;
+pub use outcome::{Exchanged, RealOutcome};
+
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::Submission;
+use gridrig_core::time::{Decimal, SimTime};
+use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
+use gridrig_protocol::rest::serve::Weather;
+use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a grid is run in real time.
+#[derive(Clone, Debug)]
+pub struct RealOptions {
+    /// Seconds of the run per second on the wall.
+    pub speed: Decimal,
+    /// Seed of every broker's random stream.
+    pub seed: u64,
+    /// Name of the run, part of every submission's key.
+    pub run_id: String,
+    /// The run is stopped at this instant; `None` waits for the last job.
+    pub stop_at: Option<SimTime>,
+    /// What goes wrong on the way.
+    pub faults: Vec<Fault>,
+    /// When a service counts as lost.
+    pub liveness: gridrig_metabroker_stub::Liveness,
+}
+
+impl RealOptions {
+    /// A run at this speed in which nothing goes wrong.
+    #[must_use]
+    pub fn new(speed: Decimal, seed: u64, run_id: &str) -> Self {
+        RealOptions {
+            speed,
+            seed,
+            run_id: run_id.to_owned(),
+            stop_at: None,
+            faults: Vec::new(),
+            liveness: gridrig_metabroker_stub::Liveness::default(),
+        }
+    }
+}
+
+/// Something that goes wrong at an instant of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When, in the time of the run.
+    pub at: SimTime,
+    /// With which service.
+    pub service: ServiceId,
+    /// What.
+    pub kind: FaultKind,
+}
+
+/// A service of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServiceId {
+    /// A cluster's LRMS.
+    Lrms(ClusterId),
+    /// A domain's broker.
+    Broker(DomainId),
+}
+
+/// What goes wrong with a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// It is gone at once and for good.
+    Kill,
+    /// It answers slowly, or not at all, or well again.
+    Weather(Weather),
+}
+
+/// Why a grid could not be run in real time.
+#[derive(Debug, thiserror::Error)]
+pub enum RealError {
+    /// The grid cannot run on the wall clock.
+    #[error(transparent)]
+    Grid(#[from] RealTimeError),
+    /// A clock that stands still.
+    #[error("field speed = \"0\": expected a number above 0")]
+    NoSpeed,
+    /// A service could not be started.
+    #[error("{service} cannot be started")]
+    Start {
+        /// Which.
+        service: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The workload could not be played.
+    #[error("the workload cannot be played")]
+    Play(#[from] PlayError),
+}
+
+/// Runs the grid on these submissions in real time, until every job has ended,
+/// the run's `stop_at` has come or `shutdown` ends; what has happened by then
+/// is a valid run, marked as interrupted in the latter case.
+///
+/// `submissions` are sorted by time with rising job ids. `progress` is called
+/// a few times a second.
+///
+/// # Errors
+/// [`RealError`], before anything is submitted. Whatever goes wrong later is
+/// part of the outcome.
+pub async fn run_real(
+    grid: &Grid,
+    submissions: &[Submission],
+    options: &RealOptions,
+    shutdown: impl Future<Output = ()>,
+    progress: impl FnMut(Progress),
+) -> Result<RealOutcome, RealError> {
+    if options.speed.is_zero() {
+        return Err(RealError::NoSpeed);
+    }
+    let services = grid.domains.len() + grid.clusters.len();
+    let lead = LEAD + LEAD_PER_SERVICE * u32::try_from(services).unwrap_or(u32::MAX);
+    let clock = RunClock::starting_in(lead, options.speed);
+    let services = Arc::new(Services::start(grid, options, clock).await?);
+    let config = PlayConfig {
+        entries: services.entries(submissions),
+        clock,
+        run_id: options.run_id.clone(),
+        patience: Patience {
+            every: options.liveness.every,
+            refused: options.liveness.refused,
+            ..Patience::default()
+        },
+    };
+    let trouble = tokio::spawn(make_trouble(
+        Arc::clone(&services),
+        options.faults.clone(),
+        clock,
+    ));
+    let recorder = Recorder::default();
+    let mut stopped = false;
+    let stop = async {
+        tokio::select! {
+            () = shutdown => stopped = true,
+            () = clock.sleep_until(options.stop_at.unwrap_or(SimTime::MAX)) => {}
+        }
+    };
+    let played = player::play(&config, submissions, &recorder, stop, progress).await;
+    trouble.abort();
+    services.wind_up().await;
+    let ended = services.stop().await;
+    let mut played = played?;
+    played.interrupted = stopped;
+    Ok(outcome::collect(
+        &services,
+        &recorder,
+        played,
+        ended,
+        !options.faults.is_empty(),
+    ))
+}
+
+/// Time from the start of the services to time 0 of the run, so that everyone
+/// listens by then.
+const LEAD: Duration = Duration::from_millis(200);
+const LEAD_PER_SERVICE: Duration = Duration::from_millis(5);
+
+async fn make_trouble(services: Arc<Services>, mut faults: Vec<Fault>, clock: RunClock) {
+    faults.sort_by_key(|fault| fault.at);
+    for fault in faults {
+        clock.sleep_until(fault.at).await;
+        services.strike(fault.service, fault.kind);
+    }
+}

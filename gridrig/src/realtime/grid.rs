@@ -1,0 +1,269 @@
+//! The services of a grid, wired to each other.
+
+use super::{FaultKind, RealError, RealOptions, ServiceId};
+use gridrig_core::event::MessageKind;
+use gridrig_core::grid::{Grid, GridCluster};
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::{Entry, Submission};
+use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
+use gridrig_emulator as emulator;
+use gridrig_metabroker_stub as broker;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
+
+/// The running services of a grid.
+pub struct Services {
+    lrms: Vec<emulator::Handle>,
+    brokers: Vec<broker::Handle>,
+}
+
+/// Ended jobs each service answers for: a whole run's.
+const KEEP_ENDED: usize = 10_000_000;
+
+impl Services {
+    /// Starts every LRMS and every broker. All listeners are bound before the
+    /// first service starts, so that everyone knows everyone's address.
+    pub(super) async fn start(
+        grid: &Grid,
+        options: &RealOptions,
+        clock: RunClock,
+    ) -> Result<Self, RealError> {
+        let setups = (0..grid.domains.len()).map(|index| {
+            let domain = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
+            BrokerSetup::of(grid, domain, options.seed)
+        });
+        let setups: Vec<BrokerSetup> = setups.collect::<Result<_, _>>()?;
+        let bind_all = |count: usize| (0..count).map(|_| bind()).collect::<Result<Vec<_>, _>>();
+        let lrms_doors = bind_all(grid.clusters.len())?;
+        let broker_doors = bind_all(grid.domains.len())?;
+        let urls = |doors: &[Door]| doors.iter().map(|door| door.url.clone()).collect();
+        let (lrms_urls, broker_urls): (Vec<String>, Vec<String>) =
+            (urls(&lrms_doors), urls(&broker_doors));
+        let mut services = Services {
+            lrms: Vec::new(),
+            brokers: Vec::new(),
+        };
+        for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
+            let config = lrms_config(grid, cluster, &broker_urls, clock);
+            let started = emulator::spawn(config, door.listener).await;
+            services
+                .lrms
+                .push(started.map_err(|source| failed(&cluster.name, source))?);
+        }
+        for (setup, door) in setups.into_iter().zip(broker_doors) {
+            let name = setup.name.clone();
+            let config = broker::Config {
+                lrms: own_lrms(&setup, &lrms_urls),
+                peers: peers(grid, &setup, &broker_urls),
+                setup: BrokerSetup {
+                    keep_ended: KEEP_ENDED,
+                    ..setup
+                },
+                clock,
+                liveness: options.liveness,
+            };
+            let started = broker::spawn(config, door.listener).await;
+            services
+                .brokers
+                .push(started.map_err(|source| failed(&name, source))?);
+        }
+        Ok(services)
+    }
+
+    /// The addresses at which these jobs enter.
+    pub(super) fn entries(&self, submissions: &[Submission]) -> BTreeMap<Entry, String> {
+        let url = |entry: Entry| match entry {
+            Entry::Domain(domain) => self.brokers.get(domain.index()).map(broker::Handle::url),
+            Entry::Cluster(cluster) => self.lrms.get(cluster.index()).map(emulator::Handle::url),
+        };
+        let mut entries = BTreeMap::new();
+        for entry in submissions.iter().map(|submission| submission.entry) {
+            if let (false, Some(url)) = (entries.contains_key(&entry), url(entry)) {
+                entries.insert(entry, url);
+            }
+        }
+        entries
+    }
+
+    /// The LRMS of a cluster.
+    #[must_use]
+    pub fn lrms(&self, cluster: ClusterId) -> Option<&emulator::Handle> {
+        self.lrms.get(cluster.index())
+    }
+
+    /// The broker of a domain.
+    #[must_use]
+    pub fn broker(&self, domain: DomainId) -> Option<&broker::Handle> {
+        self.brokers.get(domain.index())
+    }
+
+    /// Makes something go wrong with a service.
+    pub(super) fn strike(&self, service: ServiceId, fault: FaultKind) {
+        tracing::info!(?service, ?fault, "a fault is injected");
+        match (service, fault) {
+            (ServiceId::Lrms(cluster), FaultKind::Kill) => {
+                self.lrms(cluster)
+                    .into_iter()
+                    .for_each(emulator::Handle::kill);
+            }
+            (ServiceId::Broker(domain), FaultKind::Kill) => {
+                self.broker(domain)
+                    .into_iter()
+                    .for_each(broker::Handle::kill);
+            }
+            (ServiceId::Lrms(cluster), FaultKind::Weather(weather)) => {
+                self.lrms(cluster)
+                    .into_iter()
+                    .for_each(|lrms| lrms.weather(weather));
+            }
+            (ServiceId::Broker(domain), FaultKind::Weather(weather)) => {
+                self.broker(domain)
+                    .into_iter()
+                    .for_each(|broker| broker.weather(weather));
+            }
+        }
+    }
+
+    /// Stops all timers and waits until no message is under way: first what
+    /// the LRMSs have said, then what the brokers make of it. News of an end
+    /// pass at most every broker once, so as many rounds see all of it home.
+    pub(super) async fn wind_up(&self) {
+        for lrms in &self.lrms {
+            lrms.freeze().await;
+        }
+        for broker in &self.brokers {
+            broker.freeze().await;
+        }
+        for lrms in &self.lrms {
+            lrms.drained().await;
+        }
+        for _round in 0..=self.brokers.len() {
+            for broker in &self.brokers {
+                broker.drained().await;
+            }
+        }
+    }
+
+    /// Ends every service; answers what went wrong in that.
+    pub(super) async fn stop(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for broker in &self.brokers {
+            if let Err(error) = broker.stop().await {
+                faults.push(format!(
+                    "the broker at {} ended badly: {error}",
+                    broker.url()
+                ));
+            }
+        }
+        for lrms in &self.lrms {
+            if let Err(error) = lrms.stop().await {
+                faults.push(format!("the LRMS at {} ended badly: {error}", lrms.url()));
+            }
+        }
+        faults
+    }
+
+    /// The logs of all services, brokers first: at one instant they are the
+    /// cause of what LRMSs do.
+    pub(super) fn logs(&self) -> Vec<Vec<Recorded>> {
+        let brokers = self.brokers.iter().map(|broker| broker.recorder().take());
+        brokers
+            .chain(self.lrms.iter().map(|lrms| lrms.recorder().take()))
+            .collect()
+    }
+
+    /// Requests counted at the services as messages of this kind.
+    pub(super) fn received(&self, kind: MessageKind) -> u64 {
+        let brokers = self
+            .brokers
+            .iter()
+            .map(|broker| broker.metrics().messages(kind));
+        brokers
+            .chain(self.lrms.iter().map(|lrms| lrms.metrics().messages(kind)))
+            .sum()
+    }
+
+    /// Messages of this kind that the services could not deliver.
+    pub(super) fn undelivered(&self, kind: MessageKind) -> u64 {
+        let brokers = self
+            .brokers
+            .iter()
+            .map(|broker| broker.undelivered().of(kind));
+        brokers
+            .chain(self.lrms.iter().map(|lrms| lrms.undelivered().of(kind)))
+            .sum()
+    }
+}
+
+/// A bound listener and its address.
+struct Door {
+    listener: TcpListener,
+    url: String,
+}
+
+fn bind() -> Result<Door, RealError> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let door = bound.and_then(|listener| {
+        let url = format!("http://{}", listener.local_addr()?);
+        Ok(Door { listener, url })
+    });
+    door.map_err(|source| failed("a listener on 127.0.0.1", source))
+}
+
+fn failed(service: &str, source: std::io::Error) -> RealError {
+    RealError::Start {
+        service: service.to_owned(),
+        source,
+    }
+}
+
+fn lrms_config(
+    grid: &Grid,
+    cluster: &GridCluster,
+    brokers: &[String],
+    clock: RunClock,
+) -> emulator::Config {
+    let home = cluster.domain.and_then(|domain| {
+        let (site, url) = (
+            grid.domains.get(domain.index())?,
+            brokers.get(domain.index())?,
+        );
+        Some(emulator::Broker {
+            domain,
+            url: url.clone(),
+            latency: site.broker.lrms_latency,
+            exchange: site.broker.exchange,
+        })
+    });
+    emulator::Config {
+        name: cluster.name.clone(),
+        cluster: cluster.config.clone(),
+        broker: home,
+        clock,
+        keep_ended: KEEP_ENDED,
+    }
+}
+
+fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String> {
+    let own = setup.config.clusters.iter();
+    own.filter_map(|(id, _)| Some((*id, urls.get(id.index())?.clone())))
+        .collect()
+}
+
+fn peers(grid: &Grid, setup: &BrokerSetup, urls: &[String]) -> BTreeMap<DomainId, broker::Peer> {
+    let peer = |domain: DomainId| {
+        let name = grid.domains.get(domain.index())?.name.clone();
+        Some((
+            domain,
+            broker::Peer {
+                name,
+                url: urls.get(domain.index())?.clone(),
+            },
+        ))
+    };
+    setup
+        .neighbours
+        .iter()
+        .filter_map(|neighbour| peer(neighbour.domain))
+        .collect()
+}

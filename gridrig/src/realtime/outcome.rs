@@ -1,0 +1,160 @@
+//! What a real-time run leaves behind.
+
+use super::grid::Services;
+use gridrig_core::event::{Event, EventSink, MessageKind};
+use gridrig_core::ids::JobId;
+use gridrig_drivers::real_time::{Handover, Recorder, merge, replay, settle};
+use gridrig_replayer::player::Played;
+use gridrig_results::EventLog;
+use std::collections::BTreeMap;
+
+/// Messages of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchanged {
+    /// Sent, as the log has it.
+    pub logged: u64,
+    /// Requests counted at the services, each message once.
+    pub received: u64,
+    /// Given up after several tries, or never said by anyone: the refusal
+    /// that stands for a job whose receiver was not reached.
+    pub undelivered: u64,
+}
+
+impl Exchanged {
+    /// Messages that nobody accounts for: under way when a service was killed.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.logged.saturating_sub(self.received + self.undelivered)
+    }
+}
+
+/// What a real-time run leaves behind.
+#[derive(Debug)]
+pub struct RealOutcome {
+    /// Everything that happened, in order.
+    pub log: EventLog,
+    /// Messages by kind, as logged and as counted.
+    pub messages: BTreeMap<MessageKind, Exchanged>,
+    /// How punctual the submissions were, in the time of the run.
+    pub handover: Handover,
+    /// Jobs that were lost to a fault.
+    pub failed: Vec<JobId>,
+    /// Jobs that were submitted and have no end.
+    pub unfinished: Vec<JobId>,
+    /// Jobs that had been given up although they ran to an end; the verdict
+    /// has been taken out of the log.
+    pub withdrawn: Vec<JobId>,
+    /// Whether `shutdown` ended the run.
+    pub interrupted: bool,
+    /// What went wrong, in words; empty after a run in good order.
+    pub faults: Vec<String>,
+}
+
+impl RealOutcome {
+    /// Requests counted at the services, by kind.
+    #[must_use]
+    pub fn counted(&self) -> BTreeMap<MessageKind, u64> {
+        self.messages
+            .iter()
+            .map(|(kind, exchanged)| (*kind, exchanged.received))
+            .collect()
+    }
+}
+
+pub(super) fn collect(
+    services: &Services,
+    recorder: &Recorder,
+    played: Played,
+    mut faults: Vec<String>,
+    trouble_wanted: bool,
+) -> RealOutcome {
+    let client = vec![recorder.take()];
+    let settled = settle(merge(client.into_iter().chain(services.logs())));
+    let mut log = EventLog::default();
+    replay(&settled.log, &mut log);
+    log.sort();
+    let mut jobs = Jobs::default();
+    replay(&settled.log, &mut jobs);
+    let failed = jobs.failed;
+    let unfinished: Vec<JobId> = jobs
+        .open
+        .into_iter()
+        .filter_map(|(job, open)| open.then_some(job))
+        .collect();
+    let messages = exchanged(services, &log, played.undelivered);
+    if !failed.is_empty() {
+        let why = played.given_up.values().next();
+        let why = why.map_or(String::new(), |why| format!(" ({why})"));
+        faults.push(format!("lost to a fault: {}{why}", names(&failed)));
+    }
+    let all_were_to_end = !played.interrupted && played.unfinished.is_empty();
+    if all_were_to_end && !unfinished.is_empty() {
+        faults.push(format!("without a known end: {}", names(&unfinished)));
+    }
+    for (kind, exchanged) in &messages {
+        if exchanged.missing() > 0 && !trouble_wanted {
+            faults.push(format!(
+                "messages of kind {}: {} logged, {} received and {} undelivered: expected none \
+                 to be missing",
+                kind.name(),
+                exchanged.logged,
+                exchanged.received,
+                exchanged.undelivered
+            ));
+        }
+    }
+    RealOutcome {
+        log,
+        messages,
+        handover: played.handover,
+        failed,
+        unfinished,
+        withdrawn: settled.withdrawn,
+        interrupted: played.interrupted,
+        faults,
+    }
+}
+
+fn exchanged(
+    services: &Services,
+    log: &EventLog,
+    unsubmitted: u64,
+) -> BTreeMap<MessageKind, Exchanged> {
+    let of = |kind: MessageKind| Exchanged {
+        logged: log.messages(kind),
+        received: services.received(kind),
+        undelivered: services.undelivered(kind)
+            + if kind == MessageKind::Submit {
+                unsubmitted
+            } else {
+                0
+            },
+    };
+    MessageKind::ALL
+        .into_iter()
+        .map(|kind| (kind, of(kind)))
+        .collect()
+}
+
+/// Which jobs are open and which were lost.
+#[derive(Default)]
+struct Jobs {
+    open: BTreeMap<JobId, bool>,
+    failed: Vec<JobId>,
+}
+
+impl EventSink for Jobs {
+    fn emit(&mut self, _at: gridrig_core::time::SimTime, event: Event<'_>) {
+        let Some(job) = event.job() else { return };
+        let open = self.open.entry(job).or_insert(true);
+        *open &= !event.is_terminal();
+        if let Event::Failed { .. } = event {
+            self.failed.push(job);
+        }
+    }
+}
+
+fn names(jobs: &[JobId]) -> String {
+    let names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}

@@ -1,0 +1,282 @@
+//! Small grids over real sockets.
+
+use super::*;
+use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::{Event, MessageKind};
+use gridrig_core::grid::{BrokerSettings, Domain, GridCluster, Link};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{Entry, JobLabel, JobSpec};
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::resource::Resources;
+use gridrig_core::time::SimDuration;
+use gridrig_drivers::virtual_time;
+use gridrig_results::EventLog;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Two sites of 8 processors with everything in phase on a 50 ms link.
+fn two_sites(policy: PolicyKind) -> Grid {
+    let broker = BrokerSettings {
+        policy,
+        ..BrokerSettings::default()
+    };
+    let site = |index: u16, name: &str| Domain {
+        name: name.to_owned(),
+        broker,
+        clusters: vec![ClusterId(index)],
+    };
+    let cluster = |index: u16| GridCluster {
+        name: format!("c{index}"),
+        domain: Some(DomainId(index)),
+        config: ClusterConfig::new(
+            ClusterId(index),
+            Resources::homogeneous(8),
+            DisciplineKind::FirstInFirstFit,
+        ),
+    };
+    let link = |consumer: u16, provider: u16| Link {
+        consumer: DomainId(consumer),
+        provider: DomainId(provider),
+        latency: SimDuration::from_millis(50),
+    };
+    Grid {
+        domains: vec![site(0, "a"), site(1, "b")],
+        clusters: vec![cluster(0), cluster(1)],
+        links: vec![link(0, 1), link(1, 0)],
+    }
+}
+
+/// Jobs that enter at site a, some seconds before each cycle.
+fn jobs(count: u32) -> Vec<Submission> {
+    let job = |id: u32| Submission {
+        spec: JobSpec::rigid(
+            JobId(id),
+            1 + id % 5,
+            SimDuration::from_secs(u64::from(7 + id * 3 % 20)),
+        ),
+        at: SimTime::from_nanos(1_500_000_000 + u64::from(id) * 1_700_000_000 / 2),
+        entry: Entry::Domain(DomainId(0)),
+        label: JobLabel::default(),
+    };
+    (0..count).map(job).collect()
+}
+
+fn options(speed: u64) -> RealOptions {
+    RealOptions {
+        liveness: gridrig_metabroker_stub::Liveness {
+            every: Duration::from_millis(100),
+            ..gridrig_metabroker_stub::Liveness::default()
+        },
+        ..RealOptions::new(Decimal::from_whole(speed), 1, "test")
+    }
+}
+
+async fn run(grid: &Grid, jobs: &[Submission], options: &RealOptions) -> RealOutcome {
+    let outcome = run_real(grid, jobs, options, std::future::pending(), |_| {});
+    let bounded = tokio::time::timeout(Duration::from_secs(120), outcome);
+    bounded
+        .await
+        .expect("the run ends")
+        .expect("the run starts")
+}
+
+fn executing(log: &EventLog) -> BTreeMap<JobId, ClusterId> {
+    let started = log.records().filter_map(|(_, event)| match event {
+        Event::Started { job, cluster, .. } => Some((job, cluster)),
+        _ => None,
+    });
+    started.collect()
+}
+
+fn ended(log: &EventLog) -> BTreeMap<JobId, usize> {
+    let mut ended = BTreeMap::new();
+    for (_, event) in log.records().filter(|(_, event)| event.is_terminal()) {
+        *ended.entry(event.job().unwrap()).or_default() += 1;
+    }
+    ended
+}
+
+fn in_virtual_time(grid: &Grid, jobs: &[Submission]) -> EventLog {
+    let mut log = EventLog::default();
+    let options = virtual_time::Options {
+        seed: 1,
+        ..virtual_time::Options::default()
+    };
+    virtual_time::run(grid, jobs, &options, &mut log, |_, _| {
+        ControlFlow::Continue(())
+    });
+    log
+}
+
+fn assert_all_accounted_for(outcome: &RealOutcome) {
+    for (kind, exchanged) in &outcome.messages {
+        assert_eq!(exchanged.received, exchanged.logged, "{}", kind.name());
+    }
+}
+
+#[tokio::test]
+async fn every_message_of_a_run_is_a_request_counted_at_a_service() {
+    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+    let outcome = run(&grid, &jobs, &options(20)).await;
+    assert_eq!(outcome.faults, Vec::<String>::new());
+    assert_eq!(ended(&outcome.log).len(), 20);
+    assert_all_accounted_for(&outcome);
+    assert_eq!(outcome.messages[&MessageKind::Submit].received, 20);
+    assert!(outcome.messages[&MessageKind::Forward].received > 0);
+    assert!(outcome.messages[&MessageKind::Info].received > 0);
+    assert!(!outcome.interrupted && outcome.unfinished.is_empty());
+}
+
+#[tokio::test]
+async fn jobs_run_where_virtual_time_says() {
+    let jobs = jobs(24);
+    for policy in [PolicyKind::RoundRobin, PolicyKind::FreeNode] {
+        let grid = two_sites(policy);
+        let wanted = executing(&in_virtual_time(&grid, &jobs));
+        let outcome = run(&grid, &jobs, &options(10)).await;
+        let found = executing(&outcome.log);
+        let same = wanted
+            .iter()
+            .filter(|(job, cluster)| found.get(*job) == Some(*cluster));
+        // Submissions lie half a second and more of run time from any cycle;
+        // a machine that stands still for longer may still move a job.
+        assert!(same.count() >= 22, "{policy:?}\n{wanted:?}\n{found:?}");
+        assert_all_accounted_for(&outcome);
+    }
+}
+
+#[tokio::test]
+async fn brokers_may_read_their_own_clusters_live() {
+    let mut grid = two_sites(PolicyKind::FreeNode);
+    for domain in &mut grid.domains {
+        domain.broker.local_info = LocalInfo::Fresh;
+        domain.broker.own_dispatch = OwnDispatch::Debited;
+    }
+    let outcome = run(&grid, &jobs(12), &options(20)).await;
+    assert_eq!(ended(&outcome.log).len(), 12);
+    assert_all_accounted_for(&outcome);
+}
+
+#[tokio::test]
+async fn a_workload_may_go_straight_into_a_cluster() {
+    let config = ClusterConfig::new(
+        ClusterId(0),
+        Resources::homogeneous(4),
+        DisciplineKind::FirstInFirstFit,
+    );
+    let grid = Grid::single_cluster("alone", config);
+    let mut jobs = jobs(10);
+    for job in &mut jobs {
+        job.entry = Entry::Cluster(ClusterId(0));
+    }
+    let outcome = run(&grid, &jobs, &options(50)).await;
+    // Every fifth job wants five of four processors.
+    assert_eq!(ended(&outcome.log).len(), 10);
+    let rejected = outcome
+        .log
+        .records()
+        .filter(|(_, e)| matches!(e, Event::Rejected { .. }));
+    assert_eq!(rejected.count(), 2);
+    assert_all_accounted_for(&outcome);
+    assert_eq!(outcome.faults, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_jobs_of_a_killed_lrms_fail_by_name() {
+    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+    let mut options = options(10);
+    let service = ServiceId::Lrms(ClusterId(1));
+    options.faults.push(Fault {
+        at: SimTime::from_secs(12),
+        service,
+        kind: FaultKind::Kill,
+    });
+    let outcome = run(&grid, &jobs, &options).await;
+    assert_eq!(ended(&outcome.log).len(), 20, "{:?}", outcome.unfinished);
+    assert!(ended(&outcome.log).values().all(|ends| *ends == 1));
+    assert!(!outcome.failed.is_empty());
+    let named = outcome
+        .failed
+        .iter()
+        .all(|job| outcome.faults[0].contains(&job.to_string()));
+    assert!(named, "{:?}", outcome.faults);
+    // What had not gone there yet runs elsewhere.
+    let elsewhere = executing(&outcome.log)
+        .values()
+        .filter(|c| **c == ClusterId(0))
+        .count();
+    assert!(elsewhere > 10, "{elsewhere}");
+}
+
+#[tokio::test]
+async fn the_jobs_of_a_killed_broker_fail_by_name() {
+    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+    let mut options = options(10);
+    let service = ServiceId::Broker(DomainId(0));
+    options.faults.push(Fault {
+        at: SimTime::from_secs(7),
+        service,
+        kind: FaultKind::Kill,
+    });
+    let outcome = run(&grid, &jobs, &options).await;
+    assert!(!outcome.failed.is_empty());
+    let ended = ended(&outcome.log);
+    assert!(ended.values().all(|ends| *ends == 1), "{ended:?}");
+    assert_eq!(ended.len() + outcome.unfinished.len(), 20);
+    assert!(!outcome.faults.is_empty());
+}
+
+#[tokio::test]
+async fn a_slow_service_loses_nothing() {
+    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(8));
+    let mut options = options(20);
+    for (at, weather) in [
+        (6, Weather::Slow(Duration::from_millis(40))),
+        (9, Weather::Fair),
+    ] {
+        let (at, service) = (SimTime::from_secs(at), ServiceId::Broker(DomainId(1)));
+        options.faults.push(Fault {
+            at,
+            service,
+            kind: FaultKind::Weather(weather),
+        });
+    }
+    let outcome = run(&grid, &jobs, &options).await;
+    assert_eq!(ended(&outcome.log).len(), 8);
+    assert_all_accounted_for(&outcome);
+    assert!(outcome.failed.is_empty());
+}
+
+#[tokio::test]
+async fn an_interrupted_run_is_a_valid_one() {
+    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+    let shutdown = tokio::time::sleep(Duration::from_millis(1500));
+    let outcome = run_real(&grid, &jobs, &options(10), shutdown, |_| {})
+        .await
+        .unwrap();
+    assert!(outcome.interrupted);
+    assert!(outcome.log.is_sorted());
+    assert!(ended(&outcome.log).len() < 20);
+    assert_all_accounted_for(&outcome);
+    assert_eq!(outcome.faults, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_truth_is_not_to_be_had_in_real_time() {
+    let grid = two_sites(PolicyKind::FullInformation);
+    let refused = run_real(
+        &grid,
+        &jobs(1),
+        &options(10),
+        std::future::pending(),
+        |_| {},
+    )
+    .await;
+    let message = refused.unwrap_err().to_string();
+    assert!(
+        message.contains("policy = \"full-information\""),
+        "{message}"
+    );
+}

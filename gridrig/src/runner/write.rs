@@ -1,0 +1,141 @@
+//! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
+
+use super::{Load, PolicyRun, RunOptions};
+use crate::exit::Failure;
+use crate::scenario::{Clock, Replication};
+use anyhow::anyhow;
+use gridrig_core::grid::Grid;
+use gridrig_core::job::Submission;
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::SimDuration;
+use gridrig_results::EventLog;
+use gridrig_results::rundir::{self, RunFiles, RunInfo};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Refuses to overwrite somebody else's run. A deterministic run of the very
+/// same scenario may be written again: it is the same run.
+pub(super) fn refuse_existing(
+    replication: &Replication,
+    policy: Option<PolicyKind>,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let Some(dir) = directory(replication, policy, options) else {
+        return Ok(());
+    };
+    if !dir.exists() || options.force || is_same_run(replication, &dir) {
+        return Ok(());
+    }
+    Err(Failure::input(anyhow!(
+        "{}: holds another run already (expected a new directory; give another --out, or --force)",
+        dir.display()
+    )))
+}
+
+fn is_same_run(replication: &Replication, dir: &std::path::Path) -> bool {
+    let text = std::fs::read_to_string(dir.join(rundir::names::SCENARIO));
+    let scenario = &replication.scenario;
+    scenario.clock == Clock::Virtual && text.is_ok_and(|text| text == scenario.to_resolved_toml())
+}
+
+/// The run directory; `None` when none is wanted.
+fn directory(
+    replication: &Replication,
+    policy: Option<PolicyKind>,
+    options: &RunOptions,
+) -> Option<PathBuf> {
+    // The directory carries the seed the user gave, also where the seed is
+    // what varies: its replications lie side by side.
+    let scenario = &replication.scenario;
+    let run = format!("{}-{}", scenario.name, replication.base_seed);
+    let policy = policy.map_or("no-broker", PolicyKind::name);
+    let out = options.out.as_ref()?;
+    Some(out.join(run).join(policy).join(format!("r{:03}", replication.index)))
+}
+
+/// Writes a run; answers where.
+pub(super) fn write(
+    run: &PolicyRun,
+    replication: &Replication,
+    grid: &Grid,
+    load: &Load,
+    log: &EventLog,
+    options: &RunOptions,
+) -> Result<Option<PathBuf>, Failure> {
+    let Some(dir) = directory(replication, run.policy, options) else {
+        return Ok(None);
+    };
+    let scenario = &replication.scenario;
+    let info = RunInfo {
+        policy: run.policy.map(|policy| policy.name().to_owned()),
+        seed: replication.seed,
+        replication: replication.index,
+        clock: run.summary.clock.clone(),
+        measure: run.measure,
+        partial: run.interrupted || run.measure.stop == gridrig_results::Stop::LastArrival,
+        tolerance: run.tolerance,
+        scenario_hash: hex(Sha256::digest(scenario.to_canonical_toml())),
+        workload_hashes: BTreeMap::from([("all".to_owned(), workload_hash(&load.submissions))]),
+        trace_sha256: load.workloads.iter().map(|w| (w.name.clone(), w.sha256.clone())).collect(),
+        versions: versions(),
+        warnings: run.summary.warnings.clone(),
+        summary: Some(run.summary.clone()),
+        host: host(),
+    };
+    let text = scenario.to_resolved_toml();
+    let files = RunFiles {
+        info: &info,
+        scenario: &text,
+        grid,
+        submissions: &load.submissions,
+        log,
+        table: &run.table,
+    };
+    rundir::write(&dir, true, &files).map_err(Failure::run)?;
+    if options.csv {
+        rundir::write_batsim_csv(&dir, log, &run.table, &load.submissions, grid)
+            .map_err(Failure::run)?;
+    }
+    Ok(Some(dir))
+}
+
+/// Two runs with the same workload hash were given the same jobs at the same
+/// instants: that is what pairs them.
+fn workload_hash(submissions: &[Submission]) -> String {
+    let mut hash = Sha256::new();
+    for submission in submissions {
+        let spec = &submission.spec;
+        let requested = spec.requested_time.map_or(u64::MAX, SimDuration::as_nanos);
+        hash.update(submission.at.as_nanos().to_le_bytes());
+        hash.update(spec.run_time.as_nanos().to_le_bytes());
+        hash.update(requested.to_le_bytes());
+        hash.update(spec.processors.to_le_bytes());
+        hash.update(submission.label.trace_id.to_le_bytes());
+        hash.update(format!("{:?}{:?}", submission.entry, spec.requirements));
+    }
+    hex(hash.finalize())
+}
+
+fn hex(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn versions() -> BTreeMap<String, String> {
+    BTreeMap::from([("gridrig".to_owned(), env!("CARGO_PKG_VERSION").to_owned())])
+}
+
+/// What differs between two equal runs.
+#[allow(clippy::disallowed_methods, reason = "the date stands under host, outside the same bytes")]
+fn host() -> BTreeMap<String, serde_json::Value> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seconds = now.map_or(0, |since| since.as_secs());
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    BTreeMap::from([
+        ("written_unix_s".to_owned(), seconds.into()),
+        ("hostname".to_owned(), name.trim().into()),
+        ("os".to_owned(), std::env::consts::OS.into()),
+        ("arch".to_owned(), std::env::consts::ARCH.into()),
+        ("peak_memory_mib".to_owned(), crate::memory::peak_mib().into()),
+    ])
+}
