@@ -8,6 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{
     Actor, Arrival, CallError, JobState, JobView, LrmsMachine, Receipt, Recorder, SubmitError,
 };
@@ -90,10 +91,11 @@ async fn submit(
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, Problem> {
     let arrival = arrival(job)?;
+    let meant = arrival.meant;
     let from = arrival.from;
     let receipt = app
         .actor
-        .call(move |lrms, now| lrms.submit(now, arrival))
+        .message(meant, move |lrms, now| lrms.submit(now, arrival))
         .await;
     let receipt = receipt.map_err(gone)?.map_err(conflict)?;
     match (receipt.repeated, from) {
@@ -113,6 +115,7 @@ fn arrival(job: JobSubmission) -> Result<Arrival, Problem> {
             .from
             .map_or(Party::Client, |domain| Party::Broker(DomainId(domain))),
         hop: job.hop,
+        meant: job.meant_ns.map(SimTime::from_nanos),
         notify: job.notify.map(Into::into),
         key: job.key,
     })

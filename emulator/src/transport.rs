@@ -39,16 +39,23 @@ impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
         let (from, name) = (letter.from.into(), name(letter.id));
         match &letter.message {
-            Message::Notice(end) => self.notify(letter, JobNotice::ended(from, name, end)).await,
-            Message::Refusal { job, reason } => {
-                self.notify(letter, JobNotice::refused(from, name, *job, *reason))
+            Message::Notice(end) => {
+                self.notify(letter, JobNotice::ended(from, name, letter.due, end))
                     .await
+            }
+            Message::Refusal { job, reason } => {
+                self.notify(
+                    letter,
+                    JobNotice::refused(from, name, letter.due, *job, *reason),
+                )
+                .await
             }
             Message::Info(samples) => {
                 let samples = samples.iter().map(LoadReport::from).collect();
                 let info = InfoReport {
                     from,
                     letter: Some(name),
+                    meant_ns: Some(letter.due.as_nanos()),
                     samples,
                 };
                 self.client

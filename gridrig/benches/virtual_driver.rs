@@ -17,7 +17,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::virtual_time::{Options, run};
-use gridrig_results::log::EventLog;
+use gridrig_results::{EventLog, JobTable, Measure, RunHeader, RunSummary};
 use rand::{Rng, RngExt};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,7 +45,7 @@ fn report(name: &str, submissions: &[Submission], grid: &Grid) -> f64 {
     let mut bare = Vec::new();
     for _ in 0..ROUNDS {
         let begin = Instant::now();
-        let mut log = EventLog::default();
+        let mut log = EventLog::with_capacity(submissions.len());
         let options = Options::default();
         let outcome = run(grid, submissions, &options, &mut log, |_, _| ControlFlow::Continue(()));
         let metrics = summarize(&log, submissions, grid);
@@ -67,7 +67,10 @@ fn report(name: &str, submissions: &[Submission], grid: &Grid) -> f64 {
     ours / jobs
 }
 
-fn summarize(_log: &EventLog, _submissions: &[Submission], _grid: &Grid) {}
+fn summarize(log: &EventLog, submissions: &[Submission], grid: &Grid) -> RunSummary {
+    let table = JobTable::build(log, submissions, grid, &[]);
+    RunSummary::compute(&table, &Measure::default(), &RunHeader::default())
+}
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

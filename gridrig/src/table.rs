@@ -119,6 +119,13 @@ fn compare(text: &mut String, comparison: &Comparison, several: bool) {
     for run in &comparison.runs {
         row(text, comparison, run);
     }
+    let _ = writeln!(
+        text,
+        "bounded slowdown with tau = {:.3} s of the run, {:.1} s of the trace; delay = end seen - \
+         submit - run time",
+        first.tau.as_secs_f64(),
+        first.tau.as_secs_f64() * first.compression
+    );
     remarks(text, comparison);
 }
 

@@ -97,6 +97,7 @@ async fn submit(
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, Problem> {
     let arrival = arrival(job)?;
+    let meant = arrival.meant;
     if let Party::Broker(domain) = arrival.from
         && !app.config.peers.contains_key(&domain)
     {
@@ -106,7 +107,7 @@ async fn submit(
     let from = arrival.from;
     let receipt = app
         .actor
-        .call(move |broker, now| broker.submit(now, arrival))
+        .message(meant, move |broker, now| broker.submit(now, arrival))
         .await;
     let receipt = receipt.map_err(gone)?.map_err(conflict)?;
     match (receipt.repeated, from) {
@@ -127,6 +128,7 @@ fn arrival(job: JobSubmission) -> Result<Arrival, Problem> {
             .map_or(Party::Client, |domain| Party::Broker(DomainId(domain))),
         // Only forwards make hops.
         hop: if job.from.is_some() { job.hop } else { 0 },
+        meant: job.meant_ns.map(SimTime::from_nanos),
         notify: job.notify.map(Into::into),
         key: job.key,
     })
@@ -351,7 +353,8 @@ async fn inform(
     let from = sender(report.from)?;
     let samples = report.samples()?;
     let letter = report.letter.map(letter_id);
-    let call = app.actor.call(move |broker, now| {
+    let meant = report.meant_ns.map(SimTime::from_nanos);
+    let call = app.actor.message(meant, move |broker, now| {
         let late = |sample: &LoadSample| sample.at > now + AHEAD;
         if !broker.expects(from, &samples) || samples.iter().any(late) {
             return Heard::Unexpected;
@@ -424,17 +427,24 @@ async fn notify(
             (MessageKind::Refuse, Err(JobId(notice.job.job)))
         }
     };
-    let call = app.actor.call(move |broker, now| {
+    let meant = notice.meant_ns.map(SimTime::from_nanos);
+    let hear = move |broker: &mut BrokerMachine, now: SimTime| {
         if letter.is_some_and(|id| !broker.hear(notice.from.into(), id)) {
             return false;
         }
         match news {
             Ok(end) => drop(broker.handle_end(now, by, end)),
-            Err(job) => broker.handle_refusal(now, job, by),
+            Err(job) => broker.handle_refusal(now, meant, job, by),
         }
         true
-    });
-    match call.await.map_err(gone)? {
+    };
+    // An end changes no decision, so it need not wait for a cycle; a job that
+    // comes back is decided in the next one.
+    let heard = match news {
+        Ok(_) => app.actor.call(hear).await,
+        Err(_) => app.actor.message(meant, hear).await,
+    };
+    match heard.map_err(gone)? {
         true => app.metrics.count_message(kind),
         false => app.metrics.count_repeated(),
     }

@@ -142,10 +142,11 @@ async fn host(
 }
 
 fn setup(config: &Config) -> BrokerSetup {
-    BrokerSetup {
+    let setup = BrokerSetup {
         incarnation: incarnation(),
         ..config.setup.clone()
-    }
+    };
+    setup.wait_on(&config.clock)
 }
 
 #[allow(

@@ -57,7 +57,7 @@ impl Transport for HttpTransport {
                 from,
                 hop,
             } => {
-                let job = JobSubmission::of(spec, key.clone(), Some(*from), *hop);
+                let job = JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due);
                 let sent = self.client.submit(self.base(letter.to)?, &job).await;
                 sent.map(drop).map_err(failure)
             }
@@ -66,15 +66,22 @@ impl Transport for HttpTransport {
                 why: "a broker dispatches and forwards, it does not submit".to_owned(),
             }),
             Message::Refusal { job, reason } => {
-                self.notify(letter, JobNotice::refused(from, name, *job, *reason))
+                self.notify(
+                    letter,
+                    JobNotice::refused(from, name, letter.due, *job, *reason),
+                )
+                .await
+            }
+            Message::Notice(end) => {
+                self.notify(letter, JobNotice::ended(from, name, letter.due, end))
                     .await
             }
-            Message::Notice(end) => self.notify(letter, JobNotice::ended(from, name, end)).await,
             Message::Info(samples) => {
                 let samples = samples.iter().map(LoadReport::from).collect();
                 let info = InfoReport {
                     from,
                     letter: Some(name),
+                    meant_ns: Some(letter.due.as_nanos()),
                     samples,
                 };
                 self.client

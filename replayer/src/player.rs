@@ -271,7 +271,7 @@ impl<'a> Book<'a> {
             from: Party::Client,
             to,
             address: None,
-            due: SimTime::ZERO,
+            due: submission.at,
             message,
         }
     }
@@ -403,7 +403,7 @@ impl Transport for HttpTransport {
         else {
             return Err(nowhere("nobody", "there is no such entry"));
         };
-        let job = JobSubmission::of(spec, key.clone(), None, 0);
+        let job = JobSubmission::of(spec, key.clone(), None, 0, letter.due);
         self.client
             .submit(url, &job)
             .await

@@ -321,8 +321,7 @@ impl Cluster {
             return;
         }
         self.next_pass = None;
-        let mut started = false;
-        loop {
+        while !self.queue.is_empty() {
             let view = View {
                 now,
                 queue: &self.queue,
@@ -332,11 +331,8 @@ impl Cluster {
                 break;
             };
             self.start(now, first, events);
-            started = true;
         }
-        if started {
-            self.record(now);
-        }
+        self.record(now);
     }
 
     fn start(&mut self, now: SimTime, first: First, events: &mut impl EventSink) {
@@ -393,9 +389,12 @@ impl Cluster {
     }
 
     fn changed(&mut self, now: SimTime) {
-        self.record(now);
-        if self.next_pass.is_none() {
-            self.next_pass = Some(now.next_on_grid(SimDuration::ZERO, self.config.interval));
+        let pass = *self
+            .next_pass
+            .get_or_insert_with(|| now.next_on_grid(SimDuration::ZERO, self.config.interval));
+        // A pass of this very instant takes note of what it leaves behind.
+        if pass > now {
+            self.record(now);
         }
     }
 

@@ -30,6 +30,9 @@ pub struct Queue {
     waiting: Vec<ClassId>,
     jobs: usize,
     next_arrival: u64,
+    /// The only job there is: it stays out of the index until another joins
+    /// it. On a machine that is not full, most jobs wait alone and briefly.
+    sole: Option<First>,
 }
 
 /// The first job of some selection, and its arrival number.
@@ -80,24 +83,47 @@ impl Queue {
     pub fn push(&mut self, class: ClassId, processors: u32, slot: Slot) -> (u64, bool) {
         let arrival = self.next_arrival;
         self.next_arrival += 1;
+        self.jobs += 1;
+        if self.jobs == 1 {
+            self.sole = Some(First {
+                arrival,
+                slot,
+                class,
+                processors,
+                line: 0,
+            });
+            return (arrival, true);
+        }
+        if let Some(sole) = self.sole.take() {
+            self.file(sole.class, sole.processors, sole.arrival, sole.slot);
+        }
+        let first_of_class = self.file(class, processors, arrival, slot);
+        (arrival, first_of_class)
+    }
+
+    /// Puts a job into the index; answers whether it is alone in its class.
+    fn file(&mut self, class: ClassId, processors: u32, arrival: u64, slot: Slot) -> bool {
         let index = class.0 as usize;
         if self.classes.len() <= index {
             self.classes.resize_with(index + 1, ClassQueue::default);
         }
         let queue = &mut self.classes[index];
         queue.push(processors, arrival, slot);
-        self.jobs += 1;
         let first_of_class = queue.jobs == 1;
         if first_of_class {
             let at = self.waiting.partition_point(|waiting| *waiting < class);
             self.waiting.insert(at, class);
         }
-        (arrival, first_of_class)
+        first_of_class
     }
 
     /// Removes a job that [`Queue::first_where`] has just found; answers whether
     /// its class has none left.
     pub fn remove_first(&mut self, first: First) -> bool {
+        if self.sole.take().is_some() {
+            self.jobs = 0;
+            return true;
+        }
         let queue = &mut self.classes[first.class.0 as usize];
         let line = first.line as usize;
         let gone = queue.lines[line].pop_front();
@@ -112,6 +138,11 @@ impl Queue {
     /// # Panics
     /// When there is no such job.
     pub fn remove(&mut self, class: ClassId, processors: u32, arrival: u64) -> bool {
+        if let Some(sole) = self.sole.take() {
+            assert_eq!(sole.arrival, arrival, "only queued jobs are removed");
+            self.jobs = 0;
+            return true;
+        }
         let queue = &mut self.classes[class.0 as usize];
         queue.remove(processors, arrival);
         self.removed(class)
@@ -138,6 +169,9 @@ impl Queue {
     /// processors.
     #[must_use]
     pub fn first_where(&self, available: impl Fn(ClassId) -> u32) -> Option<First> {
+        if let Some(sole) = self.sole {
+            return (sole.processors <= available(sole.class)).then_some(sole);
+        }
         let firsts = self.waiting.iter().filter_map(|&class| {
             self.classes[class.0 as usize].first_up_to(available(class), class)
         });

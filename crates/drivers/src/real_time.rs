@@ -13,6 +13,12 @@
 //! only then the message that woke it, at `now`. Lateness thus delays what a
 //! machine says, never what it decides on.
 //!
+//! A message may say for when it was meant. A broker lets a few milliseconds
+//! pass after the instant of a cycle, and what arrives then but was meant for
+//! that instant or an earlier one still belongs to the cycle; what was meant
+//! for later waits until the cycle is over. So the milliseconds that a
+//! submission spends on the wire do not cost it a whole interval.
+//!
 //! A message that takes a latency is sent off when its nominal sending instant
 //! plus that latency has come, so the time a machine was late counts towards
 //! the latency instead of adding to it.

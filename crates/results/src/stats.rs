@@ -38,34 +38,54 @@ impl Distribution {
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let finite = values.into_iter().filter(|value| value.is_finite());
-        let mut sorted: Vec<f64> = finite.collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        Distribution::of_sorted(&sorted)
-    }
-
-    fn of_sorted(sorted: &[f64]) -> Self {
-        let n = sorted.len();
-        let mean = mean(sorted);
+        let mut values: Vec<f64> = finite.collect();
+        let n = values.len();
+        let mean = mean(&values);
         let sd = mean.filter(|_| n > 1).map(|mean| {
-            let squares = sorted.iter().map(|value| (value - mean).powi(2));
+            let squares = values.iter().map(|value| (value - mean).powi(2));
             (sum(squares) / (n - 1) as f64).sqrt()
         });
         let cv = match (mean, sd) {
             (Some(mean), Some(sd)) if mean != 0.0 => Some(sd / mean),
             _ => None,
         };
+        order_ranks(&mut values);
         Distribution {
             n: n as u64,
             mean,
             sd,
             cv,
-            min: sorted.first().copied(),
-            max: sorted.last().copied(),
-            p50: quantile(sorted, 0.50),
-            p90: quantile(sorted, 0.90),
-            p95: quantile(sorted, 0.95),
-            p99: quantile(sorted, 0.99),
-            mean_trimmed: self::mean(&sorted[..n - n / 100]),
+            min: values.iter().copied().min_by(f64::total_cmp),
+            max: values.iter().copied().max_by(f64::total_cmp),
+            p50: quantile(&values, 0.50),
+            p90: quantile(&values, 0.90),
+            p95: quantile(&values, 0.95),
+            p99: quantile(&values, 0.99),
+            mean_trimmed: self::mean(&values[..n - n / 100]),
+        }
+    }
+}
+
+/// Brings the order statistics that a summary needs to their places, which is
+/// several times quicker than sorting all: from the highest rank down, each
+/// within what lies below the one before.
+fn order_ranks(values: &mut [f64]) {
+    let n = values.len();
+    let Some(last) = n.checked_sub(1) else {
+        return;
+    };
+    let below = |p: f64| (last as f64 * p).floor() as usize;
+    let mut ranks = vec![n - n / 100];
+    for p in [0.50, 0.90, 0.95, 0.99] {
+        ranks.extend([below(p), below(p) + 1]);
+    }
+    ranks.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
+    ranks.dedup();
+    let mut end = n;
+    for rank in ranks {
+        if rank < end {
+            values[..end].select_nth_unstable_by(rank, f64::total_cmp);
+            end = rank;
         }
     }
 }

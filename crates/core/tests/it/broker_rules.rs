@@ -132,6 +132,8 @@ fn a_peer_is_seen_as_the_sum_of_its_queue_lengths() {
     ];
     rig.info(PEER, &peer);
     assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, C0)], "4 < 2 + 3");
+    rig.info(C0, &[sample(0, 4).queued_everywhere(6)]);
+    assert_eq!(rig.decide(10, &[job(1, 1)]), [(1, PEER)], "2 + 3 < 6");
 }
 
 #[test]
@@ -266,6 +268,8 @@ fn random_choices_are_repeated_by_the_seed_and_reach_every_candidate() {
         for target in [C0, C1, PEER] {
             assert!(decided.iter().any(|(_, chosen)| *chosen == target));
         }
+        let twice = |pair: &[(u32, Target)]| pair[0].1 == pair[1].1;
+        assert!(decided.windows(2).any(twice), "they are not in turn");
     }
 }
 

@@ -1,8 +1,8 @@
 //! What an emulated LRMS does, and in which order.
 
-use gridrig_core::cluster::{Cluster, ClusterConfig, Finished};
+use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::NoEvents;
+use gridrig_core::event::{Event, EventSink, NoEvents};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
 use gridrig_core::placement::PlacementRun;
@@ -81,7 +81,6 @@ fn complete(cluster: &mut Cluster, at: SimTime) -> Vec<u32> {
 
 /// Start and placement of a running job, `None` while it waits.
 fn running(cluster: &Cluster, id: u32) -> Option<(SimTime, Vec<PlacementRun>)> {
-    use gridrig_core::cluster::JobStatus;
     match cluster.query(JobId(id)).expect("the job is here") {
         JobStatus::Queued { .. } => None,
         JobStatus::Running { start, placement } => Some((start, placement)),
@@ -366,4 +365,71 @@ fn a_cancelled_job_gives_its_processors_to_the_pass_of_the_same_instant() {
     assert!(!cluster.cancel(secs(3), JobId(0), &mut NoEvents));
     cluster.handle_pass(secs(3), &mut NoEvents);
     assert_eq!(play(&mut cluster, 200), [(1, secs(13))]);
+}
+
+#[test]
+fn a_job_counts_as_waiting_until_it_starts_and_as_present_until_it_ends() {
+    let mut cluster = plain(4);
+    let counts = |cluster: &Cluster| (cluster.queued(), cluster.present(), cluster.busy());
+    for id in 0..4 {
+        submit(&mut cluster, 0, &job(id, 2, 10));
+    }
+    assert_eq!(counts(&cluster), (4, 4, 0));
+    cluster.handle_pass(secs(0), &mut NoEvents);
+    assert_eq!(counts(&cluster), (2, 4, 4));
+    assert_eq!(complete(&mut cluster, secs(10)), [0, 1]);
+    assert_eq!(counts(&cluster), (2, 2, 0));
+}
+
+#[test]
+fn a_waiting_job_is_known_by_the_instant_it_was_accepted() {
+    let mut cluster = plain(1);
+    submit(&mut cluster, 7, &job(0, 1, 10));
+    let since = secs(7);
+    let status = cluster.query(JobId(0));
+    assert_eq!(status, Some(JobStatus::Queued { since }));
+    assert_eq!(cluster.query(JobId(1)), None);
+}
+
+#[test]
+fn a_pass_that_is_not_due_yet_starts_nothing() {
+    let mut config = ClusterConfig::new(ClusterId(0), Resources::homogeneous(2), FIRST_FIT);
+    config.interval = SimDuration::from_secs(5);
+    let mut cluster = Cluster::new(config);
+    submit(&mut cluster, 3, &job(0, 1, 1));
+    cluster.handle_pass(secs(4), &mut NoEvents);
+    assert_eq!(running(&cluster, 0), None);
+    assert_eq!(cluster.next_pass(), Some(secs(5)));
+}
+
+/// The losses that a cluster tells of.
+#[derive(Default)]
+struct Losses(Vec<(SimTime, u32, Reason)>);
+
+impl EventSink for Losses {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        if let Event::Failed { job, reason, .. } = event {
+            self.0.push((at, job.0, reason));
+        }
+    }
+}
+
+#[test]
+fn a_crash_loses_every_job_in_trace_order_and_leaves_an_empty_cluster() {
+    let mut cluster = plain(2);
+    for id in [5, 3, 4] {
+        submit(&mut cluster, 0, &job(id, 2, 10));
+    }
+    cluster.handle_pass(secs(0), &mut NoEvents);
+    let mut losses = Losses::default();
+    let lost = cluster.fail_all(secs(4), Reason::ServiceLost, &mut losses);
+    assert_eq!(lost, [JobId(3), JobId(4), JobId(5)]);
+    let told = [3, 4, 5].map(|id| (secs(4), id, Reason::ServiceLost));
+    assert_eq!(losses.0, told);
+    let sample = cluster.sample(secs(4));
+    assert_eq!((sample.queued, sample.busy, sample.work_left), (0, 0, 0));
+    assert_eq!((cluster.present(), cluster.next_completion()), (0, None));
+    // It takes jobs again, those that it has lost included.
+    submit(&mut cluster, 4, &job(3, 2, 10));
+    assert_eq!(play(&mut cluster, 100), [(3, secs(14))]);
 }

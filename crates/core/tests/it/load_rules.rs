@@ -92,3 +92,29 @@ fn work_left_counts_what_runs_to_its_end_and_what_waits_in_full() {
     assert_eq!(sample.queued_processors, 2);
     assert_eq!(sample.free(), 1);
 }
+
+#[test]
+fn work_left_shrinks_as_jobs_run_and_what_has_ended_leaves_none() {
+    let left = |at| loaded(at).sample(secs(at)).work_left / 1_000_000_000;
+    assert_eq!(left(10), 3 * 10 + 2 * 30);
+    assert_eq!(left(25), 2 * 25);
+    assert_eq!(left(60), 0);
+}
+
+#[test]
+fn a_cancelled_job_leaves_no_work_whether_it_runs_or_waits() {
+    let mut cluster = loaded(15);
+    assert!(cluster.cancel(secs(15), JobId(1), &mut NoEvents));
+    let sample = cluster.sample(secs(15));
+    assert_eq!((sample.queued_processors, sample.queued), (0, 0));
+    assert_eq!(sample.work_left, 3 * 5 * 1_000_000_000);
+    assert!(cluster.cancel(secs(15), JobId(0), &mut NoEvents));
+    assert_eq!(cluster.sample(secs(15)).work_left, 0);
+    // A job that comes later is all the work there is.
+    let job = JobSpec::rigid(JobId(2), 4, SimDuration::from_secs(10));
+    cluster
+        .submit(secs(16), &job, &mut NoEvents)
+        .expect("it fits");
+    cluster.handle_pass(secs(16), &mut NoEvents);
+    assert_eq!(cluster.sample(secs(17)).work_left, 4 * 9 * 1_000_000_000);
+}

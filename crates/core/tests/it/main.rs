@@ -3,5 +3,9 @@
 mod broker_rules;
 mod cluster_rules;
 mod load_rules;
+mod name_rules;
 mod peer_rules;
+mod placement_rules;
+mod queue_rules;
 mod rig;
+mod view_rules;

@@ -5,13 +5,14 @@ use super::letter::Letter;
 use super::outbox::{Delivery, Outbox, Transport};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// A state machine as its task runs it.
 ///
-/// - Getters: [`now`](Self::now), [`due`](Self::due),
+/// - Getters: [`now`](Self::now), [`due`](Self::due), [`grace`](Self::grace),
 ///   [`wants_samples`](Self::wants_samples), [`published`](Self::published).
 /// - Time: [`step`](Self::step).
 /// - Messages: [`take_letters`](Self::take_letters) out,
@@ -25,6 +26,12 @@ pub trait Machine: Send + 'static {
 
     /// Handles all own timers of the nominal instant `at`, which is due.
     fn step(&mut self, at: SimTime);
+
+    /// How long it waits past a nominal instant for messages that were meant
+    /// to arrive before it.
+    fn grace(&self) -> SimDuration {
+        SimDuration::ZERO
+    }
 
     /// Own clusters whose present load it must be told before the next step.
     fn wants_samples(&self) -> Vec<ClusterId> {
@@ -43,7 +50,8 @@ pub trait Machine: Send + 'static {
     /// How many ends of jobs it has published.
     fn published(&self) -> u64;
 
-    /// Handles every own timer that is not after `now`, in nominal order.
+    /// Handles every own timer that is not after `now`, in nominal order and
+    /// without grace.
     fn advance(&mut self, now: SimTime) {
         while let Some(due) = self.due().filter(|due| *due <= now) {
             self.step(due);
@@ -58,7 +66,15 @@ pub struct Actor<M> {
     under_way: watch::Receiver<usize>,
 }
 
-type Call<M> = Box<dyn FnOnce(&mut M, SimTime) + Send>;
+/// Something to be done with a machine.
+struct Call<M> {
+    /// For a message: when it was meant to arrive. Everything else may be done
+    /// whenever it comes.
+    meant: Option<SimTime>,
+    run: Errand<M>,
+}
+
+type Errand<M> = Box<dyn FnOnce(&mut M, SimTime) + Send>;
 
 /// Why a machine could not be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,8 +113,8 @@ pub fn start<M: Machine, T: Transport>(machine: M, clock: RunClock, transport: A
 }
 
 impl<M: Machine> Actor<M> {
-    /// Runs `call` on the machine, after all of its timers up to the present
-    /// have been handled, and answers what it answers.
+    /// Runs `call` on the machine as soon as it can, and answers what it
+    /// answers. For looking, and for what no timer depends on.
     ///
     /// # Errors
     /// [`CallError`] when the machine has too much to do or has stopped.
@@ -106,15 +122,40 @@ impl<M: Machine> Actor<M> {
         &self,
         call: impl FnOnce(&mut M, SimTime) -> R + Send + 'static,
     ) -> Result<R, CallError> {
+        self.post(None, call).await
+    }
+
+    /// The same for a message that was meant to arrive at `meant`, or, if
+    /// that is not known, when it does. A timer of an earlier nominal instant
+    /// that is waiting out its grace is handled before the message, which
+    /// waits with it.
+    ///
+    /// # Errors
+    /// [`CallError`] when the machine has too much to do or has stopped.
+    pub async fn message<R: Send + 'static>(
+        &self,
+        meant: Option<SimTime>,
+        call: impl FnOnce(&mut M, SimTime) -> R + Send + 'static,
+    ) -> Result<R, CallError> {
+        self.post(Some(meant.unwrap_or(SimTime::MAX)), call).await
+    }
+
+    async fn post<R: Send + 'static>(
+        &self,
+        meant: Option<SimTime>,
+        call: impl FnOnce(&mut M, SimTime) -> R + Send + 'static,
+    ) -> Result<R, CallError> {
         let (reply, answer) = oneshot::channel();
-        let call = Box::new(move |machine: &mut M, now| {
+        let run = Box::new(move |machine: &mut M, now| {
             // Whoever asked may have gone away; what was asked is done anyway.
             let _ = reply.send(call(machine, now));
         });
-        self.calls.try_send(call).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => CallError::Busy,
-            mpsc::error::TrySendError::Closed(_) => CallError::Stopped,
-        })?;
+        self.calls
+            .try_send(Call { meant, run })
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => CallError::Busy,
+                mpsc::error::TrySendError::Closed(_) => CallError::Stopped,
+            })?;
         answer.await.map_err(|_| CallError::Stopped)
     }
 
@@ -156,8 +197,11 @@ impl<M: Machine, T: Transport> Task<M, T> {
         mut calls: mpsc::Receiver<Call<M>>,
         mut reports: mpsc::UnboundedReceiver<Delivery>,
     ) {
+        // Messages that wait for a timer to wait out its grace.
+        let mut held: VecDeque<Errand<M>> = VecDeque::new();
         loop {
-            let due = self.machine.due().unwrap_or(SimTime::MAX);
+            let due = self.machine.due();
+            let wake = due.map_or(SimTime::MAX, |due| due + self.machine.grace());
             tokio::select! {
                 biased;
                 Some(report) = reports.recv() => {
@@ -167,31 +211,42 @@ impl<M: Machine, T: Transport> Task<M, T> {
                 call = calls.recv() => {
                     let Some(call) = call else { return };
                     let now = self.catch_up().await;
-                    call(&mut self.machine, now);
+                    match call.meant {
+                        Some(meant) if self.waits_before(meant, now) => held.push_back(call.run),
+                        _ => (call.run)(&mut self.machine, now),
+                    }
                 }
-                () = self.clock.sleep_until(due) => {
-                    self.catch_up().await;
-                }
+                () = self.clock.sleep_until(wake) => {}
             }
             // What a message set off at this instant happens before the next
             // message is looked at.
-            let now = self.machine.now();
-            if self.machine.wants_samples().is_empty() {
-                self.machine.advance(now);
+            let mut now = self.catch_up().await;
+            while !self.waits_before(SimTime::MAX, now)
+                && let Some(run) = held.pop_front()
+            {
+                run(&mut self.machine, now);
+                now = self.catch_up().await;
             }
-            self.send_letters();
             let published = self.machine.published();
             self.published
                 .send_if_modified(|seen| std::mem::replace(seen, published) != published);
         }
     }
 
+    /// Whether a timer of an instant before `meant` is waiting out its grace.
+    fn waits_before(&self, meant: SimTime, now: SimTime) -> bool {
+        self.machine
+            .due()
+            .is_some_and(|due| due <= now && due < meant)
+    }
+
     /// The order rule: own timers up to the present, each at its nominal
-    /// instant. Answers the present, which never lies before what the machine
-    /// has handled.
+    /// instant and after its grace. Answers the present, which never lies
+    /// before what the machine has handled.
     async fn catch_up(&mut self) -> SimTime {
         let now = self.clock.now().max(self.machine.now());
-        while let Some(due) = self.machine.due().filter(|due| *due <= now) {
+        let grace = self.machine.grace();
+        while let Some(due) = self.machine.due().filter(|due| *due + grace <= now) {
             for cluster in self.machine.wants_samples() {
                 let transport = Arc::clone(self.outbox.transport());
                 // Where an LRMS cannot be read, the broker decides on what it

@@ -1,108 +1,26 @@
-//! A broker in real time: the broker of the core, the relaying of
-//! information, and what becomes of letters that do not arrive.
+//! A broker in real time: the broker of the core and the relaying of
+//! information.
 
-use super::RealTimeError;
+mod delivery;
+mod setup;
+
+pub use setup::{BrokerSetup, Neighbour};
+
 use super::actor::Machine;
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
 use super::letter::{Letter, LetterId, Message, Tally};
-use super::outbox::{Delivery, TransportError};
+use super::outbox::Delivery;
 use super::record::Recorder;
-use gridrig_core::broker::{Broker, BrokerConfig, LocalInfo};
+use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventSink, Party};
-use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{EndState, JobEnd, Outgoing, Target};
-use gridrig_core::policy::{InformationNeed, PolicyKind};
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// A broker at the other end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
-    /// Whose broker.
-    pub domain: DomainId,
-    /// One-way latency of the link.
-    pub latency: SimDuration,
-    /// Whether it forwards jobs here and is therefore told of the load here.
-    pub consumer: bool,
-}
-
-/// How a broker is set up.
-#[derive(Clone, Debug)]
-pub struct BrokerSetup {
-    /// The broker.
-    pub config: BrokerConfig,
-    /// Every broker it has a link with.
-    pub neighbours: Vec<Neighbour>,
-    /// Name of the domain; its random stream is called after it.
-    pub name: String,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Distinguishes the lives of a service that is started anew.
-    pub incarnation: u64,
-    /// Ended jobs that are still known.
-    pub keep_ended: usize,
-}
-
-impl BrokerSetup {
-    /// The set-up of a domain's broker.
-    ///
-    /// # Errors
-    /// When its policy needs the truth, or the grid has no such domain.
-    pub fn of(grid: &Grid, domain: DomainId, seed: u64) -> Result<Self, RealTimeError> {
-        let (index, domains) = (domain.index(), grid.domains.len());
-        let site = grid
-            .domains
-            .get(index)
-            .ok_or(RealTimeError::NoSuchDomain { index, domains })?;
-        let policy = site.broker.policy;
-        let windows = (site.broker.queue_window, site.broker.utilization_window);
-        if needs_truth(policy, windows) {
-            let domain = site.name.clone();
-            return Err(RealTimeError::NeedsTruth {
-                domain,
-                policy: policy.name(),
-            });
-        }
-        let mut neighbours: BTreeMap<DomainId, Neighbour> = BTreeMap::new();
-        for link in &grid.links {
-            let (other, consumer) = match (link.consumer == domain, link.provider == domain) {
-                (true, false) => (link.provider, false),
-                (false, true) => (link.consumer, true),
-                _ => continue,
-            };
-            let latency = grid.latency(domain, other).unwrap_or(link.latency);
-            let fresh = Neighbour {
-                domain: other,
-                latency,
-                consumer,
-            };
-            neighbours.entry(other).or_insert(fresh).consumer |= consumer;
-        }
-        Ok(BrokerSetup {
-            config: grid.broker_config(domain),
-            neighbours: neighbours.into_values().collect(),
-            name: site.name.clone(),
-            seed,
-            incarnation: 0,
-            keep_ended: DEFAULT_KEEP_ENDED,
-        })
-    }
-}
-
-/// Ended jobs that a service still answers for, unless told otherwise.
-const DEFAULT_KEEP_ENDED: usize = 1_000_000;
-
-fn needs_truth(
-    policy: PolicyKind,
-    windows: (gridrig_core::load::Window, gridrig_core::load::Window),
-) -> bool {
-    policy.build(windows.0, windows.1).need() == InformationNeed::Truth
-}
 
 /// A broker as its task owns it.
 pub struct BrokerMachine {
@@ -114,6 +32,7 @@ pub struct BrokerMachine {
     now: SimTime,
     /// The nominal instant of the next cycle.
     next_cycle: Option<SimTime>,
+    grace: SimDuration,
     /// Jobs that their receivers have confirmed to have, until their end.
     confirmed: BTreeMap<JobId, Target>,
     round: Round,
@@ -155,6 +74,7 @@ impl BrokerMachine {
             ledger: Ledger::new(setup.keep_ended, naming),
             now: SimTime::ZERO,
             next_cycle: None,
+            grace: setup.grace,
             confirmed: BTreeMap::new(),
             round: Round::default(),
             frozen: false,
@@ -218,11 +138,13 @@ impl BrokerMachine {
             taken,
             repeated: false,
         };
+        let meant = arrival.meant.unwrap_or(self.now);
         self.ledger.enter(arrival, spec, &receipt);
         if let Err(reason) = taken {
             self.turn_away(job, peer, reason);
         }
         self.settle();
+        self.find_cycle(meant);
         Ok(receipt)
     }
 
@@ -308,14 +230,15 @@ impl BrokerMachine {
         }
     }
 
-    /// A job came back.
-    pub fn handle_refusal(&mut self, now: SimTime, job: JobId, by: Target) {
+    /// A job came back, at the instant it was meant to if that is known.
+    pub fn handle_refusal(&mut self, now: SimTime, meant: Option<SimTime>, job: JobId, by: Target) {
         self.set_now(now);
         if self.confirmed.get(&job) == Some(&by) {
             self.confirmed.remove(&job);
         }
         self.broker.handle_refusal(job, by);
         self.settle();
+        self.find_cycle(meant.unwrap_or(self.now));
     }
 
     /// News of a job's end, from where it was sent. `false` if the job is not
@@ -378,34 +301,6 @@ impl BrokerMachine {
         known
     }
 
-    /// A service has stopped answering: the jobs it had confirmed are lost.
-    /// Answers how many there were.
-    pub fn handle_lost(&mut self, now: SimTime, target: Target) -> usize {
-        self.set_now(now);
-        let there = |(_, at): &(&JobId, &Target)| **at == target;
-        let lost: Vec<JobId> = self
-            .confirmed
-            .iter()
-            .filter(there)
-            .map(|(job, _)| *job)
-            .collect();
-        for &job in &lost {
-            self.confirmed.remove(&job);
-            if self.broker.whereabouts(job) == Some(Some(target)) {
-                self.fail(job);
-            }
-        }
-        self.settle();
-        lost.len()
-    }
-
-    fn fail(&mut self, job: JobId) {
-        let (by, reason) = (self.here, Reason::ServiceLost);
-        self.recorder
-            .emit(self.now, Event::Failed { job, by, reason });
-        self.end(end_of(job, EndState::Failed(reason)));
-    }
-
     /// What is known of a job; `None` if it was never here or is forgotten.
     #[must_use]
     pub fn view(&self, job: JobId) -> Option<JobView> {
@@ -440,12 +335,23 @@ impl BrokerMachine {
     }
 
     /// After any change: what is to be sent becomes letters, and the next
-    /// cycle is found from the instant just handled.
+    /// cycle is found.
     fn settle(&mut self) {
         for outgoing in std::mem::take(&mut self.out) {
             self.send(outgoing);
         }
-        self.next_cycle = self.broker.poll_timeout(self.now);
+        self.find_cycle(self.now);
+    }
+
+    /// The next cycle for work that was meant for this instant: one whose
+    /// grace has not passed is still to come.
+    fn find_cycle(&mut self, meant: SimTime) {
+        let within_grace = |cycle: &SimTime| *cycle + self.grace >= self.now;
+        let pending = self.next_cycle.filter(|_| self.broker.queued() > 0);
+        let first = self.broker.poll_timeout(meant.min(self.now));
+        let first = first.filter(within_grace);
+        let next = self.broker.poll_timeout(self.now);
+        self.next_cycle = pending.into_iter().chain(first).chain(next).min();
     }
 
     fn send(&mut self, outgoing: Outgoing) {
@@ -570,35 +476,6 @@ impl BrokerMachine {
     fn set_now(&mut self, now: SimTime) {
         self.now = self.now.max(now);
     }
-
-    /// A job did not get where it was sent. If the receiver cannot have it,
-    /// the job comes back like a refused one and the next candidate is tried;
-    /// if it may have it, sending it elsewhere could run it twice, so it is
-    /// given up by name.
-    fn handle_lost_job(&mut self, job: JobId, target: Target, error: &TransportError) {
-        if self.broker.whereabouts(job) != Some(Some(target)) {
-            return;
-        }
-        let reason = match error {
-            TransportError::NoAnswer { .. } => return self.fail(job),
-            TransportError::Answered { reason, .. } => reason.unwrap_or(Reason::ServiceLost),
-            TransportError::NotReached { .. } | TransportError::Busy { .. } => Reason::ServiceLost,
-        };
-        let by = party_of(target);
-        self.recorder.emit(
-            self.now,
-            Event::Refused {
-                job,
-                by,
-                to: self.here,
-                reason,
-            },
-        );
-        // Nobody sent this refusal, so it is counted as one that never came.
-        self.undelivered
-            .count(gridrig_core::event::MessageKind::Refuse);
-        self.broker.handle_refusal(job, target);
-    }
 }
 
 fn end_of(job: JobId, state: EndState) -> JobEnd {
@@ -608,21 +485,6 @@ fn end_of(job: JobId, state: EndState) -> JobEnd {
         cluster: None,
         start: None,
         finish: None,
-    }
-}
-
-fn party_of(target: Target) -> Party {
-    match target {
-        Target::Cluster(cluster) => Party::Lrms(cluster),
-        Target::Peer(domain) => Party::Broker(domain),
-    }
-}
-
-fn target_of(party: Party) -> Option<Target> {
-    match party {
-        Party::Lrms(cluster) => Some(Target::Cluster(cluster)),
-        Party::Broker(domain) => Some(Target::Peer(domain)),
-        Party::Client => None,
     }
 }
 
@@ -637,9 +499,14 @@ impl Machine for BrokerMachine {
 
     fn step(&mut self, at: SimTime) {
         self.set_now(at);
+        self.next_cycle = None;
         self.broker
             .handle_cycle(self.now, &mut self.recorder, &mut self.out);
         self.settle();
+    }
+
+    fn grace(&self) -> SimDuration {
+        self.grace
     }
 
     fn wants_samples(&self) -> Vec<ClusterId> {
@@ -661,24 +528,7 @@ impl Machine for BrokerMachine {
 
     fn handle_delivery(&mut self, now: SimTime, delivery: Delivery) {
         self.set_now(now);
-        let Delivery { letter, result } = delivery;
-        let job = match letter.message {
-            Message::Dispatch { ref spec, .. } | Message::Forward { ref spec, .. } => Some(spec.id),
-            _ => None,
-        };
-        if let (Err(_), Some(kind)) = (&result, letter.message.kind()) {
-            self.undelivered.count(kind);
-        }
-        let (Some(job), Some(target)) = (job, target_of(letter.to)) else {
-            return;
-        };
-        match result {
-            Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
-                self.confirmed.insert(job, target);
-            }
-            Ok(()) => {}
-            Err(error) => self.handle_lost_job(job, target, &error),
-        }
+        self.note_delivery(delivery);
         self.settle();
     }
 

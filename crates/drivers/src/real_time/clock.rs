@@ -77,6 +77,13 @@ impl RunClock {
         Duration::from_nanos(self.speed.divide(length.as_nanos()))
     }
 
+    /// How much run time passes in this length of wall time.
+    #[must_use]
+    pub fn run(&self, wall: Duration) -> SimDuration {
+        let run = u128::from(nanos(wall)) * u128::from(self.mantissa) / u128::from(self.scale);
+        SimDuration::from_nanos(u64::try_from(run).unwrap_or(u64::MAX))
+    }
+
     /// Time 0 on the system clock, in nanoseconds since 1970.
     #[must_use]
     pub fn epoch_unix_ns(&self) -> u64 {

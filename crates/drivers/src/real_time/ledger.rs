@@ -23,6 +23,8 @@ pub struct Arrival {
     pub from: Party,
     /// Forwards so far.
     pub hop: u32,
+    /// When it was meant to arrive, if the sender says so.
+    pub meant: Option<SimTime>,
     /// Where news of its end are to be sent, if not to the configured place.
     pub notify: Option<Arc<str>>,
 }
@@ -325,6 +327,7 @@ mod tests {
             spec,
             from: Party::Client,
             hop: 0,
+            meant: None,
             notify: None,
         }
     }

@@ -401,6 +401,7 @@ mod tests {
             spec,
             from,
             hop: 0,
+            meant: None,
             notify: None,
         }
     }

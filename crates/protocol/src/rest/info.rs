@@ -151,6 +151,10 @@ pub struct InfoReport {
     /// The name of this letter; without one it is never a repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub letter: Option<LetterName>,
+    /// When it was meant to arrive, in nanoseconds of the run, so that it counts
+    /// for the decisions it was meant for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_ns: Option<u64>,
     /// One per cluster.
     pub samples: Vec<LoadReport>,
 }

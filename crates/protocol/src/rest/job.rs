@@ -47,6 +47,11 @@ pub struct JobSubmission {
     /// Forwards so far.
     #[serde(default)]
     pub hop: u32,
+    /// When it was meant to arrive, in nanoseconds of the run: a job that is
+    /// late by the milliseconds of the wire is still decided in the broker's
+    /// cycle it was meant for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_ns: Option<u64>,
 }
 
 /// What a job's nodes must offer.
@@ -75,7 +80,13 @@ const MAX_URL: usize = 2000;
 impl JobSubmission {
     /// A submission of this job under a key.
     #[must_use]
-    pub fn of(spec: &JobSpec, key: String, from: Option<DomainId>, hop: u32) -> Self {
+    pub fn of(
+        spec: &JobSpec,
+        key: String,
+        from: Option<DomainId>,
+        hop: u32,
+        meant: SimTime,
+    ) -> Self {
         let wanted = &spec.requirements;
         let requirements = JobRequirements {
             architecture: wanted.architecture.as_deref().map(str::to_owned),
@@ -93,6 +104,7 @@ impl JobSubmission {
             notify: None,
             from: from.map(|domain| domain.0),
             hop,
+            meant_ns: Some(meant.as_nanos()),
         }
     }
 
@@ -354,7 +366,13 @@ mod tests {
         spec.requested_time = Some(SimDuration::from_secs(90));
         spec.requirements.os = Some("LINUX".into());
         spec.requirements.memory_kib = 5;
-        let sent = JobSubmission::of(&spec, "r/0/7/1".to_owned(), Some(DomainId(2)), 1);
+        let sent = JobSubmission::of(
+            &spec,
+            "r/0/7/1".to_owned(),
+            Some(DomainId(2)),
+            1,
+            SimTime::from_secs(3),
+        );
         let text = serde_json::to_string(&sent).unwrap();
         let read: JobSubmission = serde_json::from_str(&text).unwrap();
         assert_eq!(read, sent);

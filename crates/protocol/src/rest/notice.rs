@@ -6,6 +6,7 @@ use super::problem::Problem;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::message::JobEnd;
+use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -46,6 +47,10 @@ pub struct JobNotice {
     /// The name of this letter; without one it is never a repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub letter: Option<LetterName>,
+    /// When it was meant to arrive, in nanoseconds of the run, so that it counts
+    /// for the decisions it was meant for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_ns: Option<u64>,
     /// The job and its end; of a refusal only `job` and `reason` count, its
     /// state being `rejected`.
     pub job: JobEndReport,
@@ -54,19 +59,26 @@ pub struct JobNotice {
 impl JobNotice {
     /// A job's end.
     #[must_use]
-    pub fn ended(from: Place, letter: LetterName, end: &JobEnd) -> Self {
+    pub fn ended(from: Place, letter: LetterName, meant: SimTime, end: &JobEnd) -> Self {
         let letter = Some(letter);
         JobNotice {
             kind: NoticeKind::Ended,
             from,
             letter,
+            meant_ns: Some(meant.as_nanos()),
             job: end.into(),
         }
     }
 
     /// A job that comes back.
     #[must_use]
-    pub fn refused(from: Place, letter: LetterName, job: JobId, reason: Reason) -> Self {
+    pub fn refused(
+        from: Place,
+        letter: LetterName,
+        meant: SimTime,
+        job: JobId,
+        reason: Reason,
+    ) -> Self {
         let job = JobEndReport {
             job: job.0,
             state: "rejected".to_owned(),
@@ -79,6 +91,7 @@ impl JobNotice {
             kind: NoticeKind::Refused,
             from,
             letter: Some(letter),
+            meant_ns: Some(meant.as_nanos()),
             job,
         }
     }

@@ -17,7 +17,7 @@ impl JobTable {
     /// `workloads` are the names of the scenario's workloads by position. A
     /// log that contradicts itself still gives a table: of two things that
     /// should have happened once the first counts; the
-    /// [audit](crate::audit) tells.
+    /// [audit](mod@crate::audit) tells.
     #[must_use]
     pub fn build(
         log: &EventLog,

@@ -1,5 +1,7 @@
 //! Tests of the results, one module per behaviour.
 
+#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 mod auditing;
 mod batsim_export;
 mod cluster_runs;

@@ -1,0 +1,66 @@
+//! The names by which scenarios and results know policies, ties and
+//! disciplines, and what is known of a policy beforehand.
+
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::load::Window;
+use gridrig_core::policy::{InformationNeed, PolicyKind, Tie};
+
+#[test]
+fn policies_go_by_these_names_and_are_found_by_them() {
+    let names = [
+        "round-robin",
+        "random",
+        "queue-length",
+        "free-node",
+        "utilization",
+        "local-only",
+        "full-information",
+    ];
+    assert_eq!(PolicyKind::ALL.map(PolicyKind::name), names);
+    assert_eq!(names.map(PolicyKind::from_name), PolicyKind::ALL.map(Some));
+    assert_eq!(PolicyKind::from_name("Random"), None);
+}
+
+#[test]
+fn ties_go_by_these_names_and_are_found_by_them() {
+    let names = ["rotate", "local", "first", "random"];
+    assert_eq!(Tie::ALL.map(Tie::name), names);
+    assert_eq!(names.map(Tie::from_name), Tie::ALL.map(Some));
+    assert_eq!(Tie::from_name("last"), None);
+}
+
+#[test]
+fn disciplines_go_by_these_names_and_are_found_by_them() {
+    let names = ["first-in-first-fit", "fcfs"];
+    assert_eq!(DisciplineKind::ALL.map(DisciplineKind::name), names);
+    assert_eq!(
+        names.map(DisciplineKind::from_name),
+        DisciplineKind::ALL.map(Some)
+    );
+    assert_eq!(DisciplineKind::from_name("sjf"), None);
+}
+
+#[test]
+fn the_load_policies_work_on_information_that_grows_stale() {
+    let stale = PolicyKind::ALL.into_iter();
+    let stale: Vec<_> = stale
+        .filter(|policy| policy.uses_received_information())
+        .collect();
+    assert_eq!(
+        stale,
+        [
+            PolicyKind::QueueLength,
+            PolicyKind::FreeNode,
+            PolicyKind::Utilization
+        ]
+    );
+}
+
+#[test]
+fn full_information_alone_has_to_be_told_the_truth() {
+    for policy in PolicyKind::ALL {
+        let need = policy.build(Window::Instant, Window::Instant).need();
+        let truth = policy == PolicyKind::FullInformation;
+        assert_eq!(need == InformationNeed::Truth, truth, "{policy:?}");
+    }
+}

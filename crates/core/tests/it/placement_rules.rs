@@ -1,0 +1,157 @@
+//! Which nodes are free and which are taken, by the nodes themselves.
+
+use gridrig_core::job::Requirements;
+use gridrig_core::placement::{ClassId, Nodes, PlacementRun};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::Decimal;
+
+fn group(count: u32, cpu_count: u32, memory_mib: Option<u64>) -> Resource {
+    Resource {
+        name: None,
+        count,
+        cpu_count,
+        architecture: None,
+        os: None,
+        memory_mib,
+        disk_mib: None,
+        speed: Decimal::ONE,
+    }
+}
+
+fn nodes(groups: &[Resource]) -> (Nodes, Resources) {
+    let resources = Resources::new(groups.to_vec()).expect("the test has processors");
+    (Nodes::new(&resources), resources)
+}
+
+/// The class of the jobs that want so much memory per processor, watched.
+fn class((nodes, resources): &mut (Nodes, Resources), memory_kib: u64) -> ClassId {
+    let wanted = Requirements {
+        memory_kib,
+        ..Requirements::default()
+    };
+    let class = nodes.add_class(resources, &wanted);
+    nodes.watch(class);
+    class
+}
+
+fn run(resource: u16, node: u32, nodes: u32, processors: u32) -> PlacementRun {
+    PlacementRun {
+        resource,
+        node,
+        nodes,
+        processors,
+    }
+}
+
+#[test]
+fn nodes_of_many_processors_are_searched_from_the_lowest_that_is_open() {
+    let mut cluster = nodes(&[group(200, 2, None)]);
+    let any = class(&mut cluster, 0);
+    let (mut nodes, _) = cluster;
+    assert_eq!(nodes.take(any, 261), [run(0, 0, 130, 2), run(0, 130, 1, 1)]);
+    nodes.give_back(any, vec![run(0, 63, 1, 2)]);
+    assert_eq!(nodes.take(any, 1), [run(0, 63, 1, 1)]);
+    nodes.give_back(any, vec![run(0, 63, 1, 1)]);
+    assert_eq!(nodes.take(any, 2), [run(0, 63, 1, 2)]);
+    nodes.give_back(any, vec![run(0, 129, 1, 2)]);
+    assert_eq!(nodes.take(any, 3), [run(0, 129, 1, 2), run(0, 130, 1, 1)]);
+    nodes.give_back(any, vec![run(0, 65, 1, 1)]);
+    assert_eq!(nodes.take(any, 2), [run(0, 65, 1, 1), run(0, 131, 1, 1)]);
+    assert_eq!(nodes.available(any), 137);
+    assert_eq!(
+        nodes.take(any, 137),
+        [run(0, 131, 1, 1), run(0, 132, 68, 2)]
+    );
+    assert_eq!((nodes.available(any), nodes.busy()), (0, 400));
+}
+
+#[test]
+fn single_processor_nodes_are_searched_from_the_lowest_that_is_open() {
+    let mut cluster = nodes(&[group(200, 1, None)]);
+    let any = class(&mut cluster, 0);
+    let (mut nodes, _) = cluster;
+    assert_eq!(nodes.take(any, 150), [run(0, 0, 150, 1)]);
+    nodes.give_back(any, vec![run(0, 63, 1, 1)]);
+    assert_eq!(nodes.take(any, 2), [run(0, 63, 1, 1), run(0, 150, 1, 1)]);
+    // Back over the border of two words, with a gap to what is free beyond.
+    nodes.give_back(any, vec![run(0, 126, 4, 1), run(0, 10, 2, 1)]);
+    assert_eq!(
+        nodes.take(any, 7),
+        [run(0, 10, 2, 1), run(0, 126, 4, 1), run(0, 151, 1, 1)]
+    );
+    assert_eq!((nodes.available(any), nodes.busy()), (48, 152));
+}
+
+#[test]
+fn single_processor_nodes_are_followed_one_by_one_for_a_job_with_a_memory_need() {
+    let mut cluster = nodes(&[group(200, 1, None)]);
+    let hungry = class(&mut cluster, 1);
+    let (mut nodes, _) = cluster;
+    assert_eq!(nodes.available(hungry), 200);
+    assert_eq!(nodes.take(hungry, 150), [run(0, 0, 150, 1)]);
+    assert_eq!(nodes.available(hungry), 50);
+    nodes.give_back(hungry, vec![run(0, 62, 70, 1)]);
+    assert_eq!(nodes.available(hungry), 120);
+    assert_eq!(
+        nodes.take(hungry, 71),
+        [run(0, 62, 70, 1), run(0, 150, 1, 1)]
+    );
+    assert_eq!((nodes.available(hungry), nodes.busy()), (49, 151));
+}
+
+#[test]
+fn availability_is_right_again_when_a_class_is_watched_anew() {
+    let mut cluster = nodes(&[group(2, 4, Some(1))]);
+    let (small, large) = (class(&mut cluster, 200), class(&mut cluster, 500));
+    let (mut nodes, _) = cluster;
+    let available = |nodes: &Nodes| [small, large].map(|class| nodes.available(class));
+    // 1024 KiB hold five of 200 KiB, of which four have a processor, and two
+    // of 500 KiB.
+    assert_eq!(available(&nodes), [8, 4]);
+    nodes.unwatch(small);
+    assert_eq!(nodes.take(large, 1), [run(0, 0, 1, 1)]);
+    assert_eq!(nodes.available(large), 3);
+    nodes.watch(small);
+    // 524 KiB and three processors are left on the first node.
+    assert_eq!(available(&nodes), [6, 3]);
+    assert_eq!(nodes.take(small, 1), [run(0, 0, 1, 1)]);
+    assert_eq!(available(&nodes), [5, 2]);
+    nodes.unwatch(large);
+    nodes.unwatch(small);
+    nodes.watch(large);
+    assert_eq!(nodes.take(large, 2), [run(0, 1, 1, 2)]);
+    assert_eq!(nodes.available(large), 0);
+    nodes.give_back(large, vec![run(0, 0, 1, 1), run(0, 1, 1, 2)]);
+    nodes.give_back(small, vec![run(0, 0, 1, 1)]);
+    assert_eq!((nodes.available(large), nodes.busy()), (4, 0));
+}
+
+#[test]
+fn a_node_whose_memory_is_used_up_gives_nothing_to_a_job_that_needs_some() {
+    let mut cluster = nodes(&[group(2, 4, Some(1))]);
+    let hungry = class(&mut cluster, 1_024);
+    let (mut nodes, _) = cluster;
+    assert_eq!(nodes.take(hungry, 1), [run(0, 0, 1, 1)]);
+    assert_eq!(nodes.take(hungry, 1), [run(0, 1, 1, 1)]);
+    assert_eq!(nodes.available(hungry), 0);
+}
+
+#[test]
+fn memory_counts_on_single_processor_nodes_too() {
+    let mut cluster = nodes(&[group(2, 1, Some(1)), group(2, 1, None)]);
+    let hungry = class(&mut cluster, 1_025);
+    let (mut nodes, _) = cluster;
+    assert_eq!(nodes.available(hungry), 2);
+    assert_eq!(nodes.take(hungry, 2), [run(1, 0, 2, 1)]);
+}
+
+#[test]
+fn alike_runs_of_two_resources_stay_apart() {
+    let mut cluster = nodes(&[group(2, 2, None), group(4, 2, None)]);
+    let any = class(&mut cluster, 0);
+    let (mut nodes, _) = cluster;
+    let all = nodes.take(any, 12);
+    assert_eq!(all, [run(0, 0, 2, 2), run(1, 0, 4, 2)]);
+    nodes.give_back(any, vec![run(0, 0, 2, 2), run(1, 2, 1, 2)]);
+    assert_eq!(nodes.take(any, 6), [run(0, 0, 2, 2), run(1, 2, 1, 2)]);
+}

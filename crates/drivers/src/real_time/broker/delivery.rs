@@ -1,0 +1,106 @@
+//! What becomes of letters that do not arrive, and of jobs whose service is
+//! gone.
+
+use super::{BrokerMachine, end_of};
+use crate::real_time::letter::Message;
+use crate::real_time::outbox::{Delivery, TransportError};
+use gridrig_core::event::{Event, EventSink, MessageKind, Party};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Reason;
+use gridrig_core::message::{EndState, Target};
+use gridrig_core::time::SimTime;
+
+impl BrokerMachine {
+    /// Learns how the delivery of a letter ended.
+    pub(super) fn note_delivery(&mut self, delivery: Delivery) {
+        let Delivery { letter, result } = delivery;
+        let job = match letter.message {
+            Message::Dispatch { ref spec, .. } | Message::Forward { ref spec, .. } => Some(spec.id),
+            _ => None,
+        };
+        if let (Err(_), Some(kind)) = (&result, letter.message.kind()) {
+            self.undelivered.count(kind);
+        }
+        let (Some(job), Some(target)) = (job, target_of(letter.to)) else {
+            return;
+        };
+        match result {
+            Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
+                self.confirmed.insert(job, target);
+            }
+            Ok(()) => {}
+            Err(error) => self.handle_lost_job(job, target, &error),
+        }
+    }
+
+    /// A service has stopped answering: the jobs it had confirmed are lost.
+    /// Answers how many there were.
+    pub fn handle_lost(&mut self, now: SimTime, target: Target) -> usize {
+        self.set_now(now);
+        let there = |(_, at): &(&JobId, &Target)| **at == target;
+        let lost: Vec<JobId> = self
+            .confirmed
+            .iter()
+            .filter(there)
+            .map(|(job, _)| *job)
+            .collect();
+        for &job in &lost {
+            self.confirmed.remove(&job);
+            if self.broker.whereabouts(job) == Some(Some(target)) {
+                self.fail(job);
+            }
+        }
+        self.settle();
+        lost.len()
+    }
+
+    fn fail(&mut self, job: JobId) {
+        let (by, reason) = (self.here, Reason::ServiceLost);
+        self.recorder
+            .emit(self.now, Event::Failed { job, by, reason });
+        self.end(end_of(job, EndState::Failed(reason)));
+    }
+
+    /// A job did not get where it was sent. If the receiver cannot have it,
+    /// the job comes back like a refused one and the next candidate is tried;
+    /// if it may have it, sending it elsewhere could run it twice, so it is
+    /// given up by name.
+    fn handle_lost_job(&mut self, job: JobId, target: Target, error: &TransportError) {
+        if self.broker.whereabouts(job) != Some(Some(target)) {
+            return;
+        }
+        let reason = match error {
+            TransportError::NoAnswer { .. } => return self.fail(job),
+            TransportError::Answered { reason, .. } => reason.unwrap_or(Reason::ServiceLost),
+            TransportError::NotReached { .. } | TransportError::Busy { .. } => Reason::ServiceLost,
+        };
+        let by = party_of(target);
+        self.recorder.emit(
+            self.now,
+            Event::Refused {
+                job,
+                by,
+                to: self.here,
+                reason,
+            },
+        );
+        // Nobody sent this refusal, so it is counted as one that never came.
+        self.undelivered.count(MessageKind::Refuse);
+        self.broker.handle_refusal(job, target);
+    }
+}
+
+fn party_of(target: Target) -> Party {
+    match target {
+        Target::Cluster(cluster) => Party::Lrms(cluster),
+        Target::Peer(domain) => Party::Broker(domain),
+    }
+}
+
+fn target_of(party: Party) -> Option<Target> {
+    match party {
+        Party::Lrms(cluster) => Some(Target::Cluster(cluster)),
+        Party::Broker(domain) => Some(Target::Peer(domain)),
+        Party::Client => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! How a broker is set up for real time.
+
+use crate::real_time::RealTimeError;
+use crate::real_time::clock::RunClock;
+use gridrig_core::broker::BrokerConfig;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::DomainId;
+use gridrig_core::load::Window;
+use gridrig_core::policy::{InformationNeed, PolicyKind};
+use gridrig_core::time::SimDuration;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A broker at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Whose broker.
+    pub domain: DomainId,
+    /// One-way latency of the link.
+    pub latency: SimDuration,
+    /// Whether it forwards jobs here and is therefore told of the load here.
+    pub consumer: bool,
+}
+
+/// How a broker is set up.
+#[derive(Clone, Debug)]
+pub struct BrokerSetup {
+    /// The broker.
+    pub config: BrokerConfig,
+    /// Every broker it has a link with.
+    pub neighbours: Vec<Neighbour>,
+    /// Name of the domain; its random stream is called after it.
+    pub name: String,
+    /// How long a cycle waits, past its nominal instant, for submissions that
+    /// were meant to arrive by then. See [`BrokerSetup::wait_on`].
+    pub grace: SimDuration,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Distinguishes the lives of a service that is started anew.
+    pub incarnation: u64,
+    /// Ended jobs that are still known.
+    pub keep_ended: usize,
+}
+
+impl BrokerSetup {
+    /// The set-up of a domain's broker.
+    ///
+    /// # Errors
+    /// When its policy needs the truth, or the grid has no such domain.
+    pub fn of(grid: &Grid, domain: DomainId, seed: u64) -> Result<Self, RealTimeError> {
+        let (index, domains) = (domain.index(), grid.domains.len());
+        let site = grid
+            .domains
+            .get(index)
+            .ok_or(RealTimeError::NoSuchDomain { index, domains })?;
+        let policy = site.broker.policy;
+        let windows = (site.broker.queue_window, site.broker.utilization_window);
+        if needs_truth(policy, windows) {
+            let domain = site.name.clone();
+            return Err(RealTimeError::NeedsTruth {
+                domain,
+                policy: policy.name(),
+            });
+        }
+        let mut neighbours: BTreeMap<DomainId, Neighbour> = BTreeMap::new();
+        for link in &grid.links {
+            let (other, consumer) = match (link.consumer == domain, link.provider == domain) {
+                (true, false) => (link.provider, false),
+                (false, true) => (link.consumer, true),
+                _ => continue,
+            };
+            let latency = grid.latency(domain, other).unwrap_or(link.latency);
+            let fresh = Neighbour {
+                domain: other,
+                latency,
+                consumer,
+            };
+            neighbours.entry(other).or_insert(fresh).consumer |= consumer;
+        }
+        Ok(BrokerSetup {
+            config: grid.broker_config(domain),
+            neighbours: neighbours.into_values().collect(),
+            name: site.name.clone(),
+            grace: SimDuration::ZERO,
+            seed,
+            incarnation: 0,
+            keep_ended: DEFAULT_KEEP_ENDED,
+        })
+    }
+}
+
+impl BrokerSetup {
+    /// The same with the grace that fits this clock.
+    ///
+    /// A submission is on the wire for a moment: a loopback hop takes half a
+    /// millisecond, a timer is late by one, and a machine with other work adds
+    /// some. Without grace, a job meant for just before a cycle would wait for
+    /// the next one, which virtual time does not know.
+    #[must_use]
+    pub fn wait_on(mut self, clock: &RunClock) -> Self {
+        let part = SimDuration::from_nanos(self.config.interval.as_nanos() / GRACE_SHARE);
+        self.grace = clock.run(GRACE).min(part);
+        self
+    }
+}
+
+/// The grace of a cycle on the wall.
+const GRACE: Duration = Duration::from_millis(10);
+/// However fast the clock, no cycle is late by more than this part of the
+/// interval.
+const GRACE_SHARE: u64 = 20;
+
+/// Ended jobs that a service still answers for, unless told otherwise.
+const DEFAULT_KEEP_ENDED: usize = 1_000_000;
+
+fn needs_truth(policy: PolicyKind, windows: (Window, Window)) -> bool {
+    policy.build(windows.0, windows.1).need() == InformationNeed::Truth
+}
