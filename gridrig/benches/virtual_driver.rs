@@ -4,7 +4,11 @@
 //! completions, no model at all. Absolute numbers depend on the machine; the
 //! ratios are what a change is judged by.
 
-#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark"
+)]
 
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::cluster::ClusterConfig;
@@ -34,9 +38,20 @@ fn main() {
     println!("case                          jobs      jobs/s   bare jobs/s   times bare");
     let per_job_steady = report("steady, 80 % load", &steady, &single());
     let per_job_burst = report("half of it at time 0", &burst, &single());
-    report("one broker, one cluster", &brokered, &federation(1, PROCESSORS));
-    report("two brokers, round-robin", &brokered, &federation(2, PROCESSORS / 2 + 31));
-    println!("burst / steady, time per job: {:.2}", per_job_burst / per_job_steady);
+    report(
+        "one broker, one cluster",
+        &brokered,
+        &federation(1, PROCESSORS),
+    );
+    report(
+        "two brokers, round-robin",
+        &brokered,
+        &federation(2, PROCESSORS / 2 + 31),
+    );
+    println!(
+        "burst / steady, time per job: {:.2}",
+        per_job_burst / per_job_steady
+    );
 }
 
 /// Times a case and the bare loop in turn; answers the median seconds per job.
@@ -47,7 +62,9 @@ fn report(name: &str, submissions: &[Submission], grid: &Grid) -> f64 {
         let begin = Instant::now();
         let mut log = EventLog::with_capacity(submissions.len());
         let options = Options::default();
-        let outcome = run(grid, submissions, &options, &mut log, |_, _| ControlFlow::Continue(()));
+        let outcome = run(grid, submissions, &options, &mut log, |_, _| {
+            ControlFlow::Continue(())
+        });
         let metrics = summarize(&log, submissions, grid);
         ours.push(begin.elapsed().as_secs_f64());
         assert_eq!(outcome.ended, submissions.len());
@@ -82,8 +99,13 @@ fn bare_loop(submissions: &[Submission]) -> u64 {
     let mut ends = BinaryHeap::new();
     let mut sum = 0;
     for submission in submissions {
-        while ends.peek().is_some_and(|Reverse(end)| *end <= submission.at) {
-            sum ^= ends.pop().map_or(0, |Reverse(end): Reverse<SimTime>| end.as_nanos());
+        while ends
+            .peek()
+            .is_some_and(|Reverse(end)| *end <= submission.at)
+        {
+            sum ^= ends
+                .pop()
+                .map_or(0, |Reverse(end): Reverse<SimTime>| end.as_nanos());
         }
         ends.push(Reverse(submission.at + submission.spec.run_time));
     }
@@ -123,7 +145,10 @@ fn workload(jobs: u32, at_zero: u32, entry: Entry) -> Vec<Submission> {
                 spec: JobSpec::rigid(id, *size, SimDuration::from_secs(*run)),
                 at: SimTime::from_nanos(at as u64),
                 entry,
-                label: JobLabel { trace_id: u64::from(id.0), ..JobLabel::default() },
+                label: JobLabel {
+                    trace_id: u64::from(id.0),
+                    ..JobLabel::default()
+                },
             }
         })
         .collect()
@@ -148,7 +173,11 @@ fn federation(domains: u16, processors: u32) -> Grid {
     let mut grid = Grid::default();
     for id in 0..domains {
         let name = format!("d{id}");
-        grid.domains.push(Domain { name, broker, clusters: vec![ClusterId(id)] });
+        grid.domains.push(Domain {
+            name,
+            broker,
+            clusters: vec![ClusterId(id)],
+        });
         let config = cluster(id, processors);
         grid.clusters.push(GridCluster {
             name: format!("c{id}"),
@@ -158,7 +187,11 @@ fn federation(domains: u16, processors: u32) -> Grid {
         for other in (0..domains).filter(|other| *other != id) {
             let latency = SimDuration::from_millis(50);
             let (consumer, provider) = (DomainId(id), DomainId(other));
-            grid.links.push(Link { consumer, provider, latency });
+            grid.links.push(Link {
+                consumer,
+                provider,
+                latency,
+            });
         }
     }
     grid

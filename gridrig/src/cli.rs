@@ -133,6 +133,10 @@ pub struct RunArgs {
     /// Also write jobs.csv (Batsim's columns) into each run directory
     #[arg(long)]
     pub csv: bool,
+    /// Kill a service at a time of the run, as in a1@30s; real clock only, may
+    /// be repeated
+    #[arg(long, value_name = "NAME@TIME")]
+    pub kill: Vec<String>,
 }
 
 /// `gridrig audit`
@@ -187,7 +191,8 @@ pub struct ServiceArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gridrig emulator --name a1 --processors 225 --listen 127.0.0.1:8101\n  \
-        gridrig emulator --scenario resources/scenarios/two-sites.toml --name a1"
+        gridrig emulator --scenario resources/scenarios/two-sites.toml --name a1 \\\n    \
+        --broker http://127.0.0.1:8201"
 )]
 pub struct EmulatorArgs {
     /// Name of the cluster; with --scenario, the one to serve
@@ -196,6 +201,9 @@ pub struct EmulatorArgs {
     /// Take the cluster from a scenario
     #[arg(long, conflicts_with_all = ["processors", "resources", "discipline", "interval"])]
     pub scenario: Option<PathBuf>,
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
+    pub set: Vec<String>,
     /// So many single-processor nodes
     #[arg(long, conflicts_with = "resources")]
     pub processors: Option<u32>,
@@ -208,15 +216,12 @@ pub struct EmulatorArgs {
     /// Time between scheduling passes; 0s follows every change at once
     #[arg(long, default_value = "0s")]
     pub interval: String,
+    /// Position among the clusters of its broker, from 0 (without --scenario)
+    #[arg(long, default_value = "0", conflicts_with = "scenario")]
+    pub index: u16,
     /// Broker to report to
     #[arg(long, value_name = "URL")]
     pub broker: Option<String>,
-    /// Time between reports to the broker
-    #[arg(long, default_value = "15s")]
-    pub exchange: String,
-    /// One-way latency to the broker
-    #[arg(long, default_value = "1ms")]
-    pub latency: String,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,
@@ -225,31 +230,36 @@ pub struct EmulatorArgs {
 /// `gridrig broker`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
-        --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202"
+    after_help = "Examples:\n  gridrig broker --name a --policy queue-length \\\n    \
+        --lrms a1=http://127.0.0.1:8101 --lrms a2=http://127.0.0.1:8102\n  \
+        gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
+        --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202\n\n\
+        Peers have to agree on who is who and what each cluster could run, so a broker with \
+        peers takes the grid from a scenario; one with clusters only asks them."
 )]
 pub struct BrokerArgs {
     /// Name of the domain; with --scenario, the one to serve
     #[arg(long)]
     pub name: String,
-    /// Take the settings from a scenario
+    /// Take the grid and all settings from a scenario
     #[arg(long)]
     pub scenario: Option<PathBuf>,
-    /// Forwarding policy; with --scenario, its first one unless given
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
+    pub set: Vec<String>,
+    /// Forwarding policy; unless given, the first of the scenario
     #[arg(long)]
     pub policy: Option<String>,
-    /// A cluster of its own
-    #[arg(long = "lrms", value_name = "NAME=URL")]
+    /// The address of a cluster of its own; without --scenario, in the order
+    /// of their --index
+    #[arg(long = "lrms", value_name = "NAME=URL", required = true)]
     pub lrms: Vec<String>,
-    /// A peer that provides for it
-    #[arg(long = "peer", value_name = "NAME=URL")]
+    /// The address of a broker it has a link with
+    #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario")]
     pub peers: Vec<String>,
-    /// A peer that it provides for, and sends its information to
-    #[arg(long = "consumer", value_name = "NAME=URL")]
-    pub consumers: Vec<String>,
-    /// Seed of its random stream
-    #[arg(long, default_value = "1")]
-    pub seed: u64,
+    /// Seed of its random stream; unless given, the scenario's
+    #[arg(long)]
+    pub seed: Option<u64>,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,
@@ -258,29 +268,30 @@ pub struct BrokerArgs {
 /// `gridrig replay`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig replay --scenario resources/scenarios/two-sites.toml \\\n    \
-        --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201"
+    after_help = "Example:\n  gridrig replay resources/scenarios/two-sites.toml \\\n    \
+        --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201\n\n\
+        The clock is that of the services: the workload starts a moment after now. With every \
+        service given to --collect the run is audited and written like any other."
 )]
 pub struct ReplayArgs {
     /// The scenario whose workload is played
-    #[arg(long)]
     pub scenario: PathBuf,
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Where the jobs of a domain (or cluster) go
+    /// Where the jobs of a domain or cluster go
     #[arg(long = "to", value_name = "NAME=URL", required = true)]
     pub to: Vec<String>,
-    /// A service whose events belong to the run
+    /// A service whose events belong to the run; give all of them
     #[arg(long = "collect", value_name = "URL")]
     pub collect: Vec<String>,
-    /// Where the run directory goes
-    #[arg(long)]
+    /// Where the run directory goes; needs --collect
+    #[arg(long, requires = "collect")]
     pub out: Option<PathBuf>,
+    /// Overwrite a run directory that exists
+    #[arg(long)]
+    pub force: bool,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Clock and address of the listener for notifications.
-    #[command(flatten)]
-    pub service: ServiceArgs,
 }

@@ -39,7 +39,9 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Init(args) => {
             init::write_starter(&args.file, args.force).map_err(|source| {
                 let file = args.file.display();
-                Failure::input(anyhow!("{file}: {source} (expected a new file, or --force)"))
+                Failure::input(anyhow!(
+                    "{file}: {source} (expected a new file, or --force)"
+                ))
             })?;
             eprintln!("wrote {}; next: gridrig check {0}", args.file.display());
             Ok(())
@@ -58,7 +60,9 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         }
         Command::Man => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(Failure::run)?;
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(Failure::run)?;
             print(&String::from_utf8_lossy(&page))
         }
     }
@@ -78,7 +82,10 @@ fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
 /// Writes to stdout. A reader that has gone away (`| head`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::run(error)),
         _ => Ok(()),
     }

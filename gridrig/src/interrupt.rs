@@ -10,16 +10,20 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// When the process may not set up a signal handler or a thread.
 pub fn listen() -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        runtime.block_on(async {
-            while signal().await {
-                if INTERRUPTED.swap(true, Ordering::SeqCst) {
-                    std::process::exit(130);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            runtime.block_on(async {
+                while signal().await {
+                    if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                        std::process::exit(130);
+                    }
                 }
-            }
-        });
-    })?;
+            });
+        })?;
     Ok(())
 }
 

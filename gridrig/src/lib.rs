@@ -9,8 +9,8 @@ mod interrupt;
 mod logging;
 mod memory;
 mod progress;
-mod runner;
 pub mod realtime;
+mod runner;
 pub mod scenario;
 mod table;
 

@@ -12,8 +12,14 @@ pub fn init(format: LogFormat) -> anyhow::Result<()> {
     let filter = EnvFilter::builder()
         .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
         .parse(&wanted)
-        .map_err(|e| anyhow::anyhow!("GRIDRIG_LOG = {wanted:?}: expected a filter such as info or gridrig=debug: {e}"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        .map_err(|e| {
+            anyhow::anyhow!(
+                "GRIDRIG_LOG = {wanted:?}: expected a filter such as info or gridrig=debug: {e}"
+            )
+        })?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),

@@ -26,14 +26,21 @@ impl Progress {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_prefix(label.to_owned());
-        Progress { bar, plain, label: label.to_owned() }
+        Progress {
+            bar,
+            plain,
+            label: label.to_owned(),
+        }
     }
 
     /// So many jobs have ended at this time of the run; `lag_ns` is the worst
     /// submission lag so far, where there is one.
     pub fn update(&self, now: SimTime, ended: usize, lag_ns: Option<u64>) {
-        let lag = lag_ns.map_or(String::new(), |ns| format!(", lag {:.3} s", ns as f64 / 1e9));
-        self.bar.set_message(format!("run time {:.0} s{lag}", now.as_secs_f64()));
+        let lag = lag_ns.map_or(String::new(), |ns| {
+            format!(", lag {:.3} s", ns as f64 / 1e9)
+        });
+        self.bar
+            .set_message(format!("run time {:.0} s{lag}", now.as_secs_f64()));
         self.bar.set_position(ended as u64);
     }
 

@@ -4,6 +4,7 @@
 
 mod grid;
 mod outcome;
+pub mod remote;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,7 @@ mod record;
 mod write;
 
 pub use execute::Executed;
+pub use real::TIMER_TOLERANCE;
 pub use record::{Comparison, PolicyRun};
 
 use crate::check;
@@ -32,6 +33,8 @@ pub struct RunOptions {
     pub force: bool,
     /// Whether `jobs.csv` is written too.
     pub csv: bool,
+    /// Services that die on the way, each `NAME@TIME`: real time only.
+    pub kill: Vec<String>,
 }
 
 /// The workloads of a replication, read and reduced once for all policies.
@@ -53,10 +56,6 @@ pub struct WorkloadInfo {
     pub sha256: String,
     /// Lines that are no usable job, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// Jobs that the reduction left out, by reason.
-    pub reduced: BTreeMap<&'static str, u64>,
-    /// Jobs that are left.
-    pub jobs: u64,
 }
 
 impl WorkloadInfo {
@@ -66,8 +65,6 @@ impl WorkloadInfo {
             name: name.to_string_lossy().into_owned(),
             sha256: prepared.sha256.clone(),
             skipped: prepared.skipped.clone(),
-            reduced: prepared.reduced.clone(),
-            jobs: prepared.jobs.len() as u64,
         }
     }
 }
@@ -81,11 +78,21 @@ impl Load {
         let scenario = &replication.scenario;
         let prepared = prepare_workloads(scenario)?;
         let specs = scenario.workloads.iter();
-        let workloads = specs.zip(&prepared).map(|(spec, p)| WorkloadInfo::of(spec, p)).collect();
-        let mut warnings: Vec<String> =
-            prepared.iter().flat_map(|p| p.warnings.iter().cloned()).collect();
+        let workloads = specs
+            .zip(&prepared)
+            .map(|(spec, p)| WorkloadInfo::of(spec, p))
+            .collect();
+        let mut warnings: Vec<String> = prepared
+            .iter()
+            .flat_map(|p| p.warnings.iter().cloned())
+            .collect();
         let report = check::check(scenario, &prepared);
-        warnings.extend(report.warnings.iter().map(|w| format!("{}: {}", w.code, w.message)));
+        warnings.extend(
+            report
+                .warnings
+                .iter()
+                .map(|w| format!("{}: {}", w.code, w.message)),
+        );
         let mut submissions = prepare::merge(prepared).map_err(Failure::input)?;
         if submissions.is_empty() {
             return Err(Failure::input(anyhow!(
@@ -99,7 +106,11 @@ impl Load {
         for (position, submission) in submissions.iter_mut().enumerate() {
             submission.spec.id = JobId(position as u32);
         }
-        Ok(Load { workloads, submissions, warnings })
+        Ok(Load {
+            workloads,
+            submissions,
+            warnings,
+        })
     }
 
     /// Lines of all traces that are no usable job, by reason.
@@ -131,6 +142,11 @@ pub fn prepare_workloads(scenario: &Scenario) -> Result<Vec<Prepared>, Failure> 
 /// written stays.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>, Failure> {
     refuse_truth_in_real_time(scenario)?;
+    if scenario.clock == Clock::Virtual && !options.kill.is_empty() {
+        return Err(Failure::input(anyhow!(
+            "--kill needs services to kill (expected --clock real)"
+        )));
+    }
     let replications = scenario.replications();
     for replication in &replications {
         for &policy in &scenario.policies {
@@ -152,7 +168,10 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
             }
         }
         let comparison = Comparison::new(replication, runs);
-        match comparisons.iter_mut().find(|earlier| earlier.repeats(&comparison)) {
+        match comparisons
+            .iter_mut()
+            .find(|earlier| earlier.repeats(&comparison))
+        {
             Some(earlier) => earlier.note_repeated(replication),
             None => comparisons.push(comparison),
         }
@@ -174,7 +193,7 @@ fn run_policy(
         index => format!("{name} r{index:03}"),
     };
     let progress = Progress::new(&label, load.submissions.len());
-    let executed = execute::execute(scenario, &grid, load, &progress)?;
+    let executed = execute::execute(scenario, &grid, load, options, &progress)?;
     let run = PolicyRun::new(replication, policy, &grid, load, executed, options)?;
     progress.finish(&run.one_line());
     Ok(run)
@@ -184,13 +203,27 @@ fn run_policy(
 /// too wide are rejected and counted.
 fn refuse_impossible(scenario: &Scenario, load: &Load) -> Result<(), Failure> {
     let possible = load.submissions.iter().any(|submission| {
-        scenario.grid.clusters.iter().any(|c| c.config.resources.could_run(&submission.spec))
+        scenario
+            .grid
+            .clusters
+            .iter()
+            .any(|c| c.config.resources.could_run(&submission.spec))
     });
     if possible {
         return Ok(());
     }
-    let narrowest = load.submissions.iter().map(|s| s.spec.processors).min().unwrap_or(0);
-    let widest = scenario.grid.clusters.iter().map(|c| c.config.resources.processors()).max();
+    let narrowest = load
+        .submissions
+        .iter()
+        .map(|s| s.spec.processors)
+        .min()
+        .unwrap_or(0);
+    let widest = scenario
+        .grid
+        .clusters
+        .iter()
+        .map(|c| c.config.resources.processors())
+        .max();
     Err(Failure::input(anyhow!(
         "{}: no job can run anywhere: the narrowest wants {narrowest} processors, the largest \
          cluster has {} (expected at least one job that fits a cluster)",
@@ -200,7 +233,9 @@ fn refuse_impossible(scenario: &Scenario, load: &Load) -> Result<(), Failure> {
 }
 
 fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<(), Failure> {
-    let truth = scenario.policies.contains(&Some(PolicyKind::FullInformation));
+    let truth = scenario
+        .policies
+        .contains(&Some(PolicyKind::FullInformation));
     if truth && matches!(scenario.clock, Clock::Real { .. }) {
         return Err(Failure::input(anyhow!(
             "{}: policy full-information needs the truth at once, which no real broker has \

@@ -65,7 +65,11 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
             false => format!(" every {}", config.interval),
         };
         let processors = config.resources.processors();
-        format!("{} ({processors} processors, {}{pass})", cluster.name, config.discipline.name())
+        format!(
+            "{} ({processors} processors, {}{pass})",
+            cluster.name,
+            config.discipline.name()
+        )
     };
     ids.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -73,7 +77,11 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
 fn peers(grid: &Grid, domain: usize) -> String {
     let id = gridrig_core::ids::DomainId(domain as u16);
     let one = |link: &gridrig_core::grid::Link| {
-        format!("{} ({})", grid.domains[link.provider.index()].name, link.latency)
+        format!(
+            "{} ({})",
+            grid.domains[link.provider.index()].name,
+            link.latency
+        )
     };
     let peers: Vec<String> = grid.providers_of(id).map(one).collect();
     match peers.is_empty() {
@@ -94,9 +102,17 @@ fn compare(text: &mut String, comparison: &Comparison, several: bool) {
     let _ = write!(text, "{} jobs submitted", counts.submitted);
     let skipped: u64 = first.summary.skipped.values().sum();
     if skipped > 0 {
-        let reasons = first.summary.skipped.iter().map(|(reason, n)| format!("{n} {reason}"));
+        let reasons = first
+            .summary
+            .skipped
+            .iter()
+            .map(|(reason, n)| format!("{n} {reason}"));
         let reasons: Vec<String> = reasons.collect();
-        let _ = write!(text, ", {skipped} lines of the trace skipped ({})", reasons.join(", "));
+        let _ = write!(
+            text,
+            ", {skipped} lines of the trace skipped ({})",
+            reasons.join(", ")
+        );
     }
     let _ = writeln!(text);
     let _ = writeln!(
@@ -108,8 +124,18 @@ fn compare(text: &mut String, comparison: &Comparison, several: bool) {
     let _ = writeln!(
         text,
         "\n{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} | {:<5}",
-        "policy", "delay", "sd", "p95", "max", "unwaited", "expansion", "bounded", "waited",
-        "util", "fwd", "audit"
+        "policy",
+        "delay",
+        "sd",
+        "p95",
+        "max",
+        "unwaited",
+        "expansion",
+        "bounded",
+        "waited",
+        "util",
+        "fwd",
+        "audit"
     );
     let _ = writeln!(
         text,
@@ -171,9 +197,10 @@ fn remarks(text: &mut String, comparison: &Comparison) {
         if !other.is_empty() {
             let _ = writeln!(text, "{}: {}", run.name(), other.join(", "));
         }
-        if let (Some(p99), Some(max)) =
-            (run.summary.submission_lag_ns_p99, run.summary.submission_lag_ns_max)
-            && max > 0
+        if let (Some(p99), Some(max)) = (
+            run.summary.submission_lag_ns_p99,
+            run.summary.submission_lag_ns_max,
+        ) && max > 0
         {
             let _ = writeln!(
                 text,
@@ -201,13 +228,23 @@ fn across(text: &mut String, comparisons: &[Comparison]) {
     let Some(first) = comparisons.first() else {
         return;
     };
-    let _ = writeln!(text, "\nmean delay over {} replications (s), lowest to highest", comparisons.len());
+    let _ = writeln!(
+        text,
+        "\nmean delay over {} replications (s), lowest to highest",
+        comparisons.len()
+    );
     for (position, run) in first.runs.iter().enumerate() {
-        let runs = comparisons.iter().filter_map(|c| Some((c, c.runs.get(position)?)));
+        let runs = comparisons
+            .iter()
+            .filter_map(|c| Some((c, c.runs.get(position)?)));
         let means = runs.filter_map(|(c, run)| c.common.metrics(&run.table, run.tau).delay_s.mean);
         let over = Distribution::of(means);
         if let (Some(mean), Some(min), Some(max)) = (over.mean, over.min, over.max) {
-            let _ = writeln!(text, "{:<16} {mean:>9.2}  [{min:.2} .. {max:.2}]", run.name());
+            let _ = writeln!(
+                text,
+                "{:<16} {mean:>9.2}  [{min:.2} .. {max:.2}]",
+                run.name()
+            );
         }
     }
 }

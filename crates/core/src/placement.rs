@@ -342,10 +342,7 @@ impl Group {
     fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
         if let Some(free) = self.free.get_mut(node) {
             *free += processors;
-            assert!(
-                *free <= self.cpu_count,
-                "a processor was given back twice"
-            );
+            assert!(*free <= self.cpu_count, "a processor was given back twice");
         }
         self.free_total += processors;
         self.open[node / 64] |= 1 << (node % 64);

@@ -2,8 +2,8 @@
 //! open, every request bounded in time.
 
 use crate::rest::{
-    BrokerInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice, JobReceipt,
-    JobStatus, JobSubmission, Problem,
+    BrokerInfo, ClockInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice,
+    JobReceipt, JobStatus, JobSubmission, Problem,
 };
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -183,6 +183,19 @@ impl Client {
     /// [`ClientError`].
     pub async fn broker(&self, base: &str) -> Result<BrokerInfo, ClientError> {
         self.get(format!("{base}/v1/info")).await
+    }
+
+    /// The clock of a service of either kind, from its `GET /v1/info`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn clock(&self, base: &str) -> Result<ClockInfo, ClientError> {
+        #[derive(serde::Deserialize)]
+        struct Clocked {
+            clock: ClockInfo,
+        }
+        let info: Clocked = self.get(format!("{base}/v1/info")).await?;
+        Ok(info.clock)
     }
 
     /// `GET /healthz`: whether the service is there.

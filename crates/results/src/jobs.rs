@@ -112,9 +112,9 @@ impl JobRow {
     /// jobs that finished (LSAP 4.3).
     #[must_use]
     pub fn delay_s(&self) -> Option<f64> {
-        let run_time = i128::from(self.run_time()?.as_nanos());
+        let run_time = self.run_time()?.as_nanos().cast_signed();
         let passed = difference(self.finish_seen?, self.submit?);
-        Some(seconds(passed - run_time))
+        Some(seconds(passed.wrapping_sub(run_time)))
     }
 
     /// (finish_seen - submit) / actual run time; `None` for a run time of 0.
@@ -153,8 +153,7 @@ impl JobRow {
     /// submit - intended in nanoseconds.
     #[must_use]
     pub fn submission_lag_ns(&self) -> Option<i64> {
-        let lag = difference(self.submit?, self.intended);
-        Some(i64::try_from(lag).unwrap_or(i64::MAX))
+        Some(difference(self.submit?, self.intended))
     }
 
     /// From its start until it ended or, if it did not, until `run_end`.
@@ -294,15 +293,20 @@ impl JobTable {
     }
 }
 
-fn difference(later: SimTime, earlier: SimTime) -> i128 {
-    i128::from(later.as_nanos()) - i128::from(earlier.as_nanos())
+/// Signed nanoseconds between two instants. Instants lie within 584 years of
+/// each other, and anything a run can show within 292.
+fn difference(later: SimTime, earlier: SimTime) -> i64 {
+    later
+        .as_nanos()
+        .wrapping_sub(earlier.as_nanos())
+        .cast_signed()
 }
 
 /// Nanoseconds to seconds with one rounding: both sides are exact up to 2^53.
-fn seconds(nanos: i128) -> f64 {
+fn seconds(nanos: i64) -> f64 {
     nanos as f64 / 1e9
 }
 
-fn ratio(nanos: i128, by: SimDuration) -> Option<f64> {
+fn ratio(nanos: i64, by: SimDuration) -> Option<f64> {
     (!by.is_zero()).then(|| nanos as f64 / by.as_nanos() as f64)
 }

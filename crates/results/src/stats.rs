@@ -55,8 +55,8 @@ impl Distribution {
             mean,
             sd,
             cv,
-            min: values.iter().copied().min_by(f64::total_cmp),
-            max: values.iter().copied().max_by(f64::total_cmp),
+            min: values.iter().copied().reduce(f64::min),
+            max: values.last().copied(),
             p50: quantile(&values, 0.50),
             p90: quantile(&values, 0.90),
             p95: quantile(&values, 0.95),
@@ -67,27 +67,36 @@ impl Distribution {
 }
 
 /// Brings the order statistics that a summary needs to their places, which is
-/// several times quicker than sorting all: from the highest rank down, each
-/// within what lies below the one before.
+/// several times quicker than sorting all: the median first, then the 90 %
+/// quantile in what lies above it, and only the tail above that is sorted.
 fn order_ranks(values: &mut [f64]) {
-    let n = values.len();
-    let Some(last) = n.checked_sub(1) else {
+    let Some(last) = values.len().checked_sub(1) else {
         return;
     };
+    // Integers in the order of the floats: one instruction to compare.
+    let mut keys: Vec<i64> = values.iter().map(|value| key(*value)).collect();
     let below = |p: f64| (last as f64 * p).floor() as usize;
-    let mut ranks = vec![n - n / 100];
-    for p in [0.50, 0.90, 0.95, 0.99] {
-        ranks.extend([below(p), below(p) + 1]);
-    }
-    ranks.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
-    ranks.dedup();
-    let mut end = n;
-    for rank in ranks {
-        if rank < end {
-            values[..end].select_nth_unstable_by(rank, f64::total_cmp);
-            end = rank;
+    let mut begin = 0;
+    for rank in [below(0.50), below(0.50) + 1, below(0.90)] {
+        if (begin..=last).contains(&rank) {
+            keys[begin..].select_nth_unstable(rank - begin);
+            begin = rank + 1;
         }
     }
+    keys[begin..].sort_unstable();
+    for (value, key) in values.iter_mut().zip(keys) {
+        *value = f64::from_bits(flip(key).cast_unsigned());
+    }
+}
+
+/// The bits of a float as an integer that compares as the float does.
+fn key(value: f64) -> i64 {
+    flip(value.to_bits().cast_signed())
+}
+
+/// Turns the order of negative floats round; its own inverse.
+fn flip(bits: i64) -> i64 {
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 
 /// The quantile of rising values by Hyndman and Fan's type 7: linear between

@@ -29,7 +29,9 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
                 eprintln!("audit: {violation}");
             }
             let count = violations.len();
-            let first = violations.first().map_or(String::new(), |v| v.message.clone());
+            let first = violations
+                .first()
+                .map_or(String::new(), |v| v.message.clone());
             Err(Failure::run(anyhow!(
                 "{}: the audit found {count} violations, the first: {first}",
                 args.run.display()

@@ -11,7 +11,10 @@ use serde::Serialize;
 use std::time::Instant;
 
 /// Runs a scenario, prints the comparison and says what failed.
-#[allow(clippy::disallowed_methods, reason = "how long the command took is progress output")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how long the command took is progress output"
+)]
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let begin = Instant::now();
     let scenario = load_scenario(&args.scenario)?;
@@ -19,21 +22,32 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         out: (!args.no_out).then(|| args.out.clone()),
         force: args.force,
         csv: args.csv,
+        kill: args.kill.clone(),
     };
     let comparisons = runner::run(&scenario, &options)?;
-    match args.scenario.json {
-        true => print_json(&Document::of(&comparisons))?,
-        false => {
-            print(&table::report(&scenario, &comparisons))?;
-            say_where(&comparisons);
-        }
-    }
     tracing::info!(
         wall_s = begin.elapsed().as_secs_f64(),
         peak_memory_mib = memory::peak_mib().unwrap_or(0),
         "done"
     );
-    verdict(&scenario, &comparisons)
+    let ended = finish(&scenario, &comparisons, args.scenario.json);
+    if !args.scenario.json {
+        say_where(&comparisons);
+    }
+    ended
+}
+
+/// Prints the results and answers how the command ends.
+pub(super) fn finish(
+    scenario: &Scenario,
+    comparisons: &[Comparison],
+    json: bool,
+) -> Result<(), Failure> {
+    match json {
+        true => print_json(&Document::of(comparisons))?,
+        false => print(&table::report(scenario, comparisons))?,
+    }
+    verdict(scenario, comparisons)
 }
 
 /// The document of `--json`.
@@ -44,7 +58,9 @@ struct Document<'a> {
 
 impl<'a> Document<'a> {
     fn of(comparisons: &'a [Comparison]) -> Self {
-        Document { runs: runs(comparisons).map(|run| &run.summary).collect() }
+        Document {
+            runs: runs(comparisons).map(|run| &run.summary).collect(),
+        }
     }
 }
 
@@ -52,7 +68,8 @@ fn runs(comparisons: &[Comparison]) -> impl Iterator<Item = &PolicyRun> {
     comparisons.iter().flat_map(|comparison| &comparison.runs)
 }
 
-fn say_where(comparisons: &[Comparison]) {
+/// Says on stderr where the runs were written.
+pub(super) fn say_where(comparisons: &[Comparison]) {
     let mut dirs = runs(comparisons).filter_map(|run| run.dir.as_ref());
     if let Some(first) = dirs.next() {
         match dirs.count() {
@@ -96,7 +113,10 @@ fn thresholds(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Fai
     for run in runs(comparisons) {
         let summary = serde_json::to_value(&run.summary).map_err(Failure::run)?;
         for threshold in &scenario.require {
-            let figure = threshold.path.iter().try_fold(&summary, |value, key| value.get(key));
+            let figure = threshold
+                .path
+                .iter()
+                .try_fold(&summary, |value, key| value.get(key));
             let figure = figure.and_then(serde_json::Value::as_f64);
             let reached = threshold.holds(figure);
             missed |= !reached;

@@ -9,9 +9,9 @@ use crate::scenario;
 pub(super) fn schema(format: SchemaFormat) -> Result<(), Failure> {
     match format {
         SchemaFormat::Scenario => print_json(&scenario::json_schema()),
-        SchemaFormat::Resources => {
-            print(include_str!("../../../resources/xsd/emulated-resources.xsd"))
-        }
+        SchemaFormat::Resources => print(include_str!(
+            "../../../resources/xsd/emulated-resources.xsd"
+        )),
         SchemaFormat::Emulator => print(include_str!("../../../resources/openapi/emulator.json")),
         SchemaFormat::Broker => print(include_str!("../../../resources/openapi/broker.json")),
     }

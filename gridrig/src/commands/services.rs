@@ -1,6 +1,75 @@
-//! placeholder until the services land
-use crate::cli::{BrokerArgs, EmulatorArgs, ReplayArgs};
+//! The services, one by one: `gridrig emulator`, `broker` and `replay`.
+
+mod broker;
+mod emulator;
+mod replay;
+
+pub(super) use broker::broker;
+pub(super) use emulator::emulator;
+pub(super) use replay::replay;
+
+use crate::cli::ServiceArgs;
 use crate::exit::Failure;
-pub(super) fn emulator(_: &EmulatorArgs) -> Result<(), Failure> { Ok(()) }
-pub(super) fn broker(_: &BrokerArgs) -> Result<(), Failure> { Ok(()) }
-pub(super) fn replay(_: &ReplayArgs) -> Result<(), Failure> { Ok(()) }
+use anyhow::anyhow;
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_drivers::real_time::RunClock;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The clock of a service: the one it is told, or one that starts now.
+fn clock(args: &ServiceArgs) -> Result<RunClock, Failure> {
+    let speed = Decimal::parse(&args.speed).filter(|speed| !speed.is_zero());
+    let speed = speed.ok_or_else(|| {
+        Failure::input(anyhow!(
+            "--speed {}: expected a number above 0, such as 10",
+            args.speed
+        ))
+    })?;
+    Ok(match args.epoch {
+        Some(epoch) => RunClock::with_epoch(epoch, speed),
+        None => RunClock::starting_in(Duration::ZERO, speed),
+    })
+}
+
+fn duration(flag: &str, text: &str) -> Result<SimDuration, Failure> {
+    SimDuration::parse(text).map_err(|e| {
+        Failure::input(anyhow!(
+            "{flag} {text}: {e} (expected a duration such as 5s)"
+        ))
+    })
+}
+
+/// `NAME=URL`, the URL without a slash at its end.
+fn named_url<'a>(flag: &str, text: &'a str) -> Result<(&'a str, String), Failure> {
+    match text.split_once('=') {
+        Some((name, url)) if url.starts_with("http://") => {
+            Ok((name, url.trim_end_matches('/').to_owned()))
+        }
+        _ => Err(Failure::input(anyhow!(
+            "{flag} {text}: expected NAME=URL, as in a=http://127.0.0.1:8201"
+        ))),
+    }
+}
+
+/// Runs a service until Ctrl-C. An address that cannot be bound is a mistake
+/// of the user's, anything later a failure.
+fn serve(
+    listen: SocketAddr,
+    service: impl Future<Output = std::io::Result<()>>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::run)?;
+    runtime
+        .block_on(service)
+        .map_err(|source| match source.kind() {
+            std::io::ErrorKind::AddrInUse
+            | std::io::ErrorKind::AddrNotAvailable
+            | std::io::ErrorKind::PermissionDenied => Failure::input(anyhow!(
+                "--listen {listen}: {source} (expected an address that is free, or port 0)"
+            )),
+            _ => Failure::run(source),
+        })
+}

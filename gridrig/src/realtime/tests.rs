@@ -280,3 +280,47 @@ async fn the_truth_is_not_to_be_had_in_real_time() {
         "{message}"
     );
 }
+
+#[tokio::test]
+async fn services_in_other_processes_tell_the_same_log_page_by_page() {
+    let grid = two_sites(PolicyKind::RoundRobin);
+    let clock = RunClock::starting_in(Duration::from_millis(100), Decimal::from_whole(50));
+    let services = Services::start(&grid, &options(50), clock).await.unwrap();
+    let jobs = jobs(10);
+    let client = gridrig_protocol::client::Client::new(Duration::from_secs(10)).unwrap();
+    let urls: Vec<String> = [
+        services.broker(DomainId(0)).unwrap().url(),
+        services.broker(DomainId(1)).unwrap().url(),
+        services.lrms(ClusterId(0)).unwrap().url(),
+        services.lrms(ClusterId(1)).unwrap().url(),
+    ]
+    .into();
+    let found = remote::clock_of(&client, &urls[0]).await.unwrap();
+    assert_eq!(found.epoch_unix_ns(), clock.epoch_unix_ns());
+    assert_eq!(found.speed(), clock.speed());
+    let config = PlayConfig {
+        entries: BTreeMap::from([(Entry::Domain(DomainId(0)), urls[0].clone())]),
+        clock,
+        run_id: "remote".to_owned(),
+        patience: Patience::default(),
+    };
+    let recorder = Recorder::default();
+    let played = player::play(&config, &jobs, &recorder, std::future::pending(), |_| {});
+    let played = played.await.unwrap();
+    assert_eq!(played.ends.len(), 10);
+    services.wind_up().await;
+    let (log, withdrawn) = remote::collect(&client, recorder.take(), &urls)
+        .await
+        .unwrap();
+    assert!(withdrawn.is_empty() && log.is_sorted());
+    assert_eq!(ended(&log).len(), 10);
+    for kind in MessageKind::ALL {
+        assert_eq!(
+            log.messages(kind),
+            services.received(kind),
+            "{}",
+            kind.name()
+        );
+    }
+    services.stop().await;
+}

@@ -1,15 +1,13 @@
 //! One run, under whichever clock.
 
-use super::{Load, keep_going};
+use super::{Load, RunOptions, keep_going};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::scenario::{Clock, Scenario, Stop};
-use gridrig_core::event::MessageKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
-use std::collections::BTreeMap;
 
 /// What a run leaves behind.
 pub struct Executed {
@@ -17,8 +15,8 @@ pub struct Executed {
     pub log: EventLog,
     /// Whether somebody broke it off.
     pub interrupted: bool,
-    /// Requests that the services counted, by kind: real time only.
-    pub counted: Option<BTreeMap<MessageKind, u64>>,
+    /// Whether jobs were lost without an end because a service died.
+    pub lost: bool,
     /// How late a timer may have been, in run time: zero in virtual time.
     pub timer_tolerance: SimDuration,
     /// What went wrong without ending the run.
@@ -30,26 +28,27 @@ pub(super) fn execute(
     scenario: &Scenario,
     grid: &Grid,
     load: &Load,
+    options: &RunOptions,
     progress: &Progress,
 ) -> Result<Executed, Failure> {
     match scenario.clock {
         Clock::Virtual => Ok(in_virtual_time(scenario, grid, load, progress)),
-        Clock::Real { speed } => super::real::execute(scenario, grid, load, speed, progress),
+        Clock::Real { speed } => {
+            super::real::execute(scenario, grid, load, speed, options, progress)
+        }
     }
 }
 
-fn in_virtual_time(
-    scenario: &Scenario,
-    grid: &Grid,
-    load: &Load,
-    progress: &Progress,
-) -> Executed {
+fn in_virtual_time(scenario: &Scenario, grid: &Grid, load: &Load, progress: &Progress) -> Executed {
     let stop_at = match scenario.measure.stop {
         Stop::Drained => None,
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
-    let options =
-        virtual_time::Options { seed: scenario.seed, stop_at, ..virtual_time::Options::default() };
+    let options = virtual_time::Options {
+        seed: scenario.seed,
+        stop_at,
+        ..virtual_time::Options::default()
+    };
     let mut log = EventLog::with_capacity(load.submissions.len());
     let observe = |now, ended| {
         progress.update(now, ended, None);
@@ -59,7 +58,7 @@ fn in_virtual_time(
     Executed {
         log,
         interrupted: outcome.interrupted,
-        counted: None,
+        lost: false,
         timer_tolerance: SimDuration::ZERO,
         faults: Vec::new(),
     }

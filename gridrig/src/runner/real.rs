@@ -1,10 +1,87 @@
-//! placeholder until realtime lands
-use super::{Executed, Load};
+//! A run on the wall clock: real services, real sockets.
+
+use super::{Executed, Load, RunOptions};
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::progress::Progress;
-use crate::scenario::Scenario;
+use crate::realtime::{Fault, FaultKind, RealOptions, ServiceId, run_real};
+use crate::scenario::{Scenario, Stop};
+use anyhow::anyhow;
 use gridrig_core::grid::Grid;
-use gridrig_core::time::Decimal;
-pub(super) fn execute(_: &Scenario, _: &Grid, _: &Load, _: Decimal, _: &Progress) -> Result<Executed, Failure> {
-    Err(Failure::run(anyhow::anyhow!("real time")))
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+
+/// A start this much later than the job was queued is a timer's lateness, not
+/// a wait for processors: wall time, before it is multiplied by the speed.
+pub const TIMER_TOLERANCE: SimDuration = SimDuration::from_millis(50);
+
+pub(super) fn execute(
+    scenario: &Scenario,
+    grid: &Grid,
+    load: &Load,
+    speed: Decimal,
+    options: &RunOptions,
+    progress: &Progress,
+) -> Result<Executed, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::run)?;
+    let run_id = format!("{}-{}-{}", scenario.name, scenario.seed, std::process::id());
+    let mut real = RealOptions::new(speed, scenario.seed, &run_id);
+    real.stop_at = match scenario.measure.stop {
+        Stop::Drained => None,
+        Stop::LastArrival => load.submissions.last().map(|last| last.at),
+    };
+    real.faults = kills(grid, &options.kill)?;
+    let observe = |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, None);
+    let outcome = runtime
+        .block_on(run_real(
+            grid,
+            &load.submissions,
+            &real,
+            interrupt::wait(),
+            observe,
+        ))
+        .map_err(Failure::run)?;
+    let wall = TIMER_TOLERANCE.as_nanos() as f64 * speed.as_f64();
+    Ok(Executed {
+        interrupted: outcome.interrupted,
+        lost: !outcome.unfinished.is_empty(),
+        faults: outcome.faults,
+        log: outcome.log,
+        timer_tolerance: SimDuration::from_nanos(wall as u64),
+    })
+}
+
+/// `--kill NAME@TIME`: that service is gone from then on.
+fn kills(grid: &Grid, wanted: &[String]) -> Result<Vec<Fault>, Failure> {
+    wanted.iter().map(|text| kill(grid, text)).collect()
+}
+
+fn kill(grid: &Grid, text: &str) -> Result<Fault, Failure> {
+    let refuse = |why: String| {
+        Failure::input(anyhow!(
+            "--kill {text}: {why} (expected NAME@TIME with the name of a domain or cluster, as in a1@30s)"
+        ))
+    };
+    let (name, time) = text
+        .split_once('@')
+        .ok_or_else(|| refuse("it has no @".to_owned()))?;
+    let after = SimDuration::parse(time).map_err(|e| refuse(format!("the time: {e}")))?;
+    let cluster = grid
+        .clusters
+        .iter()
+        .position(|cluster| cluster.name == name);
+    let domain = grid.domains.iter().position(|domain| domain.name == name);
+    let service = match (cluster, domain) {
+        (Some(index), _) => ServiceId::Lrms(ClusterId(index as u16)),
+        (None, Some(index)) => ServiceId::Broker(DomainId(index as u16)),
+        (None, None) => return Err(refuse(format!("there is no {name}"))),
+    };
+    Ok(Fault {
+        at: SimTime::ZERO + after,
+        service,
+        kind: FaultKind::Kill,
+    })
 }

@@ -3,7 +3,6 @@
 use super::{Executed, Load, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::{Clock, Replication, Scenario, Stop, Until};
-use gridrig_core::event::MessageKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -51,18 +50,29 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    pub(super) fn new(replication: &Replication, runs: Vec<PolicyRun>) -> Self {
+    /// The comparison of these runs.
+    #[must_use]
+    pub fn new(replication: &Replication, runs: Vec<PolicyRun>) -> Self {
         let tables: Vec<(&JobTable, &Measure)> =
             runs.iter().map(|run| (&run.table, &run.measure)).collect();
         let common = CommonJobs::of(&tables);
-        Comparison { index: replication.index, key: replication.key.clone(), runs, common }
+        Comparison {
+            index: replication.index,
+            key: replication.key.clone(),
+            runs,
+            common,
+        }
     }
 
     /// Whether the other one gave the same job tables: then it is the same
     /// run, whatever its key says.
     pub(super) fn repeats(&self, other: &Comparison) -> bool {
         let rows = |comparison: &Comparison| -> Vec<_> {
-            comparison.runs.iter().map(|run| run.table.rows().to_vec()).collect()
+            comparison
+                .runs
+                .iter()
+                .map(|run| run.table.rows().to_vec())
+                .collect()
         };
         self.common == other.common && rows(self) == rows(other)
     }
@@ -80,7 +90,10 @@ impl Comparison {
 
 impl PolicyRun {
     /// Audits, summarizes and writes a run.
-    pub(super) fn new(
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(
         replication: &Replication,
         policy: Option<PolicyKind>,
         grid: &Grid,
@@ -92,7 +105,9 @@ impl PolicyRun {
         let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
         let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
         let measure = measure_of(scenario);
-        let partial = executed.interrupted || measure.stop == gridrig_results::Stop::LastArrival;
+        let partial = executed.interrupted
+            || executed.lost
+            || measure.stop == gridrig_results::Stop::LastArrival;
         let facts = AuditFacts {
             partial,
             tolerance: executed.timer_tolerance,
@@ -100,7 +115,6 @@ impl PolicyRun {
         };
         let violations = audit(&executed.log, &facts).err().unwrap_or_default();
         let mut failures = executed.faults.clone();
-        failures.extend(miscounted(&executed));
         let header = header(replication, policy, load, &executed, &violations);
         let mut summary = RunSummary::compute(&table, &measure, &header);
         let compression = scenario.compression().as_f64();
@@ -139,7 +153,10 @@ impl PolicyRun {
         let delay = self.summary.metrics.delay_s.mean;
         let delay = delay.map_or(String::new(), |mean| format!(", mean delay {mean:.2} s"));
         let partial = if self.interrupted { ", partial" } else { "" };
-        format!("{} of {} jobs completed{delay}, audit {}{partial}", jobs.completed, jobs.submitted, self.summary.audit)
+        format!(
+            "{} of {} jobs completed{delay}, audit {}{partial}",
+            jobs.completed, jobs.submitted, self.summary.audit
+        )
     }
 }
 
@@ -189,29 +206,6 @@ fn header(
         warnings,
         timer_tolerance: executed.timer_tolerance,
     }
-}
-
-/// In real time, requests counted at the services equal messages in the log.
-fn miscounted(executed: &Executed) -> Vec<String> {
-    let Some(counted) = &executed.counted else {
-        return Vec::new();
-    };
-    if executed.interrupted || !executed.faults.is_empty() {
-        return Vec::new();
-    }
-    MessageKind::ALL
-        .iter()
-        .filter_map(|kind| {
-            let logged = executed.log.messages(*kind);
-            let received = counted.get(kind).copied().unwrap_or(0);
-            (logged != received).then(|| {
-                format!(
-                    "{logged} {} messages in the log but {received} requests at the services",
-                    kind.name()
-                )
-            })
-        })
-        .collect()
 }
 
 /// Submission lag past the tolerance makes a run invalid.

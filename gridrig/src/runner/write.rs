@@ -51,7 +51,11 @@ fn directory(
     let run = format!("{}-{}", scenario.name, replication.base_seed);
     let policy = policy.map_or("no-broker", PolicyKind::name);
     let out = options.out.as_ref()?;
-    Some(out.join(run).join(policy).join(format!("r{:03}", replication.index)))
+    Some(
+        out.join(run)
+            .join(policy)
+            .join(format!("r{:03}", replication.index)),
+    )
 }
 
 /// Writes a run; answers where.
@@ -77,7 +81,11 @@ pub(super) fn write(
         tolerance: run.tolerance,
         scenario_hash: hex(Sha256::digest(scenario.to_canonical_toml())),
         workload_hashes: BTreeMap::from([("all".to_owned(), workload_hash(&load.submissions))]),
-        trace_sha256: load.workloads.iter().map(|w| (w.name.clone(), w.sha256.clone())).collect(),
+        trace_sha256: load
+            .workloads
+            .iter()
+            .map(|w| (w.name.clone(), w.sha256.clone()))
+            .collect(),
         versions: versions(),
         warnings: run.summary.warnings.clone(),
         summary: Some(run.summary.clone()),
@@ -118,7 +126,11 @@ fn workload_hash(submissions: &[Submission]) -> String {
 }
 
 fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn versions() -> BTreeMap<String, String> {
@@ -126,7 +138,10 @@ fn versions() -> BTreeMap<String, String> {
 }
 
 /// What differs between two equal runs.
-#[allow(clippy::disallowed_methods, reason = "the date stands under host, outside the same bytes")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the date stands under host, outside the same bytes"
+)]
 fn host() -> BTreeMap<String, serde_json::Value> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = now.map_or(0, |since| since.as_secs());
@@ -136,6 +151,9 @@ fn host() -> BTreeMap<String, serde_json::Value> {
         ("hostname".to_owned(), name.trim().into()),
         ("os".to_owned(), std::env::consts::OS.into()),
         ("arch".to_owned(), std::env::consts::ARCH.into()),
-        ("peak_memory_mib".to_owned(), crate::memory::peak_mib().into()),
+        (
+            "peak_memory_mib".to_owned(),
+            crate::memory::peak_mib().into(),
+        ),
     ])
 }

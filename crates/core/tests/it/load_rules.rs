@@ -118,3 +118,26 @@ fn a_cancelled_job_leaves_no_work_whether_it_runs_or_waits() {
     cluster.handle_pass(secs(16), &mut NoEvents);
     assert_eq!(cluster.sample(secs(17)).work_left, 4 * 9 * 1_000_000_000);
 }
+
+#[test]
+fn between_passes_a_job_counts_from_its_arrival_and_to_its_end() {
+    let resources = Resources::homogeneous(4);
+    let mut config = ClusterConfig::new(ClusterId(0), resources, DisciplineKind::Fcfs);
+    config.interval = SimDuration::from_secs(10);
+    let mut cluster = Cluster::new(config);
+    let job = JobSpec::rigid(JobId(0), 2, SimDuration::from_secs(15));
+    cluster
+        .submit(secs(3), &job, &mut NoEvents)
+        .expect("it fits");
+    cluster.handle_pass(secs(10), &mut NoEvents);
+    cluster.handle_completions(secs(25), &mut NoEvents, &mut Vec::new());
+    assert_eq!(cluster.next_pass(), Some(secs(30)));
+    // It waits from 3 s to 10 s and has two processors from then to 25 s.
+    let sample = cluster.sample(secs(29));
+    let mean = |value_secs: u128| Mean {
+        sum: value_secs * 1_000_000_000,
+        weight: 29_000_000_000,
+    };
+    assert_eq!(sample.queued_over(Window::Seconds30), mean(7));
+    assert_eq!(sample.busy_over(Window::Seconds30), mean(2 * 15));
+}

@@ -3,6 +3,8 @@
 
 mod delivery;
 mod setup;
+#[cfg(test)]
+mod tests;
 
 pub use setup::{BrokerSetup, Neighbour};
 

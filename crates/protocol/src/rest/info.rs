@@ -6,7 +6,7 @@ use super::problem::Problem;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::{LoadSample, Mean};
 use gridrig_core::resource::{Resource, Resources};
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{Decimal, SimTime};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -222,6 +222,22 @@ impl From<&Resource> for NodeGroup {
 }
 
 impl NodeGroup {
+    /// The group in the terms of the model; `None` if its speed is no decimal
+    /// number.
+    #[must_use]
+    pub fn to_resource(&self) -> Option<Resource> {
+        Some(Resource {
+            name: self.name.clone(),
+            count: self.nodes,
+            cpu_count: self.processors_per_node,
+            architecture: self.architecture.clone(),
+            os: self.os.clone(),
+            memory_mib: self.memory_mib,
+            disk_mib: self.disk_mib,
+            speed: Decimal::parse(&self.speed)?,
+        })
+    }
+
     /// The groups of a cluster in file order.
     #[must_use]
     pub fn all(resources: &Resources) -> Vec<Self> {

@@ -1,0 +1,126 @@
+//! Whatever goes wrong is a problem document with a code.
+
+use super::*;
+
+async fn check(
+    lrms: &Handle,
+    method: &str,
+    path: &str,
+    body: Option<&str>,
+    wanted: (u16, &str),
+) -> Value {
+    let (status, media, problem) = ask(lrms, method, path, body).await;
+    assert_eq!(
+        media, "application/problem+json",
+        "{method} {path}: {problem}"
+    );
+    assert_eq!(
+        (status, problem["code"].as_str().unwrap()),
+        wanted,
+        "{problem}"
+    );
+    assert_eq!(problem["status"], status);
+    problem
+}
+
+#[tokio::test]
+async fn every_wrong_request_is_answered_with_a_problem_document() {
+    let lrms = start(1).await;
+    let long = format!(r#"{{"processors":1,"run_time":"{}"}}"#, "1".repeat(2 << 20));
+    for (method, path, body, status, code) in [
+        ("POST", "/v1/jobs", Some("{"), 400, "malformed"),
+        ("POST", "/v1/jobs", Some("{}"), 422, "invalid"),
+        (
+            "POST",
+            "/v1/jobs",
+            Some(r#"{"processors":1,"run_time":"1"}"#),
+            422,
+            "invalid",
+        ),
+        (
+            "POST",
+            "/v1/jobs",
+            Some(r#"{"processors":0,"run_time":"1s"}"#),
+            422,
+            "invalid",
+        ),
+        (
+            "POST",
+            "/v1/jobs",
+            Some(r#"{"processors":-1,"run_time":"1s"}"#),
+            422,
+            "invalid",
+        ),
+        (
+            "POST",
+            "/v1/jobs",
+            Some(r#"{"processors":1,"run_time":"1s","x":1}"#),
+            422,
+            "invalid",
+        ),
+        (
+            "POST",
+            "/v1/jobs",
+            Some(r#"{"processors":5,"run_time":"1s"}"#),
+            422,
+            "never-fits",
+        ),
+        ("POST", "/v1/jobs", Some(&long), 413, "too-large"),
+        ("POST", "/v1/jobs", None, 415, "unsupported-media-type"),
+        ("GET", "/v1/jobs/7", None, 404, "unknown-job"),
+        ("GET", "/v1/jobs/x", None, 404, "unknown-job"),
+        ("DELETE", "/v1/jobs/7", None, 404, "unknown-job"),
+        ("GET", "/v1/jobs?limit=0", None, 422, "invalid"),
+        ("GET", "/v1/jobs?colour=red", None, 422, "invalid"),
+        ("GET", "/v1/ends?wait_ms=30001", None, 422, "invalid"),
+        ("GET", "/v1/events?limit=10001", None, 422, "invalid"),
+        ("GET", "/v2/jobs", None, 404, "no-such-route"),
+        ("PUT", "/v1/jobs", None, 405, "method-not-allowed"),
+    ] {
+        check(&lrms, method, path, body, (status, code)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_problem_names_field_value_and_what_was_expected() {
+    let lrms = start(1).await;
+    let body = Some(r#"{"processors":1,"run_time":"soon"}"#);
+    let problem = check(&lrms, "POST", "/v1/jobs", body, (422, "invalid")).await;
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.starts_with("field run_time = \"soon\": expected"),
+        "{detail}"
+    );
+}
+
+#[tokio::test]
+async fn a_full_queue_asks_the_client_to_come_back() {
+    let mut config = config(1);
+    config.cluster.queue_limit = Some(1);
+    let lrms = spawn(config, door()).await.unwrap();
+    let job = r#"{"processors":4,"run_time":"1h"}"#;
+    submit(&lrms, job).await;
+    wait_for(&lrms, 0, "running").await;
+    assert_eq!(submit(&lrms, job).await.0, 201);
+    check(&lrms, "POST", "/v1/jobs", Some(job), (503, "queue-full")).await;
+}
+
+#[tokio::test]
+async fn requests_and_load_are_measured_without_job_numbers() {
+    let lrms = start(1).await;
+    submit(&lrms, r#"{"processors":4,"run_time":"1h"}"#).await;
+    submit(&lrms, r#"{"processors":4,"run_time":"1h"}"#).await;
+    wait_for(&lrms, 0, "running").await;
+    let (_, media, text) = ask(&lrms, "GET", "/metrics", None).await;
+    let text = text.as_str().unwrap();
+    assert!(media.starts_with("application/openmetrics-text"), "{media}");
+    for line in [
+        "gridrig_queue_jobs 1",
+        "gridrig_busy_processors 4",
+        r#"gridrig_messages_total{kind="submit"} 2"#,
+        r#"method="GET",route="/v1/jobs/{id}",status="200"#,
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(!text.contains("/v1/jobs/0"), "{text}");
+}

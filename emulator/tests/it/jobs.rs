@@ -1,0 +1,153 @@
+//! Submitting, watching, listing and cancelling.
+
+use super::*;
+
+#[tokio::test]
+async fn two_fields_make_a_job_and_polling_sees_it_through() {
+    let lrms = start(100).await;
+    let (status, receipt) = submit(&lrms, r#"{"processors":2,"run_time":"60s"}"#).await;
+    assert_eq!((status, &receipt["state"]), (201, &Value::from("queued")));
+    let job = wait_for(&lrms, receipt["id"].as_u64().unwrap(), "completed").await;
+    let ran = job["finish_ns"].as_u64().unwrap() - job["start_ns"].as_u64().unwrap();
+    assert_eq!(ran, 60_000_000_000);
+    assert_eq!(job["run_time"], "60s");
+}
+
+#[tokio::test]
+async fn a_running_job_says_where_it_runs() {
+    let lrms = start(1).await;
+    submit(&lrms, r#"{"processors":3,"run_time":"1h"}"#).await;
+    let job = wait_for(&lrms, 0, "running").await;
+    let runs = job["placement"].as_array().unwrap();
+    let processors: u64 = runs
+        .iter()
+        .map(|run| run["nodes"].as_u64().unwrap() * run["processors"].as_u64().unwrap())
+        .sum();
+    assert_eq!(processors, 3);
+    let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
+    assert_eq!(
+        (&info["processors"], &info["load"]["busy"]),
+        (&4.into(), &3.into())
+    );
+}
+
+#[tokio::test]
+async fn a_submission_repeated_under_its_key_runs_once() {
+    let lrms = start(1).await;
+    let job = r#"{"processors":1,"run_time":"1h","key":"run/0/7/0"}"#;
+    let first = submit(&lrms, job).await;
+    let again = submit(&lrms, job).await;
+    assert_eq!(first, again);
+    let (_, _, list) = ask(&lrms, "GET", "/v1/jobs", None).await;
+    assert_eq!(list["jobs"].as_array().unwrap().len(), 1);
+    assert_eq!(lrms.metrics().repeated(), 1);
+    let other = r#"{"processors":2,"run_time":"1h","key":"run/0/7/0"}"#;
+    let (status, problem) = submit(&lrms, other).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (422, &Value::from("key-reused"))
+    );
+}
+
+#[tokio::test]
+async fn a_number_that_is_taken_is_a_conflict() {
+    let lrms = start(1).await;
+    submit(&lrms, r#"{"processors":1,"run_time":"1h","id":5}"#).await;
+    let (status, problem) = submit(&lrms, r#"{"processors":1,"run_time":"1h","id":5}"#).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (409, &Value::from("job-id-taken"))
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_job_frees_its_processors() {
+    let lrms = start(1).await;
+    submit(&lrms, r#"{"processors":4,"run_time":"1h"}"#).await;
+    submit(&lrms, r#"{"processors":4,"run_time":"1h"}"#).await;
+    wait_for(&lrms, 0, "running").await;
+    let (status, _, job) = ask(&lrms, "DELETE", "/v1/jobs/0", None).await;
+    assert_eq!((status, &job["state"]), (200, &Value::from("cancelled")));
+    wait_for(&lrms, 1, "running").await;
+    let (status, ..) = ask(&lrms, "DELETE", "/v1/jobs/0", None).await;
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_completed_job_cannot_be_cancelled() {
+    let lrms = start(1000).await;
+    submit(&lrms, r#"{"processors":1,"run_time":"1s"}"#).await;
+    wait_for(&lrms, 0, "completed").await;
+    let (status, _, problem) = ask(&lrms, "DELETE", "/v1/jobs/0", None).await;
+    assert_eq!((status, &problem["code"]), (409, &Value::from("job-ended")));
+}
+
+#[tokio::test]
+async fn jobs_are_listed_page_by_page() {
+    let lrms = start(1).await;
+    for _ in 0..5 {
+        submit(&lrms, r#"{"processors":4,"run_time":"1h"}"#).await;
+    }
+    wait_for(&lrms, 0, "running").await;
+    let (_, _, first) = ask(&lrms, "GET", "/v1/jobs?limit=2", None).await;
+    assert_eq!(
+        (first["jobs"].as_array().unwrap().len(), &first["next"]),
+        (2, &1.into())
+    );
+    let (_, _, rest) = ask(&lrms, "GET", "/v1/jobs?after=1", None).await;
+    assert_eq!(rest["jobs"].as_array().unwrap().len(), 3);
+    assert!(rest.get("next").is_none());
+    let (_, _, queued) = ask(&lrms, "GET", "/v1/jobs?state=queued", None).await;
+    assert_eq!(queued["jobs"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn ends_are_followed_with_one_request() {
+    let lrms = start(100).await;
+    submit(&lrms, r#"{"processors":1,"run_time":"20s"}"#).await;
+    let (_, _, page) = ask(&lrms, "GET", "/v1/ends?wait_ms=30000", None).await;
+    assert_eq!(page["ends"][0]["state"], "completed");
+    assert_eq!(page["next"], 1);
+    let (_, _, none) = ask(&lrms, "GET", "/v1/ends?after=1", None).await;
+    assert_eq!(none["ends"].as_array().unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn the_event_log_is_paged() {
+    let lrms = start(1000).await;
+    submit(&lrms, r#"{"processors":1,"run_time":"1s"}"#).await;
+    wait_for(&lrms, 0, "completed").await;
+    let (_, _, page) = ask(&lrms, "GET", "/v1/events?limit=2", None).await;
+    let names: Vec<&Value> = page["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["event"])
+        .collect();
+    assert_eq!(names, ["queued", "started"]);
+    assert_eq!((&page["next"], &page["total"]), (&2.into(), &4.into()));
+}
+
+#[tokio::test]
+async fn news_of_an_end_are_posted_where_the_client_wants_them() {
+    let other = start(1).await;
+    let lrms = start(1000).await;
+    // Another LRMS has no such route, which is all a test needs to see that
+    // somebody knocked.
+    let url = format!("{}/news", other.url());
+    let job = format!(r#"{{"processors":1,"run_time":"1s","notify":"{url}"}}"#);
+    assert_eq!(submit(&lrms, &job).await.0, 201);
+    wait_for(&lrms, 0, "completed").await;
+    for _ in 0..600 {
+        let (_, _, text) = ask(&other, "GET", "/metrics", None).await;
+        if text
+            .as_str()
+            .unwrap()
+            .contains(r#"method="POST",route="none",status="404""#)
+        {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nobody knocked within half a minute");
+}

@@ -1,0 +1,184 @@
+//! `gridrig broker`
+
+use super::{clock, named_url, serve};
+use crate::cli::BrokerArgs;
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::scenario::Scenario;
+use anyhow::anyhow;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::resource::Resources;
+use gridrig_drivers::real_time::BrokerSetup;
+use gridrig_metabroker_stub::{Config, Liveness, Peer};
+use gridrig_protocol::client::Client;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Serves one meta-broker until Ctrl-C.
+pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
+    let lrms: Vec<(&str, String)> = args
+        .lrms
+        .iter()
+        .map(|text| named_url("--lrms", text))
+        .collect::<Result<_, _>>()?;
+    let policy = args.policy.as_deref().map(policy_named).transpose()?;
+    let (grid, domain, seed) = match &args.scenario {
+        Some(path) => {
+            let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
+            let policy = policy.or(scenario.policies.first().copied().flatten());
+            let grid = scenario.grid_for(policy);
+            let domain = find_domain(&grid, &args.name)?;
+            (grid, domain, args.seed.unwrap_or(scenario.seed))
+        }
+        None => {
+            let policy = policy.unwrap_or(PolicyKind::RoundRobin);
+            (
+                ask_clusters(&args.name, &lrms, policy)?,
+                DomainId(0),
+                args.seed.unwrap_or(1),
+            )
+        }
+    };
+    let config = Config {
+        lrms: own_clusters(&grid, domain, &lrms)?,
+        peers: peers(&grid, domain, &args.peers)?,
+        setup: BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?,
+        clock: clock(&args.service)?,
+        liveness: Liveness::default(),
+    };
+    serve(
+        args.service.listen,
+        gridrig_metabroker_stub::serve(config, args.service.listen, interrupt::wait()),
+    )
+}
+
+fn policy_named(name: &str) -> Result<PolicyKind, Failure> {
+    PolicyKind::from_name(name).ok_or_else(|| {
+        let names = PolicyKind::ALL.map(PolicyKind::name).join(", ");
+        Failure::input(anyhow!("--policy {name}: expected one of {names}"))
+    })
+}
+
+fn find_domain(grid: &Grid, name: &str) -> Result<DomainId, Failure> {
+    let position = grid.domains.iter().position(|domain| domain.name == name);
+    position.map(|index| DomainId(index as u16)).ok_or_else(|| {
+        let names: Vec<&str> = grid.domains.iter().map(|d| d.name.as_str()).collect();
+        Failure::input(anyhow!(
+            "--name {name}: there is no such domain (expected one of {})",
+            names.join(", ")
+        ))
+    })
+}
+
+/// A domain of its own out of the clusters at these addresses, as they
+/// describe themselves.
+fn ask_clusters(name: &str, lrms: &[(&str, String)], policy: PolicyKind) -> Result<Grid, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::run)?;
+    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
+    let broker = BrokerSettings {
+        policy,
+        ..BrokerSettings::default()
+    };
+    let mut grid = Grid::default();
+    for (index, (cluster, url)) in lrms.iter().enumerate() {
+        let id = ClusterId(index as u16);
+        let info = runtime.block_on(client.cluster(url)).map_err(|e| {
+            Failure::input(anyhow!(
+                "--lrms {cluster}={url}: {e} (expected a running emulator)"
+            ))
+        })?;
+        if info.cluster != id.0 {
+            return Err(Failure::input(anyhow!(
+                "--lrms {cluster}={url}: it was started with --index {}, but is number {index} \
+                 here (expected the clusters in the order of their --index)",
+                info.cluster
+            )));
+        }
+        let groups: Option<Vec<_>> = info.resources.iter().map(|g| g.to_resource()).collect();
+        let resources = groups.and_then(Resources::new).ok_or_else(|| {
+            Failure::input(anyhow!(
+                "--lrms {cluster}={url}: it describes nodes that cannot be"
+            ))
+        })?;
+        // How the cluster schedules is its own business.
+        let config = ClusterConfig::new(id, resources, DisciplineKind::FirstInFirstFit);
+        grid.clusters.push(GridCluster {
+            name: (*cluster).to_owned(),
+            domain: Some(DomainId(0)),
+            config,
+        });
+    }
+    let clusters = grid
+        .clusters
+        .iter()
+        .map(|cluster| cluster.config.id)
+        .collect();
+    grid.domains.push(Domain {
+        name: name.to_owned(),
+        broker,
+        clusters,
+    });
+    Ok(grid)
+}
+
+/// The address of every cluster of the domain.
+fn own_clusters(
+    grid: &Grid,
+    domain: DomainId,
+    lrms: &[(&str, String)],
+) -> Result<BTreeMap<ClusterId, String>, Failure> {
+    let own = &grid.domains[domain.index()].clusters;
+    let address = |id: &ClusterId| {
+        let name = &grid.clusters[id.index()].name;
+        let given = lrms.iter().find(|(given, _)| given == name);
+        given.map(|(_, url)| (*id, url.clone())).ok_or_else(|| {
+            Failure::input(anyhow!(
+                "cluster {name} has no address (expected --lrms {name}=URL)"
+            ))
+        })
+    };
+    own.iter().map(address).collect()
+}
+
+/// The address of every broker it has a link with.
+fn peers(
+    grid: &Grid,
+    domain: DomainId,
+    given: &[String],
+) -> Result<BTreeMap<DomainId, Peer>, Failure> {
+    let given: Vec<(&str, String)> = given
+        .iter()
+        .map(|text| named_url("--peer", text))
+        .collect::<Result<_, _>>()?;
+    let providers = grid.providers_of(domain).map(|link| link.provider);
+    let consumers = grid.consumers_of(domain).map(|link| link.consumer);
+    providers
+        .chain(consumers)
+        .map(|peer| {
+            let name = &grid.domains[peer.index()].name;
+            let url = given
+                .iter()
+                .find(|(given, _)| given == name)
+                .map(|(_, url)| url.clone());
+            let url = url.ok_or_else(|| {
+                Failure::input(anyhow!(
+                    "peer {name} has no address (expected --peer {name}=URL)"
+                ))
+            })?;
+            Ok((
+                peer,
+                Peer {
+                    name: name.clone(),
+                    url,
+                },
+            ))
+        })
+        .collect()
+}

@@ -1,0 +1,108 @@
+//! Services that run as processes of their own: their clock, and their part of
+//! the event log.
+
+use gridrig_core::ids::JobId;
+use gridrig_core::time::Decimal;
+use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay, settle};
+use gridrig_protocol::client::{Client, ClientError};
+use gridrig_protocol::rest::Problem;
+use gridrig_results::EventLog;
+
+/// Why a remote service is of no use to a run.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// It cannot be asked.
+    #[error("{url} cannot be asked")]
+    Ask {
+        /// The service.
+        url: String,
+        /// Why.
+        #[source]
+        source: ClientError,
+    },
+    /// Its answer makes no sense.
+    #[error("{url}: event {position}: {}", .problem.detail)]
+    Event {
+        /// The service.
+        url: String,
+        /// Which of its events.
+        position: u64,
+        /// What is wrong with it.
+        problem: Box<Problem>,
+    },
+    /// Its clock has no usable speed.
+    #[error("{url}: field clock.speed = \"{speed}\": expected a number above 0")]
+    Speed {
+        /// The service.
+        url: String,
+        /// What it says.
+        speed: String,
+    },
+}
+
+/// The clock of a running service, for everyone who is to take part in its
+/// run.
+///
+/// # Errors
+/// [`RemoteError`].
+pub async fn clock_of(client: &Client, url: &str) -> Result<RunClock, RemoteError> {
+    let asked = client.clock(url).await;
+    let info = asked.map_err(|source| RemoteError::Ask {
+        url: url.to_owned(),
+        source,
+    })?;
+    let speed = Decimal::parse(&info.speed).filter(|speed| !speed.is_zero());
+    let speed = speed.ok_or_else(|| RemoteError::Speed {
+        url: url.to_owned(),
+        speed: info.speed,
+    })?;
+    Ok(RunClock::with_epoch(info.epoch_unix_ns, speed))
+}
+
+/// The whole log of a run: `own` events first, then those of each service,
+/// brokers before LRMSs, in order of time. Also answers the jobs that somebody
+/// had given up although they ran to an end.
+///
+/// # Errors
+/// [`RemoteError`] for the first service that cannot be read.
+pub async fn collect(
+    client: &Client,
+    own: Vec<Recorded>,
+    urls: &[String],
+) -> Result<(EventLog, Vec<JobId>), RemoteError> {
+    let mut logs = vec![own];
+    for url in urls {
+        logs.push(events_of(client, url).await?);
+    }
+    let settled = settle(merge(logs));
+    let mut log = EventLog::default();
+    replay(&settled.log, &mut log);
+    log.sort();
+    Ok((log, settled.withdrawn))
+}
+
+async fn events_of(client: &Client, url: &str) -> Result<Vec<Recorded>, RemoteError> {
+    let mut events = Vec::new();
+    loop {
+        let position = events.len() as u64;
+        let asked = client.events(url, position).await;
+        let page = asked.map_err(|source| RemoteError::Ask {
+            url: url.to_owned(),
+            source,
+        })?;
+        if page.events.is_empty() {
+            return Ok(events);
+        }
+        for report in &page.events {
+            let (at, placement) = report.at_and_placement();
+            let event = report
+                .event(&placement)
+                .map_err(|problem| RemoteError::Event {
+                    url: url.to_owned(),
+                    position: events.len() as u64,
+                    problem: Box::new(problem),
+                })?;
+            events.push(Recorded::new(at, event));
+        }
+    }
+}

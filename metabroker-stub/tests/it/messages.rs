@@ -1,0 +1,126 @@
+//! Information and notifications.
+
+use super::*;
+
+fn sample(cluster: u16, at_ns: u64) -> Value {
+    let mean = json!({"sum": "0", "weight_ns": 1});
+    json!({
+        "cluster": cluster, "at_ns": at_ns, "processors": 4, "busy": 3, "queued": 2,
+        "queued_processors": 5, "work_left": "0",
+        "queued_mean_30s": mean, "queued_mean_300s": mean,
+        "busy_mean_30s": mean, "busy_mean_300s": mean,
+    })
+}
+
+fn info(kind: &str, id: u16, cluster: u16) -> Value {
+    json!({"from": {"kind": kind, "id": id}, "samples": [sample(cluster, 1)]})
+}
+
+#[tokio::test]
+async fn samples_are_taken_from_those_who_may_give_them() {
+    let broker = start_idle().await;
+    for (kind, id, cluster, status) in [
+        ("lrms", 0, 0, 204),
+        ("broker", 1, 1, 204),
+        ("lrms", 0, 1, 422),
+        ("lrms", 1, 1, 422),
+        ("broker", 1, 0, 422),
+        ("broker", 7, 1, 422),
+        ("client", 0, 0, 422),
+    ] {
+        let (found, answer) = ask(&broker, "POST", "/v1/info", Some(info(kind, id, cluster))).await;
+        assert_eq!(found, status, "{kind} {id} {cluster}: {answer}");
+    }
+    let (_, text) = ask(&broker, "GET", "/metrics", None).await;
+    let counted = r#"gridrig_messages_total{kind="info"} 2"#;
+    assert!(text.as_str().unwrap().contains(counted), "{text}");
+}
+
+#[tokio::test]
+async fn a_sample_from_the_future_is_refused() {
+    let broker = start_idle().await;
+    let report = json!({
+        "from": {"kind": "lrms"}, "samples": [sample(0, u64::MAX / 2)],
+    });
+    let (status, problem) = ask(&broker, "POST", "/v1/info", Some(report)).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (422, &"unexpected-samples".into())
+    );
+}
+
+#[tokio::test]
+async fn a_letter_delivered_twice_counts_once() {
+    let broker = start_idle().await;
+    let mut report = info("lrms", 0, 0);
+    report["letter"] = json!({"incarnation": 1, "number": 0});
+    for repeated in 0..2 {
+        let (status, _) = ask(&broker, "POST", "/v1/info", Some(report.clone())).await;
+        assert_eq!((status, broker.metrics().repeated()), (204, repeated));
+    }
+}
+
+#[tokio::test]
+async fn news_of_an_end_count_only_from_where_the_job_is() {
+    let lrms = stub_lrms().await;
+    let broker = start(SOON, &lrms, NOWHERE).await;
+    let job = json!({"id": 0, "processors": 2, "run_time": "60s"});
+    ask(&broker, "POST", "/v1/jobs", Some(job)).await;
+    wait_for(&broker, 0, "sent").await;
+    let end = json!({
+        "job": 0, "state": "completed", "cluster": 0,
+        "start_ns": 1_000_000_000_u64, "finish_ns": 2_000_000_000_u64,
+    });
+    let notice = |kind: &str, id: u16| json!({"kind": "ended", "from": {"kind": kind, "id": id}, "job": end});
+    let (status, _) = ask(
+        &broker,
+        "POST",
+        "/v1/notifications",
+        Some(notice("broker", 1)),
+    )
+    .await;
+    assert_eq!(status, 204);
+    wait_for(&broker, 0, "sent").await;
+    ask(
+        &broker,
+        "POST",
+        "/v1/notifications",
+        Some(notice("lrms", 0)),
+    )
+    .await;
+    let job = wait_for(&broker, 0, "completed").await;
+    assert_eq!(job["finish_ns"], 2_000_000_000_u64);
+}
+
+#[tokio::test]
+async fn a_refused_job_is_tried_elsewhere() {
+    let (lrms, peer) = (stub_lrms().await, stub_lrms().await);
+    let broker = start(SOON, &lrms, &peer).await;
+    let job = json!({"id": 0, "processors": 2, "run_time": "60s"});
+    ask(&broker, "POST", "/v1/jobs", Some(job)).await;
+    wait_for(&broker, 0, "sent").await;
+    let notice = json!({
+        "kind": "refused", "from": {"kind": "lrms"},
+        "job": {"job": 0, "state": "rejected", "reason": "queue-full"},
+    });
+    ask(&broker, "POST", "/v1/notifications", Some(notice)).await;
+    for _ in 0..600 {
+        let sent = wait_for(&broker, 0, "sent").await;
+        if sent["sent_to"]["kind"] == "broker" {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the job was not forwarded within half a minute");
+}
+
+#[tokio::test]
+async fn the_peers_are_known_by_name_and_role() {
+    let broker = start_idle().await;
+    let (_, peers) = ask(&broker, "GET", "/v1/peers", None).await;
+    let wanted = json!({"peers": [{
+        "domain": 1, "name": "b", "url": NOWHERE, "latency": "50ms",
+        "provider": true, "consumer": true,
+    }]});
+    assert_eq!(peers, wanted);
+}

@@ -1,0 +1,96 @@
+//! Jobs from clients and from peers.
+
+use super::*;
+
+fn job(id: u32, processors: u32) -> Value {
+    json!({"id": id, "processors": processors, "run_time": "60s"})
+}
+
+#[tokio::test]
+async fn a_job_waits_for_the_cycle_and_can_be_cancelled_till_then() {
+    let broker = start_idle().await;
+    let (status, receipt) = ask(&broker, "POST", "/v1/jobs", Some(job(3, 2))).await;
+    assert_eq!((status, &receipt["state"]), (201, &"queued".into()));
+    assert_eq!(wait_for(&broker, 3, "queued").await["processors"], 2);
+    let (status, job) = ask(&broker, "DELETE", "/v1/jobs/3", None).await;
+    assert_eq!((status, &job["state"]), (200, &"cancelled".into()));
+    let (_, ends) = ask(&broker, "GET", "/v1/ends", None).await;
+    assert_eq!(ends["ends"][0]["state"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_job_that_was_dispatched_is_cancelled_where_it_is() {
+    let lrms = stub_lrms().await;
+    let broker = start(SOON, &lrms, NOWHERE).await;
+    // Only round-robin's second choice is a peer that is not there.
+    ask(&broker, "POST", "/v1/jobs", Some(job(0, 2))).await;
+    let sent = wait_for(&broker, 0, "sent").await;
+    assert_eq!(sent["sent_to"]["kind"], "lrms");
+    let (status, _) = ask(&broker, "DELETE", "/v1/jobs/0", None).await;
+    assert_eq!(status, 202);
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_takes_is_rejected_for_good() {
+    let broker = start(SOON, NOWHERE, NOWHERE).await;
+    ask(&broker, "POST", "/v1/jobs", Some(job(0, 2))).await;
+    let rejected = wait_for(&broker, 0, "rejected").await;
+    assert_eq!(rejected["reason"], "all-refused");
+    ask(&broker, "POST", "/v1/jobs", Some(job(1, 9))).await;
+    let rejected = wait_for(&broker, 1, "rejected").await;
+    assert_eq!(rejected["reason"], "no-candidate");
+}
+
+#[tokio::test]
+async fn the_jobs_of_a_service_that_has_gone_fail_by_name() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let lrms = format!("http://{}", listener.local_addr().unwrap());
+    let accepted = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 65_536]);
+        let body = r#"{"id":0,"state":"queued","at_ns":0}"#;
+        let head = "HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\nconnection: close";
+        let _ = write!(
+            stream,
+            "{head}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+    });
+    let broker = start(SOON, &lrms, NOWHERE).await;
+    ask(&broker, "POST", "/v1/jobs", Some(job(0, 2))).await;
+    accepted.join().unwrap();
+    let failed = wait_for(&broker, 0, "failed").await;
+    assert_eq!(failed["reason"], "service-lost");
+}
+
+#[tokio::test]
+async fn a_forwarded_job_is_answered_as_a_message() {
+    let broker = start_idle().await;
+    let mut forwarded = job(7, 2);
+    forwarded["from"] = 1.into();
+    forwarded["hop"] = 1.into();
+    forwarded["key"] = "run/1/7/1".into();
+    for repeated in 0..2 {
+        let (status, _) = ask(&broker, "POST", "/v1/jobs", Some(forwarded.clone())).await;
+        assert_eq!(status, 202);
+        assert_eq!(broker.metrics().repeated(), repeated);
+    }
+    let (_, info) = ask(&broker, "GET", "/v1/info", None).await;
+    assert_eq!((&info["queued"], &info["held"]), (&1.into(), &1.into()));
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_forward() {
+    let broker = start_idle().await;
+    let mut forwarded = job(7, 2);
+    forwarded["from"] = 5.into();
+    let (status, problem) = ask(&broker, "POST", "/v1/jobs", Some(forwarded)).await;
+    assert_eq!((status, &problem["code"]), (422, &"invalid".into()));
+    assert!(
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .starts_with("field from = \"5\"")
+    );
+}
