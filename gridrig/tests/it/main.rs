@@ -1,8 +1,15 @@
-//! Behaviours of the command's library, one module each.
+//! Behaviours of the command and its library, one module each.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
+mod audit_command;
+mod bad_input;
 mod check;
+mod command;
+mod documents;
+mod lsap;
+mod need;
 mod overrides;
+mod real_time;
 mod resolved;
+mod run_command;
 mod scenario;
+mod separate_processes;

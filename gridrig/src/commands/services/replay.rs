@@ -7,14 +7,15 @@ use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::realtime::remote;
 use crate::runner::{Comparison, Executed, Load, PolicyRun, RunOptions, TIMER_TOLERANCE};
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_drivers::real_time::{Recorded, Recorder, RunClock, merge, replay as retell, settle};
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_replayer::player::{self, Patience, PlayConfig, Played};
 use gridrig_results::EventLog;
@@ -46,7 +47,14 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     if args.collect.is_empty() {
         return without_log(args, &load, &played);
     }
-    let log = runtime.block_on(collect(&args.collect, &recorder))?;
+    let client = Client::new(Duration::from_secs(10)).map_err(Failure::run)?;
+    let urls: Vec<String> = args
+        .collect
+        .iter()
+        .map(|url| url.trim_end_matches('/').to_owned())
+        .collect();
+    let collected = remote::collect(&client, recorder.take(), &urls);
+    let (log, _withdrawn) = runtime.block_on(collected).map_err(Failure::run)?;
     with_log(args, &replication, &load, log, &played, clock)
 }
 
@@ -76,19 +84,15 @@ fn entries(grid: &Grid, to: &[String]) -> Result<BTreeMap<Entry, String>, Failur
 /// The clock of the services, which have to agree on it.
 async fn service_clock(entries: &BTreeMap<Entry, String>) -> Result<RunClock, Failure> {
     let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
-    let mut found: Option<(u64, String)> = None;
-    for (entry, url) in entries {
-        let answer = match entry {
-            Entry::Domain(_) => client.broker(url).await.map(|info| info.clock),
-            Entry::Cluster(_) => client.cluster(url).await.map(|info| info.clock),
+    let mut found: Option<RunClock> = None;
+    for url in entries.values() {
+        let clock = remote::clock_of(&client, url)
+            .await
+            .map_err(Failure::input)?;
+        let differs = |other: &RunClock| {
+            (other.epoch_unix_ns(), other.speed()) != (clock.epoch_unix_ns(), clock.speed())
         };
-        let clock = answer.map_err(|e| {
-            Failure::input(anyhow!(
-                "--to {url}: {e} (expected a running gridrig service)"
-            ))
-        })?;
-        let clock = (clock.epoch_unix_ns, clock.speed);
-        if found.as_ref().is_some_and(|earlier| *earlier != clock) {
+        if found.as_ref().is_some_and(differs) {
             return Err(Failure::input(anyhow!(
                 "--to {url}: its clock differs from the others' (expected services started with \
                  the same --epoch and --speed)"
@@ -96,10 +100,7 @@ async fn service_clock(entries: &BTreeMap<Entry, String>) -> Result<RunClock, Fa
         }
         found = Some(clock);
     }
-    let (epoch, speed) = found.ok_or_else(|| Failure::input(anyhow!("--to: expected one")))?;
-    let speed = Decimal::parse(&speed).filter(|speed| !speed.is_zero());
-    let speed = speed.ok_or_else(|| Failure::run(anyhow!("the services' clock stands still")))?;
-    Ok(RunClock::with_epoch(epoch, speed))
+    found.ok_or_else(|| Failure::input(anyhow!("--to: expected at least one")))
 }
 
 /// Time 0 of the workload on the services' clock: soon, and at an instant at
@@ -169,40 +170,6 @@ async fn play(
         load.submissions.len()
     ));
     Ok(played)
-}
-
-/// Everything the services and the player have noted, as one log.
-async fn collect(urls: &[String], recorder: &Recorder) -> Result<EventLog, Failure> {
-    let client = Client::new(Duration::from_secs(10)).map_err(Failure::run)?;
-    let mut logs = vec![recorder.take()];
-    for url in urls {
-        let url = url.trim_end_matches('/');
-        let mut events = Vec::new();
-        let mut after = 0;
-        loop {
-            let page = client
-                .events(url, after)
-                .await
-                .map_err(|e| Failure::run(anyhow!("--collect {url}: {e}")))?;
-            for report in &page.events {
-                let (at, placement) = report.at_and_placement();
-                let event = report.event(&placement).map_err(|problem| {
-                    Failure::run(anyhow!("--collect {url}: an event: {}", problem.detail))
-                })?;
-                events.push(Recorded::new(at, event));
-            }
-            if page.next >= page.total || page.events.is_empty() {
-                break;
-            }
-            after = page.next;
-        }
-        logs.push(events);
-    }
-    let settled = settle(merge(logs));
-    let mut log = EventLog::default();
-    retell(&settled.log, &mut log);
-    log.sort();
-    Ok(log)
 }
 
 fn with_log(

@@ -1,0 +1,233 @@
+//! `gridrig audit`: a finished run is rebuilt from its files, and one that
+//! contradicts itself ends with exit 1 and the job's history.
+
+use crate::command::{Bench, PAIR, expect_code, run, stderr, stdout};
+use gridrig_core::event::{Event, EventSink};
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::Submission;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::SimTime;
+use gridrig_results::rundir::{self, RunFiles, RunInfo};
+use gridrig_results::{EventLog, JobTable};
+use std::path::Path;
+
+/// One event as it comes: what to keep of it, and what to say besides.
+type Change = fn(SimTime, Event<'_>, &mut EventLog);
+
+const JOBS: [(u64, i64, u32); 4] = [(0, 30, 2), (1, 20, 2), (2, 20, 1), (3, 40, 1)];
+
+/// Runs the pair, writes the run again with its log changed, and audits that.
+fn corrupted(change: Change, jobs: impl FnOnce(&mut Vec<Submission>)) -> String {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let good = bench.path("runs/s-1/round-robin/r000");
+    expect_code(&run(&["audit", &good]), 0);
+    let mut read = rundir::read(Path::new(&good)).unwrap();
+    jobs(&mut read.submissions);
+    let mut log = EventLog::default();
+    for (at, event) in read.log.records() {
+        change(at, event, &mut log);
+    }
+    for (from, to, count) in read.log.info_messages() {
+        log.add_info_messages(from, to, count);
+    }
+    let names = read.manifest.workloads.clone();
+    let table = JobTable::build(&log, &read.submissions, &read.grid, &names);
+    let info = RunInfo {
+        clock: "virtual".to_owned(),
+        ..RunInfo::default()
+    };
+    let files = RunFiles {
+        info: &info,
+        scenario: "",
+        grid: &read.grid,
+        submissions: &read.submissions,
+        log: &log,
+        table: &table,
+    };
+    let bad = bench.path("bad");
+    rundir::write(Path::new(&bad), false, &files).unwrap();
+    let output = run(&["audit", &bad]);
+    expect_code(&output, 1);
+    assert_eq!(stdout(&output), "");
+    stderr(&output)
+}
+
+fn expect(rule: &str, message: &str) {
+    assert!(message.contains(rule), "{rule} is not in: {message}");
+    assert!(
+        message.contains("submitted"),
+        "the history is missing: {message}"
+    );
+}
+
+/// Keeps every event; `JobId(0)` is the one the changes are about.
+fn is_first(event: &Event<'_>) -> bool {
+    event.job() == Some(JobId(0))
+}
+
+#[test]
+fn a_job_that_is_there_twice_is_found() {
+    let message = corrupted(
+        |at, event, log| {
+            log.emit(at, event);
+            if is_first(&event) && matches!(event, Event::Submitted { .. }) {
+                log.emit(at, event);
+            }
+        },
+        |_| {},
+    );
+    expect("submitted-once", &message);
+}
+
+#[test]
+fn two_jobs_on_one_processor_are_found() {
+    let message = corrupted(
+        |at, event, log| match event {
+            Event::Started {
+                job,
+                cluster,
+                placement: [run, ..],
+            } if run.nodes < 4 => {
+                let everything = [PlacementRun { node: 0, ..*run }];
+                log.emit(
+                    at,
+                    Event::Started {
+                        job,
+                        cluster,
+                        placement: &everything,
+                    },
+                );
+            }
+            _ => log.emit(at, event),
+        },
+        |_| {},
+    );
+    expect("no-overlap", &message);
+}
+
+#[test]
+fn a_start_before_the_submission_is_found() {
+    let message = corrupted(
+        |at, event, log| match event {
+            Event::Submitted {
+                job: JobId(3),
+                entry,
+                ..
+            } => {
+                let late = SimTime::from_secs(100);
+                log.emit(
+                    at,
+                    Event::Submitted {
+                        job: JobId(3),
+                        entry,
+                        intended: late,
+                    },
+                );
+            }
+            Event::Started { job: JobId(3), .. } => log.emit(SimTime::ZERO, event),
+            _ => log.emit(at, event),
+        },
+        |_| {},
+    );
+    assert!(
+        message.contains("start-after-queue") || message.contains("log-order"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_job_without_an_end_is_found() {
+    let message = corrupted(
+        |at, event, log| {
+            if !(is_first(&event) && event.is_terminal()) {
+                log.emit(at, event);
+            }
+        },
+        |_| {},
+    );
+    expect("ends", &message);
+}
+
+#[test]
+fn a_job_on_the_wrong_architecture_is_found() {
+    let message = corrupted(
+        |at, event, log| log.emit(at, event),
+        |jobs| jobs[0].spec.requirements.architecture = Some("powerpc".into()),
+    );
+    expect("requirements", &message);
+}
+
+#[test]
+fn an_unknown_node_is_found() {
+    let message = corrupted(
+        |at, event, log| match event {
+            Event::Started {
+                job: JobId(0),
+                cluster,
+                placement: [run, ..],
+            } => {
+                let nowhere = [PlacementRun { node: 77, ..*run }];
+                log.emit(
+                    at,
+                    Event::Started {
+                        job: JobId(0),
+                        cluster,
+                        placement: &nowhere,
+                    },
+                );
+            }
+            _ => log.emit(at, event),
+        },
+        |_| {},
+    );
+    expect("node-exists", &message);
+}
+
+#[test]
+fn a_forward_that_arrives_nowhere_is_found() {
+    let message = corrupted(
+        |at, event, log| {
+            let until_forwarded = matches!(
+                event,
+                Event::Submitted { .. }
+                    | Event::Forwarded { .. }
+                    | Event::BrokerArrival {
+                        domain: DomainId(0),
+                        ..
+                    }
+            );
+            if event.job() != Some(JobId(1)) || until_forwarded {
+                log.emit(at, event);
+            }
+        },
+        |_| {},
+    );
+    expect("forward-arrives", &message);
+}
+
+#[test]
+fn a_job_that_ends_twice_is_found() {
+    let message = corrupted(
+        |at, event, log| {
+            log.emit(at, event);
+            if is_first(&event) && event.is_terminal() {
+                log.emit(at, event);
+            }
+        },
+        |_| {},
+    );
+    expect("ends-once", &message);
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_bad_input() {
+    let empty = tempfile::tempdir().unwrap();
+    let output = run(&["audit", &empty.path().display().to_string()]);
+    expect_code(&output, 2);
+    assert!(
+        stderr(&output).contains("manifest.json"),
+        "{}",
+        stderr(&output)
+    );
+}

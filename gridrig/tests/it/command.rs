@@ -1,0 +1,114 @@
+//! The built command, as a user would call it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The command, to be run at the root of the workspace.
+pub fn gridrig() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridrig"));
+    command.current_dir(root());
+    command
+}
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs it with these words.
+pub fn run(words: &[&str]) -> Output {
+    gridrig().args(words).output().expect("the command runs")
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Its exit code must be this one.
+pub fn expect_code(output: &Output, code: i32) {
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "stdout: {}\nstderr: {}",
+        stdout(output),
+        stderr(output)
+    );
+}
+
+/// The document on stdout.
+pub fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}\n{}", stdout(output), stderr(output)))
+}
+
+/// A scenario of one small cluster and these SWF jobs, in a directory of its own.
+pub struct Bench {
+    pub dir: tempfile::TempDir,
+}
+
+impl Bench {
+    /// `jobs` are (submit s, run time s, processors).
+    pub fn new(scenario: &str, jobs: &[(u64, i64, u32)]) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let lines = jobs.iter().enumerate().map(|(index, (submit, run, size))| {
+            let id = index + 1;
+            format!("{id} {submit} -1 {run} {size} -1 -1 {size} -1 -1 1 7 1 1 1 1 -1 -1\n")
+        });
+        let trace: String = std::iter::once("; Version: 2.2\n".to_owned())
+            .chain(lines)
+            .collect();
+        std::fs::write(dir.path().join("t.swf"), trace).expect("a trace");
+        std::fs::write(dir.path().join("s.toml"), scenario).expect("a scenario");
+        Bench { dir }
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).display().to_string()
+    }
+
+    /// `gridrig run` on the scenario, with more words.
+    pub fn run(&self, words: &[&str]) -> Output {
+        let (scenario, out) = (self.path("s.toml"), self.path("runs"));
+        let mut all = vec!["run", scenario.as_str(), "--out", out.as_str()];
+        all.extend(words);
+        run(&all)
+    }
+}
+
+/// One cluster of four processors, no broker.
+pub const ALONE: &str = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\n";
+
+/// Two domains of four processors each.
+pub const PAIR: &str = r#"
+[workload]
+trace = "t.swf"
+domain = "a"
+
+[[domain]]
+name = "a"
+clusters = [ { name = "a1", processors = 4 } ]
+
+[[domain]]
+name = "b"
+clusters = [ { name = "b1", processors = 4 } ]
+
+[[link]]
+between = ["a", "b"]
+latency = "50ms"
+
+[run]
+policies = ["round-robin", "free-node"]
+"#;
+
+pub const JOBS: [(u64, i64, u32); 6] = [
+    (0, 30, 4),
+    (1, 20, 2),
+    (2, 20, 2),
+    (3, 40, 3),
+    (4, 10, 1),
+    (60, 5, 4),
+];

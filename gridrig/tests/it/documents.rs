@@ -1,0 +1,88 @@
+//! Every `sh` block of the documentation runs as it stands.
+
+use crate::command::root;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The pages: README and everything under docs.
+fn pages() -> Vec<PathBuf> {
+    let docs = std::fs::read_dir(root().join("docs")).expect("docs");
+    let mut pages: Vec<PathBuf> = docs
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
+    pages.push(root().join("README.md"));
+    pages.push(root().join("traces/README.md"));
+    pages.sort();
+    pages
+}
+
+/// The blocks of a page that are marked `sh`.
+fn blocks(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(page).expect("a page");
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() == "```sh" {
+            let block: Vec<&str> = lines.by_ref().take_while(|l| l.trim() != "```").collect();
+            blocks.push(block.join("\n"));
+        }
+    }
+    blocks
+}
+
+/// Runs the blocks of one page in order, in a directory that looks like the
+/// root of the project, with the built command in place of cargo's.
+fn run(page: &Path) {
+    let dir = tempfile::tempdir().expect("a directory");
+    for shared in ["resources", "traces"] {
+        let target = root().canonicalize().expect("the root").join(shared);
+        std::os::unix::fs::symlink(target, dir.path().join(shared)).expect("a link");
+    }
+    let bin = Path::new(env!("CARGO_BIN_EXE_gridrig"))
+        .parent()
+        .expect("a folder");
+    let path = format!(
+        "{}:{}",
+        bin.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    for block in blocks(page) {
+        let script = block.replace("cargo run --release --", "gridrig");
+        let output = Command::new("bash")
+            .args(["-euo", "pipefail", "-c", &script])
+            .current_dir(dir.path())
+            .env("PATH", &path)
+            .output()
+            .expect("bash runs");
+        assert!(
+            output.status.success(),
+            "{}:\n{script}\n{}{}",
+            page.display(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn every_sh_block_runs() {
+    let pages = pages();
+    assert!(pages.iter().any(|page| !blocks(page).is_empty()));
+    pages.iter().for_each(|page| run(page));
+}
+
+#[test]
+fn every_page_that_is_linked_is_there() {
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for part in text.split("](").skip(1) {
+            let target = part.split([')', '#']).next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = page.parent().unwrap().join(target);
+            assert!(path.exists(), "{} links to {target}", page.display());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The two clocks: what real services do, against what virtual time says.
+
+use crate::command::{Bench, PAIR, expect_code, gridrig, json, stderr};
+use gridrig_results::rundir;
+use std::path::Path;
+use std::process::Stdio;
+
+/// A small burst: eight jobs that fill both sites within two cycles, and some
+/// after it. Times lie away from the cycles' instants.
+const BURST: [(u64, i64, u32); 12] = [
+    (1, 40, 3),
+    (1, 30, 3),
+    (2, 25, 2),
+    (2, 20, 4),
+    (3, 30, 3),
+    (6, 15, 2),
+    (7, 35, 3),
+    (8, 10, 1),
+    (21, 20, 2),
+    (22, 12, 4),
+    (33, 10, 2),
+    (41, 8, 1),
+];
+
+/// For each policy: mean delay, and the cluster of every job.
+fn runs(bench: &Bench, words: &[&str]) -> Vec<(f64, Vec<String>)> {
+    let output = bench.run(words);
+    expect_code(&output, 0);
+    let document = json(&output);
+    let runs = document["runs"].as_array().unwrap().iter().map(|run| {
+        let policy = run["policy"].as_str().unwrap();
+        let dir = bench.path(&format!("runs/s-1/{policy}/r000"));
+        let read = rundir::read(Path::new(&dir)).unwrap();
+        let mut sites = vec![String::new(); read.submissions.len()];
+        for (_, event) in read.log.records() {
+            if let gridrig_core::event::Event::Started { job, cluster, .. } = event {
+                sites[job.index()] = read.grid.clusters[cluster.index()].name.clone();
+            }
+        }
+        (run["delay_s"]["mean"].as_f64().unwrap(), sites)
+    });
+    runs.collect()
+}
+
+#[test]
+fn both_clocks_send_the_jobs_of_a_burst_to_the_same_sites() {
+    for phase in ["0s", "2.5s"] {
+        let bench = Bench::new(PAIR, &BURST);
+        let phases = [
+            "--json".to_owned(),
+            "--force".to_owned(),
+            "--set=domain.a.broker.phase=0s".to_owned(),
+            format!("--set=domain.b.broker.phase={phase}"),
+            "--set=run.speed=20".to_owned(),
+            // The machine may be slow; what is compared are decisions.
+            "--set=run.lag_tolerance=1h".to_owned(),
+        ];
+        let mut words: Vec<&str> = phases.iter().map(String::as_str).collect();
+        let virtual_runs = runs(&bench, &words);
+        words.extend(["--clock", "real"]);
+        let real_runs = runs(&bench, &words);
+        for ((expected, sites), (delay, real_sites)) in virtual_runs.iter().zip(&real_runs) {
+            let same = sites.iter().zip(real_sites).filter(|(a, b)| a == b).count();
+            // 95 % of twelve jobs leave room for none.
+            assert_eq!(same, BURST.len(), "phase {phase}: {sites:?} {real_sites:?}");
+            let tolerance = 0.02 * expected + 0.05 * 20.0;
+            assert!(
+                (expected - delay).abs() <= tolerance,
+                "phase {phase}: {expected} {delay}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
+    let bench = Bench::new(PAIR, &BURST);
+    let output = bench.run(&[
+        "--clock",
+        "real",
+        "--set",
+        "run.speed=20",
+        "--kill",
+        "b1@15s",
+        "--json",
+        "--set",
+        "run.policies=[\"round-robin\"]",
+    ]);
+    expect_code(&output, 1);
+    let run = &json(&output)["runs"][0];
+    let lost =
+        run["jobs"]["failed"].as_u64().unwrap() + run["jobs"]["unfinished"].as_u64().unwrap();
+    assert!(lost > 0, "{run}");
+    assert_eq!(run["valid"], false);
+    assert_eq!(run["audit"], "ok", "{run}");
+    assert!(stderr(&output).contains("job "), "{}", stderr(&output));
+}
+
+#[test]
+fn an_interrupted_run_is_valid_and_marked_partial() {
+    let bench = Bench::new(PAIR, &BURST);
+    let mut child = gridrig()
+        .args([
+            "run",
+            &bench.path("s.toml"),
+            "--out",
+            &bench.path("runs"),
+            "--clock",
+            "real",
+        ])
+        .args(["--set", "run.speed=1", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let mut out = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut out).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(run["audit"], "ok", "{run}");
+    assert!(run["jobs"]["unfinished"].as_u64() > Some(0), "{run}");
+    let manifest = rundir::read_manifest(Path::new(&bench.path("runs/s-1/round-robin/r000")));
+    assert!(manifest.unwrap().partial);
+}

@@ -1,0 +1,167 @@
+//! Emulators, brokers and the replayer, each a process of its own.
+
+use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
+
+/// A process that is ended with the test.
+struct Service(Child);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a service and waits until it says where it listens.
+fn start(words: &[String]) -> Service {
+    let mut child = gridrig()
+        .args(words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(
+        line.starts_with("{\"listening\":\"http://127.0.0.1:"),
+        "{line}"
+    );
+    Service(child)
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+#[test]
+fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
+    let bench = Bench::new(PAIR, &JOBS);
+    let scenario = bench.path("s.toml");
+    let ports: Vec<u16> = (0..4).map(|_| free_port()).collect();
+    let url = |index: usize| format!("http://127.0.0.1:{}", ports[index]);
+    let now = std::process::Command::new("date")
+        .arg("+%s%N")
+        .output()
+        .unwrap();
+    let epoch = String::from_utf8(now.stdout).unwrap().trim().to_owned();
+    let service = |kind: &str, name: &str, port: usize, rest: &[String]| {
+        let listen = format!("127.0.0.1:{}", ports[port]);
+        let mut words: Vec<String> = [
+            kind,
+            "--scenario",
+            &scenario,
+            "--name",
+            name,
+            "--listen",
+            &listen,
+            "--speed",
+            "20",
+            "--epoch",
+            &epoch,
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        words.extend_from_slice(rest);
+        start(&words)
+    };
+    let flags = |pairs: &[(&str, String)]| -> Vec<String> {
+        pairs
+            .iter()
+            .flat_map(|(flag, value)| [(*flag).to_owned(), value.clone()])
+            .collect()
+    };
+    let services = [
+        service("emulator", "a1", 0, &flags(&[("--broker", url(2))])),
+        service("emulator", "b1", 1, &flags(&[("--broker", url(3))])),
+        service(
+            "broker",
+            "a",
+            2,
+            &flags(&[
+                ("--lrms", format!("a1={}", url(0))),
+                ("--peer", format!("b={}", url(3))),
+            ]),
+        ),
+        service(
+            "broker",
+            "b",
+            3,
+            &flags(&[
+                ("--lrms", format!("b1={}", url(1))),
+                ("--peer", format!("a={}", url(2))),
+            ]),
+        ),
+    ];
+    let mut replay = gridrig();
+    replay.args([
+        "replay",
+        &scenario,
+        "--json",
+        "--to",
+        &format!("a={}", url(2)),
+    ]);
+    for index in 0..4 {
+        replay.args(["--collect", &url(index)]);
+    }
+    // The machine may be slow; what is looked at is that nothing is lost.
+    replay.args(["--set", "run.lag_tolerance=1h"]);
+    let output = replay.output().unwrap();
+    expect_code(&output, 0);
+    let run = &json(&output)["runs"][0];
+    assert_eq!(run["audit"], "ok", "{run}");
+    assert_eq!(run["jobs"]["completed"], 6, "{run}");
+    assert_eq!(run["clock"], "real");
+    assert!(run["forwarding_ratio"].as_f64() > Some(0.0), "{run}");
+    for mut service in services {
+        let id = service.0.id().to_string();
+        std::process::Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap();
+        assert_eq!(
+            service.0.wait().unwrap().code(),
+            Some(0),
+            "a service shuts down gracefully"
+        );
+    }
+}
+
+#[test]
+fn a_broker_without_peers_asks_its_clusters_what_they_are() {
+    let emulator = free_port();
+    let broker = free_port();
+    let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+    let now = std::process::Command::new("date")
+        .arg("+%s%N")
+        .output()
+        .unwrap();
+    let clock = format!(
+        "--speed 20 --epoch {}",
+        String::from_utf8(now.stdout).unwrap().trim()
+    );
+    let _lrms = start(&words(&format!(
+        "emulator --processors 4 --listen 127.0.0.1:{emulator} --broker http://127.0.0.1:{broker} {clock}"
+    )));
+    let _broker = start(&words(&format!(
+        "broker --name a --lrms a1=http://127.0.0.1:{emulator} --listen 127.0.0.1:{broker} {clock}"
+    )));
+    let alone = PAIR.split("[[domain]]").next().unwrap().to_owned()
+        + "[[domain]]\nname = \"a\"\nclusters = [ { name = \"a1\", processors = 4 } ]\n";
+    let bench = Bench::new(&alone, &JOBS);
+    let output = gridrig()
+        .args(["replay", &bench.path("s.toml"), "--json"])
+        .args(["--to", &format!("a=http://127.0.0.1:{broker}")])
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    assert_eq!(json(&output)["ends"]["completed"], 6);
+}
