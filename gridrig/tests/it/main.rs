@@ -1,5 +1,12 @@
 //! Behaviours of the command and its library, one module each.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::too_many_lines,
+    reason = "a test stops at what it did not expect, tells what it skips, and may tell a long story"
+)]
+
 mod audit_command;
 mod bad_input;
 mod check;
