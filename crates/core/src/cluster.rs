@@ -321,6 +321,7 @@ impl Cluster {
             return;
         }
         self.next_pass = None;
+        let mut started = false;
         while !self.queue.is_empty() {
             let view = View {
                 now,
@@ -331,8 +332,11 @@ impl Cluster {
                 break;
             };
             self.start(now, first, events);
+            started = true;
         }
-        self.record(now);
+        if started {
+            self.record(now);
+        }
     }
 
     fn start(&mut self, now: SimTime, first: First, events: &mut impl EventSink) {
@@ -389,13 +393,10 @@ impl Cluster {
     }
 
     fn changed(&mut self, now: SimTime) {
-        let pass = *self
-            .next_pass
-            .get_or_insert_with(|| now.next_on_grid(SimDuration::ZERO, self.config.interval));
-        // A pass of this very instant takes note of what it leaves behind.
-        if pass > now {
-            self.record(now);
-        }
+        self.record(now);
+        let interval = self.config.interval;
+        self.next_pass
+            .get_or_insert_with(|| now.next_on_grid(SimDuration::ZERO, interval));
     }
 
     fn record(&mut self, now: SimTime) {

@@ -242,18 +242,14 @@ impl ClassQueue {
         if sizes >= leaves {
             return self.tree[1];
         }
-        let (mut left, mut right) = (leaves, leaves + sizes);
+        // From the right end upwards: on each level an odd end closes with a
+        // node of its own, everything left of it is taken on a level above.
+        let mut right = leaves + sizes;
         let mut least = NONE;
-        while left < right {
-            if left & 1 == 1 {
-                least = least.min(self.tree[left]);
-                left += 1;
-            }
+        while right > 1 {
             if right & 1 == 1 {
-                right -= 1;
-                least = least.min(self.tree[right]);
+                least = least.min(self.tree[right - 1]);
             }
-            left /= 2;
             right /= 2;
         }
         least

@@ -141,3 +141,16 @@ fn between_passes_a_job_counts_from_its_arrival_and_to_its_end() {
     assert_eq!(sample.queued_over(Window::Seconds30), mean(7));
     assert_eq!(sample.busy_over(Window::Seconds30), mean(2 * 15));
 }
+
+#[test]
+fn at_time_0_a_mean_is_the_value_of_the_instant_before_the_pass_too() {
+    let resources = Resources::homogeneous(4);
+    let config = ClusterConfig::new(ClusterId(0), resources, DisciplineKind::Fcfs);
+    let mut cluster = Cluster::new(config);
+    let job = JobSpec::rigid(JobId(0), 3, SimDuration::from_secs(5));
+    cluster
+        .submit(secs(0), &job, &mut NoEvents)
+        .expect("it fits");
+    let sample = cluster.sample(secs(0));
+    assert_eq!(sample.queued_over(Window::Seconds30), Mean::instant(1));
+}

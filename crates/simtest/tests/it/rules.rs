@@ -372,3 +372,14 @@ fn information_goes_to_the_own_broker_and_to_every_consumer_at_multiples_of_the_
     };
     assert_eq!(sent, [of(0), of(15_000)].concat());
 }
+
+#[test]
+fn a_fresh_look_at_time_0_sees_what_waits_for_the_pass_of_that_instant() {
+    use gridrig_core::broker::LocalInfo;
+    let mut scenario = grid(PolicyKind::QueueLength, &[&[4, 4]]);
+    scenario.grid.domains[0].broker.local_info = LocalInfo::Fresh;
+    let filler = Entry::Cluster(ClusterId(0));
+    let scenario = with(scenario, filler, 0, 4, 60_000);
+    let trails = play(&with(scenario, A, 0, 1, 1_000));
+    assert_eq!(ran(&trails, 1).0, 1);
+}
