@@ -140,8 +140,9 @@ fn the_paper_s_scenarios_are_set_up_as_the_design_says() {
     for link in &scenario.grid.links {
         assert_eq!(link.latency, SimDuration::from_millis(50));
     }
+    // Not every 5 ms: queue-length would take those milliseconds for load.
     for cluster in &scenario.grid.clusters {
-        assert_eq!(cluster.config.interval, SimDuration::from_millis(5));
+        assert!(cluster.config.interval.is_zero());
     }
 }
 
