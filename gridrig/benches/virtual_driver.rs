@@ -94,23 +94,26 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sorted arrivals and a heap of completions: the least any simulator does.
+/// Sorted arrivals and a heap of completions that name their jobs: the least
+/// any simulator does.
 fn bare_loop(submissions: &[Submission]) -> u64 {
-    let mut ends = BinaryHeap::new();
+    let mut ends: BinaryHeap<Reverse<(SimTime, JobId)>> = BinaryHeap::new();
     let mut sum = 0;
+    let mut complete = |Reverse((end, job)): Reverse<(SimTime, JobId)>| {
+        sum ^= end.as_nanos() + u64::from(job.0);
+    };
     for submission in submissions {
         while ends
             .peek()
-            .is_some_and(|Reverse(end)| *end <= submission.at)
+            .is_some_and(|Reverse((end, _))| *end <= submission.at)
         {
-            sum ^= ends
-                .pop()
-                .map_or(0, |Reverse(end): Reverse<SimTime>| end.as_nanos());
+            ends.pop().into_iter().for_each(&mut complete);
         }
-        ends.push(Reverse(submission.at + submission.spec.run_time));
+        let end = submission.at + submission.spec.run_time;
+        ends.push(Reverse((end, submission.spec.id)));
     }
-    while let Some(Reverse(end)) = ends.pop() {
-        sum ^= end.as_nanos();
+    while let Some(next) = ends.pop() {
+        complete(next);
     }
     sum
 }

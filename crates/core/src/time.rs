@@ -4,14 +4,18 @@
 //! times are `floor(t / factor)`, and durations are read as exact decimals.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Sub};
 
 /// Nanoseconds in a second.
 pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 
 /// An instant, in nanoseconds since the run's start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SimTime(u64);
+///
+/// Kept one higher than it is, so that an `Option` of it is no larger: tables
+/// of a million jobs hold eight of those a row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SimTime(NonZeroU64);
 
 /// A length of time in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,38 +23,38 @@ pub struct SimDuration(u64);
 
 impl SimTime {
     /// The start of the run.
-    pub const ZERO: SimTime = SimTime(0);
-    /// Later than everything that happens.
-    pub const MAX: SimTime = SimTime(u64::MAX);
+    pub const ZERO: SimTime = SimTime(NonZeroU64::MIN);
+    /// Later than everything that happens: 2^64 - 2 nanoseconds.
+    pub const MAX: SimTime = SimTime(NonZeroU64::MAX);
 
-    /// An instant from nanoseconds since the start.
+    /// An instant from nanoseconds since the start (saturating).
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
-        SimTime(nanos)
+        SimTime(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// An instant from whole seconds since the start (saturating).
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
-        SimTime(secs.saturating_mul(NANOS_PER_SEC))
+        SimTime::from_nanos(secs.saturating_mul(NANOS_PER_SEC))
     }
 
     /// Nanoseconds since the start.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the start, for display and statistics.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / NANOS_PER_SEC as f64
+        self.as_nanos() as f64 / NANOS_PER_SEC as f64
     }
 
     /// The time since `earlier`, zero if that lies ahead.
     #[must_use]
     pub const fn since(self, earlier: SimTime) -> SimDuration {
-        SimDuration(self.0.saturating_sub(earlier.0))
+        SimDuration(self.0.get().saturating_sub(earlier.0.get()))
     }
 
     /// The first instant of the grid `phase + k * step` that is not before
@@ -60,15 +64,27 @@ impl SimTime {
         if step.0 == 0 {
             return self;
         }
-        if self.0 <= phase.0 {
-            return SimTime(phase.0);
+        if self.as_nanos() <= phase.0 {
+            return SimTime::from_nanos(phase.0);
         }
-        let past = self.0 - phase.0;
-        SimTime(
+        let past = self.as_nanos() - phase.0;
+        SimTime::from_nanos(
             phase
                 .0
                 .saturating_add(past.div_ceil(step.0).saturating_mul(step.0)),
         )
+    }
+}
+
+impl Default for SimTime {
+    fn default() -> Self {
+        SimTime::ZERO
+    }
+}
+
+impl fmt::Debug for SimTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SimTime({})", self.as_nanos())
     }
 }
 
@@ -309,7 +325,7 @@ impl Sub for SimDuration {
 
 impl fmt::Display for SimTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SimDuration(self.0).fmt(f)
+        SimDuration(self.as_nanos()).fmt(f)
     }
 }
 

@@ -37,8 +37,8 @@ impl Distribution {
     /// are left out.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let finite = values.into_iter().filter(|value| value.is_finite());
-        let mut values: Vec<f64> = finite.collect();
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.retain(|value| value.is_finite());
         let n = values.len();
         let mean = mean(&values);
         let sd = mean.filter(|_| n > 1).map(|mean| {

@@ -110,8 +110,8 @@ impl Record {
             entry,
             intended: SimTime::from_nanos(self.payload),
         };
-        let by = unpack(self.payload);
-        let (first, second) = unpack_two(self.payload);
+        let by = || unpack(self.payload);
+        let both = || unpack_two(self.payload);
         match self.kind {
             Kind::SubmittedToDomain => submitted(Entry::Domain(domain)),
             Kind::SubmittedToCluster => submitted(Entry::Cluster(cluster)),
@@ -125,12 +125,15 @@ impl Record {
                 from: domain,
                 to: DomainId(self.payload as u16),
             },
-            Kind::Refused => Event::Refused {
-                job,
-                by: first,
-                to: second,
-                reason,
-            },
+            Kind::Refused => {
+                let (by, to) = both();
+                Event::Refused {
+                    job,
+                    by,
+                    to,
+                    reason,
+                }
+            }
             Kind::Dispatched => Event::Dispatched {
                 job,
                 domain,
@@ -143,15 +146,22 @@ impl Record {
                 placement: placement(self.payload),
             },
             Kind::Finished => Event::Finished { job, cluster },
-            Kind::Notified => Event::Notified {
+            Kind::Notified => {
+                let (from, to) = both();
+                Event::Notified { job, from, to }
+            }
+            Kind::FinishSeen => Event::FinishSeen { job, by: by() },
+            Kind::Rejected => Event::Rejected {
                 job,
-                from: first,
-                to: second,
+                by: by(),
+                reason,
             },
-            Kind::FinishSeen => Event::FinishSeen { job, by },
-            Kind::Rejected => Event::Rejected { job, by, reason },
-            Kind::Cancelled => Event::Cancelled { job, by },
-            Kind::Failed => Event::Failed { job, by, reason },
+            Kind::Cancelled => Event::Cancelled { job, by: by() },
+            Kind::Failed => Event::Failed {
+                job,
+                by: by(),
+                reason,
+            },
         }
     }
 
