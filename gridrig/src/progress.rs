@@ -1,6 +1,6 @@
 //! How far a run has come: a bar on a terminal, plain lines elsewhere.
 
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
@@ -33,11 +33,11 @@ impl Progress {
         }
     }
 
-    /// So many jobs have ended at this time of the run; `lag_ns` is the worst
+    /// So many jobs have ended at this time of the run; `lag` is the worst
     /// submission lag so far, where there is one.
-    pub fn update(&self, now: SimTime, ended: usize, lag_ns: Option<u64>) {
-        let lag = lag_ns.map_or(String::new(), |ns| {
-            format!(", lag {:.3} s", ns as f64 / 1e9)
+    pub fn update(&self, now: SimTime, ended: usize, lag: Option<SimDuration>) {
+        let lag = lag.map_or(String::new(), |lag| {
+            format!(", lag {:.3} s", lag.as_secs_f64())
         });
         self.bar
             .set_message(format!("run time {:.0} s{lag}", now.as_secs_f64()));

@@ -10,7 +10,7 @@ use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::JobEnd;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{
     Delivery, Handover, Letter, LetterId, Message, Outbox, Recorder, RunClock, Transport,
     TransportError, submit_on_time,
@@ -86,6 +86,9 @@ pub struct Progress {
     pub ended: usize,
     /// All jobs.
     pub jobs: usize,
+    /// The longest that a job was handed over late so far, in the time of the
+    /// run.
+    pub worst_lag: SimDuration,
 }
 
 /// How a workload was played.
@@ -212,6 +215,7 @@ struct Book<'a> {
     letters: u64,
     played: Played,
     submitted: usize,
+    worst_lag: SimDuration,
 }
 
 struct Open {
@@ -229,6 +233,7 @@ impl<'a> Book<'a> {
             letters: 0,
             played: Played::default(),
             submitted: 0,
+            worst_lag: SimDuration::ZERO,
         }
     }
 
@@ -242,12 +247,15 @@ impl<'a> Book<'a> {
             submitted: self.submitted,
             ended: self.played.ends.len() + self.played.given_up.len(),
             jobs: self.jobs,
+            worst_lag: self.worst_lag,
         }
     }
 
     fn open(&mut self, submission: &Submission) -> Letter {
         let (spec, entry) = (submission.spec.clone(), submission.entry);
         self.submitted += 1;
+        let lag = self.config.clock.now().since(submission.at);
+        self.worst_lag = self.worst_lag.max(lag);
         self.open.insert(
             spec.id,
             Open {

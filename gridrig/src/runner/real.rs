@@ -34,7 +34,8 @@ pub(super) fn execute(
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
     real.faults = kills(grid, &options.kill)?;
-    let observe = |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, None);
+    let observe =
+        |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
     let outcome = runtime
         .block_on(run_real(
             grid,

@@ -6,21 +6,35 @@ use std::path::Path;
 use std::process::Stdio;
 
 /// A small burst: eight jobs that fill both sites within two cycles, and some
-/// after it. Times lie away from the cycles' instants.
+/// after it. Submissions and completions lie a second or more from the instants
+/// of cycles (run times are 1 modulo 5), so that the order of things does not
+/// hang on milliseconds.
 const BURST: [(u64, i64, u32); 12] = [
-    (1, 40, 3),
-    (1, 30, 3),
-    (2, 25, 2),
-    (2, 20, 4),
-    (3, 30, 3),
-    (6, 15, 2),
-    (7, 35, 3),
-    (8, 10, 1),
-    (21, 20, 2),
-    (22, 12, 4),
-    (33, 10, 2),
-    (41, 8, 1),
+    (1, 41, 3),
+    (1, 31, 3),
+    (2, 26, 2),
+    (2, 21, 4),
+    (3, 31, 3),
+    (6, 16, 2),
+    (7, 36, 3),
+    (8, 11, 1),
+    (21, 21, 2),
+    (22, 11, 4),
+    (33, 11, 2),
+    (41, 6, 1),
 ];
+
+/// One real run at a time in this binary: they share two processors.
+pub fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Tries of a comparison: a machine that stands still for a moment is not what
+/// is tested, and a difference between the clocks would show in each.
+const TRIES: usize = 3;
 
 /// For each policy: mean delay, and the cluster of every job.
 fn runs(bench: &Bench, words: &[&str]) -> Vec<(f64, Vec<String>)> {
@@ -42,38 +56,48 @@ fn runs(bench: &Bench, words: &[&str]) -> Vec<(f64, Vec<String>)> {
     runs.collect()
 }
 
+/// What differs between the clocks, if anything.
+fn difference(bench: &Bench, words: &[&str], speed: f64) -> Option<String> {
+    let virtual_runs = runs(bench, words);
+    let mut real = words.to_vec();
+    real.extend(["--clock", "real"]);
+    let real_runs = runs(bench, &real);
+    virtual_runs
+        .iter()
+        .zip(&real_runs)
+        .find_map(|((expected, sites), (delay, real_sites))| {
+            let tolerance = 0.02 * expected + 0.05 * speed;
+            // 95 % of twelve jobs leave room for none.
+            let same = sites == real_sites && (expected - delay).abs() <= tolerance;
+            (!same).then(|| format!("{expected} s at {sites:?}, but {delay} s at {real_sites:?}"))
+        })
+}
+
 #[test]
 fn both_clocks_send_the_jobs_of_a_burst_to_the_same_sites() {
+    let _alone = alone();
     for phase in ["0s", "2.5s"] {
         let bench = Bench::new(PAIR, &BURST);
-        let phases = [
-            "--json".to_owned(),
-            "--force".to_owned(),
-            "--set=domain.a.broker.phase=0s".to_owned(),
-            format!("--set=domain.b.broker.phase={phase}"),
-            "--set=run.speed=20".to_owned(),
+        let phase = format!("--set=domain.b.broker.phase={phase}");
+        let words = [
+            "--json",
+            "--force",
+            "--set=domain.a.broker.phase=0s",
+            phase.as_str(),
+            "--set=run.speed=15",
             // The machine may be slow; what is compared are decisions.
-            "--set=run.lag_tolerance=1h".to_owned(),
+            "--set=run.lag_tolerance=1h",
         ];
-        let mut words: Vec<&str> = phases.iter().map(String::as_str).collect();
-        let virtual_runs = runs(&bench, &words);
-        words.extend(["--clock", "real"]);
-        let real_runs = runs(&bench, &words);
-        for ((expected, sites), (delay, real_sites)) in virtual_runs.iter().zip(&real_runs) {
-            let same = sites.iter().zip(real_sites).filter(|(a, b)| a == b).count();
-            // 95 % of twelve jobs leave room for none.
-            assert_eq!(same, BURST.len(), "phase {phase}: {sites:?} {real_sites:?}");
-            let tolerance = 0.02 * expected + 0.05 * 20.0;
-            assert!(
-                (expected - delay).abs() <= tolerance,
-                "phase {phase}: {expected} {delay}"
-            );
-        }
+        let tries: Vec<String> = (0..TRIES)
+            .map_while(|_| difference(&bench, &words, 15.0))
+            .collect();
+        assert!(tries.len() < TRIES, "{phase}: {tries:?}");
     }
 }
 
 #[test]
 fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
+    let _alone = alone();
     let bench = Bench::new(PAIR, &BURST);
     let output = bench.run(&[
         "--clock",
@@ -98,6 +122,7 @@ fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
 
 #[test]
 fn an_interrupted_run_is_valid_and_marked_partial() {
+    let _alone = alone();
     let bench = Bench::new(PAIR, &BURST);
     let mut child = gridrig()
         .args([

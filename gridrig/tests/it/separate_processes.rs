@@ -44,6 +44,7 @@ fn free_port() -> u16 {
 
 #[test]
 fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
+    let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
     let ports: Vec<u16> = (0..4).map(|_| free_port()).collect();
@@ -137,6 +138,7 @@ fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
 
 #[test]
 fn a_broker_without_peers_asks_its_clusters_what_they_are() {
+    let _alone = crate::real_time::alone();
     let emulator = free_port();
     let broker = free_port();
     let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };

@@ -154,7 +154,7 @@ async fn play(
         patience: Patience::default(),
     };
     let progress = Progress::new("replay", load.submissions.len());
-    let observe = |p: player::Progress| progress.update(p.now, p.ended, None);
+    let observe = |p: player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
     let played = player::play(
         &config,
         &load.submissions,
