@@ -171,7 +171,7 @@ pub async fn run_real(
 
 /// Time from the start of the services to time 0 of the run, so that everyone
 /// listens by then.
-const LEAD: Duration = Duration::from_millis(200);
+const LEAD: Duration = Duration::from_millis(500);
 const LEAD_PER_SERVICE: Duration = Duration::from_millis(5);
 
 async fn make_trouble(services: Arc<Services>, mut faults: Vec<Fault>, clock: RunClock) {
