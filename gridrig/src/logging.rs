@@ -1,6 +1,7 @@
 //! Log lines go to stderr; GRIDRIG_LOG says which.
 
 use crate::cli::LogFormat;
+use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
 /// Sets up logging for the whole process.
@@ -19,6 +20,7 @@ pub fn init(format: LogFormat) -> anyhow::Result<()> {
         })?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),
