@@ -20,9 +20,9 @@ pub struct DomainId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(pub u16);
 
-/// A table by job. Job ids are small integers of our own making, so a
-/// multiplication spreads them well enough and nobody can choose them to
-/// collide.
+/// A table by job. Job ids are small integers, which a multiplication spreads
+/// well enough. Clients of a service may choose theirs; what a table of chosen
+/// collisions could cost is bounded by the services' limits on jobs.
 pub type IdMap<V> = HashMap<JobId, V, BuildHasherDefault<IdHasher>>;
 
 /// Hashes one small integer.
