@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and how each answer ends.
 
+use crate::commands::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -45,6 +46,8 @@ pub enum Command {
     Run(RunArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
+    /// Read, reduce, validate and generate workload traces
+    Trace(TraceArgs),
     /// Serve one emulated cluster
     Emulator(EmulatorArgs),
     /// Serve one meta-broker

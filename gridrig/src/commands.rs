@@ -5,6 +5,7 @@ mod check;
 mod run;
 mod schema;
 mod services;
+pub(crate) mod trace;
 
 use crate::cli::{Cli, ClockArg, Command, ScenarioArgs};
 use crate::exit::Failure;
@@ -49,6 +50,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
         Command::Audit(args) => audit::audit(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),
