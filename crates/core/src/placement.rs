@@ -245,10 +245,8 @@ impl Group {
         }
     }
 
+    /// Processors of a node that is not plain, for a job of so much memory.
     fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
-        if self.is_plain() {
-            return u32::from(self.open[node / 64] >> (node % 64) & 1 == 1);
-        }
         let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
         fitting(self.free[node], memory_left, memory_kib)
     }
@@ -329,12 +327,9 @@ impl Group {
     }
 
     fn use_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        let left = self.free.get_mut(node).map_or(0, |free| {
-            *free -= processors;
-            *free
-        });
+        self.free[node] -= processors;
         self.free_total -= processors;
-        if left == 0 {
+        if self.free[node] == 0 {
             self.open[node / 64] &= !(1 << (node % 64));
             while self.open.get(self.first_open) == Some(&0) {
                 self.first_open += 1;
@@ -346,10 +341,11 @@ impl Group {
     }
 
     fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        if let Some(free) = self.free.get_mut(node) {
-            *free += processors;
-            assert!(*free <= self.cpu_count, "a processor was given back twice");
-        }
+        self.free[node] += processors;
+        assert!(
+            self.free[node] <= self.cpu_count,
+            "a processor was given back twice"
+        );
         self.free_total += processors;
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
