@@ -28,6 +28,10 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+/// As in the command.
+#[global_allocator]
+static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const PROCESSORS: u32 = 450;
 const ROUNDS: usize = 5;
 

@@ -142,23 +142,24 @@ impl Nodes {
         let mut placement = self.spare.pop().unwrap_or_default();
         let mut left = wanted;
         for &resource in matching {
-            if left > 0 {
-                let group = &self.groups[usize::from(resource)];
-                left = match group.is_plain() {
-                    true => group.choose_plain(resource, left, &mut placement),
-                    false => group.choose(resource, memory_kib, left, &mut placement),
-                };
+            if left == 0 {
+                break;
             }
+            let group = &mut self.groups[usize::from(resource)];
+            left = match group.is_plain() {
+                // Nothing but the bit map has to follow a plain node, so that
+                // choosing and taking are one pass.
+                true => group.take_plain(resource, left, &mut placement),
+                false => group.choose(resource, memory_kib, left, &mut placement),
+            };
         }
         assert_eq!(left, 0, "placement asked for more processors than are free");
         for run in &placement {
-            let group = &mut self.groups[usize::from(run.resource)];
-            if group.is_plain() && self.watched.is_empty() {
-                group.use_plain(run);
-            } else {
-                self.change(run, |group, node| {
+            match self.groups[usize::from(run.resource)].is_plain() {
+                true => self.change_plain(run, |available, nodes| available - nodes),
+                false => self.change(run, |group, node| {
                     group.use_node(node, run.processors, memory_kib)
-                });
+                }),
             }
         }
         self.busy += wanted;
@@ -173,8 +174,9 @@ impl Nodes {
         let memory_kib = self.classes[class.0 as usize].memory_kib;
         for run in &placement {
             let group = &mut self.groups[usize::from(run.resource)];
-            if group.is_plain() && self.watched.is_empty() {
+            if group.is_plain() {
                 group.free_plain(run);
+                self.change_plain(run, |available, nodes| available + nodes);
             } else {
                 self.change(run, |group, node| {
                     group.free_node(node, run.processors, memory_kib)
@@ -184,6 +186,17 @@ impl Nodes {
         }
         placement.clear();
         self.spare.push(placement);
+    }
+
+    /// Keeps the watched classes right when plain nodes change: each node is
+    /// worth one processor to every class that may use it.
+    fn change_plain(&mut self, run: &PlacementRun, change: impl Fn(u32, u32) -> u32) {
+        for &class in &self.watched {
+            let class = &mut self.classes[class.0 as usize];
+            if class.matching.contains(&run.resource) {
+                class.available = change(class.available, run.nodes);
+            }
+        }
     }
 
     /// Changes the nodes of a run, keeping the watched classes right.
@@ -232,10 +245,8 @@ impl Group {
         }
     }
 
+    /// Processors of a node that is not plain, for a job of so much memory.
     fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
-        if self.is_plain() {
-            return u32::from(self.open[node / 64] >> (node % 64) & 1 == 1);
-        }
         let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
         fitting(self.free[node], memory_left, memory_kib)
     }
@@ -281,8 +292,11 @@ impl Group {
         self.cpu_count == 1 && self.memory_left.is_empty()
     }
 
-    fn choose_plain(&self, resource: u16, mut left: u32, placement: &mut Vec<PlacementRun>) -> u32 {
-        for word in self.first_open..self.open.len() {
+    /// Takes up to `left` nodes and answers how many are still missing.
+    fn take_plain(&mut self, resource: u16, wanted: u32, placement: &mut Vec<PlacementRun>) -> u32 {
+        let mut left = wanted;
+        let mut word = self.first_open;
+        while left > 0 && word < self.open.len() {
             let mut bits = self.open[word];
             while bits != 0 && left > 0 {
                 let first = bits.trailing_zeros();
@@ -291,22 +305,12 @@ impl Group {
                 push_nodes(placement, resource, word as u32 * 64 + first, nodes, 1);
                 left -= nodes;
             }
-            if left == 0 {
-                break;
-            }
+            self.open[word] = bits;
+            word += usize::from(bits == 0);
         }
+        self.first_open = word;
+        self.free_total -= wanted - left;
         left
-    }
-
-    fn use_plain(&mut self, run: &PlacementRun) {
-        for_words(run, |word, mask| {
-            debug_assert_eq!(self.open[word] & mask, mask);
-            self.open[word] &= !mask;
-        });
-        self.free_total -= run.nodes;
-        while self.open.get(self.first_open) == Some(&0) {
-            self.first_open += 1;
-        }
     }
 
     fn free_plain(&mut self, run: &PlacementRun) {
@@ -323,12 +327,9 @@ impl Group {
     }
 
     fn use_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        let left = self.free.get_mut(node).map_or(0, |free| {
-            *free -= processors;
-            *free
-        });
+        self.free[node] -= processors;
         self.free_total -= processors;
-        if left == 0 {
+        if self.free[node] == 0 {
             self.open[node / 64] &= !(1 << (node % 64));
             while self.open.get(self.first_open) == Some(&0) {
                 self.first_open += 1;
@@ -340,10 +341,11 @@ impl Group {
     }
 
     fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        if let Some(free) = self.free.get_mut(node) {
-            *free += processors;
-            assert!(*free <= self.cpu_count, "a processor was given back twice");
-        }
+        self.free[node] += processors;
+        assert!(
+            self.free[node] <= self.cpu_count,
+            "a processor was given back twice"
+        );
         self.free_total += processors;
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);

@@ -16,6 +16,9 @@ type Head = u64;
 /// Sizes that one class may show: 2^20, more than the largest machines have.
 const LINE_BITS: u32 = 20;
 
+/// Past this size a search stands in for the table of ranks.
+const RANKS: u32 = 4_096;
+
 /// No job: later than every arrival number.
 const NONE: Head = u64::MAX;
 
@@ -54,6 +57,9 @@ pub struct First {
 struct ClassQueue {
     /// The sizes seen so far, rising.
     sizes: Vec<u32>,
+    /// How many of the sizes are at most n, for each n that is not too large
+    /// for a table.
+    ranks: Vec<u16>,
     /// Jobs of each size in arrival order.
     lines: Vec<Line>,
     /// Earliest head over the sizes: a complete binary tree, leaves from
@@ -181,15 +187,12 @@ impl Queue {
 
 impl ClassQueue {
     fn push(&mut self, processors: u32, arrival: u64, slot: Slot) {
-        let line = match self.sizes.binary_search(&processors) {
-            Ok(line) => line,
-            Err(line) => {
-                self.sizes.insert(line, processors);
-                self.lines.insert(line, Line::new());
-                self.rebuild();
-                line
-            }
-        };
+        let line = self.sizes_up_to(processors - 1);
+        if self.sizes.get(line) != Some(&processors) {
+            self.sizes.insert(line, processors);
+            self.lines.insert(line, Line::new());
+            self.rebuild();
+        }
         self.lines[line].push_back((arrival, slot));
         self.jobs += 1;
         if self.lines[line].len() == 1 {
@@ -214,8 +217,7 @@ impl ClassQueue {
         // More often than not the earliest of all fits.
         let mut head = *self.tree.get(1)?;
         if head == NONE || self.sizes[line_of(head)] > available {
-            let sizes = self.sizes.partition_point(|size| *size <= available);
-            head = self.earliest_of_first(sizes);
+            head = self.earliest_of_first(self.sizes_up_to(available));
         }
         if head == NONE {
             return None;
@@ -231,6 +233,14 @@ impl ClassQueue {
             processors,
             line,
         })
+    }
+
+    /// How many of the sizes are at most `processors`.
+    fn sizes_up_to(&self, processors: u32) -> usize {
+        match self.ranks.get(processors as usize) {
+            Some(rank) => usize::from(*rank),
+            None => self.sizes.partition_point(|size| *size <= processors),
+        }
     }
 
     /// Earliest head of the first `sizes` lines.
@@ -275,6 +285,10 @@ impl ClassQueue {
 
     /// Sizes are few (a trace names some dozens), so a new one may rebuild.
     fn rebuild(&mut self) {
+        let largest = self.sizes.last().map_or(0, |size| RANKS.min(size + 1));
+        self.ranks = (0..largest)
+            .map(|n| self.sizes.partition_point(|size| *size <= n) as u16)
+            .collect();
         let leaves = self.sizes.len().next_power_of_two();
         self.tree = vec![NONE; 2 * leaves];
         for line in 0..self.lines.len() {

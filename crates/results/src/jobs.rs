@@ -9,7 +9,6 @@ use crate::names::Names;
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobLabel, Reason};
-use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// How a job stands when the run is over.
@@ -98,7 +97,8 @@ pub struct JobRow {
     pub end: Option<SimTime>,
     /// Run time at speed 1.0.
     pub run_time_ref: SimDuration,
-    placement: (usize, usize),
+    /// Position in the log of the event that started it.
+    pub(crate) started_by: usize,
 }
 
 impl JobRow {
@@ -211,12 +211,12 @@ pub struct ClusterInfo {
 pub struct JobTable {
     rows: Vec<JobRow>,
     hops: Vec<HopRow>,
-    placements: Vec<PlacementRun>,
     names: Names,
     workloads: Vec<String>,
     clusters: Vec<ClusterInfo>,
     messages: [u64; MessageKind::ALL.len()],
     end: SimTime,
+    last_finish: Option<SimTime>,
     strays: u64,
 }
 
@@ -231,14 +231,6 @@ impl JobTable {
     #[must_use]
     pub fn hops(&self) -> &[HopRow] {
         &self.hops
-    }
-
-    /// Which processors a job of this table had, node by node; empty if it
-    /// never started.
-    #[must_use]
-    pub fn placement(&self, row: &JobRow) -> &[PlacementRun] {
-        let (begin, end) = row.placement;
-        self.placements.get(begin..end).unwrap_or_default()
     }
 
     /// The names of domains and clusters.
@@ -277,6 +269,12 @@ impl JobTable {
     #[must_use]
     pub fn end(&self) -> SimTime {
         self.end
+    }
+
+    /// The instant at which the last job finished.
+    #[must_use]
+    pub fn last_finish(&self) -> Option<SimTime> {
+        self.last_finish
     }
 
     /// Events about jobs that are not of this workload. The audit names them.

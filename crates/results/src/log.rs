@@ -9,6 +9,7 @@
 mod order;
 mod record;
 
+use crate::jobs::JobRow;
 use gridrig_core::event::{Event, EventSink, MessageKind, Party};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
@@ -65,6 +66,16 @@ impl EventLog {
     pub fn get(&self, index: usize) -> Option<(SimTime, Event<'_>)> {
         let record = self.records.get(index)?;
         Some((record.at, record.event(|index| self.placement(index))))
+    }
+
+    /// Which processors a job had, node by node, from the row of a table made
+    /// of this log; empty if it never started.
+    #[must_use]
+    pub fn placement_of(&self, row: &JobRow) -> &[PlacementRun] {
+        match row.start.and_then(|_| self.get(row.started_by)) {
+            Some((_, Event::Started { placement, .. })) => placement,
+            _ => &[],
+        }
     }
 
     /// Number of events kept.

@@ -1,12 +1,13 @@
 //! The figures of a run, as `--json` prints them.
 
 mod load;
+mod tally;
 
 pub use load::{ClusterLoad, DomainLoad};
 
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::measure::{Measure, Stop};
-use crate::stats::{Distribution, mean};
+use crate::stats::{Distribution, mean, quantile_of};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -59,17 +60,22 @@ impl JobCounts {
     #[must_use]
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a JobRow>) -> Self {
         let mut counts = JobCounts::default();
-        for row in rows.into_iter().filter(|row| row.submit.is_some()) {
-            counts.submitted += 1;
-            *match row.state {
-                JobState::Completed => &mut counts.completed,
-                JobState::Rejected => &mut counts.rejected,
-                JobState::Cancelled => &mut counts.cancelled,
-                JobState::Failed => &mut counts.failed,
-                JobState::Unfinished => &mut counts.unfinished,
-            } += 1;
-        }
+        rows.into_iter().for_each(|row| counts.add(row));
         counts
+    }
+
+    fn add(&mut self, row: &JobRow) {
+        if row.submit.is_none() {
+            return;
+        }
+        self.submitted += 1;
+        *match row.state {
+            JobState::Completed => &mut self.completed,
+            JobState::Rejected => &mut self.rejected,
+            JobState::Cancelled => &mut self.cancelled,
+            JobState::Failed => &mut self.failed,
+            JobState::Unfinished => &mut self.unfinished,
+        } += 1;
     }
 }
 
@@ -94,36 +100,50 @@ impl Metrics {
     /// The metrics over these jobs; each metric over those that have it.
     #[must_use]
     pub fn over<'a>(rows: impl IntoIterator<Item = &'a JobRow>, tau: SimDuration) -> Self {
-        // One pass over the rows: they do not fit a cache, six columns do.
-        let mut columns: [Vec<f64>; 6] = Default::default();
-        for row in rows {
-            let figures = [
-                row.delay_s(),
-                row.expansion(),
-                row.wait_s(),
-                row.response_s(),
-                row.bounded_slowdown(tau),
-                row.bounded_slowdown_ref(tau),
-            ];
-            for (column, figure) in columns.iter_mut().zip(figures) {
-                column.extend(figure);
-            }
+        let mut columns = MetricColumns::with_capacity(0);
+        rows.into_iter().for_each(|row| columns.add(row, tau));
+        columns.finish()
+    }
+}
+
+/// The values of the six metrics, one list each.
+struct MetricColumns([Vec<f64>; 6]);
+
+impl MetricColumns {
+    fn with_capacity(jobs: usize) -> Self {
+        MetricColumns(std::array::from_fn(|_| Vec::with_capacity(jobs)))
+    }
+
+    fn add(&mut self, row: &JobRow, tau: SimDuration) {
+        let figures = [
+            row.delay_s(),
+            row.expansion(),
+            row.wait_s(),
+            row.response_s(),
+            row.bounded_slowdown(tau),
+            row.bounded_slowdown_ref(tau),
+        ];
+        for (column, figure) in self.0.iter_mut().zip(figures) {
+            column.extend(figure);
         }
+    }
+
+    fn finish(self) -> Metrics {
         let [
             delay_s,
             expansion,
             wait_s,
             response_s,
-            slowdown,
-            slowdown_ref,
-        ] = columns.map(Distribution::of);
+            bounded_slowdown,
+            bounded_slowdown_ref,
+        ] = self.0.map(Distribution::of);
         Metrics {
             delay_s,
             expansion,
             wait_s,
             response_s,
-            bounded_slowdown: slowdown,
-            bounded_slowdown_ref: slowdown_ref,
+            bounded_slowdown,
+            bounded_slowdown_ref,
         }
     }
 }
@@ -197,20 +217,15 @@ impl RunSummary {
     /// The figures of a run.
     #[must_use]
     pub fn compute(table: &JobTable, measure: &Measure, header: &RunHeader) -> Self {
-        let rows: Vec<&JobRow> = table
-            .rows()
-            .iter()
-            .filter(|row| row.submit.is_some_and(|submit| measure.covers(submit)))
-            .collect();
-        let jobs = JobCounts::of(table.rows());
-        let measured = JobCounts::of(rows.iter().copied());
-        let load = load::Load::of(table, measure);
-        let forwarded = count(&rows, |row| row.forwards > 0);
-        let forwards: u64 = rows.iter().map(|row| u64::from(row.forwards)).sum();
-        let makespan_s = makespan(&rows).map(SimDuration::as_secs_f64);
-        let waiting = Waiting::of(table, &rows, header.timer_tolerance);
-        let lags = rows.iter().filter_map(|row| row.submission_lag_ns());
-        let lag = Distribution::of(lags.clone().map(|lag| lag as f64));
+        let mut load = load::Load::new(table, measure);
+        let mut tally = tally::Tally::new(table, measure, header.timer_tolerance);
+        // One pass over the rows: they do not fit a cache.
+        for row in table.rows() {
+            load.add(row);
+            tally.add(row);
+        }
+        let tally::Tally { jobs, measured, .. } = tally;
+        let makespan_s = tally.makespan().map(SimDuration::as_secs_f64);
         let mut warnings = header.warnings.clone();
         warnings.extend(bias_warning(measure, &jobs));
         RunSummary {
@@ -223,25 +238,28 @@ impl RunSummary {
             skipped: header.skipped.clone(),
             valid: header.valid,
             warnings,
-            forwarding_ratio: share(forwarded, measured.submitted),
+            forwarding_ratio: share(tally.forwarded, measured.submitted),
             makespan_s,
             utilization: load.utilization(),
-            waited_share: share(waiting.waited, waiting.waited + waiting.unwaited),
-            metrics: Metrics::over(rows.iter().copied(), measure.tau),
+            waited_share: share(tally.waited, tally.waited + tally.unwaited),
+            metrics: tally.metrics.finish(),
             measured,
             measured_from_s: measure.from.as_secs_f64(),
             measured_until_s: load.until().map(SimTime::as_secs_f64),
             tau_s: measure.tau.as_secs_f64(),
-            forwards_per_job: share(forwards, measured.submitted),
-            away_share: away_share(&rows),
-            goodput_processor_s: goodput(&rows),
+            forwards_per_job: share(tally.forwards, measured.submitted),
+            away_share: share(tally.away, tally.started),
+            goodput_processor_s: tally.goodput_nanos as f64 / 1e9,
             throughput_per_s: makespan_s
                 .filter(|makespan| *makespan > 0.0)
                 .map(|makespan| measured.completed as f64 / makespan),
-            delay_s_unwaited_mean: mean(&waiting.unwaited_delays),
+            delay_s_unwaited_mean: mean(&tally.unwaited_delays),
             messages: messages(table),
-            submission_lag_ns_p99: lag.p99,
-            submission_lag_ns_max: lags.max(),
+            submission_lag_ns_max: tally.lags.iter().copied().max(),
+            submission_lag_ns_p99: quantile_of(
+                tally.lags.into_iter().map(|lag| lag as f64).collect(),
+                0.99,
+            ),
             domains: load.domains(table),
             clusters: load.clusters(table),
         }
@@ -291,36 +309,6 @@ impl CommonJobs {
     }
 }
 
-/// Who waited for processors: a job that a pass did not start at the first
-/// opportunity, whether it started later or never.
-#[derive(Default)]
-struct Waiting {
-    waited: u64,
-    unwaited: u64,
-    unwaited_delays: Vec<f64>,
-}
-
-impl Waiting {
-    fn of(table: &JobTable, rows: &[&JobRow], tolerance: SimDuration) -> Self {
-        let mut waiting = Waiting::default();
-        for row in rows {
-            let (Some(queued), Some(cluster)) = (row.queued, row.cluster) else {
-                continue;
-            };
-            let interval = table.clusters().get(cluster.index());
-            let interval = interval.map_or(SimDuration::ZERO, |info| info.pass_interval);
-            let left = row.start.or(row.end).unwrap_or(table.end());
-            if left.since(queued) > interval.max(tolerance) {
-                waiting.waited += 1;
-            } else {
-                waiting.unwaited += 1;
-                waiting.unwaited_delays.extend(row.delay_s());
-            }
-        }
-        waiting
-    }
-}
-
 fn bias_warning(measure: &Measure, jobs: &JobCounts) -> Option<String> {
     (measure.stop == Stop::LastArrival && jobs.unfinished > 0).then(|| {
         format!(
@@ -331,34 +319,8 @@ fn bias_warning(measure: &Measure, jobs: &JobCounts) -> Option<String> {
     })
 }
 
-fn count(rows: &[&JobRow], which: impl Fn(&JobRow) -> bool) -> u64 {
-    rows.iter().filter(|row| which(row)).count() as u64
-}
-
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-fn makespan(rows: &[&JobRow]) -> Option<SimDuration> {
-    let last = rows.iter().filter_map(|row| row.finish).max()?;
-    let first = rows.iter().filter_map(|row| row.submit).min()?;
-    Some(last.since(first))
-}
-
-fn away_share(rows: &[&JobRow]) -> Option<f64> {
-    let in_domain = |row: &JobRow| row.start.is_some() && row.exec_domain.is_some();
-    let started = count(rows, in_domain);
-    let away = count(rows, |row| in_domain(row) && row.exec_domain != row.origin);
-    share(away, started)
-}
-
-fn goodput(rows: &[&JobRow]) -> f64 {
-    let of = |row: &&JobRow| {
-        let run_time = u128::from(row.run_time()?.as_nanos());
-        Some(run_time * u128::from(row.processors))
-    };
-    let nanos: u128 = rows.iter().filter_map(of).sum();
-    nanos as f64 / 1e9
 }
 
 fn messages(table: &JobTable) -> BTreeMap<&'static str, u64> {

@@ -151,24 +151,25 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     }
 
     fn next_instant(&self) -> Option<SimTime> {
-        let clusters = self.clusters.iter().filter_map(Cluster::poll_timeout);
-        let brokers = self
-            .brokers
-            .iter()
-            .filter_map(|broker| broker.poll_timeout(self.now));
-        let work = clusters
-            .chain(brokers)
-            .chain(self.submitter.poll_timeout())
-            .min();
-        if work.is_none() && !self.agenda.has_job_messages() {
+        // Instants lie below `MAX`, which stands for never: one comparison a
+        // machine instead of one option.
+        let or_never = |at: Option<SimTime>| at.unwrap_or(SimTime::MAX);
+        let mut next = or_never(self.submitter.poll_timeout());
+        for cluster in &self.clusters {
+            next = next.min(or_never(cluster.poll_timeout()));
+        }
+        for broker in &self.brokers {
+            next = next.min(or_never(broker.poll_timeout(self.now)));
+        }
+        if next == SimTime::MAX && !self.agenda.has_job_messages() {
             // Only information is left to exchange, and nobody to use it.
             return None;
         }
-        let samples = self.next_samples.iter().copied();
-        work.into_iter()
-            .chain(self.agenda.next_time())
-            .chain(samples)
-            .min()
+        next = next.min(or_never(self.agenda.next_time()));
+        for sample in &self.next_samples {
+            next = next.min(*sample);
+        }
+        (next < SimTime::MAX).then_some(next)
     }
 
     /// One instant, in the order of design 5. Jobs of length 0 that start in

@@ -8,7 +8,6 @@ use gridrig_core::event::{Event, MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
-use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 
 impl JobTable {
@@ -26,14 +25,14 @@ impl JobTable {
         workloads: &[String],
     ) -> JobTable {
         let mut builder = Builder::new(submissions, grid);
-        for (at, event) in log.records() {
-            builder.take(at, event);
+        for (position, (at, event)) in log.records().enumerate() {
+            builder.take(position, at, event);
         }
         let Builder {
             rows,
             mut hops,
-            placements,
             clusters,
+            last_finish,
             strays,
             ..
         } = builder;
@@ -42,12 +41,12 @@ impl JobTable {
         JobTable {
             rows,
             hops: hops.into_iter().map(|visit| visit.row).collect(),
-            placements,
             names: Names::of(grid),
             workloads: workloads.to_vec(),
             clusters,
             messages: MessageKind::ALL.map(|kind| log.messages(kind)),
             end: log.end(),
+            last_finish,
             strays,
         }
     }
@@ -65,8 +64,8 @@ struct Builder {
     /// The visit that each job is at.
     at_visit: Vec<Option<usize>>,
     hops: Vec<Visit>,
-    placements: Vec<PlacementRun>,
     clusters: Vec<ClusterInfo>,
+    last_finish: Option<SimTime>,
     strays: u64,
 }
 
@@ -87,13 +86,13 @@ impl Builder {
             rows: rows.map(|job| new_row(job, &clusters)).collect(),
             at_visit: vec![None; submissions.len()],
             hops: Vec::new(),
-            placements: Vec::with_capacity(submissions.len()),
             clusters,
+            last_finish: None,
             strays: 0,
         }
     }
 
-    fn take(&mut self, at: SimTime, event: Event<'_>) {
+    fn take(&mut self, position: usize, at: SimTime, event: Event<'_>) {
         let Some(job) = event.job() else {
             return;
         };
@@ -129,15 +128,16 @@ impl Builder {
                 row.cluster = Some(cluster);
                 row.exec_domain = domain_of(&self.clusters, cluster);
             }
-            Event::Started { placement, .. } => {
+            Event::Started { .. } => {
                 if row.start.is_none() {
                     row.start = Some(at);
-                    let begin = self.placements.len();
-                    self.placements.extend_from_slice(placement);
-                    row.placement = (begin, self.placements.len());
+                    row.started_by = position;
                 }
             }
-            Event::Finished { .. } => end(row, at, JobState::Completed, None),
+            Event::Finished { .. } => {
+                end(row, at, JobState::Completed, None);
+                self.last_finish = self.last_finish.max(row.finish);
+            }
             Event::Rejected { reason, .. } => end(row, at, JobState::Rejected, Some(reason)),
             Event::Cancelled { .. } => end(row, at, JobState::Cancelled, None),
             Event::Failed { reason, .. } => end(row, at, JobState::Failed, Some(reason)),
@@ -209,7 +209,7 @@ fn new_row(submission: &Submission, clusters: &[ClusterInfo]) -> JobRow {
         finish_seen: None,
         end: None,
         run_time_ref: submission.spec.run_time,
-        placement: (0, 0),
+        started_by: 0,
     }
 }
 

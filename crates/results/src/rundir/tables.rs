@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use super::{FileDoc, RunDirError, RunFiles, names};
 use crate::jobs::{JobRow, JobTable, SeriesRow};
+use crate::log::EventLog;
 use std::path::Path;
 
 pub(super) fn write_jobs(dir: &Path, run: &RunFiles<'_>) -> Result<FileDoc, RunDirError> {
@@ -51,7 +52,7 @@ fn time_columns<'a>(columns: &mut Columns<'a>, table: &'a JobTable) {
 }
 
 fn metric_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
-    let table = run.table;
+    let (table, log) = (run.table, run.log);
     let rows = table.rows();
     let tau = run.info.measure.tau;
     columns.f64("delay_s", |row| rows[row].delay_s());
@@ -61,7 +62,7 @@ fn metric_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
     columns.f64("bounded_slowdown", move |row| {
         rows[row].bounded_slowdown(tau)
     });
-    columns.placement("placement", |row| placement(table, &rows[row]));
+    columns.placement("placement", |row| placement(table, log, &rows[row]));
     columns.f64("bounded_slowdown_ref", move |row| {
         rows[row].bounded_slowdown_ref(tau)
     });
@@ -92,12 +93,13 @@ fn fact_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
 }
 
 fn placement<'a>(
-    table: &'a JobTable,
+    table: &JobTable,
+    log: &'a EventLog,
     row: &JobRow,
 ) -> Option<(String, &'a [gridrig_core::placement::PlacementRun])> {
     row.start?;
     let cluster = table.names().cluster(row.cluster?);
-    Some((cluster, table.placement(row)))
+    Some((cluster, log.placement_of(row)))
 }
 
 pub(super) fn write_hops(dir: &Path, table: &JobTable) -> Result<FileDoc, RunDirError> {

@@ -1,6 +1,6 @@
 //! Busy against available processor time, by cluster and by domain.
 
-use crate::jobs::JobTable;
+use crate::jobs::{JobRow, JobTable};
 use crate::measure::Measure;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::SimTime;
@@ -52,36 +52,40 @@ struct Busy {
 pub(super) struct Load {
     from: SimTime,
     until: Option<SimTime>,
+    run_end: SimTime,
     by_cluster: Vec<Busy>,
 }
 
 impl Load {
-    pub(super) fn of(table: &JobTable, measure: &Measure) -> Self {
-        let last_finish = || table.rows().iter().filter_map(|row| row.finish).max();
-        let until = measure.until.or_else(last_finish);
+    pub(super) fn new(table: &JobTable, measure: &Measure) -> Self {
+        let until = measure.until.or(table.last_finish());
         let new = |processors: u32| Busy {
             processors: u64::from(processors),
             ..Busy::default()
         };
         let clusters = table.clusters().iter();
-        let mut by_cluster: Vec<Busy> = clusters.map(|info| new(info.processors)).collect();
-        let (from, to) = (measure.from, until.unwrap_or(measure.from));
-        for row in table.rows() {
-            let Some(busy) = row.cluster.and_then(|id| by_cluster.get_mut(id.index())) else {
-                continue;
-            };
-            let Some((start, end)) = row.occupied(table.end()) else {
-                continue;
-            };
-            let overlap = end.min(to).since(start.max(from));
-            busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
-            busy.started += u64::from((from..=to).contains(&start));
-        }
         Load {
-            from,
+            from: measure.from,
             until,
-            by_cluster,
+            run_end: table.end(),
+            by_cluster: clusters.map(|info| new(info.processors)).collect(),
         }
+    }
+
+    pub(super) fn add(&mut self, row: &JobRow) {
+        let (from, to) = (self.from, self.until.unwrap_or(self.from));
+        let Some(busy) = row
+            .cluster
+            .and_then(|id| self.by_cluster.get_mut(id.index()))
+        else {
+            return;
+        };
+        let Some((start, end)) = row.occupied(self.run_end) else {
+            return;
+        };
+        let overlap = end.min(to).since(start.max(from));
+        busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
+        busy.started += u64::from((from..=to).contains(&start));
     }
 
     /// Where the interval ends; `None` if nothing finished.

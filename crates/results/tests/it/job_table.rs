@@ -1,4 +1,4 @@
-use crate::story::{A, A1, B, B1, arrived, events, grid, log_of, ms, submissions, table};
+use crate::story::{A, A1, B, B1, arrived, events, grid, log, log_of, ms, submissions, table};
 use gridrig_core::event::{Event, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
@@ -27,7 +27,7 @@ fn each_job_has_a_row_with_all_its_times() {
         assert_eq!(got, Some(ms(expected)));
     }
     assert_eq!(row.run_time().unwrap().as_secs_f64(), 4.0);
-    assert_eq!(table.placement(row), crate::story::PLACE_1);
+    assert_eq!(log().placement_of(row), crate::story::PLACE_1);
     assert_eq!(table.workload(row.label.workload), "day");
 }
 
@@ -43,7 +43,7 @@ fn a_rejected_job_has_a_reason_and_no_metrics() {
         (row.delay_s(), row.wait_s(), row.response_s()),
         (None, None, None)
     );
-    assert!(table.placement(row).is_empty());
+    assert!(log().placement_of(row).is_empty());
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! What is counted over the rows of the job table, all in one pass.
+
+use super::{JobCounts, MetricColumns};
+use crate::jobs::{ClusterInfo, JobRow, JobTable};
+use crate::measure::Measure;
+use gridrig_core::time::{SimDuration, SimTime};
+
+/// Counts and values over the jobs of a run; all but `jobs` are over the
+/// measured ones.
+pub(super) struct Tally<'a> {
+    measure: &'a Measure,
+    clusters: &'a [ClusterInfo],
+    run_end: SimTime,
+    /// How late a start may be without having waited.
+    tolerance: SimDuration,
+    /// All jobs, measured or not.
+    pub jobs: JobCounts,
+    /// The measured jobs.
+    pub measured: JobCounts,
+    /// Jobs that were forwarded at least once.
+    pub forwarded: u64,
+    /// All their forwards.
+    pub forwards: u64,
+    /// Jobs that started in a domain.
+    pub started: u64,
+    /// Those of them that started away from their origin.
+    pub away: u64,
+    /// Jobs that a pass did not start at the first opportunity, whether they
+    /// started later or never.
+    pub waited: u64,
+    /// Jobs in an LRMS that did not wait.
+    pub unwaited: u64,
+    /// Their delays.
+    pub unwaited_delays: Vec<f64>,
+    /// Processor-nanoseconds of completed jobs.
+    pub goodput_nanos: u128,
+    /// submit - intended in nanoseconds.
+    pub lags: Vec<i64>,
+    /// The six metrics.
+    pub metrics: MetricColumns,
+    first_submit: Option<SimTime>,
+    last_finish: Option<SimTime>,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(table: &'a JobTable, measure: &'a Measure, tolerance: SimDuration) -> Self {
+        let jobs = table.rows().len();
+        Tally {
+            measure,
+            clusters: table.clusters(),
+            run_end: table.end(),
+            tolerance,
+            jobs: JobCounts::default(),
+            measured: JobCounts::default(),
+            forwarded: 0,
+            forwards: 0,
+            started: 0,
+            away: 0,
+            waited: 0,
+            unwaited: 0,
+            unwaited_delays: Vec::new(),
+            goodput_nanos: 0,
+            lags: Vec::with_capacity(jobs),
+            metrics: MetricColumns::with_capacity(jobs),
+            first_submit: None,
+            last_finish: None,
+        }
+    }
+
+    pub(super) fn add(&mut self, row: &JobRow) {
+        self.jobs.add(row);
+        let Some(submit) = row.submit.filter(|submit| self.measure.covers(*submit)) else {
+            return;
+        };
+        self.measured.add(row);
+        self.forwarded += u64::from(row.forwards > 0);
+        self.forwards += u64::from(row.forwards);
+        self.first_submit = Some(self.first_submit.map_or(submit, |first| first.min(submit)));
+        self.last_finish = self.last_finish.max(row.finish);
+        if row.start.is_some() && row.exec_domain.is_some() {
+            self.started += 1;
+            self.away += u64::from(row.exec_domain != row.origin);
+        }
+        if let Some(run_time) = row.run_time() {
+            self.goodput_nanos += u128::from(run_time.as_nanos()) * u128::from(row.processors);
+        }
+        self.lags.extend(row.submission_lag_ns());
+        self.add_waiting(row);
+        self.metrics.add(row, self.measure.tau);
+    }
+
+    fn add_waiting(&mut self, row: &JobRow) {
+        let (Some(queued), Some(cluster)) = (row.queued, row.cluster) else {
+            return;
+        };
+        let interval = self.clusters.get(cluster.index());
+        let interval = interval.map_or(SimDuration::ZERO, |info| info.pass_interval);
+        let left = row.start.or(row.end).unwrap_or(self.run_end);
+        if left.since(queued) > interval.max(self.tolerance) {
+            self.waited += 1;
+        } else {
+            self.unwaited += 1;
+            self.unwaited_delays.extend(row.delay_s());
+        }
+    }
+
+    /// Last finish - first submit.
+    pub(super) fn makespan(&self) -> Option<SimDuration> {
+        Some(self.last_finish?.since(self.first_submit?))
+    }
+}
