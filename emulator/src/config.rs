@@ -6,6 +6,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::rest::serve::NotifyHosts;
 
 /// How an emulated LRMS is set up.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Config {
     pub broker: Option<Broker>,
     /// The clock it runs on, shared by all participants of a run.
     pub clock: RunClock,
+    /// Where clients may have the news of their jobs posted to.
+    pub notify: NotifyHosts,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
 }
@@ -49,6 +52,7 @@ impl Config {
             cluster: ClusterConfig::new(ClusterId(0), resources, discipline),
             broker: None,
             clock,
+            notify: NotifyHosts::default(),
             keep_ended: KEEP_ENDED,
         }
     }

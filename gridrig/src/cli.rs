@@ -185,6 +185,10 @@ pub struct ServiceArgs {
     /// it. Absent: when the service starts
     #[arg(long, value_name = "UNIX_NS")]
     pub epoch: Option<u64>,
+    /// Post the news of a job to whatever URL its client names in `notify`,
+    /// not only to this machine's loopback
+    #[arg(long)]
+    pub notify_anywhere: bool,
 }
 
 /// `gridrig emulator`

@@ -16,8 +16,8 @@ use gridrig_drivers::real_time::{
     SubmitError,
 };
 use gridrig_protocol::rest::serve::{
-    self, Body, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Metrics, Path, Query, ServiceGauges,
-    Stall,
+    self, BadBody, BadQuery, Body, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Metrics, Path,
+    Query, ServiceGauges, Stall, Unavailable, UnknownJob,
 };
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, ClockInfo, EndPage, EventPage, EventReport, InfoReport,
@@ -60,13 +60,13 @@ fn routes() -> OpenApiRouter<App> {
 /// The description that the service gives of itself.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    routes().into_openapi()
+    serve::described(routes().into_openapi())
 }
 
 pub(crate) fn router(app: App, stall: Stall) -> Router {
     let metrics = Arc::clone(&app.metrics);
-    let (router, openapi) = routes().split_for_parts();
-    serve::finish(router.with_state(app), &openapi, metrics, stall)
+    let (router, _) = routes().split_for_parts();
+    serve::finish(router.with_state(app), &openapi(), metrics, stall)
 }
 
 fn gone(error: CallError) -> Problem {
@@ -82,20 +82,19 @@ fn gone(error: CallError) -> Problem {
 #[utoipa::path(
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
-        (status = 201, description = "A client's job is queued", body = JobReceipt),
-        (status = 202, description = "A broker's job has been looked at", body = JobReceipt),
-        (status = 400, description = "No JSON", body = Problem, content_type = "application/problem+json"),
+        (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        (status = 202, description = "A broker's job has been looked at", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        BadBody,
         (status = 409, description = "Another job has this id", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Too large", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not declared as JSON", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "A field will not do, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy, or the queue is full", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn submit(
     State(app): State<App>,
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, Problem> {
+    app.config.notify.check(job.notify.as_deref())?;
     let arrival = arrival(job)?;
     let meant = arrival.meant;
     if let Party::Broker(domain) = arrival.from
@@ -168,8 +167,8 @@ fn answer(receipt: &Receipt, from: Party) -> Result<Response, Problem> {
     get, path = "/v1/jobs", params(ListQuery),
     responses(
         (status = 200, description = "Jobs", body = JobList),
-        (status = 422, description = "A parameter will not do", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        BadQuery,
+        Unavailable,
     )
 )]
 async fn list(
@@ -215,8 +214,8 @@ fn status(view: &JobView) -> JobStatus {
     get, path = "/v1/jobs/{id}", params(("id" = u32, Path, description = "The job's number")),
     responses(
         (status = 200, description = "The job", body = JobStatus),
-        (status = 404, description = "Unknown here, or forgotten", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        UnknownJob,
+        Unavailable,
     )
 )]
 async fn show(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobStatus>, Problem> {
@@ -237,9 +236,9 @@ async fn show(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobSta
     responses(
         (status = 200, description = "The job is cancelled", body = JobStatus),
         (status = 202, description = "The request travels to where the job is", body = JobStatus),
-        (status = 404, description = "Unknown here, or forgotten", body = Problem, content_type = "application/problem+json"),
+        UnknownJob,
         (status = 409, description = "It has ended otherwise", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, Problem> {
@@ -269,8 +268,8 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
     get, path = "/v1/ends", params(EndsQuery),
     responses(
         (status = 200, description = "Ends", body = EndPage),
-        (status = 422, description = "A parameter will not do", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        BadQuery,
+        Unavailable,
     )
 )]
 async fn ends(
@@ -303,7 +302,7 @@ async fn ends(
     get, path = "/v1/info",
     responses(
         (status = 200, description = "The broker", body = BrokerInfo),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
@@ -339,11 +338,9 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
     post, path = "/v1/info", request_body = InfoReport,
     responses(
         (status = 204, description = "Taken in"),
-        (status = 400, description = "No JSON", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Too large", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not declared as JSON", body = Problem, content_type = "application/problem+json"),
+        BadBody,
         (status = 422, description = "A field will not do, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn inform(
@@ -406,11 +403,9 @@ fn sender(place: Place) -> Result<Target, Problem> {
     post, path = "/v1/notifications", request_body = JobNotice,
     responses(
         (status = 204, description = "Taken in; news about a job that is not with the sender changes nothing"),
-        (status = 400, description = "No JSON", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Too large", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not declared as JSON", body = Problem, content_type = "application/problem+json"),
+        BadBody,
         (status = 422, description = "A field will not do", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn notify(
@@ -480,7 +475,7 @@ async fn peers(State(app): State<App>) -> Json<PeerList> {
     get, path = "/v1/events", params(EventsQuery),
     responses(
         (status = 200, description = "Events", body = EventPage),
-        (status = 422, description = "A parameter will not do", body = Problem, content_type = "application/problem+json"),
+        BadQuery,
     )
 )]
 async fn events(
@@ -516,7 +511,7 @@ async fn healthz() -> &'static str {
     get, path = "/metrics",
     responses(
         (status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
