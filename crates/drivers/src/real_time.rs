@@ -33,7 +33,7 @@ mod outbox;
 mod record;
 mod submitter;
 
-pub use actor::{Actor, CallError, Machine, start};
+pub use actor::{Actor, CallError, JobKeeper, Machine, start};
 pub use broker::{BrokerMachine, BrokerSetup, Neighbour};
 pub use clock::RunClock;
 pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
