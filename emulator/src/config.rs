@@ -7,6 +7,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_service::KEEP_EVENTS;
 
 /// How an emulated LRMS is set up.
 #[derive(Clone, Debug)]
@@ -23,6 +24,9 @@ pub struct Config {
     pub notify: NotifyHosts,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
+    /// Events that are kept; older ones are forgotten, and a run that wants
+    /// them has no audit.
+    pub keep_events: usize,
 }
 
 /// The broker that an LRMS reports to.
@@ -54,6 +58,7 @@ impl Config {
             clock,
             notify: NotifyHosts::default(),
             keep_ended: KEEP_ENDED,
+            keep_events: KEEP_EVENTS,
         }
     }
 }

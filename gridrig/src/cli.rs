@@ -189,6 +189,10 @@ pub struct ServiceArgs {
     /// not only to this machine's loopback
     #[arg(long)]
     pub notify_anywhere: bool,
+    /// Keep so many of the newest events; a run whose events are forgotten
+    /// cannot be audited
+    #[arg(long, value_name = "N", default_value = "1000000")]
+    pub keep_events: usize,
 }
 
 /// `gridrig emulator`

@@ -20,6 +20,9 @@ pub struct Config {
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.
     pub notify: NotifyHosts,
+    /// Events that are kept; older ones are forgotten, and a run that wants
+    /// them has no audit.
+    pub keep_events: usize,
     /// When a service that has jobs of this broker counts as lost.
     pub liveness: Liveness,
 }

@@ -24,6 +24,10 @@ impl Service for Config {
         self.clock
     }
 
+    fn keep_events(&self) -> usize {
+        self.keep_events
+    }
+
     fn routes() -> OpenApiRouter<App<Self>> {
         app::routes()
     }

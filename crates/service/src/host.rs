@@ -95,7 +95,7 @@ struct Parts<M> {
 
 impl<M> Parts<M> {
     fn of<S: Service<Machine = M>>(config: &S) -> Self {
-        let recorder = Recorder::default();
+        let recorder = Recorder::keeping(config.keep_events());
         Parts {
             machine: config.machine(incarnation(), recorder.clone()),
             recorder,

@@ -25,7 +25,7 @@ use utoipa_axum::router::OpenApiRouter;
 /// One kind of service, by how it is configured.
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
-///   [`routes`](Self::routes).
+///   [`keep_events`](Self::keep_events), [`routes`](Self::routes).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion), [`gauges`](Self::gauges).
 pub trait Service: Sized + Send + Sync + 'static {
@@ -39,6 +39,9 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// The clock it runs on.
     fn clock(&self) -> RunClock;
+
+    /// How many of its newest events it keeps.
+    fn keep_events(&self) -> usize;
 
     /// Its routes, with their description.
     fn routes() -> OpenApiRouter<App<Self>>;
@@ -61,6 +64,10 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// What a scrape of its metrics shows.
     fn gauges(machine: &Self::Machine) -> ServiceGauges;
 }
+
+/// Events that a service keeps unless told otherwise: some 100 MB. A job makes
+/// about five.
+pub const KEEP_EVENTS: usize = 1_000_000;
 
 /// What the routes of a service work with.
 pub struct App<S: Service> {

@@ -121,7 +121,7 @@ pub async fn ends<S: Service>(
     }))
 }
 
-/// The event log of this service.
+/// The event log of this service: its newest events, as many as it keeps.
 #[utoipa::path(
     get, path = "/v1/events", params(EventsQuery),
     responses(
@@ -134,17 +134,15 @@ pub async fn events<S: Service>(
     Query(query): Query<EventsQuery>,
 ) -> Result<Json<EventPage>, Problem> {
     let limit = query.limit()?;
-    let after = usize::try_from(query.after).unwrap_or(usize::MAX);
-    let events = app.recorder.page(after, limit);
-    let next = query.after.saturating_add(events.len() as u64);
-    let events = events
-        .iter()
-        .map(|recorded| EventReport::of(recorded.at, &recorded.event()));
-    let total = app.recorder.len() as u64;
+    let page = app.recorder.page(query.after, limit);
+    let next = page.first.saturating_add(page.events.len() as u64);
+    let events = page.events.iter();
+    let events = events.map(|recorded| EventReport::of(recorded.at, &recorded.event()));
     Ok(Json(EventPage {
+        first: page.first,
         events: events.collect(),
         next,
-        total,
+        total: page.total,
     }))
 }
 

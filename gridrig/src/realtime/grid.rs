@@ -62,6 +62,8 @@ impl Services {
                 },
                 clock,
                 notify: NotifyHosts::default(),
+                // The run audits them.
+                keep_events: usize::MAX,
                 liveness: options.liveness,
             };
             let started = broker::spawn(config, door.listener).await;
@@ -243,6 +245,8 @@ fn lrms_config(
         broker: home,
         clock,
         notify: NotifyHosts::default(),
+        // The run audits them.
+        keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
     }
 }

@@ -68,6 +68,7 @@ async fn start(interval: SimDuration, lrms: &str, peer: &str) -> Handle {
         peers: BTreeMap::from([(DomainId(1), peer)]),
         clock,
         notify: NotifyHosts::default(),
+        keep_events: usize::MAX,
         liveness: Liveness {
             every: Duration::from_millis(100),
             ..Liveness::default()

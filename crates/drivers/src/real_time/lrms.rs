@@ -393,7 +393,7 @@ mod tests {
     }
 
     fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
-        let log = machine.recorder.page(0, usize::MAX);
+        let log = machine.recorder.page(0, usize::MAX).events;
         let name = |recorded: &super::super::Recorded| {
             let text = format!("{:?}", recorded.event());
             (

@@ -49,6 +49,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         setup: BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?,
         clock: clock(&args.service)?,
         notify: notify_hosts(&args.service),
+        keep_events: args.service.keep_events,
         liveness: Liveness::default(),
     };
     serve(

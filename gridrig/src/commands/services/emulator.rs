@@ -19,6 +19,7 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
         None => from_flags(args)?,
     };
     config.notify = notify_hosts(&args.service);
+    config.keep_events = args.service.keep_events;
     serve(
         args.service.listen,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
