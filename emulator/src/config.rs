@@ -6,6 +6,8 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_service::KEEP_EVENTS;
 
 /// How an emulated LRMS is set up.
 #[derive(Clone, Debug)]
@@ -18,8 +20,13 @@ pub struct Config {
     pub broker: Option<Broker>,
     /// The clock it runs on, shared by all participants of a run.
     pub clock: RunClock,
+    /// Where clients may have the news of their jobs posted to.
+    pub notify: NotifyHosts,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
+    /// Events that are kept; older ones are forgotten, and a run that wants
+    /// them has no audit.
+    pub keep_events: usize,
 }
 
 /// The broker that an LRMS reports to.
@@ -49,7 +56,9 @@ impl Config {
             cluster: ClusterConfig::new(ClusterId(0), resources, discipline),
             broker: None,
             clock,
+            notify: NotifyHosts::default(),
             keep_ended: KEEP_ENDED,
+            keep_events: KEEP_EVENTS,
         }
     }
 }

@@ -14,6 +14,14 @@ mod config;
 mod service;
 mod transport;
 
-pub use app::openapi;
 pub use config::{Broker, Config};
-pub use service::{Handle, run, serve, spawn};
+pub use gridrig_service::{run, serve, spawn};
+
+/// A running LRMS.
+pub type Handle = gridrig_service::Handle<gridrig_drivers::real_time::LrmsMachine>;
+
+/// The description that the service gives of itself.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    gridrig_service::openapi::<Config>()
+}

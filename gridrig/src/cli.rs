@@ -188,6 +188,14 @@ pub struct ServiceArgs {
     /// it. Absent: when the service starts
     #[arg(long, value_name = "UNIX_NS")]
     pub epoch: Option<u64>,
+    /// Post the news of a job to whatever URL its client names in `notify`,
+    /// not only to this machine's loopback
+    #[arg(long)]
+    pub notify_anywhere: bool,
+    /// Keep so many of the newest events; a run whose events are forgotten
+    /// cannot be audited
+    #[arg(long, value_name = "N", default_value = "1000000")]
+    pub keep_events: usize,
 }
 
 /// `gridrig emulator`

@@ -2,40 +2,26 @@
 
 use crate::config::Config;
 use axum::Json;
-use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use gridrig_core::event::{MessageKind, Party};
-use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::ids::JobId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{
-    Actor, Arrival, BrokerMachine, CallError, JobState, JobView, LetterId, Receipt, Recorder,
-    SubmitError,
-};
-use gridrig_protocol::rest::serve::{
-    self, Body, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Metrics, Path, Query, ServiceGauges,
-    Stall,
-};
+use gridrig_drivers::real_time::{BrokerMachine, JobKeeper, LetterId};
+use gridrig_protocol::rest::serve::{BadBody, Body, Path, Unavailable, UnknownJob};
 use gridrig_protocol::rest::{
-    BrokerInfo, CandidateInfo, ClockInfo, EndPage, EventPage, EventReport, InfoReport,
-    JobEndReport, JobList, JobNotice, JobReceipt, JobStatus, JobSubmission, LetterName, NoticeKind,
-    PeerInfo, PeerList, Place, PlacementReport, Problem,
+    BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
+    LetterName, NoticeKind, PeerInfo, PeerList, Place, Problem,
 };
-use std::sync::Arc;
+use gridrig_service::{gone, routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-#[derive(Clone)]
-pub(crate) struct App {
-    pub actor: Actor<BrokerMachine>,
-    pub recorder: Recorder,
-    pub metrics: Arc<Metrics>,
-    pub config: Arc<Config>,
-}
+type App = gridrig_service::App<Config>;
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -44,36 +30,17 @@ pub(crate) struct App {
 ))]
 struct Description;
 
-fn routes() -> OpenApiRouter<App> {
+pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(submit, list))
-        .routes(routes!(show, cancel))
-        .routes(routes!(ends))
+        .routes(routes!(submit, common::list))
+        .routes(routes!(common::show, cancel))
+        .routes(routes!(common::ends))
         .routes(routes!(info, inform))
         .routes(routes!(notify))
         .routes(routes!(peers))
-        .routes(routes!(events))
-        .routes(routes!(healthz))
-        .routes(routes!(metrics))
-}
-
-/// The description that the service gives of itself.
-#[must_use]
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    routes().into_openapi()
-}
-
-pub(crate) fn router(app: App, stall: Stall) -> Router {
-    let metrics = Arc::clone(&app.metrics);
-    let (router, openapi) = routes().split_for_parts();
-    serve::finish(router.with_state(app), &openapi, metrics, stall)
-}
-
-fn gone(error: CallError) -> Problem {
-    match error {
-        CallError::Busy => Problem::busy(),
-        CallError::Stopped => Problem::stopped(),
-    }
+        .routes(routes!(common::events))
+        .routes(routes!(common::healthz))
+        .routes(routes!(common::metrics))
 }
 
 /// Submit a job, as a client, or forward it, as a peer (`from`). It is decided
@@ -82,151 +49,26 @@ fn gone(error: CallError) -> Problem {
 #[utoipa::path(
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
-        (status = 201, description = "A client's job is queued", body = JobReceipt),
-        (status = 202, description = "A broker's job has been looked at", body = JobReceipt),
-        (status = 400, description = "No JSON", body = Problem, content_type = "application/problem+json"),
+        (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        (status = 202, description = "A broker's job has been looked at", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        BadBody,
         (status = 409, description = "Another job has this id", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Too large", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not declared as JSON", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "A field will not do, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy, or the queue is full", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn submit(
     State(app): State<App>,
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, Problem> {
-    let arrival = arrival(job)?;
-    let meant = arrival.meant;
+    let arrival = submission::arrival(job, app.config.notify)?;
     if let Party::Broker(domain) = arrival.from
         && !app.config.peers.contains_key(&domain)
     {
         let expected = "the domain of a broker that has a link with this one";
         return Err(Problem::field("from", &domain.0.to_string(), expected));
     }
-    let from = arrival.from;
-    let receipt = app
-        .actor
-        .message(meant, move |broker, now| broker.submit(now, arrival))
-        .await;
-    let receipt = receipt.map_err(gone)?.map_err(conflict)?;
-    match (receipt.repeated, from) {
-        (true, _) => app.metrics.count_repeated(),
-        (false, Party::Broker(_)) => app.metrics.count_message(MessageKind::Forward),
-        (false, _) => app.metrics.count_message(MessageKind::Submit),
-    }
-    answer(&receipt, from)
-}
-
-fn arrival(job: JobSubmission) -> Result<Arrival, Problem> {
-    let spec = job.spec()?;
-    Ok(Arrival {
-        id: job.id.map(JobId),
-        spec,
-        from: job
-            .from
-            .map_or(Party::Client, |domain| Party::Broker(DomainId(domain))),
-        // Only forwards make hops.
-        hop: if job.from.is_some() { job.hop } else { 0 },
-        meant: job.meant_ns.map(SimTime::from_nanos),
-        notify: job.notify.map(Into::into),
-        key: job.key,
-    })
-}
-
-fn conflict(error: SubmitError) -> Problem {
-    match error {
-        SubmitError::IdTaken(_) => Problem::new(409, "job-id-taken", error.to_string()),
-        SubmitError::KeyReused(_) => Problem::new(422, "key-reused", error.to_string()),
-    }
-}
-
-fn answer(receipt: &Receipt, from: Party) -> Result<Response, Problem> {
-    let reason = receipt.taken.err();
-    let status = match (from, reason) {
-        (Party::Broker(_), _) => StatusCode::ACCEPTED,
-        (_, None) => StatusCode::CREATED,
-        (_, Some(reason)) => return Err(Problem::rejected(reason)),
-    };
-    let body = JobReceipt {
-        id: receipt.job.0,
-        state: if reason.is_none() {
-            "queued"
-        } else {
-            "refused"
-        }
-        .to_owned(),
-        reason: reason.map(|reason| reason.name().to_owned()),
-        at_ns: receipt.at.as_nanos(),
-    };
-    let location = format!("/v1/jobs/{}", receipt.job.0);
-    Ok((status, [(header::LOCATION, location)], Json(body)).into_response())
-}
-
-/// The jobs that are known here, by number.
-#[utoipa::path(
-    get, path = "/v1/jobs", params(ListQuery),
-    responses(
-        (status = 200, description = "Jobs", body = JobList),
-        (status = 422, description = "A parameter will not do", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-async fn list(
-    State(app): State<App>,
-    Query(query): Query<ListQuery>,
-) -> Result<Json<JobList>, Problem> {
-    let limit = query.limit()?;
-    let after = query.after.map(JobId);
-    let views = app
-        .actor
-        .call(move |broker, _| broker.list(after, limit))
-        .await
-        .map_err(gone)?;
-    let next = (views.len() == limit)
-        .then(|| views.last().map(|view| view.spec.id.0))
-        .flatten();
-    let mut jobs: Vec<JobStatus> = views.iter().map(status).collect();
-    if let Some(state) = query.state {
-        jobs.retain(|job| job.state == state);
-    }
-    Ok(Json(JobList { jobs, next }))
-}
-
-fn status(view: &JobView) -> JobStatus {
-    let of = |state| JobStatus::of(&view.spec, view.arrived, state);
-    match &view.state {
-        JobState::Queued { .. } => of("queued"),
-        JobState::Running { start, placement } => JobStatus {
-            start_ns: Some(start.as_nanos()),
-            placement: placement.iter().map(PlacementReport::from).collect(),
-            ..of("running")
-        },
-        JobState::Sent { to } => JobStatus {
-            sent_to: Some((*to).into()),
-            ..of("sent")
-        },
-        JobState::Ended(end) => of("ended").ended(end),
-    }
-}
-
-/// One job.
-#[utoipa::path(
-    get, path = "/v1/jobs/{id}", params(("id" = u32, Path, description = "The job's number")),
-    responses(
-        (status = 200, description = "The job", body = JobStatus),
-        (status = 404, description = "Unknown here, or forgotten", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-async fn show(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobStatus>, Problem> {
-    let view = app
-        .actor
-        .call(move |broker, _| broker.view(JobId(id)))
-        .await
-        .map_err(gone)?;
-    let view = view.ok_or_else(|| Problem::unknown_job(id))?;
-    Ok(Json(status(&view)))
+    submission::submit(&app, arrival, MessageKind::Forward).await
 }
 
 /// Cancel a job. One that is elsewhere is cancelled there: the answer is then
@@ -237,9 +79,9 @@ async fn show(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobSta
     responses(
         (status = 200, description = "The job is cancelled", body = JobStatus),
         (status = 202, description = "The request travels to where the job is", body = JobStatus),
-        (status = 404, description = "Unknown here, or forgotten", body = Problem, content_type = "application/problem+json"),
+        UnknownJob,
         (status = 409, description = "It has ended otherwise", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, Problem> {
@@ -252,7 +94,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
         .await
         .map_err(gone)?
         .ok_or_else(|| Problem::unknown_job(id))?;
-    let status = status(&view);
+    let status = common::status(&view);
     match status.state.as_str() {
         "cancelled" => Ok(Json(status).into_response()),
         "sent" => Ok((StatusCode::ACCEPTED, Json(status)).into_response()),
@@ -263,47 +105,12 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
     }
 }
 
-/// Ends of clients' jobs in the order in which they happened, for following
-/// many jobs with one request.
-#[utoipa::path(
-    get, path = "/v1/ends", params(EndsQuery),
-    responses(
-        (status = 200, description = "Ends", body = EndPage),
-        (status = 422, description = "A parameter will not do", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-async fn ends(
-    State(app): State<App>,
-    Query(query): Query<EndsQuery>,
-) -> Result<Json<EndPage>, Problem> {
-    let (after, wait) = (query.after, query.wait()?);
-    let mut published = app.actor.published();
-    let news = published.wait_for(|ends| *ends > after);
-    // The time is up or the machine has stopped: the page is then empty, or
-    // the call below says so.
-    let _ = tokio::time::timeout(wait, news)
-        .await
-        .map(|seen| seen.map(|_| ()));
-    let (first, ends) = app
-        .actor
-        .call(move |broker, _| broker.ends(after, ENDS_PAGE))
-        .await
-        .map_err(gone)?;
-    let next = first + ends.len() as u64;
-    Ok(Json(EndPage {
-        first,
-        ends: ends.iter().map(JobEndReport::from).collect(),
-        next,
-    }))
-}
-
 /// What the broker holds, and how old its knowledge of its candidates is.
 #[utoipa::path(
     get, path = "/v1/info",
     responses(
         (status = 200, description = "The broker", body = BrokerInfo),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
@@ -317,7 +124,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
         (core.queued(), core.held(), candidates.collect(), now)
     };
     let (queued, held, candidates, now) = app.actor.call(look).await.map_err(gone)?;
-    let (setup, clock) = (&app.config.setup, app.config.clock);
+    let setup = &app.config.setup;
     Ok(Json(BrokerInfo {
         domain: setup.config.domain.0,
         name: setup.name.clone(),
@@ -325,11 +132,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
         queued: queued as u64,
         held: held as u64,
         candidates,
-        clock: ClockInfo {
-            epoch_unix_ns: clock.epoch_unix_ns(),
-            speed: clock.speed().to_string(),
-            now_ns: now.as_nanos(),
-        },
+        clock: app.clock_at(now),
     }))
 }
 
@@ -339,11 +142,9 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
     post, path = "/v1/info", request_body = InfoReport,
     responses(
         (status = 204, description = "Taken in"),
-        (status = 400, description = "No JSON", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Too large", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not declared as JSON", body = Problem, content_type = "application/problem+json"),
+        BadBody,
         (status = 422, description = "A field will not do, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn inform(
@@ -406,11 +207,9 @@ fn sender(place: Place) -> Result<Target, Problem> {
     post, path = "/v1/notifications", request_body = JobNotice,
     responses(
         (status = 204, description = "Taken in; news about a job that is not with the sender changes nothing"),
-        (status = 400, description = "No JSON", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Too large", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not declared as JSON", body = Problem, content_type = "application/problem+json"),
+        BadBody,
         (status = 422, description = "A field will not do", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
     )
 )]
 async fn notify(
@@ -473,59 +272,4 @@ async fn peers(State(app): State<App>) -> Json<PeerList> {
     Json(PeerList {
         peers: peers.collect(),
     })
-}
-
-/// The event log of this service.
-#[utoipa::path(
-    get, path = "/v1/events", params(EventsQuery),
-    responses(
-        (status = 200, description = "Events", body = EventPage),
-        (status = 422, description = "A parameter will not do", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-async fn events(
-    State(app): State<App>,
-    Query(query): Query<EventsQuery>,
-) -> Result<Json<EventPage>, Problem> {
-    let limit = query.limit()?;
-    let after = usize::try_from(query.after).unwrap_or(usize::MAX);
-    let events = app.recorder.page(after, limit);
-    let next = query.after.saturating_add(events.len() as u64);
-    let events = events
-        .iter()
-        .map(|recorded| EventReport::of(recorded.at, &recorded.event()));
-    let total = app.recorder.len() as u64;
-    Ok(Json(EventPage {
-        events: events.collect(),
-        next,
-        total,
-    }))
-}
-
-/// Whether the service is there.
-#[utoipa::path(
-    get, path = "/healthz",
-    responses((status = 200, description = "It is", body = String, content_type = "text/plain"))
-)]
-async fn healthz() -> &'static str {
-    "ok"
-}
-
-/// Counters and gauges for Prometheus.
-#[utoipa::path(
-    get, path = "/metrics",
-    responses(
-        (status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text"),
-        (status = 503, description = "Busy", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
-    let look = |broker: &mut BrokerMachine, _| (broker.broker().queued(), broker.broker().held());
-    let (queued, held) = app.actor.call(look).await.map_err(gone)?;
-    let gauges = ServiceGauges {
-        queued: queued as u64,
-        busy_processors: None,
-        held: Some(held as u64),
-    };
-    Ok(serve::metrics_text(app.metrics.text(gauges)))
 }

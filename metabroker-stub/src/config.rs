@@ -2,6 +2,7 @@
 
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
+use gridrig_protocol::rest::serve::NotifyHosts;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -17,6 +18,11 @@ pub struct Config {
     pub peers: BTreeMap<DomainId, Peer>,
     /// The clock it runs on, shared by all participants of a run.
     pub clock: RunClock,
+    /// Where clients may have the news of their jobs posted to.
+    pub notify: NotifyHosts,
+    /// Events that are kept; older ones are forgotten, and a run that wants
+    /// them has no audit.
+    pub keep_events: usize,
     /// When a service that has jobs of this broker counts as lost.
     pub liveness: Liveness,
 }

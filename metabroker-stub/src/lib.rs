@@ -15,6 +15,14 @@ mod service;
 mod transport;
 mod watch;
 
-pub use app::openapi;
 pub use config::{Config, Liveness, Peer};
-pub use service::{Handle, run, serve, spawn};
+pub use gridrig_service::{run, serve, spawn};
+
+/// A running broker.
+pub type Handle = gridrig_service::Handle<gridrig_drivers::real_time::BrokerMachine>;
+
+/// The description that the service gives of itself.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    gridrig_service::openapi::<Config>()
+}

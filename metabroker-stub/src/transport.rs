@@ -4,15 +4,14 @@ use crate::config::Peer;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_drivers::real_time::{Letter, LetterId, Message, Transport, TransportError};
-use gridrig_protocol::client::{Client, ClientError};
-use gridrig_protocol::rest::{
-    InfoReport, JobNotice, JobSubmission, LetterName, LoadReport, reason_of_code,
-};
+use gridrig_drivers::real_time::{Letter, Message, Transport, TransportError};
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::{JobSubmission, LoadReport};
+use gridrig_service::{failure, inform, notify};
 use std::collections::BTreeMap;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
-pub(crate) struct HttpTransport {
+pub struct HttpTransport {
     pub client: Client,
     pub lrms: BTreeMap<ClusterId, String>,
     pub peers: BTreeMap<DomainId, Peer>,
@@ -31,19 +30,10 @@ impl HttpTransport {
             why: "its address is not configured".to_owned(),
         })
     }
-
-    async fn notify(&self, letter: &Letter, notice: JobNotice) -> Result<(), TransportError> {
-        let url = match &letter.address {
-            Some(address) => address.to_string(),
-            None => format!("{}/v1/notifications", self.base(letter.to)?),
-        };
-        self.client.notify(&url, &notice).await.map_err(failure)
-    }
 }
 
 impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
-        let (from, name) = (letter.from.into(), name(letter.id));
         match &letter.message {
             Message::Dispatch {
                 spec,
@@ -65,29 +55,12 @@ impl Transport for HttpTransport {
                 to: "nobody".to_owned(),
                 why: "a broker dispatches and forwards, it does not submit".to_owned(),
             }),
-            Message::Refusal { job, reason } => {
-                self.notify(
-                    letter,
-                    JobNotice::refused(from, name, letter.due, *job, *reason),
-                )
-                .await
-            }
-            Message::Notice(end) => {
-                self.notify(letter, JobNotice::ended(from, name, letter.due, end))
-                    .await
+            Message::Notice(_) | Message::Refusal { .. } => {
+                notify(&self.client, letter, self.base(letter.to)).await
             }
             Message::Info(samples) => {
-                let samples = samples.iter().map(LoadReport::from).collect();
-                let info = InfoReport {
-                    from,
-                    letter: Some(name),
-                    meant_ns: Some(letter.due.as_nanos()),
-                    samples,
-                };
-                self.client
-                    .inform(self.base(letter.to)?, &info)
-                    .await
-                    .map_err(failure)
+                let samples = samples.iter().map(LoadReport::from);
+                inform(&self.client, letter, samples, self.base(letter.to)?).await
             }
             Message::Cancel(job) => {
                 let sent = self.client.cancel(self.base(letter.to)?, job.0).await;
@@ -108,37 +81,5 @@ impl Transport for HttpTransport {
         })?;
         // Whatever number the LRMS gives itself, here it has this one.
         Ok(LoadSample { cluster, ..sample })
-    }
-}
-
-fn name(id: LetterId) -> LetterName {
-    LetterName {
-        incarnation: id.incarnation,
-        number: id.number,
-    }
-}
-
-fn failure(error: ClientError) -> TransportError {
-    let why = |source: &dyn std::error::Error| source.to_string();
-    match error {
-        ClientError::NotReached { url, source } => TransportError::NotReached {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::Busy { url } => TransportError::Busy { to: url },
-        ClientError::Problem { url, problem } => TransportError::Answered {
-            to: url,
-            status: problem.status,
-            reason: reason_of_code(&problem.code),
-            why: problem.detail,
-        },
-        ClientError::Setup(source) => TransportError::NotReached {
-            to: "anybody".to_owned(),
-            why: why(&source),
-        },
     }
 }

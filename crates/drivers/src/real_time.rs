@@ -33,14 +33,14 @@ mod outbox;
 mod record;
 mod submitter;
 
-pub use actor::{Actor, CallError, Machine, start};
+pub use actor::{Actor, CallError, JobKeeper, Machine, start};
 pub use broker::{BrokerMachine, BrokerSetup, Neighbour};
 pub use clock::RunClock;
 pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
 pub use letter::{Letter, LetterId, Message, Tally};
 pub use lrms::{Home, LrmsMachine, LrmsSetup};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
-pub use record::{Recorded, Recorder, Settled, merge, replay, settle};
+pub use record::{EventSlice, Recorded, Recorder, Settled, merge, replay, settle};
 pub use submitter::{Handover, submit_on_time};
 
 /// Why a grid cannot run on the wall clock.

@@ -1,6 +1,7 @@
 //! Submitting, watching, listing and cancelling.
 
 use super::*;
+use gridrig_protocol::rest::serve::NotifyHosts;
 
 #[tokio::test]
 async fn two_fields_make_a_job_and_polling_sees_it_through() {
@@ -150,4 +151,21 @@ async fn news_of_an_end_are_posted_where_the_client_wants_them() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("nobody knocked within half a minute");
+}
+
+#[tokio::test]
+async fn news_goes_beyond_this_machine_only_where_that_is_allowed() {
+    let job = r#"{"processors":1,"run_time":"1h","notify":"http://192.0.2.7/news"}"#;
+    let lrms = start(1).await;
+    let (status, problem) = submit(&lrms, job).await;
+    assert_eq!((status, &problem["code"]), (422, &Value::from("invalid")));
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("field notify"), "{detail}");
+    assert!(detail.contains("--notify-anywhere"), "{detail}");
+    let open = Config {
+        notify: NotifyHosts::Anywhere,
+        ..config(1)
+    };
+    let open = spawn(open, door()).await.unwrap();
+    assert_eq!(submit(&open, job).await.0, 201);
 }

@@ -13,6 +13,7 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::rest::serve::NotifyHosts;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -30,6 +31,14 @@ fn clock(args: &ServiceArgs) -> Result<RunClock, Failure> {
         Some(epoch) => RunClock::with_epoch(epoch, speed),
         None => RunClock::starting_in(Duration::ZERO, speed),
     })
+}
+
+/// Where clients of a service may have news posted to.
+fn notify_hosts(args: &ServiceArgs) -> NotifyHosts {
+    match args.notify_anywhere {
+        true => NotifyHosts::Anywhere,
+        false => NotifyHosts::Loopback,
+    }
 }
 
 fn duration(flag: &str, text: &str) -> Result<SimDuration, Failure> {

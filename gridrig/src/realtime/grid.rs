@@ -8,6 +8,7 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_metabroker_stub as broker;
+use gridrig_protocol::rest::serve::NotifyHosts;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -60,6 +61,9 @@ impl Services {
                     ..setup
                 },
                 clock,
+                notify: NotifyHosts::default(),
+                // The run audits them.
+                keep_events: usize::MAX,
                 liveness: options.liveness,
             };
             let started = broker::spawn(config, door.listener).await;
@@ -240,6 +244,9 @@ fn lrms_config(
         cluster: cluster.config.clone(),
         broker: home,
         clock,
+        notify: NotifyHosts::default(),
+        // The run audits them.
+        keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
     }
 }

@@ -30,6 +30,17 @@ pub enum RemoteError {
         /// What is wrong with it.
         problem: Box<Problem>,
     },
+    /// It does not have its first events any more.
+    #[error(
+        "{url}: its events before number {first} are forgotten (expected a service started with \
+         a larger --keep-events, for this run only)"
+    )]
+    Forgotten {
+        /// The service.
+        url: String,
+        /// Its oldest event.
+        first: u64,
+    },
     /// Its clock has no usable speed.
     #[error("{url}: field clock.speed = \"{speed}\": expected a number above 0")]
     Speed {
@@ -90,6 +101,13 @@ async fn events_of(client: &Client, url: &str) -> Result<Vec<Recorded>, RemoteEr
             url: url.to_owned(),
             source,
         })?;
+        // Without all events there is nothing to audit.
+        if page.first > position {
+            return Err(RemoteError::Forgotten {
+                url: url.to_owned(),
+                first: page.first,
+            });
+        }
         if page.events.is_empty() {
             return Ok(events);
         }

@@ -324,3 +324,26 @@ async fn services_in_other_processes_tell_the_same_log_page_by_page() {
     }
     services.stop().await;
 }
+
+#[tokio::test]
+async fn a_log_with_a_gap_is_no_log_of_a_run() {
+    let nodes = Resources::homogeneous(4);
+    let clock = RunClock::starting_in(Duration::ZERO, Decimal::from_whole(1));
+    let discipline = DisciplineKind::FirstInFirstFit;
+    let config = gridrig_emulator::Config {
+        keep_events: 1,
+        ..gridrig_emulator::Config::new("test", nodes, discipline, clock)
+    };
+    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let lrms = gridrig_emulator::spawn(config, door).await.unwrap();
+    let client = gridrig_protocol::client::Client::new(Duration::from_secs(10)).unwrap();
+    let job: gridrig_protocol::rest::JobSubmission =
+        serde_json::from_str(r#"{"processors":1,"run_time":"1h"}"#).unwrap();
+    client.submit(&lrms.url(), &job).await.unwrap();
+    let page = client.events(&lrms.url(), 0).await.unwrap();
+    assert!(page.first > 0 && page.total == page.first + 1, "{page:?}");
+    let refused = remote::collect(&client, Vec::new(), &[lrms.url()]).await;
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("--keep-events"), "{said}");
+    lrms.stop().await.unwrap();
+}

@@ -1,7 +1,8 @@
 //! The built command, as a user would call it.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The command, to be run at the root of the workspace.
 pub fn gridrig() -> Command {
@@ -18,6 +19,37 @@ pub fn root() -> PathBuf {
 /// Runs it with these words.
 pub fn run(words: &[&str]) -> Output {
     gridrig().args(words).output().expect("the command runs")
+}
+
+/// A service as a process, which is ended with the test.
+pub struct Service {
+    pub child: Child,
+    /// Its base URL, as it says on its first line.
+    pub url: String,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a service and waits until it says where it listens.
+pub fn start<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Service {
+    let mut child = gridrig()
+        .args(words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("a pipe"))
+        .read_line(&mut line)
+        .expect("a first line");
+    let said: serde_json::Value = serde_json::from_str(&line).expect(&line);
+    let url = said["listening"].as_str().expect("an address").to_owned();
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    Service { child, url }
 }
 
 pub fn stdout(output: &Output) -> String {

@@ -14,6 +14,7 @@ mod command;
 mod documents;
 mod lsap;
 mod need;
+mod openapi;
 mod overrides;
 mod real_time;
 mod resolved;

@@ -1,6 +1,7 @@
 //! Real components that a machine may lack.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// The folder of real traces; says that the test is skipped where there is
 /// none, and fails it where nothing may be skipped.
@@ -16,5 +17,28 @@ pub fn archive(test: &str) -> Option<PathBuf> {
         "{test} needs the trace archive (GRIDRIG_ARCHIVE)"
     );
     println!("SKIPPED: {test}: no trace archive");
+    None
+}
+
+/// A Python interpreter with schemathesis, made by `scripts/setup.d/30-python`
+/// or named by `GRIDRIG_PYTHON`; says that the test is skipped where there is
+/// none, and fails it where nothing may be skipped.
+pub fn schemathesis(test: &str) -> Option<PathBuf> {
+    let made = crate::command::root().join(".venv/bin/python");
+    let python = std::env::var_os("GRIDRIG_PYTHON").map_or(made, PathBuf::from);
+    let imported = Command::new(&python)
+        .args(["-c", "import schemathesis"])
+        .stderr(Stdio::null())
+        .status();
+    if imported.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(
+        !required,
+        "{test} needs schemathesis in {}",
+        python.display()
+    );
+    println!("SKIPPED: {test}: no Python with schemathesis (scripts/setup makes one)");
     None
 }

@@ -1,37 +1,7 @@
 //! Emulators, brokers and the replayer, each a process of its own.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json};
-use std::io::{BufRead, BufReader};
+use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, start};
 use std::net::TcpListener;
-use std::process::{Child, Stdio};
-
-/// A process that is ended with the test.
-struct Service(Child);
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Starts a service and waits until it says where it listens.
-fn start(words: &[String]) -> Service {
-    let mut child = gridrig()
-        .args(words)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    assert!(
-        line.starts_with("{\"listening\":\"http://127.0.0.1:"),
-        "{line}"
-    );
-    Service(child)
-}
 
 /// A port that was free a moment ago.
 fn free_port() -> u16 {
@@ -123,13 +93,13 @@ fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
     assert_eq!(run["clock"], "real");
     assert!(run["forwarding_ratio"].as_f64() > Some(0.0), "{run}");
     for mut service in services {
-        let id = service.0.id().to_string();
+        let id = service.child.id().to_string();
         std::process::Command::new("kill")
             .args(["-INT", &id])
             .status()
             .unwrap();
         assert_eq!(
-            service.0.wait().unwrap().code(),
+            service.child.wait().unwrap().code(),
             Some(0),
             "a service shuts down gracefully"
         );

@@ -1,10 +1,12 @@
 //! One task that owns one machine.
 
 use super::clock::RunClock;
-use super::letter::Letter;
+use super::ledger::{Arrival, JobView, Receipt, SubmitError};
+use super::letter::{Letter, Tally};
 use super::outbox::{Delivery, Outbox, Transport};
-use gridrig_core::ids::ClusterId;
+use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::load::LoadSample;
+use gridrig_core::message::JobEnd;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -57,6 +59,38 @@ pub trait Machine: Send + 'static {
             self.step(due);
         }
     }
+}
+
+/// A machine that takes jobs in and remembers them: what a service asks of it,
+/// whichever it is.
+pub trait JobKeeper: Machine {
+    /// Takes a job in. One that cannot be taken is rejected for good when a
+    /// client brings it, and sent back to a broker as a message of its own.
+    ///
+    /// # Errors
+    /// When the submission contradicts an earlier one.
+    fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError>;
+
+    /// What is known of a job; `None` if it was never here or is forgotten.
+    #[must_use]
+    fn view(&self, job: JobId) -> Option<JobView>;
+
+    /// At most `limit` jobs with a name above `after`.
+    #[must_use]
+    fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView>;
+
+    /// At most `limit` ends of jobs that entered here, from position `after`
+    /// on, and the position of the first one given.
+    #[must_use]
+    fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>);
+
+    /// Stops all own timers, so that letters run dry at the end of a run:
+    /// nothing new begins any more.
+    fn freeze(&mut self);
+
+    /// Letters that never arrived, by kind.
+    #[must_use]
+    fn undelivered(&self) -> Arc<Tally>;
 }
 
 /// The way to a machine that a task owns. Cheap to clone.

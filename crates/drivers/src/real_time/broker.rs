@@ -8,7 +8,7 @@ mod tests;
 
 pub use setup::{BrokerSetup, Neighbour};
 
-use super::actor::Machine;
+use super::actor::{JobKeeper, Machine};
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
@@ -88,66 +88,16 @@ impl BrokerMachine {
         }
     }
 
-    /// Letters that never arrived, by kind.
-    #[must_use]
-    pub fn undelivered(&self) -> Arc<Tally> {
-        Arc::clone(&self.undelivered)
-    }
-
     /// The broker, to look at.
     #[must_use]
     pub fn broker(&self) -> &Broker {
         &self.broker
     }
 
-    /// Stops the cycles and the relaying of information, so that letters run
-    /// dry at the end of a run. News of ends still travel on.
-    pub fn freeze(&mut self) {
-        self.frozen = true;
-    }
-
     /// Whether a letter of this name is new here; repeated ones are to be
     /// confirmed again and otherwise ignored.
     pub fn hear(&mut self, from: Party, id: LetterId) -> bool {
         self.ledger.hear(from, id)
-    }
-
-    /// Takes a job in, from a client or from a peer.
-    ///
-    /// # Errors
-    /// When the submission contradicts an earlier one.
-    pub fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
-        self.set_now(now);
-        let job = match self.ledger.open(&arrival)? {
-            Opened::Repeated(receipt) => return Ok(receipt),
-            Opened::New(job) => job,
-        };
-        let spec = JobSpec {
-            id: job,
-            ..arrival.spec.clone()
-        };
-        let (from, hop) = (arrival.from, arrival.hop);
-        let peer = match from {
-            Party::Broker(domain) => Some(domain),
-            Party::Client | Party::Lrms(_) => None,
-        };
-        let taken = self
-            .broker
-            .submit(self.now, spec.clone(), peer, hop, &mut self.recorder);
-        let receipt = Receipt {
-            job,
-            at: self.now,
-            taken,
-            repeated: false,
-        };
-        let meant = arrival.meant.unwrap_or(self.now);
-        self.ledger.enter(arrival, spec, &receipt);
-        if let Err(reason) = taken {
-            self.turn_away(job, peer, reason);
-        }
-        self.settle();
-        self.find_cycle(meant);
-        Ok(receipt)
     }
 
     fn turn_away(&mut self, job: JobId, peer: Option<DomainId>, reason: Reason) {
@@ -303,39 +253,6 @@ impl BrokerMachine {
         known
     }
 
-    /// What is known of a job; `None` if it was never here or is forgotten.
-    #[must_use]
-    pub fn view(&self, job: JobId) -> Option<JobView> {
-        let record = self.ledger.get(job)?;
-        let state = match (self.broker.whereabouts(job), record.end) {
-            (Some(Some(to)), _) => JobState::Sent { to },
-            (Some(None), _) => JobState::Queued {
-                since: record.arrived,
-            },
-            (None, Some(end)) => JobState::Ended(end),
-            (None, None) => return None,
-        };
-        Some(JobView {
-            spec: record.spec.clone(),
-            arrived: record.arrived,
-            state,
-        })
-    }
-
-    /// At most `limit` jobs with a name above `after`.
-    #[must_use]
-    pub fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
-        let jobs = self.ledger.list(after, limit);
-        jobs.filter_map(|job| self.view(job)).collect()
-    }
-
-    /// At most `limit` ends of jobs that entered here, from position `after`
-    /// on, and the position of the first one given.
-    #[must_use]
-    pub fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
-        self.ledger.ends(after, limit)
-    }
-
     /// After any change: what is to be sent becomes letters, and the next
     /// cycle is found.
     fn settle(&mut self) {
@@ -487,6 +404,76 @@ fn end_of(job: JobId, state: EndState) -> JobEnd {
         cluster: None,
         start: None,
         finish: None,
+    }
+}
+
+impl JobKeeper for BrokerMachine {
+    fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
+        self.set_now(now);
+        let job = match self.ledger.open(&arrival)? {
+            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::New(job) => job,
+        };
+        let spec = JobSpec {
+            id: job,
+            ..arrival.spec.clone()
+        };
+        let (from, hop) = (arrival.from, arrival.hop);
+        let peer = match from {
+            Party::Broker(domain) => Some(domain),
+            Party::Client | Party::Lrms(_) => None,
+        };
+        let taken = self
+            .broker
+            .submit(self.now, spec.clone(), peer, hop, &mut self.recorder);
+        let receipt = Receipt {
+            job,
+            at: self.now,
+            taken,
+            repeated: false,
+        };
+        let meant = arrival.meant.unwrap_or(self.now);
+        self.ledger.enter(arrival, spec, &receipt);
+        if let Err(reason) = taken {
+            self.turn_away(job, peer, reason);
+        }
+        self.settle();
+        self.find_cycle(meant);
+        Ok(receipt)
+    }
+
+    fn view(&self, job: JobId) -> Option<JobView> {
+        let record = self.ledger.get(job)?;
+        let state = match (self.broker.whereabouts(job), record.end) {
+            (Some(Some(to)), _) => JobState::Sent { to },
+            (Some(None), _) => JobState::Queued {
+                since: record.arrived,
+            },
+            (None, Some(end)) => JobState::Ended(end),
+            (None, None) => return None,
+        };
+        Some(JobView {
+            spec: record.spec.clone(),
+            arrived: record.arrived,
+            state,
+        })
+    }
+
+    fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
+        let jobs = self.ledger.list(after, limit);
+        jobs.filter_map(|job| self.view(job)).collect()
+    }
+
+    fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
+        self.ledger.ends(after, limit)
+    }
+
+    fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    fn undelivered(&self) -> Arc<Tally> {
+        Arc::clone(&self.undelivered)
     }
 }
 

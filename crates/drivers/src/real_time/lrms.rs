@@ -1,7 +1,7 @@
 //! An LRMS in real time: the cluster of the core, its sampling, and the jobs
 //! that it answers for.
 
-use super::actor::Machine;
+use super::actor::{JobKeeper, Machine};
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
@@ -85,12 +85,6 @@ impl LrmsMachine {
         }
     }
 
-    /// Letters that never arrived, by kind.
-    #[must_use]
-    pub fn undelivered(&self) -> Arc<Tally> {
-        Arc::clone(&self.undelivered)
-    }
-
     /// The cluster, to look at.
     #[must_use]
     pub fn cluster(&self) -> &Cluster {
@@ -102,45 +96,6 @@ impl LrmsMachine {
     pub fn sample_at(&mut self, now: SimTime) -> LoadSample {
         self.set_now(now);
         self.cluster.sample(self.now)
-    }
-
-    /// Stops all own timers, so that letters run dry at the end of a run:
-    /// nothing is sampled, started or completed any more.
-    pub fn freeze(&mut self) {
-        self.frozen = true;
-    }
-
-    /// Takes a job in. A job that can never run is rejected for good when a
-    /// client brings it, and sent back to a broker as a message of its own.
-    ///
-    /// # Errors
-    /// When the submission contradicts an earlier one.
-    pub fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
-        self.set_now(now);
-        let job = match self.ledger.open(&arrival)? {
-            Opened::Repeated(receipt) => return Ok(receipt),
-            Opened::New(job) => job,
-        };
-        if self.cluster.query(job).is_some() {
-            return Err(SubmitError::IdTaken(job));
-        }
-        let spec = JobSpec {
-            id: job,
-            ..arrival.spec.clone()
-        };
-        let taken = self.cluster.submit(self.now, &spec, &mut self.recorder);
-        let receipt = Receipt {
-            job,
-            at: self.now,
-            taken,
-            repeated: false,
-        };
-        let from = arrival.from;
-        self.ledger.enter(arrival, spec, &receipt);
-        if let Err(reason) = taken {
-            self.turn_away(job, from, reason);
-        }
-        Ok(receipt)
     }
 
     fn turn_away(&mut self, job: JobId, from: Party, reason: Reason) {
@@ -176,39 +131,6 @@ impl LrmsMachine {
             self.end(self.now, end_of(job, EndState::Cancelled));
         }
         cancelled
-    }
-
-    /// What is known of a job; `None` if it was never here or is forgotten.
-    #[must_use]
-    pub fn view(&self, job: JobId) -> Option<JobView> {
-        let record = self.ledger.get(job)?;
-        let state = match (record.end, self.cluster.query(job)) {
-            (Some(end), _) => JobState::Ended(end),
-            (None, Some(JobStatus::Queued { since })) => JobState::Queued { since },
-            (None, Some(JobStatus::Running { start, placement })) => {
-                JobState::Running { start, placement }
-            }
-            (None, None) => return None,
-        };
-        Some(JobView {
-            spec: record.spec.clone(),
-            arrived: record.arrived,
-            state,
-        })
-    }
-
-    /// At most `limit` jobs with a name above `after`.
-    #[must_use]
-    pub fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
-        let jobs = self.ledger.list(after, limit);
-        jobs.filter_map(|job| self.view(job)).collect()
-    }
-
-    /// At most `limit` ends of clients' jobs from position `after` on, and the
-    /// position of the first one given.
-    #[must_use]
-    pub fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
-        self.ledger.ends(after, limit)
     }
 
     /// A job's end goes back to whoever brought the job.
@@ -316,6 +238,70 @@ fn end_of(job: JobId, state: EndState) -> JobEnd {
     }
 }
 
+impl JobKeeper for LrmsMachine {
+    fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
+        self.set_now(now);
+        let job = match self.ledger.open(&arrival)? {
+            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::New(job) => job,
+        };
+        if self.cluster.query(job).is_some() {
+            return Err(SubmitError::IdTaken(job));
+        }
+        let spec = JobSpec {
+            id: job,
+            ..arrival.spec.clone()
+        };
+        let taken = self.cluster.submit(self.now, &spec, &mut self.recorder);
+        let receipt = Receipt {
+            job,
+            at: self.now,
+            taken,
+            repeated: false,
+        };
+        let from = arrival.from;
+        self.ledger.enter(arrival, spec, &receipt);
+        if let Err(reason) = taken {
+            self.turn_away(job, from, reason);
+        }
+        Ok(receipt)
+    }
+
+    fn view(&self, job: JobId) -> Option<JobView> {
+        let record = self.ledger.get(job)?;
+        let state = match (record.end, self.cluster.query(job)) {
+            (Some(end), _) => JobState::Ended(end),
+            (None, Some(JobStatus::Queued { since })) => JobState::Queued { since },
+            (None, Some(JobStatus::Running { start, placement })) => {
+                JobState::Running { start, placement }
+            }
+            (None, None) => return None,
+        };
+        Some(JobView {
+            spec: record.spec.clone(),
+            arrived: record.arrived,
+            state,
+        })
+    }
+
+    fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
+        let jobs = self.ledger.list(after, limit);
+        jobs.filter_map(|job| self.view(job)).collect()
+    }
+
+    fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
+        self.ledger.ends(after, limit)
+    }
+
+    fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    fn undelivered(&self) -> Arc<Tally> {
+        Arc::clone(&self.undelivered)
+    }
+}
+
 impl Machine for LrmsMachine {
     fn now(&self) -> SimTime {
         self.now
@@ -407,7 +393,7 @@ mod tests {
     }
 
     fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
-        let log = machine.recorder.page(0, usize::MAX);
+        let log = machine.recorder.page(0, usize::MAX).events;
         let name = |recorded: &super::super::Recorded| {
             let text = format!("{:?}", recorded.event());
             (

@@ -5,7 +5,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An event that owns all it says.
@@ -100,36 +100,91 @@ fn without_placement(event: Event<'_>) -> Event<'static> {
 
 /// A sink that several may hold: the machine writes, its service pages the
 /// events out, and the run still has them when the service has been killed.
+/// The default one keeps everything.
 #[derive(Clone, Debug, Default)]
-pub struct Recorder(Arc<Mutex<Vec<Recorded>>>);
+pub struct Recorder(Arc<Mutex<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    events: VecDeque<Recorded>,
+    /// Older events that are there no more.
+    forgotten: u64,
+    most: usize,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept {
+            events: VecDeque::new(),
+            forgotten: 0,
+            most: usize::MAX,
+        }
+    }
+}
+
+/// Some events of a log, with where they are in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventSlice {
+    /// Position of the first one; above the wanted one where older events are
+    /// forgotten.
+    pub first: u64,
+    /// The events.
+    pub events: Vec<Recorded>,
+    /// How many have happened so far, the forgotten ones among them.
+    pub total: u64,
+}
 
 impl Recorder {
+    /// One that keeps the newest `most` events and forgets older ones, for a
+    /// service that nobody ends.
+    #[must_use]
+    pub fn keeping(most: usize) -> Self {
+        Recorder(Arc::new(Mutex::new(Kept {
+            most,
+            ..Kept::default()
+        })))
+    }
+
     /// How many events there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.events().len()
+        self.kept().events.len()
     }
 
-    /// Whether nothing has happened.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.events().is_empty()
+        self.len() == 0
     }
 
     /// At most `limit` events from position `after` on.
     #[must_use]
-    pub fn page(&self, after: usize, limit: usize) -> Vec<Recorded> {
-        let events = self.events();
-        events.iter().skip(after).take(limit).cloned().collect()
+    pub fn page(&self, after: u64, limit: usize) -> EventSlice {
+        let kept = self.kept();
+        let first = after.max(kept.forgotten);
+        let skipped = usize::try_from(first - kept.forgotten).unwrap_or(usize::MAX);
+        EventSlice {
+            first,
+            // A range, since a long log is read page by page.
+            events: kept
+                .events
+                .range(skipped.min(kept.events.len())..)
+                .take(limit)
+                .cloned()
+                .collect(),
+            total: kept.forgotten + kept.events.len() as u64,
+        }
     }
 
     /// Takes all events out.
     #[must_use]
     pub fn take(&self) -> Vec<Recorded> {
-        std::mem::take(&mut *self.events())
+        let mut kept = self.kept();
+        kept.forgotten += kept.events.len() as u64;
+        std::mem::take(&mut kept.events).into()
     }
 
-    fn events(&self) -> MutexGuard<'_, Vec<Recorded>> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         // A panic elsewhere does not make what was recorded before it wrong.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -137,7 +192,12 @@ impl Recorder {
 
 impl EventSink for Recorder {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        self.events().push(Recorded::new(at, event));
+        let mut kept = self.kept();
+        kept.events.push_back(Recorded::new(at, event));
+        if kept.events.len() > kept.most {
+            kept.events.pop_front();
+            kept.forgotten += 1;
+        }
     }
 }
 
@@ -233,8 +293,29 @@ mod tests {
         };
         let mut recorder = Recorder::default();
         recorder.emit(SimTime::from_secs(1), event);
-        assert_eq!(recorder.page(0, 9)[0].event(), event);
-        assert!(recorder.page(1, 9).is_empty());
+        assert_eq!(recorder.page(0, 9).events[0].event(), event);
+        assert!(recorder.page(1, 9).events.is_empty());
+    }
+
+    #[test]
+    fn a_bounded_log_forgets_its_oldest_events_and_says_so() {
+        let mut recorder = Recorder::keeping(3);
+        for job in 0..5 {
+            let (job, cluster) = (JobId(job), ClusterId(0));
+            recorder.emit(SimTime::from_secs(1), Event::Finished { job, cluster });
+        }
+        let jobs = |page: &EventSlice| -> Vec<u32> {
+            let jobs = page.events.iter().filter_map(|r| r.event().job());
+            jobs.map(|job| job.0).collect()
+        };
+        let page = recorder.page(0, 2);
+        assert_eq!((page.first, page.total), (2, 5));
+        assert_eq!(jobs(&page), [2, 3]);
+        let page = recorder.page(4, 2);
+        assert_eq!((page.first, jobs(&page)), (4, vec![4]));
+        let page = recorder.page(u64::MAX, 2);
+        assert_eq!((page.first, page.events.len()), (u64::MAX, 0));
+        assert_eq!(recorder.take().len(), 3);
     }
 
     #[test]

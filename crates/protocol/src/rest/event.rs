@@ -47,11 +47,14 @@ pub struct EventReport {
 /// Some of a service's events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EventPage {
+    /// Position of the first one; above the wanted one if older events are
+    /// forgotten.
+    pub first: u64,
     /// Events in the order in which they happened there.
     pub events: Vec<EventReport>,
     /// What to give as `after` for the following ones.
     pub next: u64,
-    /// How many there are so far.
+    /// How many have happened so far.
     pub total: u64,
 }
 

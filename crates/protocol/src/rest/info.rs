@@ -14,11 +14,12 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeanReport {
-    /// Value times nanoseconds, as a decimal string: it can pass 2^64.
+    /// Value times nanoseconds, as a decimal string: it can pass 2^64. A broker
+    /// takes means of at most 2^24.
     #[schema(pattern = "^[0-9]{1,39}$", example = "0")]
     pub sum: String,
     /// Nanoseconds, or 1 for the value of an instant.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 300_000_000_000_u64)]
     pub weight_ns: u64,
 }
 
@@ -35,12 +36,14 @@ pub struct LoadReport {
     /// Busy processors.
     pub busy: u32,
     /// Queued jobs.
+    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
     pub queued: u64,
     /// Processors that the queued jobs want.
+    #[schema(minimum = 0, maximum = 4_611_686_018_427_387_904_u64)]
     pub queued_processors: u64,
     /// Processor-nanoseconds still to be done, as a decimal string. A real
     /// LRMS does not know it and says 0; no policy that runs in real time
-    /// looks at it.
+    /// looks at it. A broker takes at most 2^90.
     #[schema(pattern = "^[0-9]{1,39}$", example = "0")]
     pub work_left: String,
     /// Queued jobs over 30 s.
@@ -131,7 +134,10 @@ fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
 }
 
 fn whole(field: &str, text: &str) -> Result<u128, Problem> {
-    let value = text.parse().ok().filter(|value| *value <= MAX_SUM);
+    // The standard parser would let a plus sign pass.
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 39;
+    let value = text.parse().ok();
+    let value = value.filter(|value| digits && *value <= MAX_SUM);
     value.ok_or_else(|| Problem::field(field, text, "a whole number of at most 2^90"))
 }
 

@@ -6,6 +6,7 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::time::{SimDuration, SimTime};
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,12 +19,16 @@ pub struct JobSubmission {
     /// Processors wanted.
     #[schema(minimum = 1)]
     pub processors: u32,
-    /// How long it runs on a node of speed 1.0, with unit: ns, us, ms, s, min,
-    /// h, d or w.
-    #[schema(example = "60s")]
+    /// How long it runs on a node of speed 1.0, with unit: ns, us, ms, s, min
+    /// (or m), h, d or w; a whole number of nanoseconds, at most 584 years.
+    #[schema(
+        example = "60s",
+        pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$"
+    )]
     pub run_time: String,
     /// The user's estimate, with unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
     pub requested_time: Option<String>,
     /// What its nodes must offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,11 +40,12 @@ pub struct JobSubmission {
     /// the first answer and never run twice. The replayer and the brokers use
     /// `RUN/ORIGIN/JOB/HOP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 200)]
+    #[schema(min_length = 1, max_length = 200)]
     pub key: Option<String>,
-    /// An `http://` URL to which the news of the job's end is posted.
+    /// An `http://` URL to which the news of the job's end is posted. Its host
+    /// is this machine's loopback, unless the service allows others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 2000)]
+    #[schema(max_length = 2000, pattern = "^http://")]
     pub notify: Option<String>,
     /// The domain of the broker that sends the job; left out by clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,9 +78,9 @@ pub struct JobRequirements {
     pub disk_mib: u64,
 }
 
-/// Longest key that is kept.
+/// Longest key that is kept, in characters.
 const MAX_KEY: usize = 200;
-/// Longest URL that is kept.
+/// Longest URL that is kept, in characters.
 const MAX_URL: usize = 2000;
 
 impl JobSubmission {
@@ -141,30 +147,41 @@ impl JobSubmission {
         if let Some(key) = self
             .key
             .as_ref()
-            .filter(|key| key.len() > MAX_KEY || key.is_empty())
+            .filter(|key| key.is_empty() || is_longer(key, MAX_KEY))
         {
-            return Err(Problem::field("key", key, "1 to 200 bytes"));
+            return Err(Problem::field("key", key, "1 to 200 characters"));
         }
-        let bad_url = |url: &&String| !url.starts_with("http://") || url.len() > MAX_URL;
+        let bad_url = |url: &&String| {
+            !url.starts_with("http://") || is_longer(url, MAX_URL) || Url::parse(url).is_err()
+        };
         if let Some(url) = self.notify.as_ref().filter(bad_url) {
             return Err(Problem::field(
                 "notify",
                 url,
-                "an http:// URL of at most 2000 bytes",
+                "an http:// URL of at most 2000 characters",
             ));
         }
         Ok(())
     }
 }
 
+/// Whether a text has more than `most` characters, which is how JSON Schema
+/// counts.
+fn is_longer(text: &str, most: usize) -> bool {
+    text.chars().nth(most).is_some()
+}
+
 fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
-    SimDuration::parse(value).map_err(|error| {
-        Problem::field(
-            field,
-            value,
-            &format!("a length of time such as \"60s\" ({error})"),
-        )
-    })
+    let refuse = |why: String| {
+        let expected = format!("a length of time such as \"60s\" ({why})");
+        Problem::field(field, value, &expected)
+    };
+    // A scenario's author may write " + 60 s"; on the wire there is one way, the
+    // one that the schema's pattern allows.
+    if value.contains(|c: char| c == '+' || c.is_whitespace()) {
+        return Err(refuse("it has a sign or a space".to_owned()));
+    }
+    SimDuration::parse(value).map_err(|error| refuse(error.to_string()))
 }
 
 /// The answer to a submission. A repeated submission gets the first one again.
@@ -278,6 +295,7 @@ pub struct JobEndReport {
     /// The job's number.
     pub job: u32,
     /// `completed`, `rejected`, `cancelled` or `failed`.
+    #[schema(pattern = "^(completed|rejected|cancelled|failed)$")]
     pub state: String,
     /// Why it was rejected or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -412,6 +430,25 @@ mod tests {
             "field notify",
         );
         check(r#"{"processors":1,"run_time":"1s","key":""}"#, "field key");
+        check(r#"{"processors":1,"run_time":"+1s"}"#, "a sign or a space");
+        check(r#"{"processors":1,"run_time":" 1 s"}"#, "a sign or a space");
+        check(
+            r#"{"processors":1,"run_time":"1s","notify":"http://"}"#,
+            "field notify",
+        );
+        let key = "ü".repeat(201);
+        check(
+            &format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#),
+            "1 to 200 characters",
+        );
+    }
+
+    #[test]
+    fn a_key_is_measured_in_characters_as_the_schema_says() {
+        let key = "ü".repeat(200);
+        let text = format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#);
+        let read: JobSubmission = serde_json::from_str(&text).unwrap();
+        assert!(read.spec().is_ok());
     }
 
     #[test]

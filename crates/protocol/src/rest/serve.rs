@@ -2,15 +2,19 @@
 //! bounds on what a client may cost, metrics, and a life in a thread of its
 //! own that can be ended gently or killed.
 
+mod answers;
 mod extract;
 mod listener;
 mod metrics;
+mod notify;
 mod query;
 mod thread;
 
+pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use extract::{Body, Path, Query};
 pub use listener::BoundedListener;
 pub use metrics::{Metrics, ServiceGauges};
+pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery};
 pub use thread::{Life, ServiceThread, Stall, Weather};
 
@@ -47,6 +51,18 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+/// The description of a service with unsigned integers under the names of the
+/// OpenAPI format registry, `uint32` and `uint64`: utoipa writes `u-int32`,
+/// which no reader knows.
+#[must_use]
+pub fn described(openapi: OpenApi) -> OpenApi {
+    let read = openapi.to_json().ok().and_then(|text| {
+        let text = text.replace(r#""format":"u-int"#, r#""format":"uint"#);
+        serde_json::from_str(&text).ok()
+    });
+    read.unwrap_or(openapi)
 }
 
 /// Completes a service's routes: its own description under `/openapi.json`,

@@ -1,6 +1,6 @@
 //! `gridrig broker`
 
-use super::{clock, named_url, serve};
+use super::{clock, named_url, notify_hosts, serve};
 use crate::cli::BrokerArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -48,6 +48,8 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         peers: peers(&grid, domain, &args.peers)?,
         setup: BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?,
         clock: clock(&args.service)?,
+        notify: notify_hosts(&args.service),
+        keep_events: args.service.keep_events,
         liveness: Liveness::default(),
     };
     serve(

@@ -1,6 +1,6 @@
 //! `gridrig emulator`
 
-use super::{clock, duration, serve};
+use super::{clock, duration, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -14,10 +14,12 @@ use gridrig_emulator::{Broker, Config};
 
 /// Serves one emulated cluster until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
-    let config = match &args.scenario {
+    let mut config = match &args.scenario {
         Some(_) => from_scenario(args)?,
         None => from_flags(args)?,
     };
+    config.notify = notify_hosts(&args.service);
+    config.keep_events = args.service.keep_events;
     serve(
         args.service.listen,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),

@@ -12,6 +12,7 @@ use utoipa::IntoParams;
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
     /// Only jobs with a number above this one.
+    #[param(minimum = 0, maximum = 4_294_967_295_u32)]
     pub after: Option<u32>,
     /// At most so many, 100 unless said otherwise.
     #[param(minimum = 1, maximum = 1000)]
@@ -37,10 +38,11 @@ impl ListQuery {
 pub struct EndsQuery {
     /// Position from which on; 0 is the first end of all.
     #[serde(default)]
+    #[param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)]
     pub after: u64,
     /// Wait so many milliseconds for a first one.
     #[serde(default)]
-    #[param(maximum = 30_000)]
+    #[param(minimum = 0, maximum = 30_000)]
     pub wait_ms: u64,
 }
 
@@ -72,6 +74,7 @@ pub const ENDS_PAGE: usize = 1000;
 pub struct EventsQuery {
     /// Position from which on; 0 is the first event of all.
     #[serde(default)]
+    #[param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)]
     pub after: u64,
     /// At most so many, 1000 unless said otherwise.
     #[param(minimum = 1, maximum = 10_000)]

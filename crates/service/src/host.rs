@@ -1,0 +1,214 @@
+//! Starting, serving and ending.
+
+use crate::{App, Service, router};
+use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, Tally, start};
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::serve::{
+    self, BoundedListener, Life, Metrics, ServiceThread, Stall, Weather, listening_line,
+};
+use std::future::Future;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::oneshot;
+
+/// A running service.
+pub struct Handle<M> {
+    thread: ServiceThread,
+    actor: Actor<M>,
+    recorder: Recorder,
+    metrics: Arc<Metrics>,
+    stall: Stall,
+    undelivered: Arc<Tally>,
+}
+
+/// How long a request from one service to another may take.
+const REQUEST: Duration = Duration::from_secs(10);
+
+/// Starts a service in a thread of its own.
+///
+/// # Errors
+/// When the listener, a thread or an HTTP client cannot be had.
+pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<Handle<S::Machine>> {
+    let parts = Parts::of(&config);
+    let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
+    let (stall, undelivered) = (parts.stall.clone(), parts.machine.undelivered());
+    let (ready, started) = oneshot::channel();
+    let name = config.name();
+    let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
+        host(config, parts, listener, life, ready)
+    })?;
+    match started.await {
+        Ok(actor) => Ok(Handle {
+            thread,
+            actor,
+            recorder,
+            metrics,
+            stall,
+            undelivered,
+        }),
+        Err(_ended) => {
+            thread.stop().await?;
+            Err(io::Error::other("the service ended before it had begun"))
+        }
+    }
+}
+
+/// Serves on the caller's runtime until `shutdown` ends.
+///
+/// # Errors
+/// When the listener or an HTTP client cannot be had.
+pub async fn run<S: Service>(
+    config: S,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let parts = Parts::of(&config);
+    let (ready, _started) = oneshot::channel();
+    host(config, parts, listener, Life::until(shutdown), ready).await
+}
+
+/// Binds, says on the first line of stdout where, and serves until `shutdown`
+/// ends.
+///
+/// # Errors
+/// When the address cannot be bound or stdout is closed.
+pub async fn serve<S: Service>(
+    config: S,
+    bind: SocketAddr,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let listener = TcpListener::bind(bind)?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{}", listening_line(listener.local_addr()?))?;
+    stdout.flush()?;
+    run(config, listener, shutdown).await
+}
+
+struct Parts<M> {
+    machine: M,
+    recorder: Recorder,
+    metrics: Arc<Metrics>,
+    stall: Stall,
+}
+
+impl<M> Parts<M> {
+    fn of<S: Service<Machine = M>>(config: &S) -> Self {
+        let recorder = Recorder::keeping(config.keep_events());
+        Parts {
+            machine: config.machine(incarnation(), recorder.clone()),
+            recorder,
+            metrics: Arc::default(),
+            stall: Stall::default(),
+        }
+    }
+}
+
+async fn host<S: Service>(
+    config: S,
+    parts: Parts<S::Machine>,
+    listener: TcpListener,
+    life: Life,
+    ready: oneshot::Sender<Actor<S::Machine>>,
+) -> io::Result<()> {
+    let listener = BoundedListener::new(listener)?;
+    let client = Client::new(REQUEST).map_err(io::Error::other)?;
+    let transport = Arc::new(config.transport(client));
+    let actor = start(parts.machine, config.clock(), Arc::clone(&transport));
+    let companion = config.companion(&actor, &transport);
+    tracing::info!(service = config.name(), "serving");
+    let app = App {
+        actor: actor.clone(),
+        recorder: parts.recorder,
+        metrics: parts.metrics,
+        config: Arc::new(config),
+    };
+    let drain = actor.clone();
+    let router = router(app, parts.stall);
+    // Nobody waits for it where the service is the whole process.
+    let _ = ready.send(actor);
+    let served = serve::serve(listener, router, life).await;
+    // What the machine has said is still sent, within reason.
+    let _ = tokio::time::timeout(serve::GRACE, drain.drained()).await;
+    if let Some(companion) = companion {
+        companion.abort();
+    }
+    served
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the lives of a service are told apart by when they began"
+)]
+fn incarnation() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl<M: JobKeeper> Handle<M> {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.thread.address()
+    }
+
+    /// Its base URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// The events so far; they stay readable when the service is gone.
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// What it has received.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Letters it could not deliver.
+    #[must_use]
+    pub fn undelivered(&self) -> &Tally {
+        &self.undelivered
+    }
+
+    /// Makes it slow or silent.
+    pub fn weather(&self, weather: Weather) {
+        self.stall.set(weather);
+    }
+
+    /// Cuts it off at once, as the death of its process would.
+    pub fn kill(&self) {
+        self.thread.kill();
+    }
+
+    /// Stops its own timers: what has been said is still sent, nothing new
+    /// begins. A killed service has nothing more to say.
+    pub async fn freeze(&self) {
+        // A call is answered after everything before it has been handled.
+        let _ = self.actor.call(|machine, _| machine.freeze()).await;
+    }
+
+    /// Waits until all it has said is delivered or has failed to be.
+    pub async fn drained(&self) {
+        // An empty call puts the machine's latest letters into the outbox.
+        if self.actor.call(|_, _| ()).await.is_ok() {
+            self.actor.drained().await;
+        }
+    }
+
+    /// Ends it gently and waits until it has ended.
+    ///
+    /// # Errors
+    /// What the service ended with.
+    pub async fn stop(&self) -> io::Result<()> {
+        self.thread.stop().await
+    }
+}

@@ -1,0 +1,128 @@
+//! What the services around the machines of `drivers::real_time` share: how one
+//! is started, served and ended, the routes that are the same for each, and how
+//! what a machine sends goes over HTTP. A service is what implements
+//! [`Service`]; its own routes and its own letters stay with it.
+
+mod host;
+mod letters;
+pub mod routes;
+pub mod submission;
+
+pub use host::{Handle, run, serve, spawn};
+pub use letters::{failure, inform, letter_name, notify};
+
+use axum::Router;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock, Transport};
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::serve::{self, Metrics, ServiceGauges, Stall};
+use gridrig_protocol::rest::{ClockInfo, Problem};
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+/// One kind of service, by how it is configured.
+///
+/// - What it is: [`name`](Self::name), [`clock`](Self::clock),
+///   [`keep_events`](Self::keep_events), [`routes`](Self::routes).
+/// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
+///   [`companion`](Self::companion), [`gauges`](Self::gauges).
+pub trait Service: Sized + Send + Sync + 'static {
+    /// What it runs.
+    type Machine: JobKeeper;
+    /// How it sends.
+    type Transport: Transport;
+
+    /// Its kind and name, for people.
+    fn name(&self) -> String;
+
+    /// The clock it runs on.
+    fn clock(&self) -> RunClock;
+
+    /// How many of its newest events it keeps.
+    fn keep_events(&self) -> usize;
+
+    /// Its routes, with their description.
+    fn routes() -> OpenApiRouter<App<Self>>;
+
+    /// Its machine, new, in this life.
+    fn machine(&self, incarnation: u64, recorder: Recorder) -> Self::Machine;
+
+    /// The way to whom it knows.
+    fn transport(&self, client: Client) -> Self::Transport;
+
+    /// A task that lives as long as the machine does.
+    fn companion(
+        &self,
+        _actor: &Actor<Self::Machine>,
+        _transport: &Arc<Self::Transport>,
+    ) -> Option<JoinHandle<()>> {
+        None
+    }
+
+    /// What a scrape of its metrics shows.
+    fn gauges(machine: &Self::Machine) -> ServiceGauges;
+}
+
+/// Events that a service keeps unless told otherwise: some 100 MB. A job makes
+/// about five.
+pub const KEEP_EVENTS: usize = 1_000_000;
+
+/// What the routes of a service work with.
+pub struct App<S: Service> {
+    /// The way to the machine.
+    pub actor: Actor<S::Machine>,
+    /// What has happened.
+    pub recorder: Recorder,
+    /// What has come in.
+    pub metrics: Arc<Metrics>,
+    /// How the service is set up.
+    pub config: Arc<S>,
+}
+
+// A derive would ask for the configuration to be `Clone`.
+impl<S: Service> Clone for App<S> {
+    fn clone(&self) -> Self {
+        App {
+            actor: self.actor.clone(),
+            recorder: self.recorder.clone(),
+            metrics: Arc::clone(&self.metrics),
+            config: Arc::clone(&self.config),
+        }
+    }
+}
+
+impl<S: Service> App<S> {
+    /// The clock as clients are told of it.
+    #[must_use]
+    pub fn clock_at(&self, now: SimTime) -> ClockInfo {
+        let clock = self.config.clock();
+        ClockInfo {
+            epoch_unix_ns: clock.epoch_unix_ns(),
+            speed: clock.speed().to_string(),
+            now_ns: now.as_nanos(),
+        }
+    }
+}
+
+/// The description that a service gives of itself.
+#[must_use]
+pub fn openapi<S: Service>() -> OpenApi {
+    serve::described(S::routes().into_openapi())
+}
+
+fn router<S: Service>(app: App<S>, stall: Stall) -> Router {
+    let metrics = Arc::clone(&app.metrics);
+    let (router, _) = S::routes().split_for_parts();
+    serve::finish(router.with_state(app), &openapi::<S>(), metrics, stall)
+}
+
+/// What a client is told when the machine cannot be called.
+#[must_use]
+pub fn gone(error: CallError) -> Problem {
+    match error {
+        CallError::Busy => Problem::busy(),
+        CallError::Stopped => Problem::stopped(),
+    }
+}

@@ -1,0 +1,170 @@
+//! The routes that every service has. To be named with their module in
+//! `routes!`, which looks for their descriptions beside them.
+
+use crate::{App, Service, gone};
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use gridrig_core::ids::JobId;
+use gridrig_drivers::real_time::{JobKeeper, JobState, JobView};
+use gridrig_protocol::rest::serve::{
+    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Unavailable,
+    UnknownJob,
+};
+use gridrig_protocol::rest::{
+    EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, PlacementReport, Problem,
+};
+
+/// The jobs that are known here, by number.
+#[utoipa::path(
+    get, path = "/v1/jobs", params(ListQuery),
+    responses(
+        (status = 200, description = "Jobs", body = JobList),
+        BadQuery,
+        Unavailable,
+    )
+)]
+pub async fn list<S: Service>(
+    State(app): State<App<S>>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<JobList>, Problem> {
+    let limit = query.limit()?;
+    let after = query.after.map(JobId);
+    let views = app
+        .actor
+        .call(move |machine, _| machine.list(after, limit))
+        .await
+        .map_err(gone)?;
+    let next = (views.len() == limit)
+        .then(|| views.last().map(|view| view.spec.id.0))
+        .flatten();
+    let mut jobs: Vec<JobStatus> = views.iter().map(status).collect();
+    if let Some(state) = query.state {
+        jobs.retain(|job| job.state == state);
+    }
+    Ok(Json(JobList { jobs, next }))
+}
+
+/// A job as clients see it.
+#[must_use]
+pub fn status(view: &JobView) -> JobStatus {
+    let of = |state| JobStatus::of(&view.spec, view.arrived, state);
+    match &view.state {
+        JobState::Queued { .. } => of("queued"),
+        JobState::Running { start, placement } => JobStatus {
+            start_ns: Some(start.as_nanos()),
+            placement: placement.iter().map(PlacementReport::from).collect(),
+            ..of("running")
+        },
+        JobState::Sent { to } => JobStatus {
+            sent_to: Some((*to).into()),
+            ..of("sent")
+        },
+        JobState::Ended(end) => of("ended").ended(end),
+    }
+}
+
+/// One job.
+#[utoipa::path(
+    get, path = "/v1/jobs/{id}", params(("id" = u32, Path, description = "The job's number")),
+    responses(
+        (status = 200, description = "The job", body = JobStatus),
+        UnknownJob,
+        Unavailable,
+    )
+)]
+pub async fn show<S: Service>(
+    State(app): State<App<S>>,
+    Path(id): Path<u32>,
+) -> Result<Json<JobStatus>, Problem> {
+    let view = app
+        .actor
+        .call(move |machine, _| machine.view(JobId(id)))
+        .await
+        .map_err(gone)?;
+    let view = view.ok_or_else(|| Problem::unknown_job(id))?;
+    Ok(Json(status(&view)))
+}
+
+/// Ends of clients' jobs in the order in which they happened, for following
+/// many jobs with one request.
+#[utoipa::path(
+    get, path = "/v1/ends", params(EndsQuery),
+    responses(
+        (status = 200, description = "Ends", body = EndPage),
+        BadQuery,
+        Unavailable,
+    )
+)]
+pub async fn ends<S: Service>(
+    State(app): State<App<S>>,
+    Query(query): Query<EndsQuery>,
+) -> Result<Json<EndPage>, Problem> {
+    let (after, wait) = (query.after, query.wait()?);
+    let mut published = app.actor.published();
+    let news = published.wait_for(|ends| *ends > after);
+    // The time is up or the machine has stopped: the page is then empty, or
+    // the call below says so.
+    let _ = tokio::time::timeout(wait, news)
+        .await
+        .map(|seen| seen.map(|_| ()));
+    let (first, ends) = app
+        .actor
+        .call(move |machine, _| machine.ends(after, ENDS_PAGE))
+        .await
+        .map_err(gone)?;
+    let next = first + ends.len() as u64;
+    Ok(Json(EndPage {
+        first,
+        ends: ends.iter().map(JobEndReport::from).collect(),
+        next,
+    }))
+}
+
+/// The event log of this service: its newest events, as many as it keeps.
+#[utoipa::path(
+    get, path = "/v1/events", params(EventsQuery),
+    responses(
+        (status = 200, description = "Events", body = EventPage),
+        BadQuery,
+    )
+)]
+pub async fn events<S: Service>(
+    State(app): State<App<S>>,
+    Query(query): Query<EventsQuery>,
+) -> Result<Json<EventPage>, Problem> {
+    let limit = query.limit()?;
+    let page = app.recorder.page(query.after, limit);
+    let next = page.first.saturating_add(page.events.len() as u64);
+    let events = page.events.iter();
+    let events = events.map(|recorded| EventReport::of(recorded.at, &recorded.event()));
+    Ok(Json(EventPage {
+        first: page.first,
+        events: events.collect(),
+        next,
+        total: page.total,
+    }))
+}
+
+/// Whether the service is there.
+#[utoipa::path(
+    get, path = "/healthz",
+    responses((status = 200, description = "It is", body = String, content_type = "text/plain"))
+)]
+pub async fn healthz() -> &'static str {
+    "ok"
+}
+
+/// Counters and gauges for Prometheus.
+#[utoipa::path(
+    get, path = "/metrics",
+    responses(
+        (status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text"),
+        Unavailable,
+    )
+)]
+pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, Problem> {
+    let look = |machine: &mut S::Machine, _| S::gauges(machine);
+    let gauges = app.actor.call(look).await.map_err(gone)?;
+    Ok(serve::metrics_text(app.metrics.text(gauges)))
+}

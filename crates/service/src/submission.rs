@@ -1,0 +1,85 @@
+//! Jobs as they come in.
+
+use crate::{App, Service, gone};
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{Arrival, JobKeeper, Receipt, SubmitError};
+use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::{JobReceipt, JobSubmission, Problem};
+
+/// The job as the machine takes it in.
+///
+/// # Errors
+/// A problem document that names the field that will not do.
+pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Problem> {
+    hosts.check(job.notify.as_deref())?;
+    let spec = job.spec()?;
+    Ok(Arrival {
+        id: job.id.map(JobId),
+        spec,
+        from: job
+            .from
+            .map_or(Party::Client, |domain| Party::Broker(DomainId(domain))),
+        // Only forwards make hops.
+        hop: if job.from.is_some() { job.hop } else { 0 },
+        meant: job.meant_ns.map(SimTime::from_nanos),
+        notify: job.notify.map(Into::into),
+        key: job.key,
+    })
+}
+
+/// What a submission that contradicts an earlier one is told.
+fn conflict(error: SubmitError) -> Problem {
+    match error {
+        SubmitError::IdTaken(_) => Problem::new(409, "job-id-taken", error.to_string()),
+        SubmitError::KeyReused(_) => Problem::new(422, "key-reused", error.to_string()),
+    }
+}
+
+/// Hands a job to the machine, counts it (a broker's under `from_broker`) and
+/// answers.
+///
+/// # Errors
+/// A problem document when the job is not taken or the machine cannot be called.
+pub async fn submit<S: Service>(
+    app: &App<S>,
+    arrival: Arrival,
+    from_broker: MessageKind,
+) -> Result<Response, Problem> {
+    let (meant, from) = (arrival.meant, arrival.from);
+    let call = |machine: &mut S::Machine, now| machine.submit(now, arrival);
+    let receipt = app.actor.message(meant, call).await;
+    let receipt = receipt.map_err(gone)?.map_err(conflict)?;
+    match (receipt.repeated, from) {
+        (true, _) => app.metrics.count_repeated(),
+        (false, Party::Broker(_)) => app.metrics.count_message(from_broker),
+        (false, _) => app.metrics.count_message(MessageKind::Submit),
+    }
+    answer(&receipt, from)
+}
+
+fn answer(receipt: &Receipt, from: Party) -> Result<Response, Problem> {
+    let reason = receipt.taken.err();
+    let status = match (from, reason) {
+        (Party::Broker(_), _) => StatusCode::ACCEPTED,
+        (_, None) => StatusCode::CREATED,
+        (_, Some(reason)) => return Err(Problem::rejected(reason)),
+    };
+    let body = JobReceipt {
+        id: receipt.job.0,
+        state: if reason.is_none() {
+            "queued"
+        } else {
+            "refused"
+        }
+        .to_owned(),
+        reason: reason.map(|reason| reason.name().to_owned()),
+        at_ns: receipt.at.as_nanos(),
+    };
+    let location = format!("/v1/jobs/{}", receipt.job.0);
+    Ok((status, [(header::LOCATION, location)], Json(body)).into_response())
+}
