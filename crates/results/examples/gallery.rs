@@ -18,7 +18,7 @@ fn main() -> std::io::Result<()> {
     std::fs::write(dir.join("gallery.html"), page(&figures))
 }
 
-type Named = (&'static str, Box<dyn Figure>, &'static str);
+pub type Named = (&'static str, Box<dyn Figure>, &'static str);
 
 /// Uniform numbers of a stream of this name.
 fn uniform(name: &str, n: usize) -> Vec<f64> {
@@ -39,7 +39,7 @@ fn run_times(name: &str, n: usize) -> Vec<f64> {
         .collect()
 }
 
-fn figures() -> Vec<Named> {
+pub fn figures() -> Vec<Named> {
     vec![
         (
             "cdf",
@@ -291,7 +291,7 @@ fn elbow() -> Chart {
         .mark(Mark::x(6.0, "elbow: k = 6"))
 }
 
-fn page(figures: &[Named]) -> String {
+pub fn page(figures: &[Named]) -> String {
     let mut page = Page::new("Gallery of pictures");
     page.verdict(
         Verdict::Pass,

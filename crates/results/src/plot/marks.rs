@@ -313,7 +313,7 @@ fn scatter(
     }
     let count = format::integer(points.len() as u64);
     Some(format!(
-        "{}{count} points drawn as a density: the darker a cell, the more points (logarithmic).",
+        "{}{count} points drawn as a density: the fuller the colour, the more points (logarithmic).",
         lead(name)
     ))
 }

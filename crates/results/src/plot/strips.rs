@@ -153,7 +153,7 @@ impl Strips {
                 .fold(40.0, f64::max)
         };
         let labels = widest(&|row| row.label.clone(), 12.0).min(320.0);
-        let values = widest(&value_text, 12.0).min(150.0);
+        let values = widest(&|row| format!("\u{2713} {}", value_text(row)), 12.0).min(160.0);
         let envelopes = widest(&envelope_text, 11.0).min(220.0);
         let right = self.width - 2.0 - envelopes;
         (labels + 16.0, right - 16.0 - values, right)
