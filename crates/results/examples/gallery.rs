@@ -18,6 +18,7 @@ fn main() -> std::io::Result<()> {
     std::fs::write(dir.join("gallery.html"), page(&figures))
 }
 
+/// File name, picture, caption.
 pub type Named = (&'static str, Box<dyn Figure>, &'static str);
 
 /// Uniform numbers of a stream of this name.
@@ -39,6 +40,7 @@ fn run_times(name: &str, n: usize) -> Vec<f64> {
         .collect()
 }
 
+/// One of each, from fixed streams of random numbers.
 pub fn figures() -> Vec<Named> {
     vec![
         (
@@ -291,6 +293,7 @@ fn elbow() -> Chart {
         .mark(Mark::x(6.0, "elbow: k = 6"))
 }
 
+/// The page that shows them.
 pub fn page(figures: &[Named]) -> String {
     let mut page = Page::new("Gallery of pictures");
     page.verdict(
