@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 #[path = "../../examples/gallery.rs"]
 #[allow(dead_code, reason = "the example's main is not called here")]
-mod gallery;
+pub mod gallery;
 
 /// Any number a caller could hand over, the awkward ones often.
 fn number() -> impl Strategy<Value = f64> {
