@@ -354,14 +354,17 @@ fn a_strip_says_inside_or_outside() {
         .row("in", Unit::Plain, 0.5, (0.0, 1.0))
         .row("edge", Unit::Plain, 1.0, (0.0, 1.0))
         .row("point", Unit::Plain, 1.0, (1.0, 1.0))
+        .row("at most", Unit::Plain, 0.0, (f64::NEG_INFINITY, 1.0))
+        .row("at least", Unit::Plain, 0.9, (1.0, f64::INFINITY))
         .row("out", Unit::Plain, 1.01, (0.0, 1.0))
         .row("undefined", Unit::Plain, f64::NAN, (0.0, 1.0));
     let mut page = Page::new("t");
     page.figure(&strips, "");
     let html = page.to_html();
-    assert_eq!(html.matches("<td class=\"pass\">").count(), 3);
-    assert_eq!(html.matches("<td class=\"fail\">").count(), 1);
+    assert_eq!(html.matches("<td class=\"pass\">").count(), 4);
+    assert_eq!(html.matches("<td class=\"fail\">").count(), 2);
     assert_eq!(html.matches("<td>not judged</td>").count(), 1);
+    assert!(html.contains(">at most 1</text>") && html.contains(">at least 1</text>"));
 }
 
 #[test]
