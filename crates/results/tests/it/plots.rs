@@ -272,6 +272,17 @@ fn a_hundred_thousand_boxes_make_a_small_picture() {
 }
 
 #[test]
+fn long_names_do_not_swell_a_picture() {
+    let names: Vec<String> = (0..60)
+        .map(|n| format!("{n}{}", "é".repeat(10_000)))
+        .collect();
+    let matrix = Matrix::new("m", names.clone(), names, vec![vec![1.0; 60]; 60]);
+    let svg = matrix.to_svg();
+    markup::svg(&svg);
+    assert!(svg.len() < 3_000_000, "{} bytes", svg.len());
+}
+
+#[test]
 fn what_is_left_out_is_counted_by_reason() {
     let points = vec![
         (1.0, 1.0),
