@@ -52,6 +52,11 @@ impl Bins {
         self.width
     }
 
+    /// The same in seconds.
+    pub fn width_s(&self) -> f64 {
+        self.width as f64 / NANOS_PER_SEC as f64
+    }
+
     /// The bin of an instant; the nearest one for an instant outside.
     pub fn index(&self, at: u64) -> usize {
         let index = at.saturating_sub(self.origin) / self.width;

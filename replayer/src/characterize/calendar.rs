@@ -137,7 +137,8 @@ impl Clock {
         self.hour_of_week(submit) / 24
     }
 
-    fn second_of_week(&self, submit: SimDuration) -> u64 {
+    /// Seconds since Monday 0:00.
+    pub(crate) fn second_of_week(&self, submit: SimDuration) -> u64 {
         (submit.as_nanos() / NANOS_PER_SEC + self.shift) % WEEK.unsigned_abs()
     }
 
