@@ -67,7 +67,7 @@ impl Default for Options {
             processors: None,
             cluster_processors: BTreeMap::new(),
             batch_window: BATCH_WINDOW,
-            lags: vec![1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1_000],
+            lags: vec![1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
             bins: 200,
         }
     }
@@ -83,6 +83,8 @@ pub enum ProcessorsFrom {
     MaxProcs,
     /// `MaxNodes` of the header, which has no `MaxProcs`.
     MaxNodes,
+    /// `Processors` of a GWF header.
+    Processors,
 }
 
 /// Distinct values of the fields that describe who and what.
@@ -216,6 +218,7 @@ fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<Processor
         (options.processors, ProcessorsFrom::Option),
         (header.number("MaxProcs"), ProcessorsFrom::MaxProcs),
         (header.number("MaxNodes"), ProcessorsFrom::MaxNodes),
+        (header.number("Processors"), ProcessorsFrom::Processors),
     ];
     let mut known = candidates
         .into_iter()

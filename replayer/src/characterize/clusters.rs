@@ -3,7 +3,8 @@
 
 use super::bins::{Bins, nice_width};
 use super::calendar::Clock;
-use super::row::Numbering;
+use super::demand;
+use super::row::{JobRow, Numbering};
 use crate::load::{Loaded, TraceJob};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use serde::Serialize;
@@ -45,6 +46,17 @@ impl ClusterField {
     }
 }
 
+/// Where the processors of a cluster come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClusterSizeFrom {
+    /// The user.
+    Option,
+    /// The most that ever ran there at once, by the wait times of the trace:
+    /// it has at least so many.
+    Observed,
+}
+
 /// Arrivals at one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterLoad {
@@ -54,6 +66,8 @@ pub struct ClusterLoad {
     pub name: Option<String>,
     /// Its processors, where they are known.
     pub processors: Option<u64>,
+    /// Where these come from.
+    pub processors_from: Option<ClusterSizeFrom>,
     /// Jobs submitted to it.
     pub jobs: u64,
     /// Share of all jobs.
@@ -191,10 +205,11 @@ pub fn clusters(
         walk.add(submit, cluster);
     }
     walk.close_hour();
+    let sizes = sizes(loaded, field, processors);
     let mut loads: Vec<ClusterLoad> = walk
         .counts
         .iter()
-        .map(|count| load(count, loaded.jobs.len(), last - first, processors))
+        .map(|count| load(count, loaded.jobs.len(), last - first, &sizes))
         .collect();
     loads.sort_by_key(|load| (std::cmp::Reverse(load.jobs), load.cluster));
     for load in &mut loads {
@@ -228,6 +243,37 @@ pub fn clusters(
     })
 }
 
+/// How large clusters are: as given, else the most that ran there at once
+/// where every job of the cluster has a wait time.
+fn sizes(
+    loaded: &Loaded,
+    field: ClusterField,
+    given: &BTreeMap<u32, u64>,
+) -> BTreeMap<u32, (u64, ClusterSizeFrom)> {
+    let mut started: BTreeMap<u32, Option<Vec<JobRow>>> = BTreeMap::new();
+    for job in &loaded.jobs {
+        let Some(cluster) = field.value(job) else {
+            continue;
+        };
+        let jobs = started.entry(cluster).or_insert_with(|| Some(Vec::new()));
+        match (jobs.as_mut(), job.wait_time) {
+            (Some(jobs), Some(wait)) => jobs.push(JobRow {
+                submit: job.submit + wait,
+                ..JobRow::from(job)
+            }),
+            _ => *jobs = None,
+        }
+    }
+    let observed = started.into_iter().filter_map(|(cluster, jobs)| {
+        let size = demand::peak(&jobs?)?.value;
+        Some((cluster, (size, ClusterSizeFrom::Observed)))
+    });
+    let mut sizes: BTreeMap<_, _> = observed.collect();
+    let given = given.iter().filter(|(_, size)| **size > 0);
+    sizes.extend(given.map(|(cluster, size)| (*cluster, (*size, ClusterSizeFrom::Option))));
+    sizes
+}
+
 /// The largest ratio of these loads; those that are null or 0 have none.
 fn widest(loads: impl Iterator<Item = (u32, Option<f64>)>) -> Option<Imbalance> {
     let mut known: Vec<(f64, u32)> = loads
@@ -246,9 +292,10 @@ fn load(
     count: &Count,
     jobs: usize,
     span: SimDuration,
-    processors: &BTreeMap<u32, u64>,
+    sizes: &BTreeMap<u32, (u64, ClusterSizeFrom)>,
 ) -> ClusterLoad {
-    let size = processors.get(&count.id).copied().filter(|size| *size > 0);
+    let known = sizes.get(&count.id);
+    let size = known.map(|known| known.0);
     let days = span.as_secs_f64() / 86_400.0;
     let hours = span.as_secs_f64() / 3_600.0;
     let per = |value: f64| size.map(|size| value / size as f64);
@@ -256,6 +303,7 @@ fn load(
         cluster: count.id,
         name: None,
         processors: size,
+        processors_from: known.map(|known| known.1),
         jobs: count.jobs,
         jobs_share: count.jobs as f64 / jobs.max(1) as f64,
         daily_load_mean: per(count.jobs as f64 / days.max(1.0)),
@@ -266,8 +314,16 @@ fn load(
     }
 }
 
-/// The name in the header: `; Partition: 3  batch`.
+/// The name of a cluster: from the table of names, else from the header, as in
+/// `; Partition: 3  batch`.
 fn name_of(loaded: &Loaded, field: ClusterField, cluster: u32) -> Option<String> {
+    let table = match field {
+        ClusterField::Site => "site",
+        ClusterField::Partition => "partition",
+    };
+    if let Some(names) = loaded.names.get(table) {
+        return names.get(cluster as usize).cloned();
+    }
     if field != ClusterField::Partition {
         return None;
     }
@@ -468,6 +524,32 @@ mod tests {
         assert_eq!(all.arrivals_imbalance.unwrap().ratio, 2.0);
         assert_eq!(all.loads[1].cumulative_load, Some(0.25));
         assert_eq!(all.loads[0].cumulative_load, None);
+    }
+
+    #[test]
+    fn wait_times_tell_how_much_ran_at_once() {
+        let text = "1 0 0 100 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n\
+                    2 0 50 100 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n\
+                    3 0 150 10 5 -1 -1 5 -1 -1 1 1 1 1 1 1 -1 -1\n\
+                    4 9 -1 10 5 -1 -1 5 -1 -1 1 1 1 1 1 2 -1 -1\n";
+        let mut reader = SwfReader::new(text.as_bytes(), "t.swf");
+        let loaded = load_from(&mut reader, SizeFrom::Allocated).unwrap();
+        let all = of(&loaded, &[]).unwrap();
+        let sizes: Vec<_> = all
+            .loads
+            .iter()
+            .map(|l| (l.processors, l.processors_from))
+            .collect();
+        assert_eq!(
+            sizes,
+            [(Some(7), Some(ClusterSizeFrom::Observed)), (None, None)]
+        );
+        let given = of(&loaded, &[(1, 9), (2, 3)]).unwrap();
+        assert_eq!(
+            given.loads[0].processors_from,
+            Some(ClusterSizeFrom::Option)
+        );
+        assert_eq!(given.overall_imbalance.unwrap().ratio, 1.0);
     }
 
     #[test]
