@@ -29,6 +29,7 @@ pub mod clusters;
 pub mod demand;
 pub mod profile;
 mod row;
+pub mod sheet;
 pub mod sizes;
 
 pub use row::{JobRow, rows};

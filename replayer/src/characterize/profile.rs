@@ -4,13 +4,6 @@
 use super::bins::{Bins, nice_width};
 use super::row::JobRow;
 use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// Rows of a picture's grid per decade of a value.
-const ROWS_PER_DECADE: f64 = 8.0;
-
-/// Columns of a picture's grid.
-const COLUMNS: usize = 160;
 
 /// The profile by time of submission, one element per bin in each column.
 /// Means are null in a bin without jobs.
@@ -73,71 +66,6 @@ fn grid(jobs: &[JobRow], bins: usize) -> Option<Bins> {
     Some(Bins::new(first, last, nice_width(last - first, bins)))
 }
 
-/// Jobs that lie together in a picture.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
-    /// When they are submitted (s of the log): the instant itself for a job of
-    /// a small trace, else the middle of the cell.
-    pub at_s: f64,
-    /// Run time in seconds or processors, likewise.
-    pub value: f64,
-    /// How many they are.
-    pub jobs: u64,
-}
-
-/// Run times (s) against submit times. Runs below a second are shown at one,
-/// since the axis is logarithmic.
-#[must_use]
-pub fn run_time_cells(jobs: &[JobRow], exact: usize) -> Vec<Cell> {
-    cells(jobs, exact, |job| job.run_time.as_secs_f64().max(1.0))
-}
-
-/// Sizes against submit times.
-#[must_use]
-pub fn processor_cells(jobs: &[JobRow], exact: usize) -> Vec<Cell> {
-    cells(jobs, exact, |job| f64::from(job.processors))
-}
-
-/// One cell per job up to `exact` jobs; past that, jobs are collected in a
-/// grid that is even in time and in the logarithm of the value.
-fn cells(jobs: &[JobRow], exact: usize, value: impl Fn(&JobRow) -> f64) -> Vec<Cell> {
-    if jobs.len() <= exact {
-        let one = |job: &JobRow| Cell {
-            at_s: job.submit.as_secs_f64(),
-            value: value(job),
-            jobs: 1,
-        };
-        return jobs.iter().map(one).collect();
-    }
-    let Some(grid) = grid(jobs, COLUMNS) else {
-        return Vec::new();
-    };
-    let mut counts: BTreeMap<(usize, i32), u64> = BTreeMap::new();
-    let mut last: Option<((usize, i32), u64)> = None;
-    for job in jobs {
-        let row = (value(job).log10() * ROWS_PER_DECADE).floor() as i32;
-        let key = (grid.index(job.submit.as_nanos()), row);
-        last = Some(match last {
-            Some((same, count)) if same == key => (same, count + 1),
-            Some((other, count)) => {
-                *counts.entry(other).or_default() += count;
-                (key, 1)
-            }
-            None => (key, 1),
-        });
-    }
-    if let Some((key, count)) = last {
-        *counts.entry(key).or_default() += count;
-    }
-    let starts = grid.starts_s();
-    let cell = |((column, row), jobs): ((usize, i32), u64)| Cell {
-        at_s: starts[column] + grid.width_s() / 2.0,
-        value: 10f64.powf((f64::from(row) + 0.5) / ROWS_PER_DECADE),
-        jobs,
-    };
-    counts.into_iter().map(cell).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,20 +93,5 @@ mod tests {
         assert_eq!(profile.run_time_max_s[1], 19.0);
         assert_eq!(profile.processors_max[0], 7);
         assert_eq!(Profile::of(&[], 4), Profile::default());
-    }
-
-    #[test]
-    fn cells_hold_every_job_once_near_where_it_is() {
-        let jobs = jobs(5_000);
-        for (cells, exact) in [
-            (run_time_cells(&jobs, 5_000), true),
-            (run_time_cells(&jobs, 10), false),
-            (processor_cells(&jobs, 10), false),
-        ] {
-            assert_eq!(cells.iter().map(|c| c.jobs).sum::<u64>(), 5_000);
-            assert_eq!(cells.len() == 5_000, exact);
-            assert!(cells.iter().all(|c| (980.0..6_020.0).contains(&c.at_s)));
-            assert!(cells.iter().all(|c| (1.0..1_200.0).contains(&c.value)));
-        }
     }
 }

@@ -6,7 +6,7 @@ use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::Args;
-use gridrig_replayer::characterize::{Options, characterize};
+use gridrig_replayer::characterize::{Options, characterize, sheet};
 use gridrig_replayer::load::load;
 use gridrig_replayer::spec::SizeFrom;
 use std::num::NonZeroU32;
@@ -54,8 +54,15 @@ pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
         ..Options::default()
     };
     let trace = characterize(&loaded, &options);
-    if let Some(sheet) = &args.sheet {
-        return Err(Failure::input(anyhow!("{}", sheet.display())));
+    if let Some(path) = &args.sheet {
+        let html = sheet::sheet(&loaded, &trace).to_html();
+        std::fs::write(path, html).map_err(|source| {
+            let path = path.display();
+            Failure::input(anyhow!(
+                "{path}: {source} (expected a file that can be written)"
+            ))
+        })?;
+        eprintln!("wrote {}", path.display());
     }
     if args.json {
         for warning in &trace.warnings {
