@@ -38,7 +38,7 @@ use crate::load::Loaded;
 use arrivals::{ArrivalProfile, Autocorrelation, autocorrelation, interarrival_s};
 use batches::{BATCH_WINDOW, BatchStatistics};
 use calendar::Clock;
-use clusters::{Clusters, clusters};
+use clusters::{ClusterField, Clusters, clusters};
 use demand::Demand;
 use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
@@ -171,7 +171,11 @@ pub struct Characterization {
 /// Computes everything that is known about a trace.
 #[must_use]
 pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
-    let jobs = rows(&loaded.jobs);
+    let Gathered {
+        jobs,
+        failed,
+        distinct,
+    } = gather(loaded);
     let clock = Clock::of(&loaded.header);
     let (max_processors, max_processors_from) = machine(loaded, options);
     let first = jobs.first().map(|job| job.submit).unwrap_or_default();
@@ -179,7 +183,15 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
     let span = last - first;
     let gaps = interarrival_s(&jobs);
     let counts = SizeCounts::of(&jobs);
-    let clusters = clusters(loaded, &options.cluster_processors, &clock, options.bins);
+    let clusters = ClusterField::of(&distinct).and_then(|field| {
+        clusters(
+            loaded,
+            field,
+            &options.cluster_processors,
+            &clock,
+            options.bins,
+        )
+    });
     let mut trace = Characterization {
         format: "swf",
         jobs: jobs.len() as u64,
@@ -200,8 +212,8 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
         profile: Profile::of(&jobs, options.bins),
         offered_load: max_processors.and_then(|has| offered_load(&jobs, span, has)),
         max_processors_from,
-        failed: loaded.jobs.iter().filter(|job| job.failed).count() as u64,
-        distinct: distinct(loaded),
+        failed,
+        distinct,
         first_submit_s: first.as_secs_f64(),
         first_submit: clock.date(first),
         last_submit: clock.date(last),
@@ -237,24 +249,48 @@ pub fn offered_load(jobs: &[JobRow], span: SimDuration, processors: u64) -> Opti
     (capacity > 0).then(|| jobs.iter().map(work).sum::<u128>() as f64 / capacity as f64)
 }
 
-fn distinct(loaded: &Loaded) -> Distinct {
-    let jobs = &loaded.jobs;
-    Distinct {
-        users: count(jobs.iter().filter_map(|job| job.user)),
-        groups: count(jobs.iter().filter_map(|job| job.group)),
-        executables: count(jobs.iter().filter_map(|job| job.executable)),
-        queues: count(jobs.iter().filter_map(|job| job.queue)),
-        partitions: count(jobs.iter().filter_map(|job| job.partition)),
-        sites: count(jobs.iter().filter_map(|job| job.site)),
-    }
+/// What one walk over the jobs gives; they are too large to walk often.
+struct Gathered {
+    jobs: Vec<JobRow>,
+    failed: u64,
+    distinct: Distinct,
 }
 
-fn count(values: impl Iterator<Item = u32>) -> u64 {
-    let mut numbering = row::Numbering::default();
-    for value in values {
-        numbering.of(value);
+fn gather(loaded: &Loaded) -> Gathered {
+    let mut jobs = Vec::with_capacity(loaded.jobs.len());
+    let mut failed = 0;
+    let mut fields: [row::Numbering; 6] = Default::default();
+    for job in &loaded.jobs {
+        jobs.push(JobRow::from(job));
+        failed += u64::from(job.failed);
+        let values = [
+            job.user,
+            job.group,
+            job.executable,
+            job.queue,
+            job.partition,
+            job.site,
+        ];
+        for (field, value) in fields.iter_mut().zip(values) {
+            if let Some(value) = value {
+                field.of(value);
+            }
+        }
     }
-    numbering.len() as u64
+    let [users, groups, executables, queues, partitions, sites] =
+        fields.map(|field| field.len() as u64);
+    Gathered {
+        jobs,
+        failed,
+        distinct: Distinct {
+            users,
+            groups,
+            executables,
+            queues,
+            partitions,
+            sites,
+        },
+    }
 }
 
 /// What a stranger to the trace would otherwise stumble over.

@@ -1,6 +1,7 @@
 //! How evenly arrivals are spread over the clusters that a trace names (DMM
 //! 2.2, Figure 2).
 
+use super::Distinct;
 use super::bins::{Bins, nice_width};
 use super::calendar::Clock;
 use super::demand;
@@ -24,16 +25,15 @@ pub enum ClusterField {
 }
 
 impl ClusterField {
-    /// What a trace names clusters by: the site where any job has one, else
-    /// the partition; `None` where there are not two of them.
+    /// What a trace names clusters by: the site where there are two of them,
+    /// else the partition; `None` where there are not two of these either.
     #[must_use]
-    pub fn of(jobs: &[TraceJob]) -> Option<Self> {
-        let several = |field: Self| {
-            let mut values = jobs.iter().filter_map(|job| field.value(job));
-            let first = values.next()?;
-            values.any(|value| value != first).then_some(field)
-        };
-        several(Self::Site).or_else(|| several(Self::Partition))
+    pub fn of(distinct: &Distinct) -> Option<Self> {
+        match (distinct.sites, distinct.partitions) {
+            (2.., _) => Some(Self::Site),
+            (_, 2..) => Some(Self::Partition),
+            _ => None,
+        }
     }
 
     /// The cluster of a job.
@@ -184,48 +184,44 @@ impl Interval {
     }
 }
 
-/// The clusters of a trace; `None` where it names none, or only one.
+/// The clusters that a field of the trace names; `None` without jobs.
 /// `processors` says how large clusters are, by number.
 #[must_use]
 pub fn clusters(
     loaded: &Loaded,
+    field: ClusterField,
     processors: &BTreeMap<u32, u64>,
     clock: &Clock,
     bins: usize,
 ) -> Option<Clusters> {
-    let field = ClusterField::of(&loaded.jobs)?;
     let first = loaded.jobs.first()?.submit;
     let last = loaded.jobs.last()?.submit;
-    let mut walk = Walk::new(clock);
-    let named = || {
-        let jobs = loaded.jobs.iter();
-        jobs.filter_map(|job| Some((job.submit, field.value(job)?)))
-    };
-    for (submit, cluster) in named() {
-        walk.add(submit, cluster);
+    let gathered = gather(loaded, field);
+    let mut walk = Walk::new(clock, &gathered.ids);
+    for arrival in &gathered.arrivals {
+        walk.add(arrival.submit, arrival.cluster as usize);
     }
     walk.close_hour();
-    let sizes = sizes(loaded, field, processors);
+    let sizes = sizes(&gathered, processors);
     let mut loads: Vec<ClusterLoad> = walk
         .counts
         .iter()
-        .map(|count| load(count, loaded.jobs.len(), last - first, &sizes))
+        .zip(sizes)
+        .map(|(count, size)| load(count, loaded.jobs.len(), last - first, size))
         .collect();
     loads.sort_by_key(|load| (std::cmp::Reverse(load.jobs), load.cluster));
     for load in &mut loads {
         load.name = name_of(loaded, field, load.cluster);
     }
-    let counted: u64 = loads.iter().map(|load| load.jobs).sum();
     let grid = Bins::new(
         first.as_nanos(),
         last.as_nanos(),
         nice_width((last - first).as_nanos(), bins),
     );
-    let series = series(&grid, &loads, walk.shift, named());
     Some(Clusters {
         field,
         count: loads.len() as u64,
-        jobs_without: loaded.jobs.len() as u64 - counted,
+        jobs_without: (loaded.jobs.len() - gathered.arrivals.len()) as u64,
         overall_imbalance: widest(
             loads
                 .iter()
@@ -238,40 +234,71 @@ pub fn clusters(
         ),
         hours_with_idle_cluster_share: walk.idle_share(),
         temporary_imbalance: walk.worst,
+        series: series(&grid, &loads, walk.shift, &gathered),
         loads,
-        series,
     })
 }
 
-/// How large clusters are: as given, else the most that ran there at once
-/// where every job of the cluster has a wait time.
-fn sizes(
-    loaded: &Loaded,
-    field: ClusterField,
-    given: &BTreeMap<u32, u64>,
-) -> BTreeMap<u32, (u64, ClusterSizeFrom)> {
-    let mut started: BTreeMap<u32, Option<Vec<JobRow>>> = BTreeMap::new();
+/// An arrival at a cluster, by the place of the cluster in [`Gathered::ids`].
+#[derive(Clone, Copy)]
+struct Arrival {
+    submit: SimDuration,
+    cluster: u32,
+}
+
+/// What one walk over the jobs gives.
+#[derive(Default)]
+struct Gathered {
+    /// The numbers of the clusters in order of appearance.
+    ids: Vec<u32>,
+    arrivals: Vec<Arrival>,
+    /// Per cluster the jobs as they really started; `None` once one of them
+    /// has no wait time.
+    started: Vec<Option<Vec<JobRow>>>,
+}
+
+fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
+    let mut numbering = Numbering::default();
+    let mut gathered = Gathered::default();
     for job in &loaded.jobs {
-        let Some(cluster) = field.value(job) else {
-            continue;
-        };
-        let jobs = started.entry(cluster).or_insert_with(|| Some(Vec::new()));
-        match (jobs.as_mut(), job.wait_time) {
+        let Some(id) = field.value(job) else { continue };
+        let at = numbering.of(id);
+        if at == gathered.ids.len() {
+            gathered.ids.push(id);
+            gathered.started.push(Some(Vec::new()));
+        }
+        gathered.arrivals.push(Arrival {
+            submit: job.submit,
+            cluster: at as u32,
+        });
+        match (gathered.started[at].as_mut(), job.wait_time) {
             (Some(jobs), Some(wait)) => jobs.push(JobRow {
                 submit: job.submit + wait,
                 ..JobRow::from(job)
             }),
-            _ => *jobs = None,
+            (Some(_), None) => gathered.started[at] = None,
+            (None, _) => {}
         }
     }
-    let observed = started.into_iter().filter_map(|(cluster, jobs)| {
-        let size = demand::peak(&jobs?)?.value;
-        Some((cluster, (size, ClusterSizeFrom::Observed)))
-    });
-    let mut sizes: BTreeMap<_, _> = observed.collect();
-    let given = given.iter().filter(|(_, size)| **size > 0);
-    sizes.extend(given.map(|(cluster, size)| (*cluster, (*size, ClusterSizeFrom::Option))));
-    sizes
+    gathered
+}
+
+/// How large clusters are, in order of appearance: as given, else the most
+/// that ran there at once where every job of the cluster has a wait time.
+fn sizes(gathered: &Gathered, given: &BTreeMap<u32, u64>) -> Vec<Option<(u64, ClusterSizeFrom)>> {
+    let size = |(id, started): (&u32, &Option<Vec<JobRow>>)| {
+        if let Some(size) = given.get(id).filter(|size| **size > 0) {
+            return Some((*size, ClusterSizeFrom::Option));
+        }
+        let peak = demand::peak(started.as_ref()?)?;
+        Some((peak.value, ClusterSizeFrom::Observed))
+    };
+    gathered
+        .ids
+        .iter()
+        .zip(&gathered.started)
+        .map(size)
+        .collect()
 }
 
 /// The largest ratio of these loads; those that are null or 0 have none.
@@ -292,9 +319,8 @@ fn load(
     count: &Count,
     jobs: usize,
     span: SimDuration,
-    sizes: &BTreeMap<u32, (u64, ClusterSizeFrom)>,
+    known: Option<(u64, ClusterSizeFrom)>,
 ) -> ClusterLoad {
-    let known = sizes.get(&count.id);
     let size = known.map(|known| known.0);
     let days = span.as_secs_f64() / 86_400.0;
     let hours = span.as_secs_f64() / 3_600.0;
@@ -341,7 +367,6 @@ fn name_of(loaded: &Loaded, field: ClusterField, cluster: u32) -> Option<String>
 struct Walk {
     /// Seconds from the hour and the day before the log's time 0 to it.
     shift: u64,
-    numbering: Numbering,
     counts: Vec<Count>,
     hour: Option<u64>,
     here: Vec<usize>,
@@ -352,11 +377,14 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(clock: &Clock) -> Self {
+    fn new(clock: &Clock, ids: &[u32]) -> Self {
+        let count = |id: &u32| Count {
+            id: *id,
+            ..Count::default()
+        };
         Walk {
             shift: clock.second_of_week(SimDuration::ZERO),
-            numbering: Numbering::default(),
-            counts: Vec::new(),
+            counts: ids.iter().map(count).collect(),
             hour: None,
             here: Vec::new(),
             hours: 0,
@@ -365,19 +393,12 @@ impl Walk {
         }
     }
 
-    fn add(&mut self, submit: SimDuration, cluster: u32) {
+    fn add(&mut self, submit: SimDuration, at: usize) {
         let second = submit.as_nanos() / NANOS_PER_SEC + self.shift;
         let hour = second / 3_600;
         if self.hour != Some(hour) {
             self.close_hour();
             self.hour = Some(hour);
-        }
-        let at = self.numbering.of(cluster);
-        if at == self.counts.len() {
-            self.counts.push(Count {
-                id: cluster,
-                ..Count::default()
-            });
         }
         let count = &mut self.counts[at];
         count.jobs += 1;
@@ -410,29 +431,22 @@ impl Walk {
 }
 
 /// The curves of the busiest clusters.
-fn series(
-    grid: &Bins,
-    loads: &[ClusterLoad],
-    shift: u64,
-    jobs: impl Iterator<Item = (SimDuration, u32)>,
-) -> ClusterSeries {
+fn series(grid: &Bins, loads: &[ClusterLoad], shift: u64, gathered: &Gathered) -> ClusterSeries {
     let shown = &loads[..loads.len().min(CURVES)];
     let normalized = loads.iter().all(|load| load.processors.is_some());
-    let places: BTreeMap<u32, usize> = shown
-        .iter()
-        .enumerate()
-        .map(|(at, load)| (load.cluster, at))
-        .collect();
+    let place = |id: &u32| shown.iter().position(|load| load.cluster == *id);
+    let places: Vec<Option<usize>> = gathered.ids.iter().map(place).collect();
     let mut arrivals = vec![vec![0u64; grid.count()]; shown.len()];
     let mut hourly_max = arrivals.clone();
     let mut hours = vec![Interval::default(); shown.len()];
-    for (submit, cluster) in jobs {
-        let Some(&at) = places.get(&cluster) else {
+    let mut cursor = grid.cursor();
+    for arrival in &gathered.arrivals {
+        let Some(at) = places[arrival.cluster as usize] else {
             continue;
         };
-        let bin = grid.index(submit.as_nanos());
+        let bin = cursor.index(arrival.submit.as_nanos());
         arrivals[at][bin] += 1;
-        hours[at].add((submit.as_nanos() / NANOS_PER_SEC + shift) / 3_600);
+        hours[at].add((arrival.submit.as_nanos() / NANOS_PER_SEC + shift) / 3_600);
         hourly_max[at][bin] = hourly_max[at][bin].max(hours[at].jobs);
     }
     let curve = |(load, (arrivals, hourly_max)): (&ClusterLoad, (Vec<u64>, Vec<u64>))| {
@@ -462,6 +476,7 @@ fn series(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::characterize::{Options, characterize};
     use crate::load::load_from;
     use crate::spec::SizeFrom;
     use crate::swf::SwfReader;
@@ -482,7 +497,15 @@ mod tests {
 
     fn of(loaded: &Loaded, processors: &[(u32, u64)]) -> Option<Clusters> {
         let processors = processors.iter().copied().collect();
-        clusters(loaded, &processors, &Clock::of(&loaded.header), 10)
+        let all = characterize(
+            loaded,
+            &Options {
+                cluster_processors: processors,
+                bins: 10,
+                ..Options::default()
+            },
+        );
+        all.clusters
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Demand with unlimited resources: what would be busy if every job started
 //! when it is submitted (LSAP 4.2, Figures 7 and 8).
 
-use super::bins::{Bins, nice_width};
+use super::bins::{Bins, Cursor, nice_width};
 use super::row::JobRow;
 use gridrig_core::time::NANOS_PER_SEC;
 use serde::Serialize;
@@ -153,6 +153,7 @@ impl Demand {
 /// Adds up levels into bins and totals.
 struct Gauge {
     grid: Bins,
+    cursor: Cursor,
     machine: Option<u64>,
     processors: Channel,
     jobs: Channel,
@@ -207,6 +208,7 @@ impl Gauge {
         Gauge {
             processors: Channel::new(grid.count()),
             jobs: Channel::new(grid.count()),
+            cursor: grid.cursor(),
             grid,
             machine,
             first: None,
@@ -224,7 +226,7 @@ impl Gauge {
             self.above += level.until - level.from;
         }
         let mut from = level.from;
-        let mut bin = self.grid.index(from);
+        let mut bin = self.cursor.index(from);
         while from < level.until {
             let until = level.until.min(self.grid.end(bin));
             self.processors.add(bin, level.processors, until - from);

@@ -42,9 +42,10 @@ impl Profile {
             processors_mean: Vec::new(),
             processors_max: vec![0; count],
         };
+        let mut cursor = grid.cursor();
         let mut sums = vec![(0.0f64, 0u64); count];
         for job in jobs {
-            let at = grid.index(job.submit.as_nanos());
+            let at = cursor.index(job.submit.as_nanos());
             let run = job.run_time.as_secs_f64();
             profile.jobs[at] += 1;
             profile.run_time_max_s[at] = profile.run_time_max_s[at].max(run);

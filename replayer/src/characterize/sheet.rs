@@ -45,7 +45,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     page.pair(
         (
             &figures::interarrival(&jobs),
-            "Times from one submission to the next; 0 lies left of the axis.",
+            "Times from one submission to the next.",
         ),
         (
             &figures::autocorrelation(&jobs),
@@ -60,7 +60,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
         ),
         (
             &figures::run_times(&jobs),
-            "Share of jobs that do not run longer; 0 lies left of the axis.",
+            "Share of jobs that do not run longer.",
         ),
     );
     batch_section(&mut page, &jobs, trace);
@@ -208,8 +208,8 @@ fn cluster_section(page: &mut Page, trace: &Characterization) {
     );
     page.figure(
         &hourly,
-        "Arrivals of an hour at the busiest clusters, the busiest hour of each bin (DMM Figure 2 \
-         c and d).",
+        "Arrivals of an hour at the four busiest clusters, the busiest hour of each bin (DMM \
+         Figure 2 c and d).",
     );
     page.table(&tables::clusters(all));
 }

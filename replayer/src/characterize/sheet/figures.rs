@@ -237,6 +237,9 @@ pub(super) fn batch_spread(batches: &[Batch], of: &BatchStatistics) -> Chart {
         )
 }
 
+/// Clusters with a curve of the hourly load; more would hide each other.
+const HOURLY_CURVES: usize = 4;
+
 /// Cumulative and hourly load of the busiest clusters.
 pub(super) fn clusters(all: &Clusters) -> (Chart, Chart) {
     let series = &all.series;
@@ -250,8 +253,8 @@ pub(super) fn clusters(all: &Clusters) -> (Chart, Chart) {
         .y(Axis::linear(label, Unit::Plain));
     let mut hourly = Chart::new("Hourly load of the clusters")
         .x(log_time())
-        .y(Axis::log("jobs in the busiest hour", Unit::Plain));
-    for curve in &series.curves {
+        .y(Axis::linear("jobs in the busiest hour", Unit::Plain));
+    for (at, curve) in series.curves.iter().enumerate() {
         let named = all.loads.iter().find(|load| load.cluster == curve.cluster);
         let name = match named.and_then(|load| load.name.as_ref()) {
             Some(name) => format!("{} {name}", curve.cluster),
@@ -260,12 +263,11 @@ pub(super) fn clusters(all: &Clusters) -> (Chart, Chart) {
         let ends = series.at_s.iter().map(|at| at + series.bin_s);
         let sums: Vec<(f64, f64)> = ends.zip(curve.cumulative.iter().copied()).collect();
         cumulative = cumulative.series(Series::line(name.clone(), sums));
-        let busiest = curve.hourly_max.iter().map(|count| match count {
-            0 => f64::NAN,
-            count => *count as f64,
-        });
-        let peaks: Vec<(f64, f64)> = series.at_s.iter().copied().zip(busiest).collect();
-        hourly = hourly.series(Series::line(name, peaks));
+        if at < HOURLY_CURVES {
+            let peaks = curve.hourly_max.iter().map(|count| *count as f64);
+            let peaks: Vec<(f64, f64)> = series.at_s.iter().copied().zip(peaks).collect();
+            hourly = hourly.series(Series::line(name, peaks));
+        }
     }
     (cumulative, hourly)
 }

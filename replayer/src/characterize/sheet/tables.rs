@@ -136,48 +136,48 @@ pub(super) fn imbalance(all: &Clusters) -> String {
 }
 
 pub(super) fn clusters(all: &Clusters) -> Table {
-    let mut table = Table::new([
-        "cluster",
-        "processors",
-        "jobs",
-        "share",
-        "jobs per processor",
-        "daily load, mean",
-        "daily load, max",
-        "hourly load, mean",
-        "hourly load, max",
-    ]);
+    let sized = all.loads.iter().any(|load| load.processors.is_some());
+    let mut head = vec!["cluster", "jobs", "share", "hour mean", "hour max"];
+    if sized {
+        head.extend(["processors", "per processor", "day mean", "day max"]);
+    }
+    let mut table = Table::new(head);
     for load in all.loads.iter().take(CLUSTER_ROWS) {
         let name = match &load.name {
             Some(name) => format!("{} {name}", load.cluster),
             None => load.cluster.to_string(),
         };
-        let processors = match (load.processors, load.processors_from) {
-            (Some(count), Some(ClusterSizeFrom::Observed)) => {
-                Cell::Number(format!("\u{2265} {}", integer(count)))
-            }
-            (Some(count), _) => Cell::from(count),
-            (None, _) => Cell::Missing,
-        };
-        table.push([
+        let mut cells = vec![
             Cell::from(name),
-            processors,
             Cell::from(load.jobs),
             Cell::percent(load.jobs_share),
-            Cell::from(load.cumulative_load),
-            Cell::from(load.daily_load_mean),
-            Cell::from(load.daily_load_max),
             Cell::from(load.hourly_load_mean),
             Cell::from(load.hourly_load_max),
-        ]);
+        ];
+        if sized {
+            cells.push(match (load.processors, load.processors_from) {
+                (Some(count), Some(ClusterSizeFrom::Observed)) => {
+                    Cell::Number(format!("\u{2265} {}", integer(count)))
+                }
+                (Some(count), _) => Cell::from(count),
+                (None, _) => Cell::Missing,
+            });
+            let loads = [
+                load.cumulative_load,
+                load.daily_load_mean,
+                load.daily_load_max,
+            ];
+            cells.extend(loads.map(Cell::from));
+        }
+        table.push(cells);
+    }
+    let mut caption = "Arrivals at the clusters, in all and by hour".to_owned();
+    if sized {
+        caption += "; per processor in all and by day; \u{2265} what ran there at once";
     }
     let more = all.loads.len().saturating_sub(CLUSTER_ROWS);
-    let rest = match more {
-        0 => String::new(),
-        _ => format!("; {more} more are in the JSON"),
-    };
-    table.caption(format!(
-        "Clusters, most jobs first; the daily load is arrivals over processors, \u{2265} the most \
-         processors that ran there at once{rest}"
-    ))
+    if more > 0 {
+        caption += &format!("; {more} smaller ones are in the JSON");
+    }
+    table.caption(caption)
 }

@@ -3,7 +3,9 @@
 use gridrig_replayer::characterize::Characterization;
 use gridrig_replayer::characterize::ProcessorsFrom;
 use gridrig_replayer::characterize::calendar::{ClockSource, WEEKDAYS};
-use gridrig_replayer::characterize::clusters::{ClusterSizeFrom, Clusters, Imbalance};
+use gridrig_replayer::characterize::clusters::{
+    ClusterField, ClusterLoad, ClusterSizeFrom, Clusters, Imbalance,
+};
 use gridrig_results::stats::Distribution;
 use std::fmt::Write as _;
 
@@ -273,8 +275,8 @@ fn batches(text: &mut String, trace: &Characterization) {
 
 fn clusters(text: &mut String, all: &Clusters) {
     let field = match all.field {
-        gridrig_replayer::characterize::clusters::ClusterField::Site => "site",
-        gridrig_replayer::characterize::clusters::ClusterField::Partition => "partition",
+        ClusterField::Site => "site",
+        ClusterField::Partition => "partition",
     };
     let _ = writeln!(
         text,
@@ -331,6 +333,12 @@ fn clusters(text: &mut String, all: &Clusters) {
             number(load.daily_load_mean),
             number(load.daily_load_max),
             load.hourly_load_max
+        );
+    }
+    let observed = |load: &ClusterLoad| load.processors_from == Some(ClusterSizeFrom::Observed);
+    if all.loads.iter().any(observed) {
+        text.push_str(
+            "(>= the most that ran there at once by the wait times; --cluster ID=N says more)\n",
         );
     }
     if all.loads.len() > CLUSTER_LINES {
