@@ -9,6 +9,7 @@
 mod archive;
 mod characterizing;
 mod examples;
+mod paper_tables;
 mod properties;
 mod reduction;
 mod ref_first_fit;
