@@ -1,16 +1,12 @@
 //! A trace in figures, for people: about one screen.
 
+mod clusters;
+
 use gridrig_replayer::characterize::Characterization;
 use gridrig_replayer::characterize::ProcessorsFrom;
 use gridrig_replayer::characterize::calendar::{ClockSource, WEEKDAYS};
-use gridrig_replayer::characterize::clusters::{
-    ClusterField, ClusterLoad, ClusterSizeFrom, Clusters, Imbalance,
-};
 use gridrig_results::stats::Distribution;
 use std::fmt::Write as _;
-
-/// Clusters that get a line of their own.
-const CLUSTER_LINES: usize = 10;
 
 /// Columns of a drawn curve.
 const CURVE_WIDTH: usize = 60;
@@ -27,7 +23,7 @@ pub fn report(trace: &Characterization) -> String {
     arrivals(&mut text, trace);
     batches(&mut text, trace);
     if let Some(all) = &trace.clusters {
-        clusters(&mut text, all);
+        clusters::write(&mut text, all);
     }
     // The first line has named the file already.
     let prefix = format!("{}: ", trace.file);
@@ -273,87 +269,6 @@ fn batches(text: &mut String, trace: &Characterization) {
     );
 }
 
-fn clusters(text: &mut String, all: &Clusters) {
-    let field = match all.field {
-        ClusterField::Site => "site",
-        ClusterField::Partition => "partition",
-    };
-    let _ = writeln!(
-        text,
-        "\n{} clusters (field {field}); {} jobs name none",
-        all.count, all.jobs_without
-    );
-    let ratio = |imbalance: &Imbalance| {
-        format!(
-            "{}:1 ({} over {})",
-            number(Some(imbalance.ratio)),
-            imbalance.most,
-            imbalance.least
-        )
-    };
-    let overall = all.overall_imbalance.as_ref().map_or(
-        "unknown, since processors are (--cluster ID=N)".to_owned(),
-        ratio,
-    );
-    let temporary = all
-        .temporary_imbalance
-        .as_ref()
-        .map_or("none".to_owned(), |worst| {
-            format!("{} at {}", ratio(&worst.between), instant(worst.at_s))
-        });
-    let _ = writeln!(
-        text,
-        "overall imbalance {overall}; temporary imbalance {temporary}"
-    );
-    let _ = writeln!(
-        text,
-        "{:<26} {:>10} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9}",
-        "cluster", "processors", "jobs", "share", "jobs/proc", "day mean", "day max", "hour max"
-    );
-    for load in all.loads.iter().take(CLUSTER_LINES) {
-        let name = match &load.name {
-            Some(name) => format!("{} {name}", load.cluster),
-            None => load.cluster.to_string(),
-        };
-        let at_least = match load.processors_from {
-            Some(ClusterSizeFrom::Observed) => ">=",
-            _ => "",
-        };
-        let processors = load
-            .processors
-            .map_or("-".to_owned(), |count| format!("{at_least}{count}"));
-        let _ = writeln!(
-            text,
-            "{:<26} {:>10} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9}",
-            shorten(&name, 26),
-            processors,
-            load.jobs,
-            percent(Some(load.jobs_share)),
-            number(load.cumulative_load),
-            number(load.daily_load_mean),
-            number(load.daily_load_max),
-            load.hourly_load_max
-        );
-    }
-    let observed = |load: &ClusterLoad| load.processors_from == Some(ClusterSizeFrom::Observed);
-    if all.loads.iter().any(observed) {
-        text.push_str(
-            "(>= the most that ran there at once by the wait times; --cluster ID=N says more)\n",
-        );
-    }
-    if all.loads.len() > CLUSTER_LINES {
-        let rest: u64 = all.loads[CLUSTER_LINES..]
-            .iter()
-            .map(|load| load.jobs)
-            .sum();
-        let _ = writeln!(
-            text,
-            "and {} more with {rest} jobs (--json has them)",
-            all.loads.len() - CLUSTER_LINES
-        );
-    }
-}
-
 /// A figure in at most nine columns; `-` where there is none.
 fn number(value: Option<f64>) -> String {
     match value {
@@ -425,11 +340,4 @@ fn curve(values: &[f64]) -> String {
         false => BARS[0],
     };
     values.iter().map(bar).collect()
-}
-
-fn shorten(name: &str, width: usize) -> String {
-    match name.chars().count() > width {
-        true => name.chars().take(width - 2).chain("..".chars()).collect(),
-        false => name.to_owned(),
-    }
 }
