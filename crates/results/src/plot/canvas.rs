@@ -128,8 +128,10 @@ impl Canvas {
     }
 
     /// Text that is shortened to this room; the whole of it shows on pointing.
+    /// The classes `k` and `v` are the small ones.
     pub(super) fn fitted_text(&mut self, at: (f64, f64), class: &str, text: &str, room: f64) {
-        let shown = super::text::fit(text, 12.0, room);
+        let small = class.split(' ').any(|name| matches!(name, "k" | "v"));
+        let shown = super::text::fit(text, if small { 11.0 } else { 12.0 }, room);
         let title = if shown == text { "" } else { text };
         self.titled_text(at.0, at.1, class, &shown, title);
     }

@@ -7,6 +7,8 @@ mod batsim_export;
 mod cluster_runs;
 mod comparing;
 mod job_table;
+mod markup;
+mod plots;
 mod run_directory;
 mod story;
 mod summary;
