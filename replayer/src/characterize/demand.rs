@@ -73,34 +73,39 @@ pub struct Series {
 /// Walks the demand level by level, in order of time. Ends come before starts
 /// at one instant; runs of length 0 count for nothing. Jobs may come in any
 /// order, and cost least when they come by submit time.
-pub fn sweep(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
-    let running = || jobs.iter().filter(|job| !job.run_time.is_zero());
-    let mut starts: Vec<(u64, u32)> = running()
-        .map(|job| (job.submit.as_nanos(), job.processors))
-        .collect();
-    if !starts.is_sorted_by_key(|start| start.0) {
-        starts.sort_unstable();
+pub fn sweep(jobs: &[JobRow], visit: impl FnMut(Level)) {
+    if jobs.is_sorted_by_key(|job| job.submit) {
+        return sweep_sorted(jobs, visit);
     }
-    let mut ends: Vec<(u64, u32)> = running()
-        .map(|job| ((job.submit + job.run_time).as_nanos(), job.processors))
-        .collect();
+    let mut sorted = jobs.to_vec();
+    sorted.sort_by_key(|job| job.submit);
+    sweep_sorted(&sorted, visit);
+}
+
+fn sweep_sorted(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
+    let end = |job: &JobRow| (job.submit + job.run_time).as_nanos();
+    // An end that saturates may be no later than its start.
+    let running = || jobs.iter().filter(|job| end(job) > job.submit.as_nanos());
+    let mut ends: Vec<(u64, u32)> = Vec::with_capacity(jobs.len());
+    ends.extend(running().map(|job| (end(job), job.processors)));
     ends.sort_unstable_by_key(|end| end.0);
-    let (mut next_start, mut next_end) = (0, 0);
+    let mut ends = ends.into_iter().peekable();
+    let mut starts = running()
+        .map(|job| (job.submit.as_nanos(), job.processors))
+        .peekable();
     let (mut processors, mut count) = (0u64, 0u64);
-    while let Some(end) = ends.get(next_end) {
-        let start = starts.get(next_start).map_or(u64::MAX, |start| start.0);
-        let now = start.min(end.0);
-        while let Some(end) = ends.get(next_end).filter(|end| end.0 <= now) {
-            processors -= u64::from(end.1);
+    // Every start has its end, so the ends are used up last.
+    while let Some((end, _)) = ends.peek() {
+        let now = starts.peek().map_or(*end, |start| start.0.min(*end));
+        while let Some((_, ended)) = ends.next_if(|end| end.0 <= now) {
+            processors -= u64::from(ended);
             count -= 1;
-            next_end += 1;
         }
-        while let Some(start) = starts.get(next_start).filter(|start| start.0 <= now) {
-            processors += u64::from(start.1);
+        while let Some((_, started)) = starts.next_if(|start| start.0 <= now) {
+            processors += u64::from(started);
             count += 1;
-            next_start += 1;
         }
-        let until = match (starts.get(next_start), ends.get(next_end)) {
+        let until = match (starts.peek(), ends.peek()) {
             (Some(start), Some(end)) => start.0.min(end.0),
             (None, Some(end)) => end.0,
             _ => break,
@@ -331,7 +336,11 @@ mod tests {
             processors: u32::MAX,
             user: None,
         };
-        let demand = Demand::of(&[job(0, 1, 1), far], 50, None);
+        let last = JobRow {
+            submit: SimDuration::from_nanos(u64::MAX),
+            ..far
+        };
+        let demand = Demand::of(&[job(0, 1, 1), far, last], 50, None);
         assert_eq!(demand.peak_processors, Some(u64::from(u32::MAX)));
         assert!(demand.series.at_s.len() <= 51);
     }
