@@ -151,6 +151,39 @@ fn processors_and_clusters_can_be_given() {
 }
 
 #[test]
+fn a_gwf_trace_is_told_apart_by_site() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("t.gwf");
+    // Columns 12 to 18 are user, group, executable, queue, partition and the
+    // two sites; the rest is not available.
+    let line = |job: u32, submit: u32, user: &str, site: &str| {
+        let rest = vec!["-1"; 11].join("\t");
+        format!(
+            "{job}\t{submit}\t5\t60\t1\t-1\t-1\t1\t-1\t-1\t1\t{user}\tG\tX\tQ\t-1\t{site}\t{site}\t\
+             {rest}\n"
+        )
+    };
+    let lines = [
+        line(1, 1_100_000_000, "U1", "lyon"),
+        line(2, 1_100_000_010, "U1", "lyon"),
+        line(3, 1_100_000_020, "U2", "rennes"),
+    ];
+    fs::write(&trace, lines.concat()).unwrap();
+    let output = run(&["trace", "info", &trace.display().to_string(), "--json"]);
+    expect_code(&output, 0);
+    let document = json(&output);
+    assert_eq!(document["format"], "gwf");
+    assert_eq!(document["distinct"]["users"], 2);
+    assert_eq!(document["batches"]["count"], 1);
+    let clusters = &document["clusters"];
+    assert_eq!(clusters["field"], "site");
+    assert_eq!(clusters["loads"][0]["name"], "lyon");
+    assert_eq!(clusters["loads"][0]["processors"], 2);
+    assert_eq!(clusters["temporary_imbalance"]["ratio"], 2.0);
+    assert_eq!(document["first_submit"], "Tue 2004-11-09 11:33 UTC");
+}
+
+#[test]
 fn what_is_no_trace_is_refused() {
     let output = run(&["trace", "info", "no-such-file.swf", "--json"]);
     expect_code(&output, 2);

@@ -348,7 +348,8 @@ fn name_of(loaded: &Loaded, field: ClusterField, cluster: u32) -> Option<String>
         ClusterField::Partition => "partition",
     };
     if let Some(names) = loaded.names.get(table) {
-        return names.get(cluster as usize).cloned();
+        let name = names.get(cluster as usize);
+        return name.filter(|name| !name.is_empty()).cloned();
     }
     if field != ClusterField::Partition {
         return None;

@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use gridrig_replayer::characterize::{Options, characterize, sheet};
 use gridrig_replayer::load::load;
+use gridrig_replayer::open::open;
 use gridrig_replayer::spec::SizeFrom;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
         every figure."
 )]
 pub struct InfoArgs {
-    /// The trace, plain or gzip
+    /// The trace, SWF or GWF, plain or gzip
     pub file: PathBuf,
     /// Processors of the machine, where the header does not say or is wrong
     #[arg(long, value_name = "N")]
@@ -47,8 +48,10 @@ fn cluster_size(text: &str) -> Result<(u32, u64), String> {
 
 /// Says what a trace is like.
 pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
+    let format = open(&args.file).map_err(Failure::input)?.format();
     let loaded = load(&args.file, SizeFrom::Allocated).map_err(Failure::input)?;
     let options = Options {
+        format,
         processors: args.processors.map(|count| u64::from(count.get())),
         cluster_processors: args.clusters.iter().copied().collect(),
         ..Options::default()
