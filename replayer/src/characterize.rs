@@ -31,6 +31,7 @@ pub mod profile;
 mod row;
 pub mod sheet;
 pub mod sizes;
+mod sort;
 
 pub use row::{JobRow, rows};
 

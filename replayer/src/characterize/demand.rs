@@ -3,6 +3,7 @@
 
 use super::bins::{Bins, Cursor, nice_width};
 use super::row::JobRow;
+use super::sort::Timed;
 use gridrig_core::time::NANOS_PER_SEC;
 use serde::Serialize;
 
@@ -74,38 +75,37 @@ pub struct Series {
 /// at one instant; runs of length 0 count for nothing. Jobs may come in any
 /// order, and cost least when they come by submit time.
 pub fn sweep(jobs: &[JobRow], visit: impl FnMut(Level)) {
-    if jobs.is_sorted_by_key(|job| job.submit) {
-        return sweep_sorted(jobs, visit);
-    }
-    let mut sorted = jobs.to_vec();
-    sorted.sort_by_key(|job| job.submit);
-    sweep_sorted(&sorted, visit);
-}
-
-fn sweep_sorted(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
     let end = |job: &JobRow| (job.submit + job.run_time).as_nanos();
     // An end that saturates may be no later than its start.
-    let running = || jobs.iter().filter(|job| end(job) > job.submit.as_nanos());
-    let mut ends: Vec<(u64, u32)> = Vec::with_capacity(jobs.len());
-    ends.extend(running().map(|job| (end(job), job.processors)));
-    ends.sort_unstable_by_key(|end| end.0);
-    let mut ends = ends.into_iter().peekable();
-    let mut starts = running()
-        .map(|job| (job.submit.as_nanos(), job.processors))
-        .peekable();
+    let running = jobs.iter().filter(|job| end(job) > job.submit.as_nanos());
+    let ends = Timed::sorted(running.clone().map(|job| (end(job), job.processors)));
+    let starts = running.map(|job| (job.submit.as_nanos(), job.processors));
+    if jobs.is_sorted_by_key(|job| job.submit) {
+        return walk(starts, &ends, visit);
+    }
+    let sorted = Timed::sorted(starts);
+    let starts = (0..sorted.len()).filter_map(|at| sorted.get(at));
+    walk(starts, &ends, visit);
+}
+
+/// Merges starts and ends, both in order of time.
+fn walk(starts: impl Iterator<Item = (u64, u32)>, ends: &Timed, mut visit: impl FnMut(Level)) {
+    let mut starts = starts.peekable();
+    let mut next = 0;
     let (mut processors, mut count) = (0u64, 0u64);
     // Every start has its end, so the ends are used up last.
-    while let Some((end, _)) = ends.peek() {
-        let now = starts.peek().map_or(*end, |start| start.0.min(*end));
-        while let Some((_, ended)) = ends.next_if(|end| end.0 <= now) {
+    while let Some((end, _)) = ends.get(next) {
+        let now = starts.peek().map_or(end, |start| start.0.min(end));
+        while let Some((_, ended)) = ends.get(next).filter(|end| end.0 <= now) {
             processors -= u64::from(ended);
             count -= 1;
+            next += 1;
         }
         while let Some((_, started)) = starts.next_if(|start| start.0 <= now) {
             processors += u64::from(started);
             count += 1;
         }
-        let until = match (starts.peek(), ends.peek()) {
+        let until = match (starts.peek(), ends.get(next)) {
             (Some(start), Some(end)) => start.0.min(end.0),
             (None, Some(end)) => end.0,
             _ => break,

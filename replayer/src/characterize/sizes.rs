@@ -1,6 +1,7 @@
 //! How wide jobs are, and how long: shares and distribution functions.
 
 use super::row::JobRow;
+use super::sort::sort_times;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_results::stats;
 use serde::Serialize;
@@ -127,7 +128,7 @@ impl SizeShares {
 #[must_use]
 pub fn run_time_percentiles_s(jobs: &[JobRow]) -> Vec<f64> {
     let mut nanos: Vec<u64> = jobs.iter().map(|job| job.run_time.as_nanos()).collect();
-    nanos.sort_unstable();
+    sort_times(&mut nanos);
     let seconds = |nanos: u64| nanos as f64 / NANOS_PER_SEC as f64;
     let sorted: Vec<f64> = nanos.into_iter().map(seconds).collect();
     (0..=100u8)
