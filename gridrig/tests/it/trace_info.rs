@@ -157,7 +157,7 @@ fn a_gwf_trace_is_told_apart_by_site() {
     // Columns 12 to 18 are user, group, executable, queue, partition and the
     // two sites; the rest is not available.
     let line = |job: u32, submit: u32, user: &str, site: &str| {
-        let rest = vec!["-1"; 11].join("\t");
+        let rest = ["-1"; 11].join("\t");
         format!(
             "{job}\t{submit}\t5\t60\t1\t-1\t-1\t1\t-1\t-1\t1\t{user}\tG\tX\tQ\t-1\t{site}\t{site}\t\
              {rest}\n"

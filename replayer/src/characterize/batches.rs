@@ -27,14 +27,17 @@ pub struct Batch {
     pub run_time_max: SimDuration,
     /// Sum of run time x processors.
     pub processor_nanos: u128,
+    /// Where its first job stands among all jobs.
+    place: usize,
     /// Mean run time so far (s) and sum of squares around it, by Welford.
     mean: f64,
     squares: f64,
 }
 
 impl Batch {
-    fn first(job: &JobRow, user: u32) -> Self {
+    fn first(job: &JobRow, user: u32, place: usize) -> Self {
         let mut batch = Batch {
+            place,
             user,
             first_submit: job.submit,
             jobs: 0,
@@ -87,26 +90,30 @@ fn work(job: &JobRow) -> u128 {
 /// user belong to none.
 #[must_use]
 pub fn batches(jobs: &[JobRow], window: SimDuration) -> Vec<Batch> {
+    collect(jobs, window, 1)
+}
+
+/// Batches of at least so many jobs. In most traces nearly all batches are
+/// single jobs; those are not kept when nobody asks for them.
+fn collect(jobs: &[JobRow], window: SimDuration, least: u32) -> Vec<Batch> {
     let mut users = Numbering::default();
     // The last batch of each user, by the number of the user.
-    let mut open: Vec<usize> = Vec::new();
+    let mut open: Vec<Batch> = Vec::new();
     let mut batches: Vec<Batch> = Vec::new();
-    for job in jobs {
+    for (place, job) in jobs.iter().enumerate() {
         let Some(user) = job.user else { continue };
         let number = users.of(user);
-        if let Some(at) = open.get(number) {
-            let batch = &mut batches[*at];
-            if job.submit - batch.first_submit <= window {
-                batch.add(job);
-                continue;
-            }
-        }
         match open.get_mut(number) {
-            Some(last) => *last = batches.len(),
-            None => open.push(batches.len()),
+            Some(batch) if job.submit - batch.first_submit <= window => batch.add(job),
+            Some(last) => {
+                let ended = std::mem::replace(last, Batch::first(job, user, place));
+                batches.extend(Some(ended).filter(|batch| batch.jobs >= least));
+            }
+            None => open.push(Batch::first(job, user, place)),
         }
-        batches.push(Batch::first(job, user));
     }
+    batches.extend(open.into_iter().filter(|batch| batch.jobs >= least));
+    batches.sort_unstable_by_key(|batch| batch.place);
     batches
 }
 
@@ -157,9 +164,8 @@ impl BatchStatistics {
     /// Of jobs in order of submission.
     #[must_use]
     pub fn of(jobs: &[JobRow], window: SimDuration) -> Self {
-        let mut all = batches(jobs, window);
+        let all = collect(jobs, window, 2);
         let in_none = jobs.iter().filter(|job| job.user.is_none()).count() as u64;
-        all.retain(|batch| batch.jobs > 1);
         let count: u64 = all.iter().map(|batch| u64::from(batch.jobs)).sum();
         let total: u128 = jobs.iter().map(work).sum();
         let batched: u128 = all.iter().map(|batch| batch.processor_nanos).sum();
