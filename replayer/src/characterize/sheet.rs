@@ -9,7 +9,7 @@ use super::batches::{BATCH_WINDOW, batches};
 use super::row::rows;
 use crate::load::Loaded;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
-use gridrig_results::plot::{Page, Verdict, integer, percent, seconds};
+use gridrig_results::plot::{Page, Verdict, integer, number, percent, seconds};
 
 /// The sheet of a trace and what was computed of it.
 #[must_use]
@@ -156,10 +156,10 @@ fn demand_text(trace: &Characterization) -> String {
         _ => String::new(),
     };
     format!(
-        "At most {} processors are wanted at once, first {} into the log; {:.1} on average.{above}",
+        "At most {} processors are wanted at once, first {} into the log; {} on average.{above}",
         integer(peak),
         seconds(at),
-        mean
+        number(mean)
     )
 }
 

@@ -7,9 +7,11 @@ use gridrig_core::time::SimDuration;
 use gridrig_replayer::characterize::batches::{BATCH_WINDOW, batches};
 use gridrig_replayer::characterize::calendar::ClockSource;
 use gridrig_replayer::characterize::demand::Demand;
+use gridrig_replayer::characterize::sheet::sheet;
 use gridrig_replayer::characterize::{Characterization, JobRow, Options, characterize};
 use gridrig_replayer::load::load;
 use gridrig_replayer::spec::SizeFrom;
+use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -112,6 +114,53 @@ fn batches_are_those_of_a_search_through_every_user() {
         fast.sort_unstable();
         assert_eq!(fast, slow, "seed {seed}");
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_trace_that_loads_can_be_characterized(
+        jobs in prop::collection::vec(
+            (time(), time(), count(), count(), count(), time()),
+            1..12,
+        ),
+        start in prop::option::of(count()),
+    ) {
+        let mut text = start.map_or(String::new(), |start| {
+            format!("; UnixStartTime: {start}\n; TimeZone: {start}\n; MaxProcs: {start}\n")
+        });
+        for (number, (submit, run, size, user, partition, wait)) in jobs.iter().enumerate() {
+            text += &format!(
+                "{number} {submit} {wait} {run} {size} -1 -1 1 -1 -1 1 {user} 1 1 1 {partition} -1 -1\n"
+            );
+        }
+        let loaded = load_text(&text).unwrap();
+        let trace = characterize(&loaded, &Options::default());
+        prop_assert_eq!(trace.jobs as usize, loaded.jobs.len());
+        prop_assert_eq!(trace.arrivals.hourly.iter().sum::<u64>(), trace.jobs);
+        let document = serde_json::to_string(&trace).unwrap();
+        prop_assert!(!document.contains("inf") && !document.contains("NaN"));
+        let page = sheet(&loaded, &trace).to_html();
+        prop_assert!(page.len() < 2_000_000, "{}", page.len());
+    }
+}
+
+/// Times that a trace can hold, with those at the ends of the range.
+fn time() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("0".to_owned()),
+        Just("-1".to_owned()),
+        Just("0.000000001".to_owned()),
+        Just("18446744073.709551615".to_owned()),
+        (0u64..18_446_744_073).prop_map(|seconds| seconds.to_string()),
+        (0u64..100_000).prop_map(|seconds| seconds.to_string()),
+    ]
+}
+
+/// Counts and ids that a trace can hold.
+fn count() -> impl Strategy<Value = i64> {
+    prop_oneof![Just(-1), Just(0), Just(1), Just(4_294_967_295), 0i64..5_000_000]
 }
 
 #[test]
