@@ -36,11 +36,14 @@ impl Frame<'_> {
 
     /// Counts a point and finds its place; a gap if it has none.
     pub(super) fn place(&self, left_out: &mut LeftOut, x: f64, y: f64) -> Option<(f64, f64)> {
-        let on = [(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)];
-        match left_out.admit(&on) {
-            true => Some((self.x.at(x)?, self.y.at(y)?)),
-            false => None,
+        if self.x_axis.can_show(x) && self.y_axis.can_show(y) {
+            let at = (self.x.at(x)?, self.y.at(y)?);
+            left_out.total += 1;
+            left_out.outside += u64::from(!self.x.holds(at.0) || !self.y.holds(at.1));
+            return Some(at);
         }
+        left_out.admit(&[(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)]);
+        None
     }
 }
 
@@ -291,7 +294,7 @@ fn scatter(
 ) -> Option<String> {
     let placed = points.iter().filter_map(|p| {
         let at = frame.place(left_out, p.0, p.1)?;
-        (frame.x.inside(p.0).is_some() && frame.y.inside(p.1).is_some()).then_some(at)
+        (frame.x.holds(at.0) && frame.y.holds(at.1)).then_some(at)
     });
     if points.len() <= MOST_POINTS {
         let mut path = Path::default();
