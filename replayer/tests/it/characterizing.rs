@@ -117,7 +117,7 @@ fn batches_are_those_of_a_search_through_every_user() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn any_trace_that_loads_can_be_characterized(
@@ -160,7 +160,13 @@ fn time() -> impl Strategy<Value = String> {
 
 /// Counts and ids that a trace can hold.
 fn count() -> impl Strategy<Value = i64> {
-    prop_oneof![Just(-1), Just(0), Just(1), Just(4_294_967_295), 0i64..5_000_000]
+    prop_oneof![
+        Just(-1),
+        Just(0),
+        Just(1),
+        Just(4_294_967_295),
+        0i64..5_000_000
+    ]
 }
 
 #[test]
