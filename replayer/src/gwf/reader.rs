@@ -10,7 +10,7 @@ use std::io::BufRead;
 pub struct GwfReader<R> {
     lines: Lines<R>,
     header: Header,
-    record: Record,
+    record: Box<Record>,
     records: u64,
     truncated: u64,
     semicolon_comments: u64,
@@ -38,7 +38,7 @@ impl<R: BufRead> GwfReader<R> {
         GwfReader {
             lines,
             header,
-            record: Record::default(),
+            record: Box::default(),
             records: 0,
             truncated: 0,
             semicolon_comments,

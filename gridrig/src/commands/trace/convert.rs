@@ -99,7 +99,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     for (what, jobs) in &report.lost {
         eprintln!(
-            "warning: not in the output, since {} has no place for it: {what}, of {jobs} jobs",
+            "warning: lost on the way to {}: {what}, of {jobs} jobs",
             report.format
         );
     }
