@@ -21,3 +21,4 @@ mod resolved;
 mod run_command;
 mod scenario;
 mod separate_processes;
+mod trace_info;

@@ -7,10 +7,12 @@
 )]
 
 mod archive;
+mod characterizing;
 mod converting;
 mod examples;
 mod gwf_files;
 mod need;
+mod paper_tables;
 mod properties;
 mod reduction;
 mod ref_first_fit;
