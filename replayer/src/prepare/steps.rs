@@ -85,9 +85,7 @@ pub(super) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
         Keep::Load { offered, .. } if offered.is_zero() => {
             refuse("load.offered", offered.to_string(), "a load above 0")
         }
-        Keep::Load { processors: 0, .. } => {
-            refuse("load.processors", "0".to_owned(), "at least 1")
-        }
+        Keep::Load { processors: 0, .. } => refuse("load.processors", "0".to_owned(), "at least 1"),
         _ => Ok(()),
     }
 }
@@ -317,7 +315,11 @@ impl<'a> Reduction<'a> {
     fn lift_short_runs(&mut self, shortest: SimDuration) {
         for job in &mut self.jobs {
             job.run_time = job.run_time.max(shortest);
-            job.requested_time = job.requested_time.map(|time| time.max(shortest));
+            // An estimate of 0 is none, in a trace and here.
+            job.requested_time = job
+                .requested_time
+                .map(|time| time.max(shortest))
+                .filter(|time| !time.is_zero());
         }
         self.report(self.load.span, "too-short");
     }

@@ -167,7 +167,10 @@ impl Provenance {
             },
             min_run_time: spec.min_run_time.to_string(),
             origin_s: reduced.origin,
-            span_s: reduced.steps.last().map_or(SimDuration::ZERO, |step| step.after.span),
+            span_s: reduced
+                .steps
+                .last()
+                .map_or(SimDuration::ZERO, |step| step.after.span),
             jobs: reduced.jobs.len() as u64,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
@@ -186,8 +189,7 @@ impl Provenance {
     /// A message that names the key whose value means nothing.
     pub fn to_spec(&self, trace: PathBuf, entry: Entry) -> Result<WorkloadSpec, String> {
         let bad = |key: &str, value: &str| format!("{REDUCTION_KEY}: {key} = \"{value}\"");
-        let duration =
-            |key: &str, text: &str| SimDuration::parse(text).map_err(|_| bad(key, text));
+        let duration = |key: &str, text: &str| SimDuration::parse(text).map_err(|_| bad(key, text));
         let keep = match self.keep.as_str() {
             "all" => Keep::All,
             "share" => Keep::Share {

@@ -102,10 +102,7 @@ pub enum Unrankable {
 ///
 /// # Errors
 /// [`Unrankable`] when there is no window to choose from.
-pub fn rank_windows(
-    jobs: &[TraceJob],
-    choice: &WindowChoice,
-) -> Result<WindowRanking, Unrankable> {
+pub fn rank_windows(jobs: &[TraceJob], choice: &WindowChoice) -> Result<WindowRanking, Unrankable> {
     if choice.length.is_zero() || choice.step.is_zero() {
         return Err(Unrankable::Zero);
     }

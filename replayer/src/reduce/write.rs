@@ -33,8 +33,10 @@ pub enum WriteError {
     #[error(transparent)]
     Source(#[from] TraceError),
     /// The source is not what it was when it was reduced.
-    #[error("{file}:{line}: this job was here when the trace was reduced and is gone: expected a \
-             file that nobody writes to")]
+    #[error(
+        "{file}:{line}: this job was here when the trace was reduced and is gone: expected a \
+             file that nobody writes to"
+    )]
     Changed {
         /// The source.
         file: String,
