@@ -95,7 +95,7 @@ pub struct WindowReport {
 pub struct ChosenReport {
     /// Of so many windows.
     pub considered: u64,
-    /// Its mean rank, from 0 (the best in everything) to 1.
+    /// Root mean square of its ranks, from 0 (the best in everything) to 1.
     pub score: f64,
     /// Distance to the whole by component.
     pub distances: BTreeMap<&'static str, f64>,

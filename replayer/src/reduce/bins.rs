@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(distance(&whole, &whole), 0.0);
         assert_eq!(distance(&whole, &[16]), 7.0 / 8.0);
         assert_eq!(distance(&whole, &[1]), 6.0 / 8.0);
-        assert_eq!(distance(&whole, &[4, 8]), 0.5 - 0.0);
+        assert_eq!(distance(&whole, &[4, 8]), 3.0 / 8.0);
         assert_eq!(distance(&whole, &[]), 1.0);
         assert_eq!(distance(&[], &[]), 1.0);
     }

@@ -61,7 +61,8 @@ pub struct RankedWindow {
     /// Rank by component, from 1; equal distances share the mean of their
     /// ranks.
     pub ranks: [f64; 5],
-    /// Mean rank, from 0 (the best in everything) to 1 (the worst).
+    /// Root mean square of the ranks, each brought to 0 (the best) to 1 (the
+    /// worst of all windows).
     pub score: f64,
 }
 
@@ -287,9 +288,10 @@ fn relative(a: f64, b: f64) -> f64 {
     }
 }
 
-/// Ranks the windows by each component, and sorts them by their mean rank.
-/// Ranks, unlike sums of distances, let no component outweigh the others by
-/// the width of its scale. Equals go by their worst rank, then by start.
+/// Ranks the windows by each component, and sorts them by the root mean square
+/// of their ranks. Ranks, unlike sums of distances, let no component outweigh
+/// the others by the width of its scale; squares keep a window that is poor in
+/// one respect from making up for it in the others. Equals go by their start.
 fn order(windows: &mut [RankedWindow]) {
     let mut by: Vec<usize> = (0..windows.len()).collect();
     for component in 0..COMPONENTS.len() {
@@ -312,14 +314,8 @@ fn order(windows: &mut [RankedWindow]) {
     }
     let worst = windows.len().saturating_sub(1).max(1) as f64;
     for window in windows.iter_mut() {
-        let mean = window.ranks.iter().sum::<f64>() / COMPONENTS.len() as f64;
-        window.score = (mean - 1.0) / worst;
+        let squares = window.ranks.map(|rank| ((rank - 1.0) / worst).powi(2));
+        window.score = (squares.iter().sum::<f64>() / COMPONENTS.len() as f64).sqrt();
     }
-    let worst_rank = |w: &RankedWindow| w.ranks.iter().copied().fold(0.0, f64::max);
-    windows.sort_by(|a, b| {
-        let score = a.score.total_cmp(&b.score);
-        score
-            .then_with(|| worst_rank(a).total_cmp(&worst_rank(b)))
-            .then_with(|| a.start.cmp(&b.start))
-    });
+    windows.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.start.cmp(&b.start)));
 }

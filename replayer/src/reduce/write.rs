@@ -214,7 +214,10 @@ fn header(
     if let Some(start) = unix_start(&reduced.header, reduced.origin) {
         add("UnixStartTime", start.to_string());
     }
-    add("MaxNodes", max_procs.to_string());
+    // A machine of another size has nodes of its own.
+    let known = reduced.header.max_processors() == Some(max_procs);
+    let nodes = reduced.header.number("MaxNodes").filter(|_| known);
+    add("MaxNodes", nodes.unwrap_or(max_procs).to_string());
     add("MaxProcs", max_procs.to_string());
     for note in notes(reduced, spec, provenance) {
         add("Note", note);
@@ -230,6 +233,13 @@ fn header(
 fn unix_start(header: &Header, origin: SimDuration) -> Option<u64> {
     let seconds = origin.as_nanos() / gridrig_core::time::NANOS_PER_SEC;
     header.unix_start_time()?.checked_add(seconds)
+}
+
+/// Seconds, and the days that they are.
+fn days(time: SimDuration) -> String {
+    let days = format!("{:.4}", time.as_secs_f64() / 86_400.0);
+    let days = days.trim_end_matches('0').trim_end_matches('.');
+    format!("{time} ({days} d)")
 }
 
 /// How it was made, for people.
@@ -248,7 +258,8 @@ fn notes(reduced: &Reduced, spec: &WorkloadSpec, provenance: &Provenance) -> Vec
         });
         notes.push(format!(
             "window of {} from {} after the source's time 0{chosen}",
-            window.length_s, window.start_s
+            days(window.length_s),
+            days(window.start_s)
         ));
     }
     match (reduced.keep, provenance.load) {

@@ -176,8 +176,8 @@ fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, 
     };
     let file = swf::create(out).map_err(told)?;
     let source = swf::open(&pipeline.spec.trace).map_err(Failure::input)?;
-    let processors = pipeline.processors;
-    let result = write_reduced(reduced, &pipeline.spec, processors, source, file);
+    let machine = pipeline.machine;
+    let result = write_reduced(reduced, &pipeline.spec, machine, source, file);
     let (written, mut file) = result.map_err(|error| match error {
         WriteError::Output(error) => told(error),
         other => Failure::input(other),

@@ -19,6 +19,9 @@ pub(super) struct Pipeline {
     pub(super) out: Option<PathBuf>,
     /// Processors that loads refer to; `None` where nobody has said.
     pub(super) processors: Option<u64>,
+    /// Processors of the machine that the outcome is meant for; `None` is
+    /// that of the trace.
+    pub(super) machine: Option<u64>,
     /// What the user should know.
     pub(super) warnings: Vec<String>,
 }
@@ -30,8 +33,9 @@ impl Pipeline {
             None => Pipeline::of_options(args)?,
         };
         if let Some(processors) = args.processors {
-            pipeline.processors = Some(processors.into());
+            pipeline.machine = Some(processors.into());
         }
+        pipeline.processors = pipeline.machine;
         if args.rank.is_some() && pipeline.spec.choose.is_none() {
             return Err(Failure::input(anyhow!(
                 "--rank: there are no windows to rank (expected --window-length, or a scenario \
@@ -72,6 +76,7 @@ impl Pipeline {
             spec,
             out,
             processors: None,
+            machine: None,
             warnings: Vec::new(),
         })
     }
@@ -108,7 +113,8 @@ impl Pipeline {
         Ok(Pipeline {
             spec,
             out,
-            processors: (processors > 0).then_some(processors),
+            processors: None,
+            machine: (processors > 0).then_some(processors),
             warnings,
         })
     }

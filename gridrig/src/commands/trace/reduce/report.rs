@@ -236,7 +236,13 @@ impl fmt::Display for Report {
 impl Report {
     fn step_rows(&self) -> Vec<Vec<String>> {
         let load = |load: Option<f64>| load.map_or_else(|| "-".to_owned(), |l| format!("{l:.4}"));
-        let head = ["step", "jobs", "load before", "load after", "demand lost"];
+        let head = [
+            "step",
+            "jobs",
+            "load before",
+            "load after",
+            "demand left out",
+        ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.steps.iter().map(|step| {
             vec![
@@ -275,7 +281,7 @@ impl fmt::Display for Ranking {
             self.too_few_jobs
         )?;
         let mut rows = vec![
-            ["window", "start", "jobs", "demand", "score"]
+            ["window", "start", "jobs", "wanted", "score"]
                 .into_iter()
                 .chain(COMPONENTS)
                 .map(str::to_owned)
@@ -306,8 +312,9 @@ impl fmt::Display for Ranking {
         write!(f, "{}", table(&rows))?;
         writeln!(
             f,
-            "distances from 0 (alike) to 1 with their ranks; score: mean rank, 0 the best in \
-             everything, 1 the worst; all: jobs per window, processors wanted at a time"
+            "distances from 0 (alike) to 1 with their ranks; score: root mean square of the ranks, \
+             0 the best in everything, 1 the worst; wanted: processors in the mean; all: the trace \
+             without warm-up and wrap-up, jobs per window"
         )
     }
 }
