@@ -119,7 +119,7 @@ fn equal_windows_go_by_their_start_and_share_their_ranks() {
 #[test]
 fn an_end_whose_load_is_unlike_the_rest_is_left_out_by_rule() {
     let trace = daily(140, |day, job| {
-        if day < 10 || day >= 130 {
+        if !(10..130).contains(&day) {
             job.1 = 1;
         }
     });
