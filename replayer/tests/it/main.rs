@@ -9,11 +9,13 @@
 mod archive;
 mod examples;
 mod properties;
+mod reduced_trace;
 mod reduction;
 mod ref_first_fit;
 mod refusals;
 mod shipped;
 mod survival;
+mod windows;
 
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
