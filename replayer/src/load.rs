@@ -2,7 +2,7 @@
 
 use crate::error::{FieldName, TraceError};
 use crate::spec::SizeFrom;
-use crate::swf::{self, FIELD_NAMES, Header, Record};
+use crate::swf::{self, FIELD_NAMES, Header, Quantity, Record};
 use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -25,6 +25,8 @@ pub struct TraceJob {
     pub submit: SimDuration,
     /// Wall clock.
     pub run_time: SimDuration,
+    /// Field 3, as the trace has it.
+    pub wait_time: Option<SimDuration>,
     /// The user's estimate; `None` where it is absent or 0.
     pub requested_time: Option<SimDuration>,
     /// Its size, at least 1.
@@ -43,6 +45,8 @@ pub struct TraceJob {
     pub partition: Option<u32>,
     /// The site that the job was submitted to; SWF has no such field.
     pub site: Option<u32>,
+    /// Field 11 as it stands; [`TraceJob::failed`] says what it means.
+    pub status: Option<u64>,
     /// Status 0, 4 or 5: failed or cancelled after it ran.
     pub failed: bool,
 }
@@ -60,11 +64,25 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// Header comments.
     pub header: Header,
+    /// The names that stand behind the ids of a field where the trace has
+    /// names: id n is entry n of the table of `user`, `group`, `executable`,
+    /// `queue`, `partition` or `site`. A field whose ids are numbers has none.
+    pub names: BTreeMap<&'static str, Vec<String>>,
     /// SHA-256 of the file on disk, in hex; empty for a trace that came from
     /// no file.
     pub sha256: String,
     /// The name used in messages.
     pub file: String,
+}
+
+impl Loaded {
+    /// Processors of the machine by the header; `None` where it is silent and
+    /// the user has to say (`--processors`).
+    #[must_use]
+    pub fn known_processors(&self) -> Option<u32> {
+        let processors = self.header.max_processors()?;
+        u32::try_from(processors).ok().filter(|p| *p > 0)
+    }
 }
 
 /// Reads and sanitizes a trace file.
@@ -184,15 +202,17 @@ impl<'a> Sieve<'a> {
             trace_id: record.job.unwrap_or(record.line),
             submit,
             run_time,
+            wait_time: record.wait_time,
             requested_time: record.requested_time.filter(|t| !t.is_zero()),
             processors: self.small(record.line, number, processors)?,
-            requested_memory_kib: record.requested_memory_kib.unwrap_or(0),
+            requested_memory_kib: record.requested_memory.map_or(0, Quantity::rounded_up),
             user: small(12, record.user)?,
             group: small(13, record.group)?,
             executable: small(14, record.executable)?,
             queue: small(15, record.queue)?,
             partition: small(16, record.partition)?,
             site: None,
+            status: record.status,
             failed: matches!(record.status, Some(0 | 4 | 5)),
         });
         Ok(())
@@ -275,6 +295,7 @@ impl<'a> Sieve<'a> {
             skipped: self.skipped,
             warnings,
             header: Header::default(),
+            names: BTreeMap::new(),
             sha256: String::new(),
             file: self.file.to_owned(),
         })

@@ -20,13 +20,17 @@ mod header;
 mod number;
 mod reader;
 mod record;
+mod sink;
 mod source;
+mod write;
 
 pub use header::Header;
-pub use number::Number;
+pub use number::{Number, Quantity};
 pub use reader::{MAX_LINE_BYTES, SwfReader};
 pub use record::{FIELD_NAMES, FIELDS, Record};
+pub use sink::{OutFile, create};
 pub use source::TraceFile;
+pub use write::Writer;
 
 use crate::error::TraceError;
 use std::io::BufReader;

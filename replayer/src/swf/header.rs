@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// comments must not fill the memory.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
+/// What an entry costs beside its text, about.
+const ENTRY_BYTES: usize = 32;
+
 /// Longest word that counts as a key; longer ones are prose.
 const MAX_KEY_BYTES: usize = 40;
 
@@ -13,11 +16,14 @@ const MAX_KEY_BYTES: usize = 40;
 ///
 /// Values are kept as written, with the lines of a value that runs over
 /// several joined by line feeds. Comments without a key that continue no value
-/// (a banner, a drawn legend) are not kept.
+/// (a banner, a drawn legend) are kept in [`Header::lines`] only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     entries: BTreeMap<String, Vec<String>>,
-    last: Option<String>,
+    /// All comments in file order; those without a key have an empty one.
+    lines: Vec<(String, String)>,
+    /// Whether the last of them may go on.
+    open: bool,
     bytes: usize,
     dropped: u64,
 }
@@ -27,6 +33,14 @@ impl Header {
     #[must_use]
     pub fn entries(&self) -> &BTreeMap<String, Vec<String>> {
         &self.entries
+    }
+
+    /// All comments in file order, as a [`Writer`](super::Writer) takes them:
+    /// key, empty for a comment without one, and value. Indentation and empty
+    /// comments are not kept.
+    #[must_use]
+    pub fn lines(&self) -> &[(String, String)] {
+        &self.lines
     }
 
     /// The values of a key, none if it does not occur.
@@ -42,11 +56,14 @@ impl Header {
         self.values(key).iter().find_map(|v| leading_number(v))
     }
 
-    /// Processors of the machine, from `MaxProcs`, else `MaxNodes`; `None`
+    /// Processors of the machine, from `MaxProcs`, else `MaxNodes`, else the
+    /// `Processors` of GWF; `None`
     /// where the header is silent and the user has to say.
     #[must_use]
     pub fn max_processors(&self) -> Option<u64> {
-        self.number("MaxProcs").or_else(|| self.number("MaxNodes"))
+        ["MaxProcs", "MaxNodes", "Processors"]
+            .into_iter()
+            .find_map(|key| self.number(key))
     }
 
     /// Unix seconds of the log's time 0.
@@ -79,36 +96,38 @@ impl Header {
     pub(crate) fn add(&mut self, line: &[u8]) {
         let start = line
             .iter()
-            .position(|b| *b != b';' && !b.is_ascii_whitespace());
+            .position(|b| !matches!(b, b';' | b'#') && !b.is_ascii_whitespace());
         let text = String::from_utf8_lossy(&line[start.unwrap_or(line.len())..]);
         let text = text.trim();
         if text.is_empty() {
-            self.last = None;
+            self.open = false;
             return;
         }
-        if self.bytes + text.len() > MAX_HEADER_BYTES {
+        let bytes = text.len() + ENTRY_BYTES;
+        if self.bytes + bytes > MAX_HEADER_BYTES {
             self.dropped += 1;
             return;
         }
-        self.bytes += text.len();
+        self.bytes += bytes;
         if let Some((key, value)) = split_key(text) {
             let values = self.entries.entry(key.to_owned()).or_default();
             values.push(value.to_owned());
-            self.last = Some(key.to_owned());
-        } else if let Some(value) = self
-            .last
-            .as_ref()
-            .and_then(|key| self.entries.get_mut(key))
-            .and_then(|values| values.last_mut())
-        {
-            value.push('\n');
-            value.push_str(text);
+            self.lines.push((key.to_owned(), value.to_owned()));
+        } else if let Some((key, value)) = self.lines.last_mut().filter(|_| self.open) {
+            let values = self.entries.get_mut(key.as_str());
+            for value in values.and_then(|v| v.last_mut()).into_iter().chain([value]) {
+                value.push('\n');
+                value.push_str(text);
+            }
+        } else {
+            self.lines.push((String::new(), text.to_owned()));
         }
+        self.open = true;
     }
 
     /// Ends the value that is being continued: a job line came between.
     pub(crate) fn end_value(&mut self) {
-        self.last = None;
+        self.open = false;
     }
 }
 

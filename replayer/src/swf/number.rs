@@ -14,6 +14,32 @@ pub struct Number {
     pub billionths: u32,
 }
 
+/// An amount that is not negative, exact to nine places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantity {
+    /// The part before the point.
+    pub whole: u64,
+    /// The part after the point, in billionths.
+    pub billionths: u32,
+}
+
+impl Quantity {
+    /// The smallest whole number that is no less: a requirement must be met.
+    #[must_use]
+    pub const fn rounded_up(self) -> u64 {
+        self.whole.saturating_add((self.billionths > 0) as u64)
+    }
+}
+
+impl From<u64> for Quantity {
+    fn from(whole: u64) -> Self {
+        Quantity {
+            whole,
+            billionths: 0,
+        }
+    }
+}
+
 impl Number {
     /// Reads `12`, `-1`, `3.25`, `.5` or `1.2e+06`; `None` for anything else
     /// and for what does not fit 64 bits.

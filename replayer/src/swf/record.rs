@@ -1,6 +1,6 @@
 //! One job line.
 
-use super::number::Number;
+use super::number::{Number, Quantity};
 use gridrig_core::time::SimDuration;
 
 /// Fields of a job line.
@@ -46,14 +46,14 @@ pub struct Record {
     pub allocated_processors: Option<u64>,
     /// Field 6, per processor.
     pub cpu_time: Option<SimDuration>,
-    /// Field 7, KB per processor, rounded up.
-    pub used_memory_kib: Option<u64>,
+    /// Field 7, KB per processor.
+    pub used_memory: Option<Quantity>,
     /// Field 8.
     pub requested_processors: Option<u64>,
     /// Field 9, the user's estimate.
     pub requested_time: Option<SimDuration>,
-    /// Field 10, KB per processor, rounded up.
-    pub requested_memory_kib: Option<u64>,
+    /// Field 10, KB per processor.
+    pub requested_memory: Option<Quantity>,
     /// Field 11: 1 completed, 0 failed, 5 cancelled, 2 to 4 partial
     /// executions; some logs hold raw exit codes.
     pub status: Option<u64>,
@@ -71,6 +71,9 @@ pub struct Record {
     pub preceding_job: Option<u64>,
     /// Field 18, from the end of the preceding job to the submission.
     pub think_time: Option<SimDuration>,
+    /// Fields below zero that are not -1, bit 0 for field 1: not available by
+    /// the letter of the format, but more likely wrong.
+    pub below_zero: u32,
 }
 
 /// A field, counted from 0, and what was expected of it.
@@ -87,10 +90,17 @@ impl Record {
             n if n.billionths == 0 => Ok(Some(n.whole)),
             _ => Err((at, "a whole number")),
         };
-        // Averages are written with a fraction; a requirement is rounded up.
+        // Averages are written with a fraction.
         let memory = |at: usize| match numbers[at] {
             n if n.negative => None,
-            n => Some(n.whole.saturating_add(u64::from(n.billionths > 0))),
+            n => Some(Quantity {
+                whole: n.whole,
+                billionths: n.billionths,
+            }),
+        };
+        let below_zero = |bits, (at, n): (usize, &Number)| match n {
+            n if !n.negative || (n.whole == 1 && n.billionths == 0) => bits,
+            _ => bits | 1 << at,
         };
         Ok(Record {
             line,
@@ -100,10 +110,10 @@ impl Record {
             run_time: time(3)?,
             allocated_processors: count(4)?,
             cpu_time: time(5)?,
-            used_memory_kib: memory(6),
+            used_memory: memory(6),
             requested_processors: count(7)?,
             requested_time: time(8)?,
-            requested_memory_kib: memory(9),
+            requested_memory: memory(9),
             status: count(10)?,
             user: count(11)?,
             group: count(12)?,
@@ -112,6 +122,7 @@ impl Record {
             partition: count(15)?,
             preceding_job: count(16)?,
             think_time: time(17)?,
+            below_zero: numbers.iter().enumerate().fold(0, below_zero),
         })
     }
 }
