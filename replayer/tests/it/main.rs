@@ -7,6 +7,7 @@
 )]
 
 mod archive;
+mod characterizing;
 mod examples;
 mod need;
 mod properties;
