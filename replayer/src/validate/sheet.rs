@@ -35,10 +35,7 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
         ),
         (
             "reduced",
-            format!(
-                "{reduced}: {} jobs",
-                integer(validation.reduced_jobs)
-            ),
+            format!("{reduced}: {} jobs", integer(validation.reduced_jobs)),
         ),
         ("identity", validation.identity.to_string()),
         (
@@ -186,7 +183,7 @@ fn wcss(validation: &Validation) -> Chart {
     Chart::new("Within-cluster sum of squares")
         .half()
         .x(Axis::linear("clusters k", Unit::Plain))
-        .y(Axis::linear("share of that of one cluster", Unit::Fraction).range(0.0, 1.0))
+        .y(Axis::log("share of that of one cluster", Unit::Plain))
         .series(Series::line("original", points(&clusters.original_wcss)).color(Color::Series(0)))
         .series(Series::line("reduced", points(&clusters.reduced_wcss)).color(Color::Series(1)))
         .mark(Mark::x(clusters.original_k as f64, "elbow"))
