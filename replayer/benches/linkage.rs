@@ -103,7 +103,7 @@ fn cluster(points: &[u64]) -> Vec<f64> {
     }
 }
 
-fn kodama(points: &[u64]) -> f64 {
+fn kodama(points: &[u64]) -> f32 {
     let mut distances = Vec::with_capacity(points.len() * (points.len() - 1) / 2);
     for (at, left) in points.iter().enumerate() {
         distances.extend(

@@ -117,6 +117,53 @@ proptest! {
     }
 }
 
+/// The definition, step by step: of all neighbours the pair with the least
+/// difference of means merges, the leftmost of equal ones.
+fn by_definition(tree: &Dendrogram) -> Vec<(u32, u32, u32)> {
+    let points = tree.points().iter().zip(tree.weights()).zip(0u32..);
+    let mut clusters: Vec<(i128, i128, u32, u32)> = points
+        .map(|((point, weight), at)| {
+            let weight = i128::from(*weight);
+            (i128::from(*point) * weight, weight, at, at + 1)
+        })
+        .collect();
+    let mut merges = Vec::new();
+    while clusters.len() > 1 {
+        // Gaps as fractions, compared by cross multiplication.
+        let gap = |at: usize| {
+            let (left, right) = (clusters[at], clusters[at + 1]);
+            (right.0 * left.1 - left.0 * right.1, left.1 * right.1)
+        };
+        let mut least = 0;
+        for at in 1..clusters.len() - 1 {
+            let (here, best) = (gap(at), gap(least));
+            if here.0 * best.1 < best.0 * here.1 {
+                least = at;
+            }
+        }
+        let right = clusters.remove(least + 1);
+        let left = &mut clusters[least];
+        merges.push((left.2, right.2, right.3));
+        *left = (left.0 + right.0, left.1 + right.1, left.2, right.3);
+    }
+    merges
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn among_ties_the_leftmost_merges_first(
+        points in prop::collection::vec(0u64..60, 1..80),
+        step in 1u64..1000,
+    ) {
+        let points: Vec<u64> = points.iter().map(|point| point * step).collect();
+        let tree = average_linkage(&points).unwrap();
+        let ours = tree.merges().iter().map(|m| (m.start, m.boundary, m.end));
+        prop_assert_eq!(ours.collect::<Vec<_>>(), by_definition(&tree));
+    }
+}
+
 #[test]
 fn kmeans_of_linfa_sums_the_same_squares_where_clusters_are_clear() {
     // Five bursts, far apart: both methods find them, so the sums must agree.
