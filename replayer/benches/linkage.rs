@@ -109,7 +109,7 @@ fn kodama(points: &[u64]) -> f32 {
         distances.extend(
             points[at + 1..]
                 .iter()
-                .map(|right| left.abs_diff(*right) as f64),
+                .map(|right| left.abs_diff(*right) as f32),
         );
     }
     let tree = kodama::linkage(&mut distances, points.len(), kodama::Method::Average);
