@@ -3,6 +3,7 @@
 mod pipeline;
 mod report;
 mod values;
+mod verdict;
 
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
@@ -14,10 +15,12 @@ use gridrig_replayer::prepare::Reduced;
 use gridrig_replayer::reduce::{WriteError, Written, write_reduced};
 use gridrig_replayer::spec::{SizeFrom, TraceWindow, ZeroRunTime};
 use gridrig_replayer::swf;
+use gridrig_replayer::validate::Requirement;
 use pipeline::Pipeline;
 use report::Report;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use verdict::Judge;
 
 /// `gridrig trace reduce`
 #[derive(Debug, Args)]
@@ -112,6 +115,16 @@ pub struct ReduceArgs {
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "from_scenario")]
     set: Vec<String>,
+    /// Do not ask whether the reduced trace behaves like its source
+    #[arg(long)]
+    no_validate: bool,
+    /// A bound on a statistic of the validation, as in "processors.ks < 0.05";
+    /// may be repeated
+    #[arg(long, value_name = "BOUND", conflicts_with = "no_validate")]
+    require: Vec<Requirement>,
+    /// Write the validation with its pictures as an HTML page
+    #[arg(long, value_name = "FILE", conflicts_with = "no_validate")]
+    sheet: Option<PathBuf>,
     /// Overwrite OUT if it exists
     #[arg(long)]
     force: bool,
@@ -128,23 +141,46 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     }
     let loaded = load(&pipeline.spec.trace, pipeline.spec.size).map_err(Failure::input)?;
     pipeline.settle_processors(&loaded)?;
+    let judge = Judge::of(args, &pipeline, &loaded);
     let reduced = loaded
         .into_reduced(&pipeline.spec)
         .map_err(Failure::input)?;
-    let written = match &pipeline.out {
-        Some(out) => Some(write(&pipeline, &reduced, out)?),
-        None => None,
-    };
-    let report = Report::new(&pipeline, &reduced, written.as_ref(), args.rank);
-    match args.json {
-        true => print_json(&report),
-        false => {
-            for warning in &report.warnings {
-                eprintln!("warning: {warning}");
-            }
-            print(&report.to_string())
-        }
+    let mut report = Report::new(&pipeline, &reduced, args.rank);
+    if let Some(out) = &pipeline.out {
+        refuse_empty(&reduced)?;
+        report.add_written(write(&pipeline, &reduced, out)?);
     }
+    if let (Some(judge), Some(out)) = (judge, &pipeline.out) {
+        report.validation = Some(judge.judge(&reduced, out)?);
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
+    match args.json {
+        true => print_json(&report)?,
+        false => print(&report.to_string())?,
+    }
+    match (&report.validation, &pipeline.out) {
+        (Some(validation), Some(out)) if !validation.passed() => {
+            eprintln!(
+                "missed: {} does not behave like its source; it is kept (gridrig trace validate \
+                 says more)",
+                out.display()
+            );
+            Err(Failure::Threshold)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
+    if reduced.jobs.is_empty() {
+        return Err(Failure::input(anyhow!(
+            "{}: the reduction leaves no job (expected at least one to write)",
+            reduced.file
+        )));
+    }
+    Ok(())
 }
 
 fn refuse_output(source: &Path, out: &Path, force: bool) -> Result<(), Failure> {
