@@ -49,8 +49,8 @@ pub enum TraceError {
         /// Its first data line.
         line: u64,
     },
-    /// The 29 columns of the Grid Workload Format.
-    #[error("{file}:{line}: GWF (29 columns) is not read yet: expected the 18 fields of SWF")]
+    /// The 29 columns of the Grid Workload Format, read as SWF.
+    #[error("{file}:{line}: this is GWF (29 columns): expected the 18 fields of SWF")]
     Gwf {
         /// The file.
         file: String,
@@ -78,8 +78,8 @@ pub enum TraceError {
         /// Lines read.
         lines: u64,
     },
-    /// A line with fewer than 18 fields.
-    #[error("{file}:{line}: field count = \"{found}\": expected 18")]
+    /// A line with too few fields.
+    #[error("{file}:{line}: field count = \"{found}\": expected {expected}")]
     FieldCount {
         /// The trace.
         file: String,
@@ -87,6 +87,8 @@ pub enum TraceError {
         line: u64,
         /// Fields on it.
         found: usize,
+        /// Fields of the format: 18 of SWF, 29 of GWF.
+        expected: usize,
     },
     /// A field that is not what the format says.
     #[error("{file}:{line}: field {field} = \"{value}\": expected {expected}")]
@@ -103,13 +105,28 @@ pub enum TraceError {
         expected: &'static str,
     },
     /// A line longer than any job needs.
-    #[error("{file}:{line}: the line is longer than {limit} bytes: expected 18 numbers")]
+    #[error("{file}:{line}: the line is longer than {limit} bytes: expected one job")]
     LongLine {
         /// The file.
         file: String,
         /// The line, counted from 1.
         line: u64,
         /// The bound in bytes.
+        limit: usize,
+    },
+    /// More names of users, queues and the like than are kept.
+    #[error(
+        "{file}:{line}: field {field}: its names take more than {limit} bytes: expected ids that \
+         recur"
+    )]
+    TooManyNames {
+        /// The trace.
+        file: String,
+        /// The line that had one more.
+        line: u64,
+        /// The field.
+        field: FieldName,
+        /// The bound in bytes, for each field.
         limit: usize,
     },
     /// More jobs than a run can name.
@@ -144,7 +161,7 @@ pub enum TraceError {
     },
 }
 
-/// Number and name of an SWF field, as in `4 (run time)`.
+/// Number and name of a field of SWF or GWF, as in `4 (run time)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldName {
     /// Counted from 1.
