@@ -52,9 +52,12 @@ impl Arrivals {
             Some(first) if *first > 0.0 => curve.get(at).map_or(0.0, |w| w / first),
             _ => 0.0,
         };
-        let steps = 0..original.wcss.len().max(self.wcss.len());
-        let apart = steps.map(|at| (share(&self.wcss, at) - share(&original.wcss, at)).abs());
-        values.insert("clusters.wcss", apart.fold(0.0, f64::max));
+        // The mean over k: one merge that comes a little earlier or later moves
+        // one point of the curve by much, but only one.
+        let steps = original.wcss.len().max(self.wcss.len());
+        let apart = |at| (share(&self.wcss, at) - share(&original.wcss, at)).abs();
+        let sum: f64 = (0..steps).map(apart).sum();
+        values.insert("clusters.wcss", sum / steps.max(1) as f64);
         if let Some(index) = adjusted_rand_index(&labels.0, &labels.1) {
             values.insert("clusters.ari", index);
         }

@@ -18,9 +18,9 @@ pub(super) struct Band {
     /// Edges of the envelope; infinite on a side that does not count.
     pub low: f64,
     pub high: f64,
-    /// How far the observed value is from the median, in units in which a
-    /// standard normal has quantiles 5 % and 95 %; 0 on a side that does not
-    /// count.
+    /// How far the observed value is from the median, in units of the spread
+    /// of the samples on that side (a standard deviation, were they normal);
+    /// 0 on a side that does not count.
     pub deviation: f64,
     /// Samples that deviate at least as far.
     pub beyond: u32,
@@ -41,9 +41,13 @@ pub(super) struct Envelope {
     pub p_value: f64,
 }
 
-/// Quantiles by which the spread is told, and the same of a standard normal.
-const TAIL: f64 = 0.05;
+/// A quantile by which the spread is told, and that of a standard normal.
+const TAIL: f64 = 0.95;
 const TAIL_NORMAL: f64 = 1.644_853_626_951_472_2;
+
+/// The standard normal's 99 % quantile: about where the second largest of 201
+/// values is expected.
+const SECOND_NORMAL: f64 = 2.326_347_874_040_840_8;
 
 /// The spread of one statistic, below and above its median.
 struct Spread {
@@ -59,18 +63,14 @@ impl Spread {
     fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        let at = |p| quantile(&sorted, p).unwrap_or(0.0);
-        let median = at(0.5);
-        let count = sorted.len().max(1) as f64;
-        let mean = sorted.iter().sum::<f64>() / count;
-        let variance = sorted.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count;
-        // Where most samples agree a quantile can be at the median though some
-        // samples are not: then the standard deviation says what is far.
-        let least = variance.sqrt() / 4.0;
+        let median = quantile(&sorted, 0.5).unwrap_or(0.0);
+        let mut below: Vec<f64> = sorted.iter().map(|value| median - value).collect();
+        below.reverse();
+        let above: Vec<f64> = sorted.iter().map(|value| value - median).collect();
         Spread {
             median,
-            below: ((median - at(TAIL)) / TAIL_NORMAL).max(least),
-            above: ((at(1.0 - TAIL) - median) / TAIL_NORMAL).max(least),
+            below: one_sided(&below),
+            above: one_sided(&above),
         }
     }
 
@@ -87,6 +87,24 @@ impl Spread {
             _ => 0.0,
         }
     }
+}
+
+/// The spread on the side where these rising differences from the median are
+/// positive: the largest of three figures that agree for a normal
+/// distribution. A clustering can be the same in all samples but a few, and
+/// quite another one in these; quantiles alone would then take the common
+/// value for the only one there is, and one such statistic would widen the
+/// envelope of all.
+fn one_sided(differences: &[f64]) -> f64 {
+    let count = differences.len().max(1) as f64;
+    let squares = differences.iter().filter(|d| **d > 0.0).map(|d| d * d);
+    let deviation = (squares.sum::<f64>() * 2.0 / count).sqrt();
+    let tail = quantile(differences, TAIL).unwrap_or(0.0) / TAIL_NORMAL;
+    let second = differences
+        .len()
+        .checked_sub(2)
+        .map_or(0.0, |at| differences[at]);
+    deviation.max(tail).max(second / SECOND_NORMAL)
 }
 
 /// Judges observed values (one for each statistic) by those of honest samples

@@ -8,6 +8,7 @@ use gridrig_core::rng;
 use gridrig_core::time::{Decimal, NANOS_PER_SEC, SimDuration};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What a comparison looks at in a job. Times are nanoseconds of its own
 /// trace.
@@ -51,6 +52,10 @@ pub struct Selection {
     pub max_processors: Option<u32>,
     /// The window; `None` is the whole trace.
     pub window: Option<TraceWindow>,
+    /// What is time 0 of the reduced trace, in the time of the original.
+    /// `None` tries the start of the window and 0, and without a window 0 and
+    /// the first submit.
+    pub origin: Option<SimDuration>,
     /// What became of run times of 0.
     pub zero_run_time: ZeroRunTime,
     /// Divisor of the submit times.
@@ -66,6 +71,7 @@ impl Default for Selection {
         Selection {
             max_processors: None,
             window: None,
+            origin: None,
             zero_run_time: ZeroRunTime::Keep,
             scale_arrival: Decimal::ONE,
             scale_run_time: Decimal::ONE,
@@ -79,6 +85,7 @@ impl From<&WorkloadSpec> for Selection {
         Selection {
             max_processors: spec.max_processors,
             window: spec.window,
+            origin: None,
             zero_run_time: spec.zero_run_time,
             scale_arrival: spec.scale_arrival,
             scale_run_time: spec.scale_run_time,
@@ -151,6 +158,19 @@ impl Identity {
     }
 }
 
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults = self.faults();
+        match (self.ids_kept, faults.is_empty()) {
+            (false, _) => f.write_str("job numbers do not name the same jobs in both traces"),
+            (true, true) => f.write_str(
+                "every job is a job of the original, the same but for the scale of its times",
+            ),
+            (true, false) => f.write_str(&faults.join("; ")),
+        }
+    }
+}
+
 /// A job in the time of the original, with its place in the reference if it is
 /// known to be a job of it.
 #[derive(Clone, Copy, Debug)]
@@ -188,9 +208,10 @@ impl Pair {
         }
         let mut notes = Vec::new();
         let first = original.iter().map(|job| job.submit_ns).min().unwrap_or(0);
-        let candidates = match selection.window {
-            Some(window) => vec![window.start.as_nanos(), 0],
-            None => vec![0, first],
+        let candidates = match (selection.origin, selection.window) {
+            (Some(origin), _) => vec![origin.as_nanos()],
+            (None, Some(window)) => vec![window.start.as_nanos(), 0],
+            (None, None) => vec![0, first],
         };
         let index = index(&reference);
         let (origin, agreeing) = origin(&reference, &index, reduced, selection, &candidates);

@@ -187,6 +187,39 @@ impl Validation {
         self.passed
     }
 
+    /// The verdict in a sentence.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let standing = self.standing.iter().find(|s| s.design == self.judged_by);
+        let (beyond, p_value, inside) =
+            standing.map_or((0, 0.0, false), |s| (s.beyond, s.p_value, s.inside));
+        let statistics = self.statistics.len();
+        let place = format!(
+            "the common 99 % envelope of {} honest {} samples ({beyond} of them deviate as far, p = \
+             {p_value:.3})",
+            self.samples,
+            self.judged_by.name()
+        );
+        if self.passed {
+            return format!("all {statistics} statistics lie within {place}");
+        }
+        let outside = self.statistics.iter().filter(|s| !s.inside).count();
+        let mut reasons = Vec::new();
+        if !inside {
+            reasons.push(format!(
+                "{outside} of {statistics} statistics lie outside {place}"
+            ));
+        }
+        if !self.identity.holds() {
+            reasons.push("jobs are not those of the original".to_owned());
+        }
+        let missed = self.requirements.iter().filter(|r| !r.met).count();
+        if missed > 0 {
+            reasons.push(format!("{missed} requirements are not met"));
+        }
+        reasons.join("; ")
+    }
+
     /// Why it did not pass, one line for each reason.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {

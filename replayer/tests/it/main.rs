@@ -7,7 +7,9 @@
 )]
 
 mod archive;
+mod characterizing;
 mod examples;
+mod need;
 mod properties;
 mod reduced_trace;
 mod reduction;

@@ -1,0 +1,336 @@
+//! Demand with unlimited resources: what would be busy if every job started
+//! when it is submitted (LSAP 4.2, Figures 7 and 8).
+
+use super::bins::{Bins, nice_width};
+use super::row::JobRow;
+use gridrig_core::time::NANOS_PER_SEC;
+use serde::Serialize;
+
+/// The demand does not change between two instants: from when, up to when (in
+/// nanoseconds of the log), and how much of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// It begins here.
+    pub from: u64,
+    /// It ends before this.
+    pub until: u64,
+    /// Processors wanted.
+    pub processors: u64,
+    /// Jobs running.
+    pub jobs: u64,
+}
+
+/// A largest value and when it is first reached, in seconds of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Peak {
+    /// The value.
+    pub value: u64,
+    /// When.
+    pub at_s: f64,
+}
+
+/// Concurrent jobs and processors over time. Times count from the log's time
+/// 0, so that they can be used as a window's start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Demand {
+    /// Most processors wanted at once; null without a job that runs.
+    pub peak_processors: Option<u64>,
+    /// When that is first so (s).
+    pub peak_processors_at_s: Option<f64>,
+    /// Most jobs running at once.
+    pub peak_jobs: Option<u64>,
+    /// When that is first so (s).
+    pub peak_jobs_at_s: Option<f64>,
+    /// Processors wanted, mean over the time from the first start to the last
+    /// end.
+    pub mean_processors: Option<f64>,
+    /// Jobs running, mean over the same time.
+    pub mean_jobs: Option<f64>,
+    /// Share of that time in which more is wanted than the machine has; null
+    /// where its processors are not known.
+    pub above_machine_share: Option<f64>,
+    /// Width of a bin of the series (s).
+    pub bin_s: Option<f64>,
+    /// The series.
+    pub series: Series,
+}
+
+/// The demand in bins of equal width, one element per bin in each column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// Where the bin begins (s).
+    pub at_s: Vec<f64>,
+    /// Most processors wanted in it.
+    pub processors_max: Vec<u64>,
+    /// Processors wanted, mean over the bin.
+    pub processors_mean: Vec<f64>,
+    /// Most jobs running in it.
+    pub jobs_max: Vec<u64>,
+    /// Jobs running, mean over the bin.
+    pub jobs_mean: Vec<f64>,
+}
+
+/// Walks the demand level by level, in order of time. Ends come before starts
+/// at one instant; runs of length 0 count for nothing. Jobs may come in any
+/// order, and cost least when they come by submit time.
+pub fn sweep(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
+    let running = || jobs.iter().filter(|job| !job.run_time.is_zero());
+    let mut starts: Vec<(u64, u32)> = running()
+        .map(|job| (job.submit.as_nanos(), job.processors))
+        .collect();
+    if !starts.is_sorted_by_key(|start| start.0) {
+        starts.sort_unstable();
+    }
+    let mut ends: Vec<(u64, u32)> = running()
+        .map(|job| ((job.submit + job.run_time).as_nanos(), job.processors))
+        .collect();
+    ends.sort_unstable_by_key(|end| end.0);
+    let (mut next_start, mut next_end) = (0, 0);
+    let (mut processors, mut count) = (0u64, 0u64);
+    while let Some(end) = ends.get(next_end) {
+        let start = starts.get(next_start).map_or(u64::MAX, |start| start.0);
+        let now = start.min(end.0);
+        while let Some(end) = ends.get(next_end).filter(|end| end.0 <= now) {
+            processors -= u64::from(end.1);
+            count -= 1;
+            next_end += 1;
+        }
+        while let Some(start) = starts.get(next_start).filter(|start| start.0 <= now) {
+            processors += u64::from(start.1);
+            count += 1;
+            next_start += 1;
+        }
+        let until = match (starts.get(next_start), ends.get(next_end)) {
+            (Some(start), Some(end)) => start.0.min(end.0),
+            (None, Some(end)) => end.0,
+            _ => break,
+        };
+        visit(Level {
+            from: now,
+            until,
+            processors,
+            jobs: count,
+        });
+    }
+}
+
+/// The largest demand in processors, without the series; `None` without a job
+/// that runs.
+#[must_use]
+pub fn peak(jobs: &[JobRow]) -> Option<Peak> {
+    let mut peak: Option<Peak> = None;
+    sweep(jobs, |level| {
+        if peak.is_none_or(|peak| level.processors > peak.value) {
+            peak = Some(Peak {
+                value: level.processors,
+                at_s: seconds(level.from),
+            });
+        }
+    });
+    peak
+}
+
+impl Demand {
+    /// Of these jobs, with a series of at most `bins` bins (at least 1), beside
+    /// a machine of so many processors.
+    #[must_use]
+    pub fn of(jobs: &[JobRow], bins: usize, machine: Option<u64>) -> Self {
+        let begin = jobs.iter().map(|job| job.submit.as_nanos()).min();
+        let end = jobs
+            .iter()
+            .map(|job| (job.submit + job.run_time).as_nanos())
+            .max();
+        let (Some(begin), Some(end)) = (begin, end) else {
+            return Demand::default();
+        };
+        let grid = Bins::new(begin, end, nice_width(end - begin, bins));
+        let mut gauge = Gauge::new(grid, machine);
+        sweep(jobs, |level| gauge.add(level));
+        gauge.finish()
+    }
+}
+
+/// Adds up levels into bins and totals.
+struct Gauge {
+    grid: Bins,
+    machine: Option<u64>,
+    processors: Channel,
+    jobs: Channel,
+    first: Option<u64>,
+    last: u64,
+    above: u64,
+}
+
+/// One of the two curves.
+#[derive(Default)]
+struct Channel {
+    peak: u64,
+    peak_at: u64,
+    max: Vec<u64>,
+    /// Value x nanoseconds.
+    sum: Vec<u128>,
+}
+
+impl Channel {
+    fn new(bins: usize) -> Self {
+        Channel {
+            max: vec![0; bins],
+            sum: vec![0; bins],
+            ..Channel::default()
+        }
+    }
+
+    fn add(&mut self, bin: usize, value: u64, nanos: u64) {
+        self.max[bin] = self.max[bin].max(value);
+        self.sum[bin] += u128::from(value) * u128::from(nanos);
+    }
+
+    fn see(&mut self, value: u64, at: u64) {
+        if value > self.peak {
+            self.peak = value;
+            self.peak_at = at;
+        }
+    }
+
+    fn means(&self, nanos: u64) -> Vec<f64> {
+        let mean = |sum: &u128| *sum as f64 / nanos.max(1) as f64;
+        self.sum.iter().map(mean).collect()
+    }
+
+    fn mean(&self, nanos: u64) -> f64 {
+        self.sum.iter().sum::<u128>() as f64 / nanos.max(1) as f64
+    }
+}
+
+impl Gauge {
+    fn new(grid: Bins, machine: Option<u64>) -> Self {
+        Gauge {
+            processors: Channel::new(grid.count()),
+            jobs: Channel::new(grid.count()),
+            grid,
+            machine,
+            first: None,
+            last: 0,
+            above: 0,
+        }
+    }
+
+    fn add(&mut self, level: Level) {
+        self.first.get_or_insert(level.from);
+        self.last = level.until;
+        self.processors.see(level.processors, level.from);
+        self.jobs.see(level.jobs, level.from);
+        if self.machine.is_some_and(|has| level.processors > has) {
+            self.above += level.until - level.from;
+        }
+        let mut from = level.from;
+        let mut bin = self.grid.index(from);
+        while from < level.until {
+            let until = level.until.min(self.grid.end(bin));
+            self.processors.add(bin, level.processors, until - from);
+            self.jobs.add(bin, level.jobs, until - from);
+            from = until;
+            bin += 1;
+        }
+    }
+
+    fn finish(self) -> Demand {
+        let Some(first) = self.first else {
+            return Demand::default();
+        };
+        let span = self.last - first;
+        let share = self.above as f64 / span.max(1) as f64;
+        Demand {
+            peak_processors: Some(self.processors.peak),
+            peak_processors_at_s: Some(seconds(self.processors.peak_at)),
+            peak_jobs: Some(self.jobs.peak),
+            peak_jobs_at_s: Some(seconds(self.jobs.peak_at)),
+            mean_processors: Some(self.processors.mean(span)),
+            mean_jobs: Some(self.jobs.mean(span)),
+            above_machine_share: self.machine.map(|_| share),
+            bin_s: Some(seconds(self.grid.width())),
+            series: Series {
+                at_s: self.grid.starts_s(),
+                processors_mean: self.processors.means(self.grid.width()),
+                processors_max: self.processors.max,
+                jobs_mean: self.jobs.means(self.grid.width()),
+                jobs_max: self.jobs.max,
+            },
+        }
+    }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / NANOS_PER_SEC as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::time::SimDuration;
+
+    fn job(submit: u64, processors: u32, run: u64) -> JobRow {
+        JobRow {
+            submit: SimDuration::from_secs(submit),
+            run_time: SimDuration::from_secs(run),
+            processors,
+            user: None,
+        }
+    }
+
+    #[test]
+    fn ends_come_before_starts_at_one_instant() {
+        let jobs = [job(0, 4, 10), job(3, 9, 0), job(10, 4, 10), job(12, 1, 5)];
+        let demand = Demand::of(&jobs, 100, Some(4));
+        assert_eq!(demand.peak_processors, Some(5));
+        assert_eq!(demand.peak_processors_at_s, Some(12.0));
+        assert_eq!(
+            (demand.peak_jobs, demand.peak_jobs_at_s),
+            (Some(2), Some(12.0))
+        );
+        assert_eq!(demand.mean_processors, Some((40.0 + 40.0 + 5.0) / 20.0));
+        assert_eq!(demand.above_machine_share, Some(5.0 / 20.0));
+        assert_eq!(peak(&jobs).map(|p| (p.value, p.at_s)), Some((5, 12.0)));
+    }
+
+    #[test]
+    fn bins_hold_largest_and_mean() {
+        // 3 processors over [0, 15), 2 more over [8, 12); the bins are 10 s.
+        let jobs = [job(0, 3, 15), job(8, 2, 4)];
+        let demand = Demand::of(&jobs, 3, None);
+        assert_eq!(demand.bin_s, Some(10.0));
+        assert_eq!(demand.series.at_s, [0.0, 10.0]);
+        assert_eq!(demand.series.processors_max, [5, 5]);
+        assert_eq!(demand.series.processors_mean, [3.4, 1.9]);
+        assert_eq!(demand.series.jobs_max, [2, 2]);
+        assert_eq!(demand.above_machine_share, None);
+    }
+
+    #[test]
+    fn a_gap_without_jobs_counts_as_time() {
+        let jobs = [job(100, 1, 10), job(190, 1, 10)];
+        let demand = Demand::of(&jobs, 20, None);
+        assert_eq!(demand.mean_jobs, Some(0.2));
+        assert_eq!(demand.series.jobs_max.iter().sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn no_job_that_runs_has_no_demand() {
+        assert_eq!(Demand::of(&[], 10, None), Demand::default());
+        assert_eq!(Demand::of(&[job(5, 3, 0)], 10, None), Demand::default());
+        assert_eq!(peak(&[]), None);
+    }
+
+    #[test]
+    fn times_at_the_end_of_the_range_do_no_harm() {
+        let far = JobRow {
+            submit: SimDuration::from_nanos(u64::MAX - 5),
+            run_time: SimDuration::from_nanos(u64::MAX),
+            processors: u32::MAX,
+            user: None,
+        };
+        let demand = Demand::of(&[job(0, 1, 1), far], 50, None);
+        assert_eq!(demand.peak_processors, Some(u64::from(u32::MAX)));
+        assert!(demand.series.at_s.len() <= 51);
+    }
+}

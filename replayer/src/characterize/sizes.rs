@@ -1,0 +1,198 @@
+//! How wide jobs are, and how long: shares and distribution functions.
+
+use super::row::JobRow;
+use gridrig_core::time::NANOS_PER_SEC;
+use gridrig_results::stats;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Sizes below this are counted in a table of at most 8 MiB.
+const SMALL: u32 = 1 << 20;
+
+/// Steps of the distribution function of sizes that are told apart.
+const CDF_STEPS: u64 = 200;
+
+/// Shares of jobs by their size; they add up to 1. Null without jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SizeShares {
+    /// One processor.
+    pub serial_share: Option<f64>,
+    /// 2, 4, 8, ... processors.
+    pub power_of_two_share: Option<f64>,
+    /// Any other number.
+    pub other_share: Option<f64>,
+    /// Share of all run time x processors that single-processor jobs have;
+    /// null where that is 0.
+    pub serial_processor_time_share: Option<f64>,
+}
+
+/// How many jobs have which size, in order of size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SizeCounts {
+    small: Vec<u64>,
+    large: BTreeMap<u32, u64>,
+}
+
+impl SizeCounts {
+    /// Of these jobs.
+    #[must_use]
+    pub fn of(jobs: &[JobRow]) -> Self {
+        let mut counts = SizeCounts::default();
+        for job in jobs {
+            counts.add(job.processors);
+        }
+        counts
+    }
+
+    fn add(&mut self, size: u32) {
+        if size >= SMALL {
+            *self.large.entry(size).or_default() += 1;
+            return;
+        }
+        let at = size as usize;
+        if at >= self.small.len() {
+            self.small.resize(at + 1, 0);
+        }
+        self.small[at] += 1;
+    }
+
+    /// Sizes that occur, rising, and how often.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let small = (0u32..).zip(self.small.iter().copied());
+        let large = self.large.iter().map(|(size, count)| (*size, *count));
+        small.filter(|(_, count)| *count > 0).chain(large)
+    }
+
+    /// The distribution function: every size that occurs, or where these are
+    /// many, those after which it has risen by half a percent.
+    #[must_use]
+    pub fn cdf(&self) -> SizeCdf {
+        let total: u64 = self.iter().map(|(_, count)| count).sum();
+        let distinct = self.iter().count() as u64;
+        let step = if distinct <= CDF_STEPS {
+            0
+        } else {
+            total / CDF_STEPS
+        };
+        let mut cdf = SizeCdf::default();
+        let (mut below, mut said) = (0, 0);
+        for (size, count) in self.iter() {
+            below += count;
+            if cdf.processors.is_empty() || below == total || below - said > step {
+                cdf.processors.push(size);
+                cdf.share.push(below as f64 / total as f64);
+                said = below;
+            }
+        }
+        cdf
+    }
+}
+
+/// A distribution function over sizes, as two columns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SizeCdf {
+    /// Sizes, rising.
+    pub processors: Vec<u32>,
+    /// Share of jobs that are not wider.
+    pub share: Vec<f64>,
+}
+
+impl SizeShares {
+    /// Of these jobs, counted already.
+    #[must_use]
+    pub fn of(jobs: &[JobRow], counts: &SizeCounts) -> Self {
+        let share = |count: u64| (!jobs.is_empty()).then(|| count as f64 / jobs.len() as f64);
+        let (mut serial, mut power, mut other) = (0, 0, 0);
+        for (size, count) in counts.iter() {
+            match size {
+                1 => serial += count,
+                size if size.is_power_of_two() => power += count,
+                _ => other += count,
+            }
+        }
+        let work = |job: &JobRow| u128::from(job.processors) * u128::from(job.run_time.as_nanos());
+        let total: u128 = jobs.iter().map(work).sum();
+        let of_serial: u128 = jobs.iter().filter(|j| j.processors == 1).map(work).sum();
+        SizeShares {
+            serial_share: share(serial),
+            power_of_two_share: share(power),
+            other_share: share(other),
+            serial_processor_time_share: (total > 0).then(|| of_serial as f64 / total as f64),
+        }
+    }
+}
+
+/// The 0 %, 1 %, ... 100 % quantiles of the run times in seconds; empty
+/// without jobs.
+#[must_use]
+pub fn run_time_percentiles_s(jobs: &[JobRow]) -> Vec<f64> {
+    let mut nanos: Vec<u64> = jobs.iter().map(|job| job.run_time.as_nanos()).collect();
+    nanos.sort_unstable();
+    let seconds = |nanos: u64| nanos as f64 / NANOS_PER_SEC as f64;
+    let sorted: Vec<f64> = nanos.into_iter().map(seconds).collect();
+    (0..=100u8)
+        .filter_map(|percent| stats::quantile(&sorted, f64::from(percent) / 100.0))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::time::SimDuration;
+
+    fn job(processors: u32, run: u64) -> JobRow {
+        JobRow {
+            submit: SimDuration::ZERO,
+            run_time: SimDuration::from_secs(run),
+            processors,
+            user: None,
+        }
+    }
+
+    #[test]
+    fn shares_add_up_and_one_is_no_power_of_two_here() {
+        let jobs = [
+            job(1, 10),
+            job(1, 20),
+            job(2, 10),
+            job(1 << 30, 0),
+            job(3, 10),
+        ];
+        let counts = SizeCounts::of(&jobs);
+        let shares = SizeShares::of(&jobs, &counts);
+        assert_eq!(shares.serial_share, Some(0.4));
+        assert_eq!(shares.power_of_two_share, Some(0.4));
+        assert_eq!(shares.other_share, Some(0.2));
+        assert_eq!(shares.serial_processor_time_share, Some(30.0 / 80.0));
+        let cdf = counts.cdf();
+        assert_eq!(cdf.processors, [1, 2, 3, 1 << 30]);
+        assert_eq!(cdf.share, [0.4, 0.6, 0.8, 1.0]);
+    }
+
+    #[test]
+    fn a_function_of_many_sizes_is_thinned_but_keeps_its_ends() {
+        let jobs: Vec<JobRow> = (1..=10_000).map(|size| job(size, 1)).collect();
+        let cdf = SizeCounts::of(&jobs).cdf();
+        assert!(cdf.processors.len() <= 202, "{}", cdf.processors.len());
+        assert_eq!((cdf.processors[0], cdf.share[0]), (1, 0.0001));
+        assert_eq!(cdf.processors.last(), Some(&10_000));
+        assert_eq!(cdf.share.last(), Some(&1.0));
+        for (size, share) in cdf.processors.iter().zip(&cdf.share) {
+            assert!((f64::from(*size) / 10_000.0 - share).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn percentiles_are_a_hundred_and_one_order_statistics() {
+        let jobs: Vec<JobRow> = (0..=200).rev().map(|run| job(1, run)).collect();
+        let percentiles = run_time_percentiles_s(&jobs);
+        assert_eq!(percentiles.len(), 101);
+        for (percent, value) in (0u8..).zip(percentiles) {
+            assert!(
+                (value - 2.0 * f64::from(percent)).abs() < 1e-9,
+                "{percent}: {value}"
+            );
+        }
+        assert!(run_time_percentiles_s(&[]).is_empty());
+    }
+}
