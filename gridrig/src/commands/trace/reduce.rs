@@ -11,9 +11,10 @@ use anyhow::anyhow;
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::load::load;
+use gridrig_replayer::open::open;
 use gridrig_replayer::prepare::Reduced;
-use gridrig_replayer::reduce::{WriteError, Written, write_reduced};
-use gridrig_replayer::spec::{SizeFrom, TraceWindow, ZeroRunTime};
+use gridrig_replayer::reduce::{WriteError, Written, job_lines, write_reduced};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, TraceWindow, ZeroRunTime};
 use gridrig_replayer::swf;
 use gridrig_replayer::validate::Requirement;
 use pipeline::Pipeline;
@@ -31,7 +32,7 @@ use verdict::Judge;
         gridrig trace reduce traces/ctc-like.swf.gz short.swf.gz --window 1d,2d --keep 2/5 --scale 60\n  \
         gridrig trace reduce CTC-SP2.swf.gz week.swf.gz --window-length 7d --load 0.8 --processors 450\n  \
         gridrig trace reduce CTC-SP2.swf.gz --window-length 7d --rank 10\n\n\
-        The steps apply in this order: --max-processors, window, sample, --zero-run-time, scale, \
+        The steps apply in this order: --sanitize, --max-processors, window, sample, --zero-run-time, scale, \
         --min-run-time. Without OUT nothing is written: the windows and the load after each step \
         are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace does not \
         behave like its source (it is kept)."
@@ -90,6 +91,9 @@ pub struct ReduceArgs {
     /// Divide run times and requested times by this
     #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
     scale_run_time: Option<Decimal>,
+    /// Leave jobs out before all other steps, by rules as of trace convert
+    #[arg(long, value_name = "RULES", value_parser = Sanitize::parse)]
+    sanitize: Option<Sanitize>,
     /// Leave wider jobs out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
@@ -105,7 +109,7 @@ pub struct ReduceArgs {
     /// Take all steps from the workload of a scenario
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "window", "window_length", "step", "keep", "share", "load", "seed", "scale",
-        "scale_arrival", "scale_run_time", "max_processors", "zero_run_time", "min_run_time", "size",
+        "scale_arrival", "scale_run_time", "max_processors", "zero_run_time", "min_run_time", "size", "sanitize",
     ])]
     from_scenario: Option<PathBuf>,
     /// Which workload of the scenario: its index from 0, its trace, or the
@@ -211,9 +215,9 @@ fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, 
         Failure::input(anyhow::Error::new(error).context(text))
     };
     let file = swf::create(out).map_err(told)?;
-    let source = swf::open(&pipeline.spec.trace).map_err(Failure::input)?;
+    let source = open(&pipeline.spec.trace).map_err(Failure::input)?;
     let machine = pipeline.machine;
-    let result = write_reduced(reduced, &pipeline.spec, machine, source, file);
+    let result = write_reduced(reduced, &pipeline.spec, machine, job_lines(source), file);
     let (written, mut file) = result.map_err(|error| match error {
         WriteError::Output(error) => told(error),
         other => Failure::input(other),

@@ -4,8 +4,9 @@ use super::ReduceArgs;
 use super::pipeline::Pipeline;
 use crate::exit::Failure;
 use anyhow::anyhow;
-use gridrig_replayer::load::{Loaded, load};
+use gridrig_replayer::load::{Loaded, TraceJob, load};
 use gridrig_replayer::prepare::Reduced;
+use gridrig_replayer::sanitize::Facts;
 use gridrig_replayer::spec::SizeFrom;
 use gridrig_replayer::validate::{Options, Requirement, Selection, ValJob, Validation, validate};
 use std::path::{Path, PathBuf};
@@ -24,8 +25,12 @@ impl Judge {
         if args.no_validate || pipeline.out.is_none() {
             return None;
         }
+        let rules = pipeline.spec.sanitize.rules();
+        let clean = |job: &&TraceJob| rules.verdict(&Facts::of_job(job)).is_none();
+        let kept = loaded.jobs.iter().filter(clean);
         Some(Judge {
-            source: loaded.jobs.iter().map(ValJob::from).collect(),
+            // What is sanitized away is not what the trace should be like.
+            source: kept.map(ValJob::from).collect(),
             selection: Selection::from(&pipeline.spec),
             requirements: args.require.clone(),
             sheet: args.sheet.clone(),
@@ -45,6 +50,7 @@ impl Judge {
         let options = Options {
             selection: Selection {
                 window: reduced.window,
+                origin: Some(reduced.origin),
                 ..self.selection
             },
             requirements: self.requirements,
@@ -55,7 +61,8 @@ impl Judge {
             Failure::run(anyhow!(error).context(text))
         })?;
         if let Some(sheet) = &self.sheet {
-            let page = gridrig_replayer::validate::sheet(&validation, &title(reduced, out));
+            let names = (name(Path::new(&reduced.file)), name(out));
+            let page = gridrig_replayer::validate::sheet(&validation, &names.0, &names.1);
             std::fs::write(sheet, page).map_err(|error| {
                 let text = format!("{}: the sheet cannot be written", sheet.display());
                 Failure::input(anyhow!(error).context(text))
@@ -65,12 +72,8 @@ impl Judge {
     }
 }
 
-fn title(reduced: &Reduced, out: &Path) -> String {
-    let name = |path: &Path| {
-        path.file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned()
-    };
-    format!("{} against {}", name(out), name(Path::new(&reduced.file)))
+/// The name of a file without its folder.
+fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
 }
