@@ -184,3 +184,99 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let dots = if bytes.len() > LENGTH { "..." } else { "" };
     format!("{}{dots}", shown.escape_ascii())
 }
+
+/// Why a trace cannot be written in another form.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// Something about an input.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The output cannot be written.
+    #[error("{file}: the trace cannot be written")]
+    Write {
+        /// The output.
+        file: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// A pipe or a device: it can be read only once.
+    #[error("{file}: not a regular file: expected one, since it is read twice")]
+    NotRegular {
+        /// The input.
+        file: String,
+    },
+    /// The output is there already.
+    #[error("{file}: the file is there already: expected a new name, or --force")]
+    Exists {
+        /// The output.
+        file: String,
+    },
+    /// The output is one of the inputs.
+    #[error("{file}: input and output are the same file: expected another name")]
+    SameFile {
+        /// The output.
+        file: String,
+    },
+    /// The name of the output tells no format.
+    #[error(
+        "{file}: the name tells no format: expected it to end in .swf or .gwf (and .gz for gzip), \
+         or --to"
+    )]
+    NoFormat {
+        /// The output.
+        file: String,
+    },
+    /// The braces for the names of the streams are missing, or there is
+    /// nothing to name.
+    #[error("{file}: expected {expected}")]
+    StreamName {
+        /// The output.
+        file: String,
+        /// What would have been right.
+        expected: &'static str,
+    },
+    /// More streams than files can be open.
+    #[error(
+        "{file}: field {field} has more than {limit} values: expected a field with fewer, or a \
+         number of submission points"
+    )]
+    TooManyStreams {
+        /// The output.
+        file: String,
+        /// The field that was split by.
+        field: &'static str,
+        /// The bound.
+        limit: usize,
+    },
+    /// No job is left to write.
+    #[error("{file}: the rules leave no job: expected some that stay")]
+    NothingLeft {
+        /// The output.
+        file: String,
+    },
+    /// Traces are to keep their places in the calendar, and one has none.
+    #[error("{file}: the trace does not say when it began: expected a header with UnixStartTime")]
+    NoCalendar {
+        /// The input.
+        file: String,
+    },
+    /// A shifted time or number that no trace can hold.
+    #[error("{file}: the {what} does not fit after the shift: expected smaller ones")]
+    TooLarge {
+        /// The input.
+        file: String,
+        /// Of what.
+        what: &'static str,
+    },
+    /// What was read the second time is not what was read the first time.
+    #[error("{file}: the file changed while it was read: {first} jobs at first, then {second}")]
+    Changed {
+        /// The input.
+        file: String,
+        /// Jobs of the first reading.
+        first: u64,
+        /// Jobs of the second.
+        second: u64,
+    },
+}

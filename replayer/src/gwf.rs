@@ -25,3 +25,4 @@ pub use record::{COLUMN_NAMES, COLUMNS, Record, TEXTS};
 pub use write::Writer;
 
 pub(crate) use reader::is_job_line;
+pub(crate) use record::canonical_number;

@@ -69,18 +69,14 @@ pub fn open(path: &Path) -> Result<TraceReader<BufReader<TraceFile>>, TraceError
 /// Opens a trace file that is said to be of this format.
 ///
 /// # Errors
-/// [`TraceError::Open`] when the file cannot be opened.
+/// Any [`TraceError`] about the file and its lines up to the first job.
 pub fn open_as(
     path: &Path,
     format: Format,
 ) -> Result<TraceReader<BufReader<TraceFile>>, TraceError> {
     let file = TraceFile::open(path)?;
     let buffered = BufReader::with_capacity(BUFFER_BYTES, file);
-    let name = path.display().to_string();
-    Ok(match format {
-        Format::Swf => TraceReader::Swf(SwfReader::new(buffered, name)),
-        Format::Gwf => TraceReader::Gwf(GwfReader::new(buffered, name)),
-    })
+    TraceReader::begin(buffered, path.display().to_string(), Some(format))
 }
 
 impl<R: BufRead> TraceReader<R> {
@@ -90,6 +86,11 @@ impl<R: BufRead> TraceReader<R> {
     /// # Errors
     /// Any [`TraceError`] about the lines up to there.
     pub fn detect(input: R, file: impl Into<String>) -> Result<Self, TraceError> {
+        Self::begin(input, file, None)
+    }
+
+    /// Reads up to the first job line.
+    fn begin(input: R, file: impl Into<String>, said: Option<Format>) -> Result<Self, TraceError> {
         let mut lines = Lines::new(input, file);
         let mut swf_header = Header::default();
         let mut gwf_header = Header::default();
@@ -107,13 +108,19 @@ impl<R: BufRead> TraceReader<R> {
                     hashes += 1;
                     gwf_header.add(text);
                 }
-                Some(_) if gwf::is_job_line(line, hashes > 0) => {
-                    let reader = GwfReader::from_parts(lines, gwf_header, semicolons, true);
-                    return Ok(TraceReader::Gwf(reader));
-                }
                 Some(_) => {
-                    let reader = SwfReader::from_parts(lines, swf_header, hashes, true);
-                    return Ok(TraceReader::Swf(reader));
+                    let gwf = match said {
+                        Some(format) => format == Format::Gwf,
+                        None => gwf::is_job_line(line, hashes > 0),
+                    };
+                    return Ok(match gwf {
+                        true => TraceReader::Gwf(GwfReader::from_parts(
+                            lines, gwf_header, semicolons, true,
+                        )),
+                        false => {
+                            TraceReader::Swf(SwfReader::from_parts(lines, swf_header, hashes, true))
+                        }
+                    });
                 }
             }
         }
@@ -202,6 +209,9 @@ impl<R: BufRead> TraceReader<R> {
             TraceReader::Swf(reader) => match reader.next_record()? {
                 Some(common) => {
                     record.common = common;
+                    record.early = None;
+                    // The names may be those of another job.
+                    record.text.iter_mut().for_each(Vec::clear);
                     Ok(true)
                 }
                 None => Ok(false),

@@ -5,6 +5,9 @@ use crate::gwf::{COLUMN_NAMES, NAMED, NameTables};
 use crate::swf::{Header, TABLE_KEY_PREFIX};
 use std::collections::BTreeMap;
 
+/// A table may be so long whatever it holds.
+const MANY_IDS: usize = 1 << 16;
+
 /// The header key of the table of a column.
 pub(crate) fn table_key(column: usize) -> String {
     format!("{TABLE_KEY_PREFIX}{}", COLUMN_NAMES[column - 1])
@@ -18,9 +21,10 @@ pub(crate) fn from_header(header: &Header) -> BTreeMap<&'static str, Vec<String>
         let lines = header.values(&table_key(column));
         let mut names: Vec<String> = Vec::new();
         for (id, name) in lines.iter().filter_map(|line| line.split_once(' ')) {
-            // Ids run from 1 without holes; a large one in a foreign header must
-            // not make a large table.
-            let Some(id) = id.parse().ok().filter(|id| *id <= lines.len()) else {
+            // Ids run from 1 with few holes; a large one in a foreign header
+            // must not make a large table.
+            let most = lines.len() * 64 + MANY_IDS;
+            let Some(id) = id.parse().ok().filter(|id| *id <= most) else {
                 continue;
             };
             if names.len() <= id {
