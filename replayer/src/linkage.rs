@@ -7,7 +7,7 @@
 //! mean(B) - mean(A). Means rise from left to right, so the smallest difference
 //! is always one between neighbours, and joining neighbours leaves intervals:
 //! by induction only neighbours ever merge. That makes the exact dendrogram an
-//! affair of n - 1 gaps and a priority queue instead of n^2 distances.
+//! affair of n - 1 gaps instead of n^2 distances.
 //!
 //! Gaps are rational numbers and are compared as such, never as floats. Equal
 //! points collapse into one weighted point first; of equal gaps the leftmost
@@ -19,9 +19,7 @@ mod elbow;
 pub use agreement::{Matched, adjusted_rand_index, match_clusters};
 pub use elbow::elbow;
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+use std::cmp::Ordering;
 
 /// The points may not lie further apart than this: sums of 2^32 squares then
 /// fit 128 bits. In milliseconds it is 8,900 years.
@@ -99,7 +97,7 @@ pub fn average_linkage(points: &[u64]) -> Result<Dendrogram, LinkageError> {
         return Err(LinkageError::TooWide(last - first));
     }
     let (points, weights) = collapse(sorted);
-    let merges = Line::new(&points, &weights).merge_all();
+    let merges = merge_all(&points, &weights);
     Ok(Dendrogram {
         points,
         weights,
@@ -183,85 +181,104 @@ impl PartialEq for Gap {
 
 impl Eq for Gap {}
 
-/// No cluster.
-const NONE: u32 = u32::MAX;
-
-/// The clusters as they stand, each at the place of its first point.
-struct Line {
-    /// Sum of the points, counted from the leftmost one.
-    sums: Vec<u128>,
-    /// Number of points; 0 once the cluster belongs to one further left.
-    counts: Vec<u32>,
-    next: Vec<u32>,
+/// Neighbouring points that have become one cluster.
+#[derive(Clone, Copy, Debug)]
+struct Cluster {
+    /// Sum of its points, counted from the leftmost of all.
+    sum: u128,
+    /// Number of its points.
+    count: u32,
+    /// Its first and one past its last distinct point.
+    start: u32,
+    end: u32,
 }
 
-impl Line {
-    fn new(points: &[u64], weights: &[u32]) -> Self {
-        let origin = points.first().copied().unwrap_or(0);
-        let length = points.len() as u32;
-        let sum = |(point, weight): (&u64, &u32)| u128::from(point - origin) * u128::from(*weight);
-        Line {
-            sums: points.iter().zip(weights).map(sum).collect(),
-            counts: weights.to_vec(),
-            next: (1..=length)
-                .map(|at| if at == length { NONE } else { at })
-                .collect(),
+impl Cluster {
+    fn gap_to(&self, right: &Cluster) -> Gap {
+        Gap::between((self.sum, self.count), (right.sum, right.count))
+    }
+
+    fn joined(&self, right: &Cluster) -> Cluster {
+        Cluster {
+            sum: self.sum + right.sum,
+            count: self.count + right.count,
+            start: self.start,
+            end: right.end,
         }
     }
+}
 
-    fn cluster(&self, at: u32) -> (u128, u32) {
-        (self.sums[at as usize], self.counts[at as usize])
-    }
+/// A merge with its exact height.
+struct Step {
+    gap: Gap,
+    start: u32,
+    boundary: u32,
+    end: u32,
+}
 
-    /// The gap behind a cluster as it is now; `None` where the cluster is gone
-    /// or the last one.
-    fn gap_behind(&self, at: u32) -> Option<Gap> {
-        let next = self.next[at as usize];
-        let alive = self.counts[at as usize] > 0 && next != NONE;
-        alive.then(|| Gap::between(self.cluster(at), self.cluster(next)))
-    }
-
-    /// A merge moves the mean of the left cluster away from what is left of
-    /// it, and that of the right one away from what is right of it: gaps only
-    /// ever grow. So a queue entry may be out of date but never too large; it
-    /// is corrected when it comes to the top.
-    fn merge_all(mut self) -> Vec<Merge> {
-        let length = self.counts.len() as u32;
-        let gap = |at| Some(Reverse((self.gap_behind(at)?, at)));
-        let entries: Vec<Reverse<(Gap, u32)>> = (0..length).filter_map(gap).collect();
-        let mut merges = Vec::with_capacity(entries.len());
-        let mut queue = BinaryHeap::from(entries);
-        while let Some(mut top) = queue.peek_mut() {
-            let Reverse((queued, left)) = *top;
-            match self.gap_behind(left) {
-                None => {
-                    PeekMut::pop(top);
-                }
-                Some(now) if now > queued => *top = Reverse((now, left)),
-                Some(now) => {
-                    // The merged cluster stays in the queue under its gap of
-                    // before; if that is still its place is seen next time.
-                    merges.push(self.merge(left, now));
-                }
-            }
+/// All merges, in the order of their heights.
+///
+/// A merge moves the mean of the left cluster away from what is left of it and
+/// that of the right one away from what is right of it, so gaps only ever
+/// grow. A gap that is less than its left neighbour and no more than its right
+/// one stays so until it closes: that it closes is known long before its turn.
+/// So one pass from left to right finds all merges (a nearest-neighbour chain;
+/// on a line it is a stack with gaps that fall from bottom to top), and a sort
+/// by height, of equal ones by place, puts them in the order in which taking
+/// the leftmost least gap again and again finds them. No merge makes a gap
+/// equal to that of an earlier one, which is what the order of ties needs: a
+/// gap that grows was at least that height before and is above it after.
+fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
+    let origin = points.first().copied().unwrap_or(0);
+    let clusters = points.iter().zip(weights).zip(0..);
+    let mut clusters = clusters.map(|((point, weight), start)| Cluster {
+        sum: u128::from(point - origin) * u128::from(*weight),
+        count: *weight,
+        start,
+        end: start + 1,
+    });
+    let mut steps: Vec<Step> = Vec::with_capacity(points.len().saturating_sub(1));
+    // Each with the gap on its left; the bottom one has none.
+    let mut stack: Vec<(Cluster, Option<Gap>)> = Vec::new();
+    // What was merged, or stood right of a merge, comes again.
+    let mut again: Vec<Cluster> = Vec::new();
+    loop {
+        let next = again.pop().or_else(|| clusters.next());
+        let gap = match (stack.last(), &next) {
+            (Some((top, _)), Some(next)) => Some(top.gap_to(next)),
+            _ => None,
+        };
+        // At the right end the gap is infinite and everything closes.
+        let closes = match (stack.last(), gap, next.is_some()) {
+            (Some((_, Some(left))), Some(gap), _) => *left <= gap,
+            (Some((_, Some(_))), None, false) => true,
+            _ => false,
+        };
+        if closes && let (Some((right, Some(height))), Some((left, _))) = (stack.pop(), stack.pop())
+        {
+            again.extend(next);
+            again.push(left.joined(&right));
+            steps.push(Step {
+                gap: height,
+                start: left.start,
+                boundary: right.start,
+                end: right.end,
+            });
+            continue;
         }
-        merges
-    }
-
-    fn merge(&mut self, left: u32, gap: Gap) -> Merge {
-        let boundary = self.next[left as usize];
-        let after = self.next[boundary as usize];
-        self.sums[left as usize] += self.sums[boundary as usize];
-        self.counts[left as usize] += self.counts[boundary as usize];
-        self.counts[boundary as usize] = 0;
-        self.next[left as usize] = after;
-        Merge {
-            start: left,
-            boundary,
-            end: after.min(self.counts.len() as u32),
-            height: gap.as_f64(),
+        match next {
+            Some(next) => stack.push((next, gap)),
+            None => break,
         }
     }
+    steps.sort_unstable_by(|a, b| a.gap.cmp(&b.gap).then(a.start.cmp(&b.start)));
+    let merge = |step: Step| Merge {
+        start: step.start,
+        boundary: step.boundary,
+        end: step.end,
+        height: step.gap.as_f64(),
+    };
+    steps.into_iter().map(merge).collect()
 }
 
 impl Dendrogram {

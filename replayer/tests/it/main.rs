@@ -8,6 +8,7 @@
 
 mod archive;
 mod characterizing;
+mod clustering;
 mod examples;
 mod need;
 mod properties;
@@ -17,6 +18,7 @@ mod ref_first_fit;
 mod refusals;
 mod shipped;
 mod survival;
+mod validation;
 mod windows;
 
 use gridrig_core::ids::DomainId;
