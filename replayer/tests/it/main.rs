@@ -9,6 +9,7 @@
 mod archive;
 mod characterizing;
 mod examples;
+mod lublin;
 mod need;
 mod properties;
 mod reduction;
