@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 /// What the issue asks for.
 const GREATEST_DISTANCE: f64 = 0.02;
 
-/// Jobs that are compared: 100 streams of 1,000.
-const STREAMS: u64 = 100;
-const JOBS: u64 = 1_000;
+/// Jobs that are compared: five streams as long as the recorded ones, so that
+/// as many days begin without ending.
+const STREAMS: u64 = 5;
+const JOBS: u64 = 20_000;
 
 #[derive(Deserialize)]
 struct Golden {
