@@ -14,8 +14,12 @@ pub struct WorkloadSpec {
     pub size: SizeFrom,
     /// Wider jobs are left out, and counted.
     pub max_processors: Option<u32>,
-    /// The part of the trace that is played; `None` is all of it.
+    /// The part of the trace that is played; `None` is all of it, unless
+    /// `choose` says otherwise.
     pub window: Option<TraceWindow>,
+    /// Instead of `window`: the window of this length that represents the
+    /// trace best.
+    pub choose: Option<WindowChoice>,
     /// The share of its jobs that is kept.
     pub keep: Keep,
     /// What becomes of run times of 0, before scaling.
@@ -54,6 +58,35 @@ pub struct TraceWindow {
     pub length: SimDuration,
 }
 
+/// A window that is chosen instead of given: of all windows of this length in
+/// the steady part of the trace, the one that represents that part best
+/// (`docs/reduction.md`, *Choosing a window*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowChoice {
+    /// How long it is, above 0.
+    pub length: SimDuration,
+    /// Windows start at whole multiples of this, counted from the log's time
+    /// 0; above 0.
+    pub step: SimDuration,
+    /// Warm-up left out after the first submit; `None` leaves it to the rule.
+    pub skip_start: Option<SimDuration>,
+    /// Wrap-up left out before the last submit; `None` leaves it to the rule.
+    pub skip_end: Option<SimDuration>,
+}
+
+impl WindowChoice {
+    /// A window of this length that may start every day.
+    #[must_use]
+    pub fn of_length(length: SimDuration) -> Self {
+        WindowChoice {
+            length,
+            step: SimDuration::from_secs(86_400),
+            skip_start: None,
+            skip_end: None,
+        }
+    }
+}
+
 /// Which jobs of the window are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
@@ -74,6 +107,16 @@ pub enum Keep {
     Share {
         /// Probability, at most 1.
         share: Decimal,
+        /// Seed of the stream.
+        seed: u64,
+    },
+    /// The [`Keep::Share`] of this seed that loads so many processors, after
+    /// all steps, as near as possible to this.
+    Load {
+        /// Offered load wanted, above 0.
+        offered: Decimal,
+        /// Processors that are to be loaded, at least 1.
+        processors: u64,
         /// Seed of the stream.
         seed: u64,
     },
@@ -105,6 +148,7 @@ impl WorkloadSpec {
             size: SizeFrom::default(),
             max_processors: None,
             window: None,
+            choose: None,
             keep: Keep::default(),
             zero_run_time: ZeroRunTime::default(),
             scale_arrival: Decimal::ONE,

@@ -3,7 +3,8 @@
 
 use gridrig_core::rng;
 use gridrig_results::plot::{
-    Axis, Cell, Chart, Color, Figure, Mark, Page, Series, Table, Unit, Verdict,
+    Axis, Cell, Chart, Color, Figure, Gantt, Mark, Matrix, Page, Rows, Series, Strips, Table, Unit,
+    Verdict,
 };
 use std::path::PathBuf;
 
@@ -59,8 +60,113 @@ fn figures() -> Vec<Named> {
             Box::new(stacked()),
             "Two clusters, one on the other.",
         ),
+        (
+            "forest",
+            Box::new(forest()),
+            "Intervals of 95 %, paired by week.",
+        ),
+        ("strips", Box::new(strips()), "Each row has its own scale."),
+        ("matrix", Box::new(matrix()), "Rows forward to columns."),
+        ("week", Box::new(week()), "Arrivals."),
+        ("gantt", Box::new(gantt(140)), "Few boxes."),
+        ("gantt-cells", Box::new(gantt(20_000)), "Many boxes."),
+        (
+            "empty",
+            Box::new(Chart::new("Nothing to see").half()),
+            "A chart without values.",
+        ),
         ("elbow", Box::new(elbow()), "A line in its envelope."),
     ]
+}
+
+fn forest() -> Rows {
+    let axis = Axis::linear("difference of mean delay to round-robin", Unit::Seconds);
+    Rows::new("Mean delay against round-robin, 47 weeks", axis)
+        .reference(0.0, "no difference")
+        .group("as good as the baseline or not")
+        .row("queue-length", -310.0, -120.0, 70.0)
+        .row("free-node", 20.0, 240.0, 460.0)
+        .row("utilization (debited views)", -40.0, 15.0, 70.0)
+        .group("too few repeats")
+        .colored_row("local-only", f64::NAN, 400.0, f64::NAN, Color::Muted)
+        .row("full-information", f64::NAN, f64::NAN, f64::NAN)
+}
+
+fn strips() -> Strips {
+    Strips::new("The reduction against 200 honest samples of its size")
+        .row("processors: KS distance", Unit::Plain, 0.012, (0.0, 0.031))
+        .row(
+            "run time: mean",
+            Unit::Seconds,
+            13_434.0,
+            (11_800.0, 15_020.0),
+        )
+        .row("users: total variation", Unit::Fraction, 0.31, (0.08, 0.19))
+        .row(
+            "jobs of the busiest user",
+            Unit::Fraction,
+            0.0,
+            (0.055, 0.09),
+        )
+        .row("adjusted Rand index", Unit::Plain, 0.93, (0.91, 0.99))
+        .row("executables", Unit::Plain, f64::NAN, (0.0, 0.2))
+}
+
+fn matrix() -> Matrix {
+    let names = ["alpha", "beta", "gamma", "delta"];
+    let values: Vec<Vec<f64>> = (0..4)
+        .map(|row| {
+            (0..4)
+                .map(|column| f64::from((row * 37 + column * 61) % 100 * 12))
+                .collect()
+        })
+        .collect();
+    Matrix::new("Forwarded jobs", names, names, values)
+        .axes("from", "to")
+        .half()
+}
+
+fn week() -> Matrix {
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let hours = uniform("week", 168);
+    let values: Vec<Vec<f64>> = hours
+        .chunks(24)
+        .enumerate()
+        .map(|(day, chunk)| {
+            let weekend = if day > 4 { 0.3 } else { 1.0 };
+            let shape =
+                |hour: usize| 1.0 + ((hour as f64 - 9.0) / 24.0 * std::f64::consts::TAU).sin();
+            chunk
+                .iter()
+                .enumerate()
+                .map(|(hour, u)| (weekend * shape(hour) * 40.0 * (0.6 + u)).round())
+                .collect()
+        })
+        .collect();
+    let hours = (0..24).map(|hour| hour.to_string());
+    Matrix::new("Jobs by day and hour", days, hours, values).axes("day", "hour of day")
+}
+
+fn gantt(n: usize) -> Gantt {
+    let rows = (0..24).map(|node| format!("node {node}"));
+    let axis = Axis::linear("time", Unit::Seconds);
+    let mut gantt = Gantt::new(format!("{n} jobs on 24 nodes"), axis, rows)
+        .legend(Color::Series(0), "from this domain")
+        .legend(Color::Series(1), "forwarded");
+    let (a, b, c) = (uniform("ga", n), uniform("gb", n), uniform("gc", n));
+    for job in 0..n {
+        let start = job as f64 * 86_400.0 / n as f64;
+        let row = (a[job] * 24.0) as usize;
+        let length = 40.0 + b[job] * 24.0 * 86_400.0 / n as f64;
+        let color = Color::Series(usize::from(c[job] > 0.7));
+        gantt.span(
+            (row, 1 + (c[job] * 3.0) as usize),
+            (start, start + length),
+            color,
+            format!("job {job}"),
+        );
+    }
+    gantt
 }
 
 fn cdf() -> Chart {
@@ -225,11 +331,15 @@ fn page(figures: &[Named]) -> String {
             ]),
     );
     page.heading("Charts");
-    for (_, figure, caption) in figures.iter().filter(|(name, ..)| *name == "demand") {
+    let wide = ["demand", "forest", "strips", "week", "gantt", "gantt-cells"];
+    let (full, half): (Vec<_>, Vec<_>) = figures.iter().partition(|(name, ..)| wide.contains(name));
+    page.grid(
+        half.into_iter()
+            .map(|(_, figure, caption)| (figure.as_ref(), *caption)),
+    );
+    for (_, figure, caption) in full {
         page.figure(figure.as_ref(), caption);
     }
-    let halves = figures.iter().filter(|(name, ..)| *name != "demand");
-    page.grid(halves.map(|(_, figure, caption)| (figure.as_ref(), *caption)));
     page.heading("Command");
     page.code("gridrig trace validate traces/ctc-like.swf.gz reduced.swf --html sheet.html");
     page.footer("gridrig, seed 1");

@@ -1,6 +1,7 @@
 //! Pictures as SVG, and the offline pages that hold them.
 //!
-//! Built once for trace sheets and run reports. A [`Figure`] ([`Chart`]) draws itself as one SVG
+//! Built once for trace sheets and run reports. A [`Figure`] ([`Chart`],
+//! [`Rows`], [`Strips`], [`Matrix`], [`Gantt`]) draws itself as one SVG
 //! document ([`Figure::to_svg`]) or as part of a [`Page`], which is one HTML
 //! file without script, network or font of its own.
 //!
@@ -23,10 +24,14 @@ mod chart;
 mod data;
 mod figure;
 mod format;
+mod gantt;
 mod marks;
+mod matrix;
 mod page;
+mod rows;
 mod sample;
 mod series;
+mod strips;
 mod style;
 mod table;
 mod text;
@@ -36,7 +41,11 @@ pub use axis::{Axis, Unit};
 pub use chart::{Chart, Mark};
 pub use figure::{Drawing, Figure};
 pub use format::{integer, number, percent, seconds};
+pub use gantt::Gantt;
+pub use matrix::Matrix;
 pub use page::{Page, Verdict};
+pub use rows::Rows;
 pub use series::Series;
+pub use strips::Strips;
 pub use style::Color;
 pub use table::{Cell, Table};

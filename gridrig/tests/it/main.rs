@@ -16,6 +16,8 @@ mod lsap;
 mod need;
 mod overrides;
 mod real_time;
+mod reduce_command;
+mod reduction_keys;
 mod resolved;
 mod run_command;
 mod scenario;

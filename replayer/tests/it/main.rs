@@ -8,15 +8,19 @@
 
 mod archive;
 mod characterizing;
+mod clustering;
 mod examples;
 mod lublin;
 mod need;
 mod properties;
+mod reduced_trace;
 mod reduction;
 mod ref_first_fit;
 mod refusals;
 mod shipped;
 mod survival;
+mod validation;
+mod windows;
 
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;

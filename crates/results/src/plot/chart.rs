@@ -4,7 +4,7 @@ use crate::plot::axis::{Axis, Kind, Scale, Unit};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::data::{self, Stack};
 use crate::plot::figure::{Drawing, Figure};
-use crate::plot::marks::{self, Frame};
+use crate::plot::marks::{self, Frame, Look};
 use crate::plot::series::{Data, Series};
 use crate::plot::style::Color;
 use crate::plot::text;
@@ -274,8 +274,8 @@ impl Chart {
             .iter()
             .map(|tick| text::width(&tick.label, 11.0))
             .fold(0.0, f64::max);
-        let left = (widest + 20.0).clamp(34.0, self.width / 2.0);
-        let width = (self.width - left - 16.0).max(40.0);
+        let left = (widest + 10.0).clamp(24.0, self.width / 2.0);
+        let width = (self.width - left - 12.0).max(40.0);
         let area = Area {
             left,
             top,
@@ -302,24 +302,45 @@ impl Chart {
                 .count(),
         };
         if !title_y.is_empty() {
-            canvas.fitted_text((12.0, top - 9.0), "h", &title_y, self.width - 24.0);
+            canvas.fitted_text((2.0, top - 9.0), "h", &title_y, self.width - 4.0);
         }
         self.grid(canvas, area, &frame, &ticks_y, plan);
         canvas.open_area(left, top, width, height);
         self.ranges(canvas, &frame);
         let mut bar = 0;
+        let looks = self.looks();
         for (index, one) in self.series.iter().enumerate() {
-            canvas.open(one.color.unwrap_or(Color::Series(index)));
-            notes.extend(marks::draw(canvas, &frame, one, index, bar));
+            let look = looks[index];
+            canvas.open(look.color);
+            notes.extend(marks::draw(canvas, &frame, one, index, bar, look));
             canvas.close();
             bar += usize::from(matches!(one.data, Data::Bars(_)));
         }
         canvas.close_area();
+        if plan.stack.averaged {
+            notes.push("Stacked areas are means over two pixels each.".to_owned());
+        }
         self.annotations(canvas, area, &frame, notes);
         let mut base = Path::default();
         base.start(left, top + height);
         base.to(left + width, top + height);
         canvas.path("x", &base);
+    }
+
+    /// How each series looks: the next colour of the palette unless it has one
+    /// of its own, and for lines the next dash pattern.
+    fn looks(&self) -> Vec<Look> {
+        let (mut colors, mut lines) = (0, 0);
+        let look = |one: &Series| {
+            let color = one.color.unwrap_or_else(|| {
+                colors += 1;
+                Color::Series(colors - 1)
+            });
+            let order = lines;
+            lines += usize::from(marks::is_line(one));
+            Look { color, order }
+        };
+        self.series.iter().map(look).collect()
     }
 
     /// Gridlines, tick marks and their labels.
@@ -470,23 +491,24 @@ impl Chart {
         if named.len() < 2 {
             return top;
         }
-        let (mut x, mut y) = (12.0, top + 14.0);
+        let (mut x, mut y) = (2.0, top + 14.0);
+        let looks = self.looks();
         let hidden = named.len().saturating_sub(MOST);
         for (index, one) in named.into_iter().take(MOST) {
             let label = text::fit(&one.name, 12.0, 260.0);
             let width = 26.0 + text::width(&label, 12.0) + 16.0;
-            if x + width > self.width && x > 12.0 {
-                (x, y) = (12.0, y + 18.0);
+            if x + width > self.width && x > 2.0 {
+                (x, y) = (2.0, y + 18.0);
             }
-            canvas.open(one.color.unwrap_or(Color::Series(index)));
-            marks::swatch(canvas, one, index, (x, y - 4.0));
+            canvas.open(looks[index].color);
+            marks::swatch(canvas, one, looks[index], (x, y - 4.0));
             canvas.close();
             let title = if label == one.name { "" } else { &one.name };
             canvas.titled_text(x + 26.0, y, "", &label, title);
             x += width;
         }
         if hidden > 0 {
-            canvas.text(12.0, y + 18.0, "k", &format!("and {hidden} more"));
+            canvas.text(2.0, y + 18.0, "k", &format!("and {hidden} more"));
             y += 18.0;
         }
         y + 6.0
@@ -526,24 +548,24 @@ fn overlap(a: &[f64; 4], b: &[f64; 4]) -> bool {
 
 /// Draws a title in at most two lines; returns where the picture may go on.
 pub(super) fn head(canvas: &mut Canvas, title: &str, width: f64) -> f64 {
-    let lines = text::wrap(title, 14.0, width - 24.0, 2);
+    let lines = text::wrap(title, 14.0, width - 4.0, 2);
     for (index, line) in lines.iter().enumerate() {
-        canvas.text(12.0, 20.0 + 18.0 * index as f64, "t", line);
+        canvas.text(2.0, 14.0 + 18.0 * index as f64, "t", line);
     }
-    8.0 + 18.0 * lines.len() as f64
+    2.0 + 18.0 * lines.len() as f64
 }
 
 /// Says that there is nothing to draw.
 pub(super) fn no_data(canvas: &mut Canvas, top: f64, width: f64, height: f64) {
     let room = (height - top - 24.0).max(20.0);
-    canvas.rect("g", "", [12.0, top + 8.0, width - 24.0, room], "");
+    canvas.rect("g", "", [2.0, top + 8.0, width - 4.0, room], "");
     canvas.text(width / 2.0, top + 12.0 + room / 2.0, "h m", "no data");
 }
 
 /// Extends a linear y axis to its next marks, a log one a little.
 fn rounded(axis: &Axis, (low, high): (f64, f64), height: f64) -> (f64, f64) {
     match axis.kind {
-        Kind::Log => ((low * 0.85).max(1e-300), (high * 1.18).min(1e300)),
+        Kind::Log => log_padded(low, high),
         Kind::Categories(_) => (low, high),
         Kind::Linear => {
             let want = (height / 60.0).clamp(2.0, 8.0) as usize;
@@ -566,7 +588,7 @@ fn padded(axis: &Axis, series: &[Series], (low, high): (f64, f64)) -> (f64, f64)
         .any(|one| matches!(one.data, Data::Scatter(_) | Data::Errors(_)));
     match (&axis.kind, airy) {
         (Kind::Categories(_), _) => (low, high),
-        (Kind::Log, true) => ((low * 0.85).max(1e-300), (high * 1.18).min(1e300)),
+        (Kind::Log, true) => log_padded(low, high),
         (Kind::Linear, true) => {
             let air = (high - low) * 0.015;
             let start = if low == 0.0 { 0.0 } else { low - air };
@@ -574,4 +596,10 @@ fn padded(axis: &Axis, series: &[Series], (low, high): (f64, f64)) -> (f64, f64)
         }
         (_, false) => (low, high),
     }
+}
+
+/// A log axis with a little air at both ends.
+fn log_padded(low: f64, high: f64) -> (f64, f64) {
+    let air = ((high.ln() - low.ln()) * 0.02).max(0.08).exp();
+    ((low / air).max(1e-300), (high * air).min(1e300))
 }

@@ -6,6 +6,7 @@ use crate::plot::data::{LeftOut, Stack, lead};
 use crate::plot::format;
 use crate::plot::sample::{Density, thin};
 use crate::plot::series::{Cdf, Data, Fill, Series};
+use crate::plot::style::Color;
 
 /// Points above this number are drawn as a density.
 const MOST_POINTS: usize = 3000;
@@ -44,6 +45,19 @@ impl Frame<'_> {
     }
 }
 
+/// What tells a series from the others.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub color: Color,
+    /// Position among the lines of the chart, for the dash pattern.
+    pub order: usize,
+}
+
+/// Whether a series is a line that may be dashed.
+pub(super) fn is_line(series: &Series) -> bool {
+    matches!(series.data, Data::Line(_) | Data::Cdf(_))
+}
+
 /// Draws a series and returns what the reader has to know about it.
 pub(super) fn draw(
     canvas: &mut Canvas,
@@ -51,10 +65,11 @@ pub(super) fn draw(
     series: &Series,
     index: usize,
     bar: usize,
+    look: Look,
 ) -> Vec<String> {
     let mut left_out = LeftOut::default();
     let mut notes = Vec::new();
-    let dash = dash_class(series, index);
+    let dash = dash_class(series, look);
     let name = &series.name;
     match &series.data {
         Data::Line(points) => {
@@ -72,12 +87,6 @@ pub(super) fn draw(
             for point in points {
                 left_out.admit(&[(frame.x_axis, &frame.x, point.0)]);
             }
-            notes.extend(
-                frame
-                    .stack
-                    .averaged
-                    .then(|| format!("{}means over two pixels each.", lead(name))),
-            );
         }
         Data::Step {
             points,
@@ -94,7 +103,7 @@ pub(super) fn draw(
             notes.extend(thinned.then(|| thinned_note(name, points.len())));
         }
         Data::Scatter(points) => {
-            notes.extend(scatter(canvas, frame, points, index, name, &mut left_out))
+            notes.extend(scatter(canvas, frame, points, look, name, &mut left_out))
         }
         Data::Bars(heights) => notes.extend(bars(canvas, frame, heights, bar, name, &mut left_out)),
         Data::Bins { edges, heights } => {
@@ -112,8 +121,8 @@ pub(super) fn draw(
 }
 
 /// Draws a series' sample for the legend, 20 pixels wide, its middle here.
-pub(super) fn swatch(canvas: &mut Canvas, series: &Series, index: usize, (x, y): (f64, f64)) {
-    let dash = dash_class(series, index);
+pub(super) fn swatch(canvas: &mut Canvas, series: &Series, look: Look, (x, y): (f64, f64)) {
+    let dash = dash_class(series, look);
     let block = [x + 3.0, y - 5.0, 14.0, 10.0];
     match &series.data {
         Data::Line(_)
@@ -132,7 +141,7 @@ pub(super) fn swatch(canvas: &mut Canvas, series: &Series, index: usize, (x, y):
         Data::Scatter(_) => {
             let mut dot = Path::default();
             dot.dot(x + 10.0, y);
-            canvas.path(dot_class(index), &dot);
+            canvas.path(dot_class(look), &dot);
         }
         Data::Band(_) => canvas.rect("a", "", block, ""),
         Data::Errors(_) => {
@@ -145,13 +154,13 @@ pub(super) fn swatch(canvas: &mut Canvas, series: &Series, index: usize, (x, y):
     }
 }
 
-fn dash_class(series: &Series, index: usize) -> &'static str {
+fn dash_class(series: &Series, look: Look) -> &'static str {
     let few = match &series.data {
         Data::Line(points) => points.len() <= MOST_DASHED,
         Data::Cdf(_) => true,
         _ => false,
     };
-    let pattern = series.dash.unwrap_or(if few { index } else { 0 });
+    let pattern = series.dash.unwrap_or(if few { look.order } else { 0 });
     ["", " d1", " d2", " d3"][pattern % 4]
 }
 
@@ -159,8 +168,10 @@ fn line_class(dash: &str, thinned: bool) -> String {
     format!("l{}{dash}", if thinned { " n" } else { "" })
 }
 
-fn dot_class(index: usize) -> &'static str {
-    if index.is_multiple_of(2) { "o" } else { "q" }
+/// Round dots, and square ones for every other colour.
+fn dot_class(look: Look) -> &'static str {
+    let second = matches!(look.color, Color::Series(n) if n % 2 == 1);
+    if !second { "o" } else { "q" }
 }
 
 fn thinned_note(name: &str, count: usize) -> String {
@@ -274,7 +285,7 @@ fn scatter(
     canvas: &mut Canvas,
     frame: &Frame,
     points: &[(f64, f64)],
-    index: usize,
+    look: Look,
     name: &str,
     left_out: &mut LeftOut,
 ) -> Option<String> {
@@ -285,7 +296,7 @@ fn scatter(
     if points.len() <= MOST_POINTS {
         let mut path = Path::default();
         placed.for_each(|(x, y)| path.dot(x, y));
-        canvas.path(dot_class(index), &path);
+        canvas.path(dot_class(look), &path);
         return None;
     }
     const LEVELS: usize = 6;

@@ -71,6 +71,8 @@ font-variant-numeric:tabular-nums}
 .plot .t{font-size:14px;font-weight:600}
 .plot .k{fill:#57606a;fill:var(--mut);font-size:11px}
 .plot .h{fill:#57606a;fill:var(--mut);font-size:12px}
+.plot .v{font-size:11px}
+.plot .b6{font-weight:600}
 .plot .m{text-anchor:middle}
 .plot .e{text-anchor:end}
 .plot .bg{fill:#fff;fill:var(--bg)}
