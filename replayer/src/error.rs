@@ -49,8 +49,8 @@ pub enum TraceError {
         /// Its first data line.
         line: u64,
     },
-    /// The 29 columns of the Grid Workload Format.
-    #[error("{file}:{line}: GWF (29 columns) is not read yet: expected the 18 fields of SWF")]
+    /// The 29 columns of the Grid Workload Format, read as SWF.
+    #[error("{file}:{line}: this is GWF (29 columns): expected the 18 fields of SWF")]
     Gwf {
         /// The file.
         file: String,
@@ -78,8 +78,8 @@ pub enum TraceError {
         /// Lines read.
         lines: u64,
     },
-    /// A line with fewer than 18 fields.
-    #[error("{file}:{line}: field count = \"{found}\": expected 18")]
+    /// A line with too few fields.
+    #[error("{file}:{line}: field count = \"{found}\": expected {expected}")]
     FieldCount {
         /// The trace.
         file: String,
@@ -87,6 +87,8 @@ pub enum TraceError {
         line: u64,
         /// Fields on it.
         found: usize,
+        /// Fields of the format: 18 of SWF, 29 of GWF.
+        expected: usize,
     },
     /// A field that is not what the format says.
     #[error("{file}:{line}: field {field} = \"{value}\": expected {expected}")]
@@ -103,13 +105,28 @@ pub enum TraceError {
         expected: &'static str,
     },
     /// A line longer than any job needs.
-    #[error("{file}:{line}: the line is longer than {limit} bytes: expected 18 numbers")]
+    #[error("{file}:{line}: the line is longer than {limit} bytes: expected one job")]
     LongLine {
         /// The file.
         file: String,
         /// The line, counted from 1.
         line: u64,
         /// The bound in bytes.
+        limit: usize,
+    },
+    /// More names of users, queues and the like than are kept.
+    #[error(
+        "{file}:{line}: field {field}: its names take more than {limit} bytes: expected ids that \
+         recur"
+    )]
+    TooManyNames {
+        /// The trace.
+        file: String,
+        /// The line that had one more.
+        line: u64,
+        /// The field.
+        field: FieldName,
+        /// The bound in bytes, for each field.
         limit: usize,
     },
     /// More jobs than a run can name.
@@ -144,7 +161,7 @@ pub enum TraceError {
     },
 }
 
-/// Number and name of an SWF field, as in `4 (run time)`.
+/// Number and name of a field of SWF or GWF, as in `4 (run time)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldName {
     /// Counted from 1.
@@ -166,4 +183,100 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let shown = bytes.get(..LENGTH).unwrap_or(bytes);
     let dots = if bytes.len() > LENGTH { "..." } else { "" };
     format!("{}{dots}", shown.escape_ascii())
+}
+
+/// Why a trace cannot be written in another form.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// Something about an input.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The output cannot be written.
+    #[error("{file}: the trace cannot be written")]
+    Write {
+        /// The output.
+        file: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// A pipe or a device: it can be read only once.
+    #[error("{file}: not a regular file: expected one, since it is read twice")]
+    NotRegular {
+        /// The input.
+        file: String,
+    },
+    /// The output is there already.
+    #[error("{file}: the file is there already: expected a new name, or --force")]
+    Exists {
+        /// The output.
+        file: String,
+    },
+    /// The output is one of the inputs.
+    #[error("{file}: input and output are the same file: expected another name")]
+    SameFile {
+        /// The output.
+        file: String,
+    },
+    /// The name of the output tells no format.
+    #[error(
+        "{file}: the name tells no format: expected it to end in .swf or .gwf (and .gz for gzip), \
+         or --to"
+    )]
+    NoFormat {
+        /// The output.
+        file: String,
+    },
+    /// The braces for the names of the streams are missing, or there is
+    /// nothing to name.
+    #[error("{file}: expected {expected}")]
+    StreamName {
+        /// The output.
+        file: String,
+        /// What would have been right.
+        expected: &'static str,
+    },
+    /// More streams than files can be open.
+    #[error(
+        "{file}: field {field} has more than {limit} values: expected a field with fewer, or a \
+         number of submission points"
+    )]
+    TooManyStreams {
+        /// The output.
+        file: String,
+        /// The field that was split by.
+        field: &'static str,
+        /// The bound.
+        limit: usize,
+    },
+    /// No job is left to write.
+    #[error("{file}: the rules leave no job: expected some that stay")]
+    NothingLeft {
+        /// The output.
+        file: String,
+    },
+    /// Traces are to keep their places in the calendar, and one has none.
+    #[error("{file}: the trace does not say when it began: expected a header with UnixStartTime")]
+    NoCalendar {
+        /// The input.
+        file: String,
+    },
+    /// A shifted time or number that no trace can hold.
+    #[error("{file}: the {what} does not fit after the shift: expected smaller ones")]
+    TooLarge {
+        /// The input.
+        file: String,
+        /// Of what.
+        what: &'static str,
+    },
+    /// What was read the second time is not what was read the first time.
+    #[error("{file}: the file changed while it was read: {first} jobs at first, then {second}")]
+    Changed {
+        /// The input.
+        file: String,
+        /// Jobs of the first reading.
+        first: u64,
+        /// Jobs of the second.
+        second: u64,
+    },
 }

@@ -1,6 +1,7 @@
 //! Reads, reduces and replays workload traces.
 //!
-//! [`swf`] reads a trace line by line, [`load`] keeps the jobs that ran,
+//! [`swf`] and [`gwf`] read and write traces line by line, [`open`] tells the
+//! formats apart, [`load`] keeps the jobs that ran,
 //! [`prepare`] reduces them as a [`spec::WorkloadSpec`] says and merges several
 //! workloads, [`compare`] measures what came out, and [`synth`] generates the
 //! traces that ship in `traces/`. Nothing is dropped in silence: every line and
@@ -13,6 +14,7 @@ pub mod error;
 pub mod gwf;
 pub mod linkage;
 pub mod load;
+pub mod open;
 pub mod player;
 pub mod prepare;
 pub mod reduce;

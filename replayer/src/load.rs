@@ -1,9 +1,13 @@
 //! From the lines of a trace to jobs that ran: what every reduction starts from.
 
+pub(crate) mod names;
+
 use crate::error::{FieldName, TraceError};
+use crate::gwf::{COLUMN_NAMES, GwfReader, NAMED, NameTables};
+use crate::open::{TraceReader, open};
 use crate::spec::SizeFrom;
 use crate::swf::{self, FIELD_NAMES, Header, Quantity, Record};
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::path::Path;
@@ -15,13 +19,14 @@ const PARTIAL_STATUS: std::ops::RangeInclusive<u64> = 2..=4;
 const MAX_JOBS: usize = u32::MAX as usize;
 
 /// A job of a trace that ran, in the time of the trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceJob {
     /// Its line in the file.
     pub line: u64,
     /// Job number of the trace, or the line where it has none.
     pub trace_id: u64,
-    /// From the log's time 0.
+    /// From the log's time 0. A GWF trace begins with its first submit, in
+    /// whole seconds, or with the `UnixStartTime` of its header.
     pub submit: SimDuration,
     /// Wall clock.
     pub run_time: SimDuration,
@@ -43,10 +48,13 @@ pub struct TraceJob {
     pub queue: Option<u32>,
     /// Field 16.
     pub partition: Option<u32>,
-    /// The site that the job was submitted to; SWF has no such field.
+    /// OrigSiteID, the site that the job was submitted to; SWF has no such
+    /// field.
     pub site: Option<u32>,
     /// Field 11 as it stands; [`TraceJob::failed`] says what it means.
     pub status: Option<u64>,
+    /// Fields below zero that are not -1, bit 0 for field 1.
+    pub below_zero: u32,
     /// Status 0, 4 or 5: failed or cancelled after it ran.
     pub failed: bool,
 }
@@ -66,7 +74,8 @@ pub struct Loaded {
     pub header: Header,
     /// The names that stand behind the ids of a field where the trace has
     /// names: id n is entry n of the table of `user`, `group`, `executable`,
-    /// `queue`, `partition` or `site`. A field whose ids are numbers has none.
+    /// `queue`, `partition` or `site`; entry 0 is empty. A field whose ids are
+    /// numbers has none.
     pub names: BTreeMap<&'static str, Vec<String>>,
     /// SHA-256 of the file on disk, in hex; empty for a trace that came from
     /// no file.
@@ -85,13 +94,14 @@ impl Loaded {
     }
 }
 
-/// Reads and sanitizes a trace file.
+/// Reads and sanitizes a trace file, SWF or GWF, plain or gzip: its content
+/// tells, not its name.
 ///
 /// # Errors
 /// Any [`TraceError`] about the file.
 pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
-    let mut reader = swf::open(path)?;
-    let mut loaded = load_from(&mut reader, size)?;
+    let mut reader = open(path)?;
+    let mut loaded = load_any(&mut reader, size)?;
     let line = reader.line();
     loaded.sha256 = reader
         .into_inner()
@@ -105,7 +115,21 @@ pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
     Ok(loaded)
 }
 
-/// Sanitizes what a reader gives.
+/// Sanitizes what a reader of either format gives.
+///
+/// # Errors
+/// Any [`TraceError`] about the file.
+pub fn load_any<R: BufRead>(
+    reader: &mut TraceReader<R>,
+    size: SizeFrom,
+) -> Result<Loaded, TraceError> {
+    match reader {
+        TraceReader::Swf(reader) => load_from(reader, size),
+        TraceReader::Gwf(reader) => load_gwf_from(reader, size),
+    }
+}
+
+/// Sanitizes what an SWF reader gives.
 ///
 /// # Errors
 /// Any [`TraceError`] about the file.
@@ -126,17 +150,82 @@ pub fn load_from<R: BufRead>(
     }
     loaded.header = reader.header().clone();
     loaded.warnings.splice(0..0, reader.warnings());
+    loaded.names = names::from_header(&loaded.header);
     Ok(loaded)
+}
+
+/// Sanitizes what a GWF reader gives: times count from the first submit, and
+/// ids that are names become numbers ([`Loaded::names`]).
+///
+/// # Errors
+/// Any [`TraceError`] about the file.
+pub fn load_gwf_from<R: BufRead>(
+    reader: &mut GwfReader<R>,
+    size: SizeFrom,
+) -> Result<Loaded, TraceError> {
+    let file = reader.file().to_owned();
+    let mut sieve = Sieve::new(&file, size);
+    sieve.field_names = &COLUMN_NAMES;
+    let mut tables = NameTables::default();
+    let mut first: Option<SimDuration> = None;
+    let mut early = 0;
+    while let Some(record) = reader.next_record()? {
+        let ids = tables.take(record, &file)?;
+        let mut common = record.common;
+        let [user, group, executable, queue, partition, _] = ids.map(|id| id.map(u64::from));
+        common.user = user;
+        common.group = group;
+        common.executable = executable;
+        common.queue = queue;
+        common.partition = partition;
+        early += u64::from(record.early.is_some());
+        if let Some(at) = common.submit_time {
+            first = Some(first.map_or(at, |first| first.min(at)));
+        }
+        sieve.take_at(&common, ids[NAMED.len() - 1])?;
+    }
+    let mut loaded = sieve.finish()?;
+    if reader.truncated_last_line() > 0 {
+        loaded
+            .skipped
+            .insert("truncated-last-line", reader.truncated_last_line());
+    }
+    if early > 0 {
+        loaded.warnings.push(format!(
+            "{file}: {early} jobs began before they were submitted (advance reservations); \
+             their wait time is not kept"
+        ));
+    }
+    loaded.header = reader.header().clone();
+    loaded.warnings.splice(0..0, reader.warnings());
+    let origin = time_zero(&loaded.header, first.unwrap_or_default());
+    loaded.header.set_unix_start_time(origin);
+    for job in &mut loaded.jobs {
+        job.submit = job.submit - SimDuration::from_secs(origin);
+    }
+    names::settle(&tables, &mut loaded);
+    Ok(loaded)
+}
+
+/// The Unix second that a GWF trace counts from in SWF: what its header says
+/// if no job is earlier, else the second of the first submit.
+pub(crate) fn time_zero(header: &Header, first: SimDuration) -> u64 {
+    let first = first.as_nanos() / NANOS_PER_SEC;
+    match header.number("UnixStartTime") {
+        Some(start) if start <= first => start,
+        _ => first,
+    }
 }
 
 /// Collects the jobs that can be used and counts the rest.
 struct Sieve<'a> {
     file: &'a str,
     size: SizeFrom,
+    field_names: &'static [&'static str],
     jobs: Vec<TraceJob>,
     /// Lines with a partial status, kept until the whole file has told which
     /// of them a summary line stands for.
-    partial: Vec<Record>,
+    partial: Vec<(Record, Option<u32>)>,
     /// Job numbers of skipped lines, which may be summary lines as well.
     skipped_ids: Vec<u64>,
     unnumbered: u64,
@@ -148,6 +237,7 @@ impl<'a> Sieve<'a> {
         Sieve {
             file,
             size,
+            field_names: &FIELD_NAMES,
             jobs: Vec::new(),
             partial: Vec::new(),
             skipped_ids: Vec::new(),
@@ -157,15 +247,19 @@ impl<'a> Sieve<'a> {
     }
 
     fn take(&mut self, record: &Record) -> Result<(), TraceError> {
+        self.take_at(record, None)
+    }
+
+    fn take_at(&mut self, record: &Record, site: Option<u32>) -> Result<(), TraceError> {
         if record.status.is_some_and(|s| PARTIAL_STATUS.contains(&s)) {
-            self.partial.push(*record);
+            self.partial.push((*record, site));
             return Ok(());
         }
-        self.sift(record)
+        self.sift(record, site)
     }
 
     /// Keeps a line as a job or counts the reason why not.
-    fn sift(&mut self, record: &Record) -> Result<(), TraceError> {
+    fn sift(&mut self, record: &Record, site: Option<u32>) -> Result<(), TraceError> {
         let allocated = record.allocated_processors.filter(|p| *p > 0);
         let requested = record.requested_processors.filter(|p| *p > 0);
         let (size, number) = match self.size {
@@ -211,8 +305,9 @@ impl<'a> Sieve<'a> {
             executable: small(14, record.executable)?,
             queue: small(15, record.queue)?,
             partition: small(16, record.partition)?,
-            site: None,
+            site,
             status: record.status,
+            below_zero: record.below_zero,
             failed: matches!(record.status, Some(0 | 4 | 5)),
         });
         Ok(())
@@ -230,7 +325,7 @@ impl<'a> Sieve<'a> {
             line,
             field: FieldName {
                 number,
-                name: FIELD_NAMES[number - 1],
+                name: self.field_names[number - 1],
             },
             value: value.to_string(),
             expected: "at most 4294967295",
@@ -242,18 +337,18 @@ impl<'a> Sieve<'a> {
     /// the parts: they are jobs like any other.
     fn settle_partial(&mut self) -> Result<u64, TraceError> {
         let partial = std::mem::take(&mut self.partial);
-        let numbers: BTreeSet<u64> = partial.iter().filter_map(|r| r.job).collect();
+        let numbers: BTreeSet<u64> = partial.iter().filter_map(|(r, _)| r.job).collect();
         let whole = self.jobs.iter().map(|j| j.trace_id);
         let summed: BTreeSet<u64> = whole
             .chain(self.skipped_ids.iter().copied())
             .filter(|id| numbers.contains(id))
             .collect();
         let mut kept = 0;
-        for record in &partial {
+        for (record, site) in &partial {
             if record.job.is_some_and(|job| summed.contains(&job)) {
                 *self.skipped.entry("partial-execution").or_default() += 1;
             } else {
-                self.sift(record)?;
+                self.sift(record, *site)?;
                 kept += 1;
             }
         }

@@ -41,8 +41,9 @@ pub struct Prepared {
     pub entry: Entry,
     /// Lines of the trace that are no usable job, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// Jobs that the reduction left out, by reason: `wider-than-limit`,
-    /// `outside-window`, `not-sampled`, `zero-run-time`.
+    /// Jobs that the reduction left out, by reason: the name of a sanitizing
+    /// rule, `wider-than-limit`, `outside-window`, `not-sampled`,
+    /// `zero-run-time`.
     pub reduced: BTreeMap<&'static str, u64>,
     /// What the user should know.
     pub warnings: Vec<String>,
@@ -78,6 +79,8 @@ pub struct Reduced {
     pub warnings: Vec<String>,
     /// Header comments of the source.
     pub header: Header,
+    /// The names behind the ids of the source, as in [`Loaded::names`].
+    pub names: BTreeMap<&'static str, Vec<String>>,
     /// SHA-256 of the source on disk, in hex.
     pub sha256: String,
     /// The name of the source in messages.
@@ -93,7 +96,8 @@ pub struct Reduced {
 }
 
 /// The names of the steps, in order.
-pub const STEPS: [&str; 6] = [
+pub const STEPS: [&str; 7] = [
+    "sanitize",
     "width-limit",
     "window",
     "keep",

@@ -18,7 +18,7 @@ pub use rank::{COMPONENTS, MAX_WINDOWS, RankedWindow, Unrankable, WindowRanking,
 pub use sample::share_for_load;
 pub(crate) use sample::{bound as sample_bound, draws as sample_draws};
 pub use steady::Steady;
-pub use write::{WriteError, Written, write_reduced};
+pub use write::{WriteError, Written, job_lines, write_reduced};
 
 use crate::load::TraceJob;
 

@@ -1,5 +1,6 @@
 //! What a workload is made of: a trace and the steps that reduce it.
 
+use crate::sanitize::{RuleError, Rules};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ pub struct WorkloadSpec {
     pub trace: PathBuf,
     /// Which field gives the size of a job.
     pub size: SizeFrom,
+    /// Rules that leave jobs out, and count them.
+    pub sanitize: Sanitize,
     /// Wider jobs are left out, and counted.
     pub max_processors: Option<u32>,
     /// The part of the trace that is played; `None` is all of it, unless
@@ -36,6 +39,39 @@ pub struct WorkloadSpec {
     pub require_memory: bool,
     /// Where its jobs enter.
     pub entry: Entry,
+}
+
+/// Sanitizing rules as they are written and as they are meant; by default
+/// there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sanitize {
+    text: String,
+    rules: Rules,
+}
+
+impl Sanitize {
+    /// Reads a list of rules such as `failed,wider-than=64`.
+    ///
+    /// # Errors
+    /// [`RuleError`] names the rule and what was expected.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        Ok(Sanitize {
+            text: text.trim().to_owned(),
+            rules: Rules::parse(text)?,
+        })
+    }
+
+    /// The rules as they were written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
 }
 
 /// Which SWF field gives the size; the other stands in where it is not
@@ -146,6 +182,7 @@ impl WorkloadSpec {
         WorkloadSpec {
             trace,
             size: SizeFrom::default(),
+            sanitize: Sanitize::default(),
             max_processors: None,
             window: None,
             choose: None,

@@ -16,7 +16,9 @@
 //! assert_eq!(reader.header().max_processors(), Some(64));
 //! ```
 
+mod fast;
 mod header;
+mod lines;
 mod number;
 mod reader;
 mod record;
@@ -25,12 +27,18 @@ mod source;
 mod write;
 
 pub use header::Header;
+pub use lines::MAX_LINE_BYTES;
 pub use number::{Number, Quantity};
-pub use reader::{MAX_LINE_BYTES, SwfReader};
+pub use reader::{Dialect, SwfReader};
 pub use record::{FIELD_NAMES, FIELDS, Record};
 pub use sink::{OutFile, create};
 pub use source::TraceFile;
 pub use write::Writer;
+
+pub(crate) use header::TABLE_KEY_PREFIX;
+pub(crate) use lines::{LineEnd, Lines};
+pub(crate) use reader::{fields, header_warnings};
+pub(crate) use write::{push_comment, push_count, push_decimal, push_quantity, push_time};
 
 use crate::error::TraceError;
 use std::io::BufReader;

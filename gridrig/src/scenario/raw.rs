@@ -11,7 +11,7 @@ use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
-use gridrig_replayer::spec::{SizeFrom, ZeroRunTime};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
@@ -143,7 +143,7 @@ impl JsonSchema for Workloads {
 }
 
 /// A trace, how it is reduced, and where its jobs enter. The steps apply in
-/// this order: size, max_processors, window, keep or share or load,
+/// this order: size, sanitize, max_processors, window, keep or share or load,
 /// zero_run_time, scale, min_run_time, offset.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
@@ -162,6 +162,9 @@ pub(crate) struct RawWorkload {
     pub(crate) offset: Option<Duration>,
     /// The field that gives the size of a job. Default "allocated".
     pub(crate) size: Option<Str<Name<SizeFrom>>>,
+    /// Rules that leave jobs out before all other steps, such as
+    /// "failed,wider-than=64". Default: none.
+    pub(crate) sanitize: Option<Str<Sanitize>>,
     /// Wider jobs are left out, and counted. Default: none are.
     pub(crate) max_processors: Option<Count>,
     /// The part of the trace that is played. Default: all of it.

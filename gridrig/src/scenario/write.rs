@@ -88,6 +88,9 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
     }
     out.key("offset", duration(workload.offset));
     out.key("size", named(workload.size));
+    if !workload.sanitize.rules().is_empty() {
+        out.key("sanitize", string(workload.sanitize.text()));
+    }
     if let Some(most) = workload.max_processors {
         out.key("max_processors", most);
     }

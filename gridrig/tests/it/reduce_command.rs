@@ -61,6 +61,65 @@ fn a_shipped_trace_is_reduced_and_the_steps_are_told() {
 }
 
 #[test]
+fn a_verdict_that_is_missed_ends_with_99_and_keeps_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (target, sheet) = (out(&dir, "short.swf"), out(&dir, "sheet.html"));
+    let words = |bound: &'static str| {
+        let target = target.as_str();
+        let words = [
+            "trace", "reduce", SHIPPED, target, "--keep", "1/2", "--force", "--json",
+        ];
+        [&words[..], &["--sheet", &sheet, "--require", bound]].concat()
+    };
+    let passed = run(&words("processors.ks < 0.5"));
+    expect_code(&passed, 0);
+    assert_eq!(json(&passed)["validation"]["passed"], true);
+    assert!(std::fs::read_to_string(&sheet).unwrap().contains("<svg"));
+    let missed = run(&words("processors.ks < 0.000001"));
+    expect_code(&missed, 99);
+    assert_eq!(json(&missed)["validation"]["passed"], false);
+    assert!(
+        stderr(&missed).contains("it is kept"),
+        "{}",
+        stderr(&missed)
+    );
+    assert!(!lines(&target).is_empty());
+    let unasked = run(&[
+        "trace",
+        "reduce",
+        SHIPPED,
+        &target,
+        "--force",
+        "--json",
+        "--no-validate",
+    ]);
+    expect_code(&unasked, 0);
+    assert!(json(&unasked)["validation"].is_null());
+}
+
+#[test]
+fn what_is_sanitized_away_is_no_reason_to_miss_the_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = out(&dir, "short.swf");
+    let output = run(&[
+        "trace",
+        "reduce",
+        SHIPPED,
+        &target,
+        "--sanitize",
+        "wider-than=8",
+        "--keep",
+        "1/2",
+        "--json",
+    ]);
+    expect_code(&output, 0);
+    let document = json(&output);
+    assert!(document["reduced"]["wider-than"].as_u64().unwrap() > 0);
+    assert_eq!(document["steps"][0]["name"], "sanitize");
+    assert_eq!(document["reduction"]["sanitize"], "wider-than=8");
+}
+
+#[test]
 fn the_json_document_has_every_figure() {
     let dir = tempfile::tempdir().unwrap();
     let target = out(&dir, "short.swf.gz");
@@ -255,6 +314,15 @@ fn what_cannot_be_done_is_refused_with_what_was_expected() {
         "a share above 0 and at most 1",
     );
     check(&[SHIPPED, "--scale", "0"], "above 0");
+    check(
+        &[SHIPPED, "--sanitize", "odd"],
+        "expected one of no-submit-time",
+    );
+    check(
+        &[SHIPPED, &out(&dir, "e.swf"), "--window", "900d,1d"],
+        "the reduction leaves no job (expected at least one to write)",
+    );
+    check(&[SHIPPED, "--require", "ks < 1"], "--require");
     check(&[SHIPPED, "--skip-end", "1d"], "--window-length");
     check(
         &[SHIPPED, "/nowhere/at/all.swf"],

@@ -63,6 +63,7 @@ fn keys_that_choose_survive_the_resolved_text() {
     for keys in [
         "window = { length = \"7d\", choose = \"representative\", skip_end = \"3d\" }",
         "load = { offered = 0.75 }",
+        "sanitize = \"failed,flurry=7@10-20\"",
     ] {
         let first = parse(&with_keys(keys));
         let text = first.to_resolved_toml();
@@ -103,6 +104,10 @@ fn what_contradicts_itself_is_refused_at_its_place() {
     check(
         "load = { processors = 5 }",
         "missing key `workload.load.offered`",
+    );
+    check(
+        "sanitize = \"failed,odd\"",
+        "field workload.sanitize = \"failed,odd\": expected sanitizing rules such as",
     );
     check("load = { offered = 0 }", "above 0");
     check("load = { offered = 0.5, processors = 0 }", "from 1 to");

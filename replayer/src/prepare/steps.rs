@@ -4,6 +4,7 @@ use super::{Load, Reduced, STEPS, StepReport};
 use crate::error::TraceError;
 use crate::load::{Loaded, TraceJob};
 use crate::reduce::{self, Provenance, Unrankable, WindowRanking};
+use crate::sanitize::{Facts, Rules, Sanitizer};
 use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub(super) fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, Tra
         None => None,
     };
     let mut reduction = Reduction::new(loaded.jobs, &loaded.file, made_by.as_ref());
+    reduction.sanitize(spec.sanitize.rules());
     reduction.limit_width(spec.max_processors);
     let ranking = match &spec.choose {
         Some(choice) => Some(reduction.rank(choice)?),
@@ -47,6 +49,7 @@ pub(super) fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, Tra
         reduced: reduction.reduced,
         warnings,
         header: loaded.header,
+        names: loaded.names,
         sha256: loaded.sha256,
         steps: reduction.steps,
         window,
@@ -143,20 +146,38 @@ impl<'a> Reduction<'a> {
 
     /// Closes a step: what it left out is counted under `reason`.
     fn report(&mut self, span: SimDuration, reason: &'static str) {
+        let lost = self.load.jobs - self.jobs.len() as u64;
+        if lost > 0 {
+            self.reduced.insert(reason, lost);
+        }
+        self.close(span);
+    }
+
+    /// Closes a step whose losses have been counted.
+    fn close(&mut self, span: SimDuration) {
         let after = Load {
             span,
             ..measure(&self.jobs)
         };
-        let lost = self.load.jobs - after.jobs;
-        if lost > 0 {
-            self.reduced.insert(reason, lost);
-        }
         self.steps.push(StepReport {
             name: STEPS[self.steps.len()],
             before: self.load,
             after,
         });
         self.load = after;
+    }
+
+    fn sanitize(&mut self, rules: &Rules) {
+        if !rules.is_empty() {
+            let mut sanitizer = Sanitizer::new(rules);
+            self.jobs.retain(|job| sanitizer.keeps(&Facts::of_job(job)));
+            for report in sanitizer.reports() {
+                if report.removed > 0 {
+                    *self.reduced.entry(report.rule).or_default() += report.removed;
+                }
+            }
+        }
+        self.close(self.load.span);
     }
 
     fn limit_width(&mut self, limit: Option<u32>) {

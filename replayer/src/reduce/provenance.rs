@@ -2,7 +2,7 @@
 
 use super::WindowRanking;
 use crate::prepare::Reduced;
-use crate::spec::{Keep, SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
+use crate::spec::{Keep, Sanitize, SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
 use crate::swf::{Header, Number};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -24,6 +24,9 @@ pub struct Provenance {
     pub sha256: String,
     /// The field that gave the size: `allocated` or `requested`.
     pub size: String,
+    /// The sanitizing rules, as they were written.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sanitize: Option<String>,
     /// Wider jobs were left out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_processors: Option<u32>,
@@ -139,6 +142,7 @@ impl Provenance {
                 SizeFrom::Allocated => "allocated".to_owned(),
                 SizeFrom::Requested => "requested".to_owned(),
             },
+            sanitize: (!spec.sanitize.rules().is_empty()).then(|| spec.sanitize.text().to_owned()),
             max_processors: spec.max_processors,
             window,
             keep,
@@ -209,6 +213,10 @@ impl Provenance {
                 "allocated" => SizeFrom::Allocated,
                 "requested" => SizeFrom::Requested,
                 other => return Err(bad("size", other)),
+            },
+            sanitize: match &self.sanitize {
+                Some(text) => Sanitize::parse(text).map_err(|_| bad("sanitize", text))?,
+                None => Sanitize::default(),
             },
             max_processors: self.max_processors,
             window: self.window.map(|window| TraceWindow {

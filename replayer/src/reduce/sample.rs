@@ -73,7 +73,7 @@ fn between(kept: u64, next: u64) -> Decimal {
         let bound = bound(*decimal);
         bound > kept as f64 && bound <= next as f64
     };
-    (1..=16)
+    (1..=15)
         .map(|places| decimal(next, places))
         .find(fits)
         // A float is off by a few draws at most, the middle is further in.

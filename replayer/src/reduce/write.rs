@@ -2,13 +2,30 @@
 
 use super::provenance::{Provenance, REDUCTION_KEY};
 use crate::error::TraceError;
+use crate::gwf::NAMED;
 use crate::load::TraceJob;
+use crate::load::names::table_key;
+use crate::open::TraceReader;
 use crate::prepare::Reduced;
 use crate::spec::{Keep, WorkloadSpec, ZeroRunTime};
 use crate::swf::{Header, Record, Writer};
 use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
+
+/// The job lines of a trace of either format, as SWF has them: what
+/// [`write_reduced`] reads a second time.
+pub fn job_lines<R: BufRead>(
+    mut reader: TraceReader<R>,
+) -> impl Iterator<Item = Result<Record, TraceError>> {
+    std::iter::from_fn(move || match &mut reader {
+        TraceReader::Swf(reader) => reader.next_record().transpose(),
+        TraceReader::Gwf(reader) => {
+            let record = reader.next_record().transpose()?;
+            Some(record.map(|record| record.common))
+        }
+    })
+}
 
 /// What was written, and what its reader should know.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +152,12 @@ fn settle(record: &mut Record, job: &TraceJob, spec: &WorkloadSpec) {
         SimDuration::from_nanos(factor.divide(time.as_nanos()))
     };
     record.job = Some(job.trace_id);
+    // What was a name in the source is a number in SWF, as in a run.
+    record.user = job.user.map(u64::from);
+    record.group = job.group.map(u64::from);
+    record.executable = job.executable.map(u64::from);
+    record.queue = job.queue.map(u64::from);
+    record.partition = job.partition.map(u64::from);
     record.submit_time = Some(job.submit);
     record.wait_time = None;
     record.run_time = Some(job.run_time);
@@ -226,6 +249,26 @@ fn header(
     let source = reduced.header.lines().iter();
     let told = |key: &str| TOLD_ANEW.iter().any(|k| k.eq_ignore_ascii_case(key));
     lines.extend(source.filter(|(key, _)| !told(key)).cloned());
+    lines.extend(name_lines(reduced));
+    lines
+}
+
+/// The tables of names, as a conversion writes them, where the header of the
+/// source does not have them already.
+fn name_lines(reduced: &Reduced) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for (field, column) in NAMED {
+        let key = table_key(column);
+        let names = reduced.names.get(field);
+        let names = names.filter(|_| reduced.header.values(&key).is_empty());
+        let numbered = names.into_iter().flatten().enumerate();
+        // Entry 0 stands for no name.
+        lines.extend(
+            numbered
+                .skip(1)
+                .map(|(id, name)| (key.clone(), format!("{id} {name}"))),
+        );
+    }
     lines
 }
 
@@ -249,6 +292,8 @@ fn notes(reduced: &Reduced, spec: &WorkloadSpec, provenance: &Provenance) -> Vec
         "reduced by gridrig {} from {} (SHA-256 {}): {} of its {first} jobs",
         provenance.version, provenance.source, provenance.sha256, provenance.jobs
     )];
+    let sanitized = spec.sanitize.rules().iter();
+    notes.extend(sanitized.map(|rule| format!("sanitized: {}", rule.reason())));
     if let Some(limit) = spec.max_processors {
         notes.push(format!("jobs of more than {limit} processors are left out"));
     }

@@ -6,6 +6,12 @@ use std::collections::BTreeMap;
 /// comments must not fill the memory.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
+/// Tables of names that stand behind ids have a bound of their own.
+const MAX_TABLE_BYTES: usize = 64 << 20;
+
+/// What the keys of such tables begin with; a GWF column follows.
+pub(crate) const TABLE_KEY_PREFIX: &str = "GWF-";
+
 /// What an entry costs beside its text, about.
 const ENTRY_BYTES: usize = 32;
 
@@ -25,6 +31,7 @@ pub struct Header {
     /// Whether the last of them may go on.
     open: bool,
     bytes: usize,
+    table_bytes: usize,
     dropped: u64,
 }
 
@@ -69,7 +76,19 @@ impl Header {
     /// Unix seconds of the log's time 0.
     #[must_use]
     pub fn unix_start_time(&self) -> Option<u64> {
-        self.number("UnixStartTime")
+        // Our own mark for a log that does not say, where GWF needs a number.
+        self.number("UnixStartTime").filter(|at| *at > 0)
+    }
+
+    /// Adds Unix seconds of time 0 where the header says nothing, unless they
+    /// are 0.
+    pub(crate) fn set_unix_start_time(&mut self, at: u64) {
+        const KEY: &str = "UnixStartTime";
+        if at > 0 && self.values(KEY).is_empty() {
+            let value = at.to_string();
+            self.entries.insert(KEY.to_owned(), vec![value.clone()]);
+            self.lines.push((KEY.to_owned(), value));
+        }
     }
 
     /// Header lines beyond what is kept.
@@ -104,11 +123,15 @@ impl Header {
             return;
         }
         let bytes = text.len() + ENTRY_BYTES;
-        if self.bytes + bytes > MAX_HEADER_BYTES {
+        let (kept, limit) = match text.starts_with(TABLE_KEY_PREFIX) {
+            true => (&mut self.table_bytes, MAX_TABLE_BYTES),
+            false => (&mut self.bytes, MAX_HEADER_BYTES),
+        };
+        if *kept + bytes > limit {
             self.dropped += 1;
             return;
         }
-        self.bytes += bytes;
+        *kept += bytes;
         if let Some((key, value)) = split_key(text) {
             let values = self.entries.entry(key.to_owned()).or_default();
             values.push(value.to_owned());

@@ -3,7 +3,7 @@
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 
 /// A decimal number, exact to nine places; further places are cut off, since
-/// no time is finer than a nanosecond.
+/// no time is finer than a nanosecond, and it is said that they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number {
     /// Below zero, which every field of SWF reads as *not available*.
@@ -12,6 +12,8 @@ pub struct Number {
     pub whole: u64,
     /// The part after the point, in billionths.
     pub billionths: u32,
+    /// Whether places that are not zero were cut off.
+    pub cut: bool,
 }
 
 /// An amount that is not negative, exact to nine places.
@@ -52,14 +54,15 @@ impl Number {
         };
         let (whole, rest) = leading_digits(digits)?;
         let magnitude = if rest.is_empty() {
-            (!digits.is_empty()).then_some((whole, 0))
+            (!digits.is_empty()).then_some((whole, 0, false))
         } else {
             with_fraction(digits)
         };
-        magnitude.map(|(whole, billionths)| Number {
+        magnitude.map(|(whole, billionths, cut)| Number {
             negative: sign && (whole > 0 || billionths > 0),
             whole,
             billionths,
+            cut,
         })
     }
 
@@ -86,8 +89,8 @@ fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, &[]))
 }
 
-/// Whole part and billionths of a number with a point or an exponent.
-fn with_fraction(text: &[u8]) -> Option<(u64, u32)> {
+/// Whole part, billionths and whether places were cut off, of a number with a point or an exponent.
+fn with_fraction(text: &[u8]) -> Option<(u64, u32, bool)> {
     let (mantissa, exponent) = match text.iter().position(|b| matches!(b, b'e' | b'E')) {
         Some(at) => (&text[..at], parse_exponent(&text[at + 1..])?),
         None => (text, 0),
@@ -104,6 +107,7 @@ fn with_fraction(text: &[u8]) -> Option<(u64, u32)> {
     // Places of the mantissa that `value` leaves out: digits past the 30th
     // are below a billionth for every exponent that is accepted.
     let mut places: i32 = 9 + exponent;
+    let mut cut = false;
     for (at, byte) in whole.iter().chain(fraction).enumerate() {
         if !byte.is_ascii_digit() {
             return None;
@@ -112,20 +116,28 @@ fn with_fraction(text: &[u8]) -> Option<(u64, u32)> {
         if value < 10u128.pow(30) {
             value = value * 10 + u128::from(byte - b'0');
             places -= i32::from(in_fraction);
-        } else if !in_fraction {
+        } else if in_fraction {
+            cut |= *byte != b'0';
+        } else {
             return None;
         }
     }
     let scale = 10u128.checked_pow(places.unsigned_abs());
     let scaled = match (scale, places >= 0) {
         (Some(scale), true) => value.checked_mul(scale)?,
-        (Some(scale), false) => value / scale,
+        (Some(scale), false) => {
+            cut |= !value.is_multiple_of(scale);
+            value / scale
+        }
         (None, true) if value > 0 => return None,
-        (None, _) => 0,
+        (None, _) => {
+            cut |= value > 0;
+            0
+        }
     };
     let whole = u64::try_from(scaled / u128::from(NANOS_PER_SEC)).ok()?;
     let billionths = u32::try_from(scaled % u128::from(NANOS_PER_SEC)).ok()?;
-    Some((whole, billionths))
+    Some((whole, billionths, cut))
 }
 
 fn parse_exponent(text: &[u8]) -> Option<i32> {
@@ -155,6 +167,7 @@ mod tests {
                 negative,
                 whole,
                 billionths,
+                cut: false,
             };
             assert_eq!(Number::parse(text.as_bytes()), Some(expected), "{text}");
         };
@@ -166,14 +179,26 @@ mod tests {
         check("0.1", false, 0, 100_000_000);
         check(".000000001", false, 0, 1);
         check("7.", false, 7, 0);
-        check("1.9999999999", false, 1, 999_999_999);
         check("18446744073709551615", false, u64::MAX, 0);
         check("1.25e+06", false, 1_250_000, 0);
         check("5e-1", false, 0, 500_000_000);
-        check("5e-40", false, 0, 0);
         check("0e40", false, 0, 0);
-        let long = format!("1.{}", "3".repeat(100));
-        check(&long, false, 1, 333_333_333);
+        check("1.9000000000", false, 1, 900_000_000);
+    }
+
+    #[test]
+    fn places_past_the_ninth_are_cut_off_and_it_is_said() {
+        let long = format!("1.{}", "9".repeat(100));
+        for (text, whole, billionths) in [
+            ("1.9999999999", 1, 999_999_999),
+            ("5e-40", 0, 0),
+            ("-0.0000000001", 0, 0),
+            (&long, 1, 999_999_999),
+        ] {
+            let number = Number::parse(text.as_bytes()).unwrap();
+            assert_eq!((number.whole, number.billionths), (whole, billionths));
+            assert!(number.cut, "{text}");
+        }
     }
 
     #[test]

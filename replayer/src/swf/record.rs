@@ -77,10 +77,10 @@ pub struct Record {
 }
 
 /// A field, counted from 0, and what was expected of it.
-pub(super) type Unfit = (usize, &'static str);
+pub(crate) type Unfit = (usize, &'static str);
 
 impl Record {
-    pub(super) fn from_numbers(line: u64, numbers: &[Number; FIELDS]) -> Result<Self, Unfit> {
+    pub(crate) fn from_numbers(line: u64, numbers: &[Number; FIELDS]) -> Result<Self, Unfit> {
         let time = |at: usize| match numbers[at] {
             n if n.negative => Ok(None),
             n => n.seconds().map(Some).ok_or((at, "a time below 584 years")),

@@ -10,6 +10,7 @@ mod archive;
 mod characterizing;
 mod clustering;
 mod examples;
+mod lublin;
 mod need;
 mod properties;
 mod reduced_trace;

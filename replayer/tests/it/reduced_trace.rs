@@ -7,11 +7,14 @@ use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::TraceError;
 use gridrig_replayer::compare::{Demand, Moments};
-use gridrig_replayer::load::{Loaded, load, load_from};
+use gridrig_replayer::load::{Loaded, load, load_any, load_from};
+use gridrig_replayer::open::TraceReader;
 use gridrig_replayer::prepare::{Prepared, Reduced};
-use gridrig_replayer::reduce::{Provenance, REDUCTION_KEY, WriteError, Written, write_reduced};
+use gridrig_replayer::reduce::{
+    Provenance, REDUCTION_KEY, WriteError, Written, job_lines, write_reduced,
+};
 use gridrig_replayer::spec::{
-    Keep, SizeFrom, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
+    Keep, Sanitize, SizeFrom, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
 use gridrig_replayer::swf::{self, SwfReader};
 use proptest::prelude::*;
@@ -95,7 +98,7 @@ fn the_written_trace_replays_as_the_reduction_itself() {
     assert!(direct.jobs.len() > 5 && written.jobs == direct.jobs.len() as u64);
     // Time 0 is the start of the window, not the first job.
     assert!(again.jobs[0].at.as_nanos() > 0);
-    assert_eq!(again.steps[0].before, direct.steps[5].after);
+    assert_eq!(again.steps[0].before, direct.steps[6].after);
     assert_eq!(again.warnings, Vec::<String>::new());
 }
 
@@ -407,4 +410,92 @@ fn the_ctc_week_of_design_10_survives_its_file() {
     assert_eq!((runs.mean.round(), runs.max.round()), (234.0, 1081.0));
     assert_eq!(Demand::of(&again.jobs).peak().unwrap().1, 1655);
     assert_eq!(again.steps[0].before.span, secs(10_080));
+}
+
+#[test]
+fn a_trace_with_names_is_reduced_to_swf_that_keeps_them() {
+    let job = |id: u32, at: u64, user: &str| {
+        format!(
+            "{id}\t{at}\t5\t{}\t4\t9.5\t-1\t4\t600\t-1\t1\t{user}\tG1\tapp\tqueue0\t-1\tS1\tS1\t\
+             UNITARY\t-1\t-1\t-1\t-1\t-1\t-1\t-1\t-1\t-1\t-1\n",
+            10 * id
+        )
+    };
+    let users = ["U9", "U4", "U9", "U1", "U4"];
+    let lines = users.iter().zip(1..);
+    let text: String = lines
+        .map(|(user, id)| job(id, 5_000_000 + 60 * u64::from(id), user))
+        .collect();
+    let read = |text: &str| {
+        let mut reader = TraceReader::detect(text.as_bytes(), "g.gwf").unwrap();
+        load_any(&mut reader, SizeFrom::Allocated).unwrap()
+    };
+    let mut spec = whole();
+    spec.keep = Keep::Systematic {
+        m: 2,
+        n: 3,
+        phase: 1,
+    };
+    spec.scale_arrival = decimal("7");
+    let reduced = read(&text).into_reduced(&spec).unwrap();
+    let source = job_lines(TraceReader::detect(text.as_bytes(), "g.gwf").unwrap());
+    let (_, bytes) = write_reduced(&reduced, &spec, Some(8), source, Vec::new()).unwrap();
+    let again = read(std::str::from_utf8(&bytes).unwrap());
+    let names = |loaded: &Loaded| -> Vec<String> {
+        let table = &loaded.names["user"];
+        let users = loaded
+            .jobs
+            .iter()
+            .map(|job| table[job.user.unwrap() as usize].clone());
+        users.collect()
+    };
+    assert_eq!(names(&again), ["U9", "U4", "U1", "U4"]);
+    assert_eq!(again.names["queue"][1], "queue0");
+    assert_eq!(again.header.unix_start_time(), Some(5_000_060));
+    let replayed = again.into_prepared(&whole(), 0).unwrap();
+    assert_eq!(replayed.jobs, reduced.into_prepared(&spec, 0).unwrap().jobs);
+}
+
+#[test]
+fn sanitizing_comes_first_is_counted_by_rule_and_stands_in_the_header() {
+    let source = "; MaxProcs: 8\n".to_owned()
+        + &line(1, "0", "5", 1, 1, 0)
+        + &line(2, "5", "5", 8, 1, 1)
+        + &line(3, "9", "5", 2, 1, 5)
+        + &line(4, "12", "5", 3, 1, 1)
+        + &line(5, "14", "5", 4, 1, 1);
+    let mut spec = whole();
+    spec.sanitize = Sanitize::parse("failed, cancelled,wider-than=6").unwrap();
+    spec.keep = Keep::Systematic {
+        m: 1,
+        n: 2,
+        phase: 0,
+    };
+    let (text, written) = write(&source, &spec, None);
+    let direct = direct(&source, &spec);
+    assert_eq!(direct.jobs.len(), 1);
+    assert_eq!(direct.jobs[0].label.trace_id, 5);
+    let reasons: Vec<(&str, u64)> = direct.reduced.iter().map(|(r, n)| (*r, *n)).collect();
+    assert_eq!(
+        reasons,
+        [
+            ("cancelled", 1),
+            ("failed", 1),
+            ("not-sampled", 1),
+            ("wider-than", 1)
+        ]
+    );
+    // Time 0 is that of the trace, whoever came first.
+    assert_eq!(direct.jobs[0].at.as_nanos(), 14_000_000_000);
+    assert_eq!(replay(&text).jobs, direct.jobs);
+    assert!(text.contains("; Note: sanitized: status 5\n"), "{text}");
+    let made = written.provenance;
+    assert_eq!(
+        made.sanitize.as_deref(),
+        Some("failed, cancelled,wider-than=6")
+    );
+    let again = made
+        .to_spec(PathBuf::from("t.swf"), Entry::Domain(DomainId(0)))
+        .unwrap();
+    assert_eq!(again.sanitize, spec.sanitize);
 }

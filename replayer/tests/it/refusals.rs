@@ -63,8 +63,8 @@ fn a_reservation_table_is_refused_by_name() {
 }
 
 #[test]
-fn gwf_is_refused_by_name_whatever_its_columns_hold() {
-    let message = "t.swf:2: GWF (29 columns) is not read yet: expected the 18 fields of SWF";
+fn a_reader_of_swf_refuses_gwf_by_name_whatever_its_columns_hold() {
+    let message = "t.swf:2: this is GWF (29 columns): expected the 18 fields of SWF";
     let numbers = ["-1"; 29].join("\t");
     check(&format!("# GWF\n{numbers}\n"), message);
     let strings = format!(
@@ -106,7 +106,7 @@ fn a_line_without_end_is_refused() {
     let endless = " ".repeat(MAX_LINE_BYTES + 10);
     check(
         &format!("{}{endless}\n", line(1, "0", "10", 1, 1, 1)),
-        "t.swf:2: the line is longer than 65536 bytes: expected 18 numbers",
+        "t.swf:2: the line is longer than 65536 bytes: expected one job",
     );
 }
 

@@ -356,3 +356,20 @@ fn every_log_of_the_archive_has_a_window_close_to_the_whole() {
         assert!(sum(&best) < sum(&last) / 2.0, "{name}: {best:?} {last:?}");
     }
 }
+
+#[test]
+fn the_week_of_the_paper_ranks_where_the_page_says() {
+    let Some(folder) = need("the_week_of_the_paper_ranks_where_the_page_says") else {
+        return;
+    };
+    let trace = folder.join("CTC-SP2-1996-3.1-cln.swf.gz");
+    let mut jobs = load(&trace, SizeFrom::Allocated).unwrap().jobs;
+    jobs.retain(|job| job.processors <= 225);
+    let ranking = ranked(&jobs, &WindowChoice::of_length(days(7)));
+    let place = 1 + starts(&ranking).iter().position(|day| *day == 87).unwrap();
+    let page = include_str!("../../../docs/reduction.md");
+    let told = format!("Among the {} weeks", ranking.considered());
+    assert!(page.contains(&told), "{told}");
+    let told = format!("the one from day 87 is the {place}th by its score");
+    assert!(page.contains(&told), "{told}");
+}

@@ -1,13 +1,233 @@
 //! `gridrig trace convert`
 
+use crate::commands::{print, print_json};
 use crate::exit::Failure;
-use clap::Args;
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use gridrig_core::time::SimDuration;
+use gridrig_replayer::convert::{Input, Report, Request, convert as run};
+use gridrig_replayer::error::ConvertError;
+use gridrig_replayer::open::Format;
+use gridrig_replayer::sanitize::Rules;
+use gridrig_replayer::split::Split;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// `gridrig trace convert`
 #[derive(Debug, Args)]
-pub struct ConvertArgs {}
+#[command(after_help = "Examples:
+  gridrig trace convert log.swf.gz log.gwf
+  gridrig trace convert log.swf clean.swf --sanitize never-ran,failed,flurry=135@47421-50307
+  gridrig trace convert log.swf 'parts/{}.swf' --split by=partition
+  gridrig trace convert a.swf b.swf both.swf.gz --merge --offset 0s,3d
 
-/// Scaffold; the command is not there yet.
-pub(super) fn convert(_args: &ConvertArgs) -> Result<(), Failure> {
-    Ok(())
+Rules of --sanitize, in the order in which they are asked:
+  no-submit-time, never-ran, no-processors, negative-times, failed, cancelled,
+  run-above-requested, wider-than=N, flurry=USER@FROM-TO (job numbers) and
+  remove=FILTER, such as remove=\"user=3 and proc=1 and app=1\"
+
+Ways of --split: by=user|group|executable|queue|partition|site, round-robin=POINTS,
+  random=POINTS, share=POINTS; POINTS is a number or a list such as a:2,b:1")]
+pub struct ConvertArgs {
+    /// Trace files, SWF or GWF, gzip or plain, and last the file to write:
+    /// its name tells the format (.swf or .gwf) and gzip (.gz)
+    #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
+    files: Vec<PathBuf>,
+    /// Take the inputs to be of this format, whatever they look like
+    #[arg(long, value_enum)]
+    from: Option<FormatArg>,
+    /// Write this format, whatever the output is called
+    #[arg(long, value_enum)]
+    to: Option<FormatArg>,
+    /// Processors of the machine, written into the header instead of what
+    /// stands there
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    processors: Option<u32>,
+    /// Leave jobs out by these rules, counted
+    #[arg(long, value_name = "RULE,...")]
+    sanitize: Vec<String>,
+    /// Merge several inputs into one stream ordered by submit time; the
+    /// partition says where a job came from
+    #[arg(long)]
+    merge: bool,
+    /// Added to the submit times: a duration per input, or `calendar`, by
+    /// which merged traces keep their places in the calendar
+    #[arg(long, value_name = "DURATION,...")]
+    offset: Option<String>,
+    /// Write several streams; OUT has {} where the name of a stream goes
+    #[arg(long, value_name = "WAY")]
+    split: Option<String>,
+    /// Seed of --split random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// A trace format.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatArg {
+    /// Standard Workload Format
+    Swf,
+    /// Grid Workload Format
+    Gwf,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Swf => Format::Swf,
+            FormatArg::Gwf => Format::Gwf,
+        }
+    }
+}
+
+/// Writes a trace in another format, sanitized, merged or split.
+pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    let request = request(args)?;
+    let report = run(&request).map_err(|error| match error {
+        ConvertError::Write { .. } | ConvertError::Changed { .. } => Failure::run(error),
+        _ => Failure::input(error),
+    })?;
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
+    for (what, jobs) in &report.lost {
+        eprintln!(
+            "warning: {} cannot hold {what}: left out of {jobs} jobs",
+            report.format
+        );
+    }
+    match args.json {
+        true => print_json(&document(&report)),
+        false => print(&text(&report)),
+    }
+}
+
+fn request(args: &ConvertArgs) -> Result<Request, Failure> {
+    let (output, inputs) = args
+        .files
+        .split_last()
+        .ok_or_else(|| Failure::input(anyhow!("expected an input and an output")))?;
+    if inputs.len() > 1 && !args.merge {
+        return Err(Failure::input(anyhow!(
+            "{} inputs: expected one, or --merge (the last file, {}, is the output)",
+            inputs.len(),
+            output.display()
+        )));
+    }
+    let (calendar, offsets) = offsets(args.offset.as_deref(), inputs.len())?;
+    let rules = Rules::parse(&args.sanitize.join(",")).map_err(Failure::input)?;
+    let split = args.split.as_deref().map(Split::parse).transpose();
+    let inputs = inputs.iter().zip(offsets).map(|(path, offset)| Input {
+        path: path.clone(),
+        from: args.from.map(Format::from),
+        offset,
+    });
+    Ok(Request {
+        inputs: inputs.collect(),
+        output: output.clone(),
+        to: args.to.map(Format::from),
+        processors: args.processors,
+        rules,
+        split: split.map_err(Failure::input)?,
+        calendar,
+        seed: args.seed,
+        force: args.force,
+    })
+}
+
+/// Whether the calendar counts, and an offset per input.
+fn offsets(text: Option<&str>, inputs: usize) -> Result<(bool, Vec<SimDuration>), Failure> {
+    let text = match text {
+        None => return Ok((false, vec![SimDuration::ZERO; inputs])),
+        Some("calendar") => return Ok((true, vec![SimDuration::ZERO; inputs])),
+        Some(text) => text,
+    };
+    let parsed: Result<Vec<_>, _> = text.split(',').map(SimDuration::parse).collect();
+    match parsed {
+        Ok(offsets) if offsets.len() == inputs => Ok((false, offsets)),
+        _ => Err(Failure::input(anyhow!(
+            "--offset = \"{text}\": expected {inputs} duration(s) with units such as 0s,3d, or \
+             calendar"
+        ))),
+    }
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    for input in &report.inputs {
+        let origin = input.origin.as_ref();
+        let origin = origin.map_or(String::new(), |o| format!(", origin {o}"));
+        let _ = writeln!(
+            text,
+            "read {} ({}): {} jobs{origin}",
+            input.file, input.format, input.jobs
+        );
+    }
+    for rule in &report.sanitized {
+        let _ = writeln!(
+            text,
+            "left out by {}: {} jobs ({})",
+            rule.rule, rule.removed, rule.reason
+        );
+    }
+    for output in &report.outputs {
+        let stream = output.stream.as_ref();
+        let stream = stream.map_or(String::new(), |s| format!(", stream {s}"));
+        let _ = writeln!(
+            text,
+            "wrote {} ({}): {} jobs{stream}",
+            output.file.display(),
+            report.format,
+            output.jobs
+        );
+    }
+    text
+}
+
+fn document(report: &Report) -> Value {
+    let inputs: Vec<Value> = report
+        .inputs
+        .iter()
+        .map(|input| {
+            json!({
+                "file": input.file,
+                "format": input.format.name(),
+                "jobs": input.jobs,
+                "truncated_last_line": input.truncated_last_line,
+                "origin": input.origin,
+            })
+        })
+        .collect();
+    let sanitized: Vec<Value> = report
+        .sanitized
+        .iter()
+        .map(|rule| json!({ "rule": rule.rule, "reason": rule.reason, "removed": rule.removed }))
+        .collect();
+    let outputs: Vec<Value> = report
+        .outputs
+        .iter()
+        .map(|output| {
+            json!({
+                "file": output.file.display().to_string(),
+                "stream": output.stream,
+                "jobs": output.jobs,
+            })
+        })
+        .collect();
+    json!({
+        "format": report.format.name(),
+        "inputs": inputs,
+        "sanitized": sanitized,
+        "lost": report.lost,
+        "outputs": outputs,
+        "processors": report.processors,
+        "warnings": report.warnings,
+    })
 }

@@ -3,6 +3,7 @@
 mod pipeline;
 mod report;
 mod values;
+mod verdict;
 
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
@@ -10,14 +11,17 @@ use anyhow::anyhow;
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::load::load;
+use gridrig_replayer::open::open;
 use gridrig_replayer::prepare::Reduced;
-use gridrig_replayer::reduce::{WriteError, Written, write_reduced};
-use gridrig_replayer::spec::{SizeFrom, TraceWindow, ZeroRunTime};
+use gridrig_replayer::reduce::{WriteError, Written, job_lines, write_reduced};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, TraceWindow, ZeroRunTime};
 use gridrig_replayer::swf;
+use gridrig_replayer::validate::Requirement;
 use pipeline::Pipeline;
 use report::Report;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use verdict::Judge;
 
 /// `gridrig trace reduce`
 #[derive(Debug, Args)]
@@ -28,7 +32,7 @@ use std::path::{Path, PathBuf};
         gridrig trace reduce traces/ctc-like.swf.gz short.swf.gz --window 1d,2d --keep 2/5 --scale 60\n  \
         gridrig trace reduce CTC-SP2.swf.gz week.swf.gz --window-length 7d --load 0.8 --processors 450\n  \
         gridrig trace reduce CTC-SP2.swf.gz --window-length 7d --rank 10\n\n\
-        The steps apply in this order: --max-processors, window, sample, --zero-run-time, scale, \
+        The steps apply in this order: --sanitize, --max-processors, window, sample, --zero-run-time, scale, \
         --min-run-time. Without OUT nothing is written: the windows and the load after each step \
         are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace does not \
         behave like its source (it is kept)."
@@ -87,6 +91,9 @@ pub struct ReduceArgs {
     /// Divide run times and requested times by this
     #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
     scale_run_time: Option<Decimal>,
+    /// Leave jobs out before all other steps, by rules as of trace convert
+    #[arg(long, value_name = "RULES", value_parser = Sanitize::parse)]
+    sanitize: Option<Sanitize>,
     /// Leave wider jobs out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
@@ -102,7 +109,7 @@ pub struct ReduceArgs {
     /// Take all steps from the workload of a scenario
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "window", "window_length", "step", "keep", "share", "load", "seed", "scale",
-        "scale_arrival", "scale_run_time", "max_processors", "zero_run_time", "min_run_time", "size",
+        "scale_arrival", "scale_run_time", "max_processors", "zero_run_time", "min_run_time", "size", "sanitize",
     ])]
     from_scenario: Option<PathBuf>,
     /// Which workload of the scenario: its index from 0, its trace, or the
@@ -112,6 +119,16 @@ pub struct ReduceArgs {
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "from_scenario")]
     set: Vec<String>,
+    /// Do not ask whether the reduced trace behaves like its source
+    #[arg(long)]
+    no_validate: bool,
+    /// A bound on a statistic of the validation, as in "processors.ks < 0.05";
+    /// may be repeated
+    #[arg(long, value_name = "BOUND", conflicts_with = "no_validate")]
+    require: Vec<Requirement>,
+    /// Write the validation with its pictures as an HTML page
+    #[arg(long, value_name = "FILE", conflicts_with = "no_validate")]
+    sheet: Option<PathBuf>,
     /// Overwrite OUT if it exists
     #[arg(long)]
     force: bool,
@@ -128,23 +145,46 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     }
     let loaded = load(&pipeline.spec.trace, pipeline.spec.size).map_err(Failure::input)?;
     pipeline.settle_processors(&loaded)?;
+    let judge = Judge::of(args, &pipeline, &loaded);
     let reduced = loaded
         .into_reduced(&pipeline.spec)
         .map_err(Failure::input)?;
-    let written = match &pipeline.out {
-        Some(out) => Some(write(&pipeline, &reduced, out)?),
-        None => None,
-    };
-    let report = Report::new(&pipeline, &reduced, written.as_ref(), args.rank);
-    match args.json {
-        true => print_json(&report),
-        false => {
-            for warning in &report.warnings {
-                eprintln!("warning: {warning}");
-            }
-            print(&report.to_string())
-        }
+    let mut report = Report::new(&pipeline, &reduced, args.rank);
+    if let Some(out) = &pipeline.out {
+        refuse_empty(&reduced)?;
+        report.add_written(write(&pipeline, &reduced, out)?);
     }
+    if let (Some(judge), Some(out)) = (judge, &pipeline.out) {
+        report.validation = Some(judge.judge(&reduced, out)?);
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
+    match args.json {
+        true => print_json(&report)?,
+        false => print(&report.to_string())?,
+    }
+    match (&report.validation, &pipeline.out) {
+        (Some(validation), Some(out)) if !validation.passed() => {
+            eprintln!(
+                "missed: {} does not behave like its source; it is kept (gridrig trace validate \
+                 says more)",
+                out.display()
+            );
+            Err(Failure::Threshold)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
+    if reduced.jobs.is_empty() {
+        return Err(Failure::input(anyhow!(
+            "{}: the reduction leaves no job (expected at least one to write)",
+            reduced.file
+        )));
+    }
+    Ok(())
 }
 
 fn refuse_output(source: &Path, out: &Path, force: bool) -> Result<(), Failure> {
@@ -175,9 +215,9 @@ fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, 
         Failure::input(anyhow::Error::new(error).context(text))
     };
     let file = swf::create(out).map_err(told)?;
-    let source = swf::open(&pipeline.spec.trace).map_err(Failure::input)?;
+    let source = open(&pipeline.spec.trace).map_err(Failure::input)?;
     let machine = pipeline.machine;
-    let result = write_reduced(reduced, &pipeline.spec, machine, source, file);
+    let result = write_reduced(reduced, &pipeline.spec, machine, job_lines(source), file);
     let (written, mut file) = result.map_err(|error| match error {
         WriteError::Output(error) => told(error),
         other => Failure::input(other),

@@ -46,6 +46,10 @@ impl Context<'_> {
         Ok(WorkloadSpec {
             trace: self.trace(span, raw)?,
             size: raw.size.map_or_else(Default::default, |size| size.0.0),
+            sanitize: raw
+                .sanitize
+                .as_ref()
+                .map_or_else(Default::default, |rules| rules.0.clone()),
             max_processors: raw.max_processors.map(|most| most.as_u32()),
             window,
             choose,

@@ -58,6 +58,7 @@ impl Pipeline {
         // Where the jobs enter means nothing to a trace.
         let mut spec = WorkloadSpec::whole(trace.clone(), Entry::Domain(DomainId(0)));
         spec.size = args.size;
+        spec.sanitize = args.sanitize.clone().unwrap_or_default();
         spec.max_processors = args.max_processors;
         spec.window = args.window;
         spec.choose = args.window_length.map(|length| WindowChoice {

@@ -5,6 +5,7 @@ use crate::check::{human, table};
 use gridrig_core::time::SimDuration;
 use gridrig_replayer::prepare::{Reduced, StepReport};
 use gridrig_replayer::reduce::{COMPONENTS, Provenance, RankedWindow, WindowRanking, Written};
+use gridrig_replayer::validate::Validation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,6 +40,8 @@ pub(super) struct Report {
     reduction: Provenance,
     /// Fields 17 and 18 that were cleared, since the job they name is gone.
     cut_dependencies: u64,
+    /// Whether it behaves like its source; null when that was not asked.
+    pub(super) validation: Option<Validation>,
     /// What the user should know.
     pub(super) warnings: Vec<String>,
 }
@@ -97,19 +100,13 @@ struct Window {
 }
 
 impl Report {
-    pub(super) fn new(
-        pipeline: &Pipeline,
-        reduced: &Reduced,
-        written: Option<&Written>,
-        rank: Option<usize>,
-    ) -> Self {
+    pub(super) fn new(pipeline: &Pipeline, reduced: &Reduced, rank: Option<usize>) -> Self {
         let processors = pipeline.processors;
         let last = reduced.steps.last().map(|step| step.after);
         let offered = |load: gridrig_replayer::prepare::Load| load.offered(processors?);
         let steps = reduced.steps.iter().filter(|s| s.before != s.after);
         let mut warnings = pipeline.warnings.clone();
         warnings.extend(reduced.warnings.iter().cloned());
-        warnings.extend(written.iter().flat_map(|w| w.warnings.iter().cloned()));
         Report {
             source: reduced.file.clone(),
             out: pipeline.out.as_ref().map(|out| out.display().to_string()),
@@ -126,9 +123,16 @@ impl Report {
                 .as_ref()
                 .map(|ranking| Ranking::new(ranking, rank.unwrap_or(1))),
             reduction: Provenance::new(&pipeline.spec, reduced),
-            cut_dependencies: written.map_or(0, |written| written.cut_dependencies),
+            cut_dependencies: 0,
+            validation: None,
             warnings,
         }
+    }
+
+    /// What is known once the trace has been written.
+    pub(super) fn add_written(&mut self, written: Written) {
+        self.cut_dependencies = written.cut_dependencies;
+        self.warnings.extend(written.warnings);
     }
 }
 
@@ -229,8 +233,39 @@ impl fmt::Display for Report {
             "\n{done}: {} jobs in {}{on}",
             self.jobs,
             human(self.span_s)
-        )
+        )?;
+        if self.cut_dependencies > 0 {
+            let count = self.cut_dependencies;
+            writeln!(
+                f,
+                "{count} dependencies on jobs that are left out were cleared"
+            )?;
+        }
+        match &self.validation {
+            Some(validation) => verdict(f, validation),
+            None => Ok(()),
+        }
     }
+}
+
+fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
+    let verdict = match validation.passed() {
+        true => "passed",
+        false => "missed",
+    };
+    writeln!(
+        f,
+        "validation {verdict}: {} statistics against {} honest {} samples of {} of {} jobs",
+        validation.statistics.len(),
+        validation.samples,
+        validation.judged_by.name(),
+        validation.reduced_jobs,
+        validation.original_jobs
+    )?;
+    for failure in validation.failures() {
+        writeln!(f, "  {failure}")?;
+    }
+    Ok(())
 }
 
 impl Report {

@@ -1,0 +1,293 @@
+//! Numbers and names of the output.
+
+use super::Input;
+use super::survey::{Naming, Survey};
+use crate::error::ConvertError;
+use crate::gwf::{self, COLUMN_NAMES, NAMED, canonical_number};
+use crate::open::Format;
+
+/// Places in [`NAMED`].
+pub(super) const QUEUE: usize = 3;
+pub(super) const PARTITION: usize = 4;
+const SITE: usize = 5;
+
+/// Names of the inputs of a merge; none for a single input.
+pub(super) struct Origins(Vec<String>);
+
+impl Origins {
+    /// File names without their endings, numbered where they are equal.
+    pub(super) fn of(inputs: &[Input]) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        if inputs.len() < 2 {
+            return Origins(names);
+        }
+        for input in inputs {
+            let name = input.path.file_name().unwrap_or_default().to_string_lossy();
+            let mut stem = &*name;
+            for end in [".gz", ".swf", ".gwf"] {
+                stem = stem.strip_suffix(end).unwrap_or(stem);
+            }
+            let stem: String = stem
+                .chars()
+                .map(|c| {
+                    if c.is_whitespace() || c.is_control() {
+                        '_'
+                    } else {
+                        c
+                    }
+                })
+                .collect();
+            let mut name = stem.clone();
+            let mut number = 2;
+            while names.contains(&name) {
+                name = format!("{stem}-{number}");
+                number += 1;
+            }
+            names.push(name);
+        }
+        Origins(names)
+    }
+
+    pub(super) fn name(&self, index: usize) -> Option<&str> {
+        self.0.get(index).map(String::as_str)
+    }
+}
+
+/// How the numbers and names of one input become those of the output.
+pub(super) struct InputIds<'a> {
+    pub(super) survey: &'a Survey,
+    /// Its name in a merge.
+    pub(super) origin: Option<&'a str>,
+    /// Its number in a merge, from 1.
+    pub(super) index: u64,
+    /// Added to job numbers.
+    pub(super) job_base: u64,
+    /// In a merge, the number of its first job without one.
+    pub(super) unnumbered_from: u64,
+    /// Added to the numbers of the fields of [`NAMED`].
+    pub(super) bases: [u64; NAMED.len()],
+}
+
+/// Numbers of a merge run on from input to input, so that none occurs in two.
+pub(super) fn plan_ids<'a>(
+    surveys: &'a [Survey],
+    origins: &'a Origins,
+) -> Result<Vec<InputIds<'a>>, ConvertError> {
+    let mut plans: Vec<InputIds<'a>> = Vec::with_capacity(surveys.len());
+    let mut job_end = 0;
+    let mut ends = [0; NAMED.len()];
+    for (index, survey) in surveys.iter().enumerate() {
+        let too_large = |what| ConvertError::TooLarge {
+            file: survey.file.clone(),
+            what,
+        };
+        let next = |end: &mut u64, has_zero: bool, largest: u64, what| {
+            let base = match index {
+                0 => Some(0),
+                _ => end.checked_add(u64::from(has_zero)),
+            };
+            let base = base.ok_or_else(|| too_large(what))?;
+            *end = base.checked_add(largest).ok_or_else(|| too_large(what))?;
+            Ok::<u64, ConvertError>(base)
+        };
+        let jobs = survey.jobs;
+        let largest = jobs.largest().unwrap_or(0);
+        let job_base = next(&mut job_end, jobs.has_zero(), largest, "job number")?;
+        let mut bases = [0; NAMED.len()];
+        for field in 0..NAMED.len() {
+            let range = survey.ids[field];
+            // Queue 0 is interactive by convention and stays what it is.
+            let has_zero = range.has_zero() && field != QUEUE;
+            let largest = range.largest().unwrap_or(0);
+            bases[field] = next(&mut ends[field], has_zero, largest, NAMED[field].0)?;
+        }
+        plans.push(InputIds {
+            survey,
+            origin: origins.name(index),
+            index: index as u64 + 1,
+            job_base,
+            unnumbered_from: 0,
+            bases,
+        });
+    }
+    for plan in &mut plans {
+        plan.unnumbered_from = job_end.saturating_add(1);
+        job_end = job_end.saturating_add(plan.survey.unnumbered);
+    }
+    Ok(plans)
+}
+
+impl InputIds<'_> {
+    /// Puts numbers and names of the output into a job of this input.
+    pub(super) fn translate(
+        &self,
+        record: &mut gwf::Record,
+        to: Format,
+    ) -> Result<(), ConvertError> {
+        let common = &mut record.common;
+        common.job = self.shifted(common.job, self.job_base, "job number")?;
+        common.preceding_job = self.shifted(common.preceding_job, self.job_base, "job number")?;
+        match to {
+            Format::Swf => self.to_numbers(record),
+            Format::Gwf => self.to_names(record),
+        }
+    }
+
+    fn to_numbers(&self, record: &mut gwf::Record) -> Result<(), ConvertError> {
+        let mut numbers = [None; SITE];
+        for (field, number) in numbers.iter_mut().enumerate() {
+            let own = self.survey.number(record, field);
+            *number = self.shifted_id(own, field)?;
+        }
+        if self.origin.is_some() {
+            numbers[PARTITION] = Some(self.index);
+        }
+        let common = &mut record.common;
+        [
+            common.user,
+            common.group,
+            common.executable,
+            common.queue,
+            common.partition,
+        ] = numbers;
+        Ok(())
+    }
+
+    fn to_names(&self, record: &mut gwf::Record) -> Result<(), ConvertError> {
+        for (field, (_, column)) in NAMED.iter().enumerate() {
+            if let Some(name) = self.name(record, field)? {
+                record.text[*column - FIRST_TEXT] = name;
+            }
+        }
+        if let Some(origin) = self.origin {
+            let last_run = LAST_RUN_SITE - FIRST_TEXT;
+            if let Some(site) = record.column(LAST_RUN_SITE) {
+                record.text[last_run] = prefixed(origin, site);
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a field of the output, `None` where it stays as it is.
+    fn name(&self, record: &gwf::Record, field: usize) -> Result<Option<Vec<u8>>, ConvertError> {
+        if self.origin.is_none() && self.survey.format == Format::Gwf {
+            return Ok(None);
+        }
+        self.final_key(field, super::survey::key(record, field).as_deref())
+    }
+
+    /// What a value of a field is called in the output; `None` stays *not
+    /// available*.
+    pub(super) fn final_key(
+        &self,
+        field: usize,
+        key: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, ConvertError> {
+        if let (PARTITION, Some(origin)) = (field, self.origin) {
+            return Ok(Some(origin.as_bytes().to_vec()));
+        }
+        let Some(key) = key else { return Ok(None) };
+        let name = match &self.survey.names {
+            Naming::Tables(tables) => {
+                (field == SITE || tables.of(field).any_text()).then(|| key.to_vec())
+            }
+            Naming::Header(tables) => canonical_number(key)
+                .and_then(|id| tables.get(NAMED[field].0)?.get(usize::try_from(id).ok()?))
+                .filter(|name| !name.is_empty())
+                .map(|name| name.clone().into_bytes()),
+        };
+        if let Some(name) = name {
+            return Ok(Some(match self.origin {
+                Some(origin) => prefixed(origin, &name),
+                None => name,
+            }));
+        }
+        let number = self.shifted_id(canonical_number(key), field)?;
+        Ok(number.map(|n| n.to_string().into_bytes()))
+    }
+
+    fn shifted_id(&self, own: Option<u64>, field: usize) -> Result<Option<u64>, ConvertError> {
+        if field == QUEUE && own == Some(0) {
+            return Ok(own);
+        }
+        self.shifted(own, self.bases[field], NAMED[field].0)
+    }
+
+    fn shifted(
+        &self,
+        own: Option<u64>,
+        base: u64,
+        what: &'static str,
+    ) -> Result<Option<u64>, ConvertError> {
+        own.map(|n| {
+            n.checked_add(base).ok_or_else(|| ConvertError::TooLarge {
+                file: self.survey.file.clone(),
+                what,
+            })
+        })
+        .transpose()
+    }
+
+    /// The lines of an SWF header that restore the names of this input.
+    pub(super) fn table_lines(&self, lines: &mut Vec<(String, String)>) {
+        let origin = self.origin;
+        for (field, (_, column)) in NAMED[..SITE].iter().enumerate() {
+            let mut push = |number: usize, name: &[u8]| {
+                let name = match origin {
+                    Some(origin) => prefixed(origin, name),
+                    None => name.to_vec(),
+                };
+                let number = number as u64 + self.bases[field];
+                let name = String::from_utf8_lossy(&name);
+                let key = crate::load::names::table_key(*column);
+                lines.push((key, format!("{number} {name}")));
+            };
+            match (&self.survey.names, origin) {
+                (_, Some(_)) if field == PARTITION => {}
+                (Naming::Tables(tables), _) if tables.of(field).any_text() => {
+                    for (name, number) in tables.of(field).in_order().iter().zip(1..) {
+                        push(number, name);
+                    }
+                }
+                (Naming::Header(tables), Some(_)) => {
+                    let names = tables.get(NAMED[field].0).into_iter().flatten();
+                    for (number, name) in names.enumerate().filter(|(_, n)| !n.is_empty()) {
+                        push(number, name.as_bytes());
+                    }
+                }
+                // A single SWF log keeps the lines that it has.
+                _ => {}
+            }
+        }
+        if let Some(origin) = origin {
+            let key = crate::load::names::table_key(NAMED[PARTITION].1);
+            lines.push((key, format!("{} {origin}", self.index)));
+        }
+    }
+
+    /// What was added to the numbers of this input, in words.
+    pub(super) fn shifts(&self) -> String {
+        let mut parts = vec![format!("job numbers +{}", self.job_base)];
+        for (field, (name, _)) in NAMED[..PARTITION].iter().enumerate() {
+            parts.push(format!("{name} +{}", self.bases[field]));
+        }
+        parts.join(", ")
+    }
+}
+
+/// The first column that is text.
+const FIRST_TEXT: usize = gwf::COLUMNS - gwf::TEXTS + 1;
+
+const LAST_RUN_SITE: usize = 18;
+
+/// A name that could mean somebody else in another trace.
+fn prefixed(origin: &str, name: &[u8]) -> Vec<u8> {
+    let mut prefixed = format!("{origin}/").into_bytes();
+    prefixed.extend_from_slice(name);
+    prefixed
+}
+
+const _: () = {
+    assert!(COLUMN_NAMES[LAST_RUN_SITE - 1].len() == "LastRunSiteID".len());
+    assert!(NAMED[SITE].1 == LAST_RUN_SITE - 1);
+};

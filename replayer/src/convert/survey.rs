@@ -1,0 +1,293 @@
+//! The first reading: what has to be known before a line can be written.
+
+use super::Input;
+use crate::error::{ConvertError, TraceError};
+use crate::gwf::{self, COLUMN_NAMES, NAMED, NameTables};
+use crate::load::names::from_header;
+use crate::load::time_zero;
+use crate::open::{Format, TraceReader, open, open_as};
+use crate::sanitize::{Facts, Sanitizer};
+use crate::split::MAX_STREAMS;
+use crate::swf::{self, Header, TraceFile};
+use gridrig_core::time::SimDuration;
+use std::collections::BTreeMap;
+use std::io::BufReader;
+
+/// Bit of the wait time in [`swf::Record::below_zero`].
+const WAIT_BIT: u32 = 1 << 2;
+
+/// What is known of an input once it has been read.
+pub(super) struct Survey {
+    pub(super) file: String,
+    pub(super) format: Format,
+    pub(super) header: Header,
+    pub(super) read: u64,
+    /// Jobs that no rule leaves out.
+    pub(super) kept: u64,
+    pub(super) truncated: u64,
+    pub(super) warnings: Vec<String>,
+    /// Where its submit times count from: 0 in SWF, Unix seconds in GWF.
+    pub(super) zero: SimDuration,
+    /// Unix second of its time 0.
+    pub(super) unix_start: Option<u64>,
+    /// The longest step backwards of the submit times of what is kept.
+    pub(super) disorder: SimDuration,
+    pub(super) jobs: Range,
+    /// Jobs without a number.
+    pub(super) unnumbered: u64,
+    /// User, group, executable and so on, as [`NAMED`].
+    pub(super) ids: [Range; NAMED.len()],
+    pub(super) names: Naming,
+    /// Values of the field to split by, with their jobs; `None` is *not
+    /// available*.
+    pub(super) keys: BTreeMap<Option<Vec<u8>>, u64>,
+    /// What the output cannot hold, in jobs.
+    pub(super) lost: BTreeMap<&'static str, u64>,
+}
+
+/// Names and their numbers.
+pub(super) enum Naming {
+    /// Of a GWF trace.
+    Tables(Box<NameTables>),
+    /// Of an SWF log that a conversion from GWF has written.
+    Header(BTreeMap<&'static str, Vec<String>>),
+}
+
+/// Smallest and largest of the numbers of a field.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Range(Option<(u64, u64)>);
+
+impl Range {
+    fn take(&mut self, number: Option<u64>) {
+        let Some(n) = number else { return };
+        self.0 = Some(match self.0 {
+            Some((low, high)) => (low.min(n), high.max(n)),
+            None => (n, n),
+        });
+    }
+
+    pub(super) fn has_zero(self) -> bool {
+        self.0.is_some_and(|(low, _)| low == 0)
+    }
+
+    pub(super) fn largest(self) -> Option<u64> {
+        self.0.map(|(_, high)| high)
+    }
+}
+
+pub(super) type FileReader = TraceReader<BufReader<TraceFile>>;
+
+/// Opens an input as what it is, or as what it is said to be.
+pub(super) fn open_input(input: &Input) -> Result<FileReader, TraceError> {
+    match input.from {
+        Some(format) => open_as(&input.path, format),
+        None => open(&input.path),
+    }
+}
+
+/// Reads an input to its end. `by` is the field to split by.
+pub(super) fn survey(
+    input: &Input,
+    to: Format,
+    by: Option<usize>,
+    merging: bool,
+    sanitizer: &mut Sanitizer<'_>,
+) -> Result<Survey, ConvertError> {
+    let mut reader = open_input(input)?;
+    let mut record = gwf::Record::default();
+    let mut survey = Survey::begin(input, &mut reader)?;
+    let mut latest = SimDuration::ZERO;
+    while reader.read_into(&mut record)? {
+        survey.read += 1;
+        let facts = survey.facts(&record);
+        if !sanitizer.keeps(&facts) {
+            continue;
+        }
+        survey.kept += 1;
+        survey.count_ids(&record, &facts);
+        survey.count_lost(&record, to, merging);
+        if let Some(submit) = facts.submit {
+            latest = latest.max(submit);
+            survey.disorder = survey.disorder.max(latest - submit);
+        }
+        if let Some(field) = by {
+            survey.count_key(&record, field, merging, input)?;
+        }
+    }
+    survey.header = reader.header().clone();
+    survey.truncated = reader.truncated_last_line();
+    survey.warnings.extend(reader.warnings());
+    if survey.truncated > 0 {
+        survey.warnings.push(format!(
+            "{}: the last line is cut short and was left out",
+            survey.file
+        ));
+    }
+    Ok(survey)
+}
+
+impl Survey {
+    /// What the header says, and of a GWF trace what all its lines say about
+    /// names and times: without it no rule could look at them.
+    fn begin(input: &Input, reader: &mut FileReader) -> Result<Survey, ConvertError> {
+        let file = reader.file().to_owned();
+        let format = reader.format();
+        let mut header = reader.header().clone();
+        let mut zero = 0;
+        let naming = match format {
+            Format::Swf => Naming::Header(from_header(&header)),
+            Format::Gwf => {
+                let mut first_reader = open_input(input)?;
+                let mut record = gwf::Record::default();
+                let mut tables = NameTables::default();
+                let mut first: Option<SimDuration> = None;
+                while first_reader.read_into(&mut record)? {
+                    tables.take(&record, &file)?;
+                    if let Some(at) = record.common.submit_time {
+                        first = Some(first.map_or(at, |first| first.min(at)));
+                    }
+                }
+                header = first_reader.header().clone();
+                zero = time_zero(&header, first.unwrap_or_default());
+                Naming::Tables(Box::new(tables))
+            }
+        };
+        let unix_start = match format {
+            Format::Swf => header.unix_start_time(),
+            Format::Gwf => Some(zero).filter(|zero| *zero > 0),
+        };
+        Ok(Survey {
+            file,
+            format,
+            header,
+            read: 0,
+            kept: 0,
+            truncated: 0,
+            warnings: Vec::new(),
+            zero: SimDuration::from_secs(zero),
+            unix_start,
+            disorder: SimDuration::ZERO,
+            jobs: Range::default(),
+            unnumbered: 0,
+            ids: [Range::default(); NAMED.len()],
+            names: naming,
+            keys: BTreeMap::new(),
+            lost: BTreeMap::new(),
+        })
+    }
+
+    /// What the rules look at: names as their numbers, times from time 0.
+    pub(super) fn facts(&self, record: &gwf::Record) -> Facts {
+        let mut facts = Facts::of_record(&record.common);
+        facts.submit = facts.submit.map(|at| at - self.zero);
+        facts.user = self.number(record, 0);
+        facts.group = self.number(record, 1);
+        facts.executable = self.number(record, 2);
+        facts.queue = self.number(record, 3);
+        facts.partition = self.number(record, 4);
+        facts
+    }
+
+    /// The number of a field of [`NAMED`]: that of its name where the field
+    /// has names.
+    pub(super) fn number(&self, record: &gwf::Record, field: usize) -> Option<u64> {
+        match &self.names {
+            Naming::Tables(tables) if tables.of(field).any_text() => {
+                let name = record.column(NAMED[field].1)?;
+                tables.of(field).find(name).map(u64::from)
+            }
+            _ => own_number(record, field),
+        }
+    }
+
+    fn count_ids(&mut self, record: &gwf::Record, facts: &Facts) {
+        self.jobs.take(facts.job);
+        self.unnumbered += u64::from(facts.job.is_none());
+        for field in 0..NAMED.len() {
+            let number = self.number(record, field);
+            self.ids[field].take(number);
+        }
+    }
+
+    /// What the other format has no field for.
+    fn count_lost(&mut self, record: &gwf::Record, to: Format, merging: bool) {
+        let common = &record.common;
+        let mut lose = |what: &'static str| *self.lost.entry(what).or_default() += 1;
+        let mut below_zero = common.below_zero;
+        if record.early.is_some() {
+            below_zero &= !WAIT_BIT;
+            if to == Format::Swf {
+                lose("WaitTime below 0");
+            }
+        }
+        if below_zero != 0 {
+            lose("values below 0 other than -1");
+        }
+        let partition = common.partition.is_some() || record.column(NAMED[4].1).is_some();
+        if merging && partition {
+            lose("partition, replaced by the origin");
+        }
+        match (self.format, to) {
+            (Format::Gwf, Format::Swf) => {
+                for column in NAMED[5].1..=gwf::COLUMNS {
+                    if record.column(column).is_some() {
+                        lose(COLUMN_NAMES[column - 1]);
+                    }
+                }
+            }
+            (Format::Swf, Format::Gwf) => {
+                if common.preceding_job.is_some() {
+                    lose(swf::FIELD_NAMES[16]);
+                }
+                if common.think_time.is_some() {
+                    lose(swf::FIELD_NAMES[17]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn count_key(
+        &mut self,
+        record: &gwf::Record,
+        field: usize,
+        merging: bool,
+        input: &Input,
+    ) -> Result<(), ConvertError> {
+        // In a merge the partition is the origin, the same for all jobs.
+        let key = match merging && field == 4 {
+            true => None,
+            false => key(record, field),
+        };
+        *self.keys.entry(key).or_default() += 1;
+        if self.keys.len() > MAX_STREAMS {
+            return Err(ConvertError::TooManyStreams {
+                file: input.path.display().to_string(),
+                field: NAMED[field].0,
+                limit: MAX_STREAMS,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A field of [`NAMED`] as it stands: a name of GWF, or a number as text.
+pub(super) fn key(record: &gwf::Record, field: usize) -> Option<Vec<u8>> {
+    match record.column(NAMED[field].1) {
+        Some(text) => Some(text.to_vec()),
+        None => own_number(record, field).map(|n| n.to_string().into_bytes()),
+    }
+}
+
+/// The number of a field of [`NAMED`] if it is one.
+pub(super) fn own_number(record: &gwf::Record, field: usize) -> Option<u64> {
+    let common = &record.common;
+    match field {
+        0 => common.user,
+        1 => common.group,
+        2 => common.executable,
+        3 => common.queue,
+        4 => common.partition,
+        _ => None,
+    }
+}

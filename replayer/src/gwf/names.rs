@@ -1,0 +1,121 @@
+//! Names in place of numbers.
+
+use super::record::{COLUMN_NAMES, Record, canonical_number};
+use crate::error::{FieldName, TraceError};
+use std::collections::HashMap;
+
+/// The fields of a job that may be names, with their GWF columns.
+pub const NAMED: [(&str, usize); 6] = [
+    ("user", 12),
+    ("group", 13),
+    ("executable", 14),
+    ("queue", 15),
+    ("partition", 16),
+    ("site", 17),
+];
+
+/// Names of one field take no more bytes than this in memory: what has more
+/// of them has no ids that recur.
+const MAX_NAME_BYTES: usize = 64 << 20;
+
+/// What a name costs beside its text, about.
+const NAME_OVERHEAD: usize = 64;
+
+/// The distinct values of one field in order of first appearance, numbered
+/// from 1: in SWF 0 has a meaning of its own in the queue field.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    numbers: HashMap<Vec<u8>, u32>,
+    in_order: Vec<Vec<u8>>,
+    bytes: usize,
+    any_text: bool,
+}
+
+/// [`Names::number`] was asked to keep too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamesFull;
+
+impl Names {
+    /// The number of a value, a new one if it is new.
+    ///
+    /// # Errors
+    /// [`NamesFull`] when the names would take too much memory.
+    pub fn number(&mut self, name: &[u8]) -> Result<u32, NamesFull> {
+        if let Some(number) = self.numbers.get(name) {
+            return Ok(*number);
+        }
+        self.bytes += 2 * name.len() + NAME_OVERHEAD;
+        let number = u32::try_from(self.in_order.len() + 1).map_err(|_| NamesFull)?;
+        if self.bytes > MAX_NAME_BYTES {
+            return Err(NamesFull);
+        }
+        self.any_text |= canonical_number(name).is_none_or(|n| n > u64::from(u32::MAX));
+        self.numbers.insert(name.to_vec(), number);
+        self.in_order.push(name.to_vec());
+        Ok(number)
+    }
+
+    /// The number of a value that has one.
+    #[must_use]
+    pub fn find(&self, name: &[u8]) -> Option<u32> {
+        self.numbers.get(name).copied()
+    }
+
+    /// All values in order; the first has number 1.
+    #[must_use]
+    pub fn in_order(&self) -> &[Vec<u8>] {
+        &self.in_order
+    }
+
+    /// Whether some value is more than a number of 32 bits. If none is, the
+    /// values need no table: they stand for themselves.
+    #[must_use]
+    pub fn any_text(&self) -> bool {
+        self.any_text
+    }
+}
+
+/// [`Names`] for each of the fields of [`NAMED`].
+#[derive(Clone, Debug, Default)]
+pub struct NameTables {
+    tables: [Names; NAMED.len()],
+}
+
+impl NameTables {
+    /// Takes in the names of a job and answers their numbers.
+    ///
+    /// # Errors
+    /// [`TraceError::TooManyNames`]; `file` is the name used in it.
+    pub fn take(
+        &mut self,
+        record: &Record,
+        file: &str,
+    ) -> Result<[Option<u32>; NAMED.len()], TraceError> {
+        let mut numbers = [None; NAMED.len()];
+        for ((table, number), (_, column)) in self.tables.iter_mut().zip(&mut numbers).zip(NAMED) {
+            if let Some(name) = record.column(column) {
+                *number =
+                    Some(
+                        table
+                            .number(name)
+                            .map_err(|NamesFull| TraceError::TooManyNames {
+                                file: file.to_owned(),
+                                line: record.common.line,
+                                field: FieldName {
+                                    number: column,
+                                    name: COLUMN_NAMES[column - 1],
+                                },
+                                limit: MAX_NAME_BYTES,
+                            })?,
+                    );
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The table of a field, by its place in [`NAMED`].
+    #[must_use]
+    pub fn of(&self, field: usize) -> &Names {
+        &self.tables[field]
+    }
+}

@@ -1,0 +1,242 @@
+//! Filters as the headers of the archive's cleaned logs spell them.
+
+use super::Facts;
+use gridrig_core::time::NANOS_PER_SEC;
+use std::fmt;
+
+/// Conditions that all hold: `user=135 and (job>=47421 and job<=50307)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter(Vec<Condition>);
+
+/// What a condition looks at, by the archive's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// Job number.
+    Job,
+    /// User.
+    User,
+    /// Group.
+    Group,
+    /// Executable.
+    App,
+    /// Queue.
+    Queue,
+    /// Partition.
+    Partition,
+    /// Processors: allocated, else requested.
+    Proc,
+    /// Run time in whole seconds, cut off.
+    Run,
+    /// Submit time in whole seconds from the log's time 0, cut off.
+    Submit,
+    /// Status.
+    Status,
+}
+
+const QUALITIES: [(&str, Quality); 10] = [
+    ("job", Quality::Job),
+    ("user", Quality::User),
+    ("group", Quality::Group),
+    ("app", Quality::App),
+    ("queue", Quality::Queue),
+    ("partition", Quality::Partition),
+    ("proc", Quality::Proc),
+    ("run", Quality::Run),
+    ("submit", Quality::Submit),
+    ("status", Quality::Status),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Condition {
+    quality: Quality,
+    relation: Relation,
+    value: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    Equal,
+    AtMost,
+    AtLeast,
+    Below,
+    Above,
+}
+
+/// The longer signs first: `<=` begins with `<`.
+const RELATIONS: [(&str, Relation); 5] = [
+    ("<=", Relation::AtMost),
+    (">=", Relation::AtLeast),
+    ("<", Relation::Below),
+    (">", Relation::Above),
+    ("=", Relation::Equal),
+];
+
+impl Filter {
+    /// Reads conditions joined by `and`; parentheses change nothing.
+    ///
+    /// # Errors
+    /// What would have been right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let bare: String = text
+            .chars()
+            .map(|c| if matches!(c, '(' | ')') { ' ' } else { c })
+            .collect();
+        let mut conditions = Vec::new();
+        for part in bare.split(" and ") {
+            conditions.push(Condition::parse(part).ok_or_else(|| {
+                let names: Vec<&str> = QUALITIES.iter().map(|q| q.0).collect();
+                format!(
+                    "conditions such as user=135 and job>=47421, with one of {} and a whole \
+                     number",
+                    names.join(", ")
+                )
+            })?);
+        }
+        Ok(Filter(conditions))
+    }
+
+    /// Reads `USER@FROM-TO`.
+    pub(super) fn of_flurry(text: &str) -> Option<Self> {
+        let (user, jobs) = text.split_once('@')?;
+        let (from, to) = jobs.split_once('-')?;
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let (user, from, to) = (number(user)?, number(from)?, number(to)?);
+        let condition = |quality, relation, value| Condition {
+            quality,
+            relation,
+            value,
+        };
+        (from <= to).then(|| {
+            Filter(vec![
+                condition(Quality::User, Relation::Equal, user),
+                condition(Quality::Job, Relation::AtLeast, from),
+                condition(Quality::Job, Relation::AtMost, to),
+            ])
+        })
+    }
+
+    /// Whether all conditions hold; a field that is not available meets none.
+    #[must_use]
+    pub fn holds(&self, job: &Facts) -> bool {
+        self.0.iter().all(|condition| condition.holds(job))
+    }
+
+    /// As `user=U and (job>=A and job<=B)`, the archive's way for a flurry.
+    fn as_flurry(&self) -> Option<String> {
+        let [user, from, to] = self.0.as_slice() else {
+            return None;
+        };
+        let shape = [user, from, to].map(|c| (c.quality, c.relation));
+        let flurry = [
+            (Quality::User, Relation::Equal),
+            (Quality::Job, Relation::AtLeast),
+            (Quality::Job, Relation::AtMost),
+        ];
+        (shape == flurry).then(|| format!("{user} and ({from} and {to})"))
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(flurry) = self.as_flurry() {
+            return f.write_str(&flurry);
+        }
+        for (at, condition) in self.0.iter().enumerate() {
+            let and = if at == 0 { "" } else { " and " };
+            write!(f, "{and}{condition}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = QUALITIES.iter().find(|q| q.1 == self.quality);
+        let sign = RELATIONS.iter().find(|r| r.1 == self.relation);
+        let (name, sign) = (name.map_or("", |q| q.0), sign.map_or("", |r| r.0));
+        write!(f, "{name}{sign}{}", self.value)
+    }
+}
+
+impl Condition {
+    fn parse(text: &str) -> Option<Self> {
+        let at = text.find(['<', '>', '='])?;
+        let (name, rest) = text.split_at(at);
+        let quality = QUALITIES.iter().find(|q| q.0 == name.trim())?.1;
+        let (sign, relation) = RELATIONS.into_iter().find(|r| rest.starts_with(r.0))?;
+        let value = rest[sign.len()..].trim().parse().ok()?;
+        Some(Condition {
+            quality,
+            relation,
+            value,
+        })
+    }
+
+    fn holds(&self, job: &Facts) -> bool {
+        let seconds = |time: gridrig_core::time::SimDuration| time.as_nanos() / NANOS_PER_SEC;
+        let found = match self.quality {
+            Quality::Job => job.job,
+            Quality::User => job.user,
+            Quality::Group => job.group,
+            Quality::App => job.executable,
+            Quality::Queue => job.queue,
+            Quality::Partition => job.partition,
+            Quality::Proc => job.processors(),
+            Quality::Run => job.run_time.map(seconds),
+            Quality::Submit => job.submit.map(seconds),
+            Quality::Status => job.status,
+        };
+        found.is_some_and(|found| match self.relation {
+            Relation::Equal => found == self.value,
+            Relation::AtMost => found <= self.value,
+            Relation::AtLeast => found >= self.value,
+            Relation::Below => found < self.value,
+            Relation::Above => found > self.value,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_read_and_written_as_cleaned_logs_have_them() {
+        for text in [
+            "user=135 and (job>=47421 and job<=50307)",
+            "user=2",
+            "job<=10",
+            "user=3 and proc=1 and app=1",
+        ] {
+            let filter = Filter::parse(text).unwrap();
+            assert_eq!(filter.to_string(), text);
+        }
+        let flurry = Filter::of_flurry("135@47421-50307").unwrap();
+        assert_eq!(
+            flurry.to_string(),
+            "user=135 and (job>=47421 and job<=50307)"
+        );
+        let spaced = Filter::parse(" run > 5 and  queue < 2 ").unwrap();
+        assert_eq!(spaced.to_string(), "run>5 and queue<2");
+        for bad in [
+            "",
+            "user",
+            "user=",
+            "user=x",
+            "or=1",
+            "user=1 or job=2",
+            "user==1",
+        ] {
+            assert!(Filter::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_not_available_meets_no_condition() {
+        let filter = Filter::parse("user>=0").unwrap();
+        let mut job = Facts::default();
+        assert!(!filter.holds(&job));
+        job.user = Some(0);
+        assert!(filter.holds(&job));
+    }
+}
