@@ -18,10 +18,13 @@
 //! - colours are classes over CSS custom properties, so that one picture
 //!   serves light, dark and print.
 
+mod annotate;
 mod axis;
+mod bars;
 mod canvas;
 mod chart;
 mod data;
+mod extent;
 mod figure;
 mod format;
 mod gantt;
@@ -37,8 +40,9 @@ mod table;
 mod text;
 mod ticks;
 
+pub use annotate::Mark;
 pub use axis::{Axis, Unit};
-pub use chart::{Chart, Mark};
+pub use chart::Chart;
 pub use figure::{Drawing, Figure};
 pub use format::{integer, number, percent, seconds};
 pub use gantt::Gantt;

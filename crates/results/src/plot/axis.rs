@@ -167,6 +167,10 @@ pub(super) struct Scale {
     high: f64,
     from: f64,
     to: f64,
+    /// Half the lower end, and pixels per half a unit: the difference of two
+    /// huge values would not be finite, that of their halves is.
+    half_low: f64,
+    per_half: f64,
 }
 
 impl Scale {
@@ -183,6 +187,8 @@ impl Scale {
             high,
             from,
             to,
+            half_low: low / 2.0,
+            per_half: (to - from) / (high / 2.0 - low / 2.0),
         }
     }
 
@@ -193,16 +199,18 @@ impl Scale {
             return None;
         }
         let value = if self.log { value.ln() } else { value };
-        // Halved first: the difference of two huge values stays finite.
-        let share = (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
-        Some((self.from + share * (self.to - self.from)).clamp(-1e5, 1e5))
+        Some((self.from + (value / 2.0 - self.half_low) * self.per_half).clamp(-1e5, 1e5))
     }
 
-    /// The place of a value that lies between the ends (with half a pixel of
-    /// tolerance); `None` elsewhere.
-    pub(super) fn inside(&self, value: f64) -> Option<f64> {
+    /// Whether a place lies between the ends, with half a pixel of tolerance.
+    pub(super) fn holds(&self, at: f64) -> bool {
         let (low, high) = (self.from.min(self.to) - 0.5, self.from.max(self.to) + 0.5);
-        self.at(value).filter(|at| (low..=high).contains(at))
+        (low..=high).contains(&at)
+    }
+
+    /// The place of a value that lies between the ends; `None` elsewhere.
+    pub(super) fn inside(&self, value: f64) -> Option<f64> {
+        self.at(value).filter(|at| self.holds(*at))
     }
 
     /// The place of a value, moved to the nearer end if it lies outside.

@@ -4,6 +4,9 @@ use crate::plot::style::Color;
 use crate::plot::text::escape_into;
 use std::fmt::{self, Write as _};
 
+/// Characters of a text that shows on pointing.
+const MOST_TITLE: usize = 200;
+
 /// A coordinate in pixels, written with at most one decimal.
 ///
 /// What is not finite becomes 0, what is far outside is cut: no picture can
@@ -128,8 +131,10 @@ impl Canvas {
     }
 
     /// Text that is shortened to this room; the whole of it shows on pointing.
+    /// The classes `k` and `v` are the small ones.
     pub(super) fn fitted_text(&mut self, at: (f64, f64), class: &str, text: &str, room: f64) {
-        let shown = super::text::fit(text, 12.0, room);
+        let small = class.split(' ').any(|name| matches!(name, "k" | "v"));
+        let shown = super::text::fit(text, if small { 11.0 } else { 12.0 }, room);
         let title = if shown == text { "" } else { text };
         self.titled_text(at.0, at.1, class, &shown, title);
     }
@@ -222,7 +227,12 @@ impl Canvas {
     fn title(&mut self, title: &str) {
         if !title.is_empty() {
             self.out.push_str("<title>");
-            escape_into(&mut self.out, title);
+            // A hostile name must not be repeated in full by every cell.
+            let end = title.char_indices().nth(MOST_TITLE).map(|(at, _)| at);
+            escape_into(&mut self.out, &title[..end.unwrap_or(title.len())]);
+            if end.is_some() {
+                self.out.push('\u{2026}');
+            }
             self.out.push_str("</title>");
         }
     }

@@ -1,6 +1,7 @@
 //! How each kind of series is drawn.
 
-use crate::plot::axis::{Axis, Kind, Scale};
+use crate::plot::axis::{Axis, Scale};
+use crate::plot::bars::{bars, bins};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::data::{LeftOut, Stack, lead};
 use crate::plot::format;
@@ -10,8 +11,6 @@ use crate::plot::style::Color;
 
 /// Points above this number are drawn as a density.
 const MOST_POINTS: usize = 3000;
-/// Bars above this number carry no text of their own.
-const MOST_TITLES: usize = 120;
 /// Lines with more points than this are not dashed: dashes of a noisy line
 /// cannot be told from its noise.
 const MOST_DASHED: usize = 400;
@@ -31,17 +30,20 @@ pub(super) struct Frame<'a> {
 
 impl Frame<'_> {
     /// The pixel of the ground that bars and areas stand on.
-    fn ground(&self) -> f64 {
+    pub(super) fn ground(&self) -> f64 {
         self.y.clamped(0.0).unwrap_or(self.height)
     }
 
     /// Counts a point and finds its place; a gap if it has none.
-    fn place(&self, left_out: &mut LeftOut, x: f64, y: f64) -> Option<(f64, f64)> {
-        let on = [(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)];
-        match left_out.admit(&on) {
-            true => Some((self.x.at(x)?, self.y.at(y)?)),
-            false => None,
+    pub(super) fn place(&self, left_out: &mut LeftOut, x: f64, y: f64) -> Option<(f64, f64)> {
+        if self.x_axis.can_show(x) && self.y_axis.can_show(y) {
+            let at = (self.x.at(x)?, self.y.at(y)?);
+            left_out.total += 1;
+            left_out.outside += u64::from(!self.x.holds(at.0) || !self.y.holds(at.1));
+            return Some(at);
         }
+        left_out.admit(&[(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)]);
+        None
     }
 }
 
@@ -164,7 +166,7 @@ fn dash_class(series: &Series, look: Look) -> &'static str {
     ["", " d1", " d2", " d3"][pattern % 4]
 }
 
-fn line_class(dash: &str, thinned: bool) -> String {
+pub(super) fn line_class(dash: &str, thinned: bool) -> String {
     format!("l{}{dash}", if thinned { " n" } else { "" })
 }
 
@@ -174,7 +176,7 @@ fn dot_class(look: Look) -> &'static str {
     if !second { "o" } else { "q" }
 }
 
-fn thinned_note(name: &str, count: usize) -> String {
+pub(super) fn thinned_note(name: &str, count: usize) -> String {
     let count = format::integer(count as u64);
     format!(
         "{}of {count} values, the first, least, greatest and last of every two pixels are drawn.",
@@ -184,7 +186,7 @@ fn thinned_note(name: &str, count: usize) -> String {
 
 /// Whether a line goes straight to the next point or holds its value until it.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+pub(super) enum Shape {
     Straight,
     Stepped,
 }
@@ -198,7 +200,8 @@ fn extend(points: &mut Vec<Option<(f64, f64)>>, until: Option<f64>) {
     }
 }
 
-fn line(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], shape: Shape) {
+/// A line through points, broken at gaps.
+pub(super) fn line(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], shape: Shape) {
     let mut path = Path::default();
     for run in points.split(|point| point.is_none()) {
         let mut last: Option<(f64, f64)> = None;
@@ -223,7 +226,7 @@ fn line(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], shape: 
 }
 
 /// Fills between a step line and the ground.
-fn area(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], ground: f64) {
+pub(super) fn area(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], ground: f64) {
     let mut path = Path::default();
     for run in points.split(|point| point.is_none()) {
         let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
@@ -291,7 +294,7 @@ fn scatter(
 ) -> Option<String> {
     let placed = points.iter().filter_map(|p| {
         let at = frame.place(left_out, p.0, p.1)?;
-        (frame.x.inside(p.0).is_some() && frame.y.inside(p.1).is_some()).then_some(at)
+        (frame.x.holds(at.0) && frame.y.holds(at.1)).then_some(at)
     });
     if points.len() <= MOST_POINTS {
         let mut path = Path::default();
@@ -313,122 +316,9 @@ fn scatter(
     }
     let count = format::integer(points.len() as u64);
     Some(format!(
-        "{}{count} points drawn as a density: the darker a cell, the more points (logarithmic).",
+        "{}{count} points drawn as a density: the fuller the colour, the more points (logarithmic).",
         lead(name)
     ))
-}
-
-fn bars(
-    canvas: &mut Canvas,
-    frame: &Frame,
-    heights: &[f64],
-    bar: usize,
-    name: &str,
-    left_out: &mut LeftOut,
-) -> Option<String> {
-    let middle = |index: usize| frame.x.at(index as f64).unwrap_or(0.0);
-    let band = middle(1) - middle(0);
-    let (ground, series) = (frame.ground(), frame.bar_series.max(1) as f64);
-    let width = band * 0.8 / series;
-    let offset = -band * 0.4 + width * bar as f64;
-    let mut placed = Vec::new();
-    for (index, height) in heights.iter().enumerate() {
-        // A bar of height 0 on a log axis is rightly no bar.
-        if *height == 0.0 {
-            left_out.total += 1;
-            continue;
-        }
-        if let Some((x, y)) = frame.place(left_out, index as f64, *height) {
-            placed.push((index, x + offset, y.clamp(-4.0, frame.height + 4.0)));
-        }
-    }
-    if band < 2.0 {
-        let tops = placed.iter().map(|(_, x, y)| Some((*x, *y)));
-        let (kept, thinned) = thin(tops, frame.width, placed.len());
-        area(canvas, "f", &kept, ground);
-        return thinned.then(|| thinned_note(name, heights.len()));
-    }
-    let mut path = Path::default();
-    for (index, x, y) in placed {
-        let (top, size) = (y.min(ground), (y - ground).abs().max(0.5));
-        if heights.len() > MOST_TITLES {
-            path.rect(x, top, width, size);
-            continue;
-        }
-        let group = match &frame.x_axis.kind {
-            Kind::Categories(names) => names.get(index).map_or("", String::as_str),
-            _ => "",
-        };
-        let value = frame.y_axis.unit.show(heights[index]);
-        let title = format!("{}{}{value}", lead(name), lead(group));
-        canvas.rect("f", " fill-opacity=\".85\"", [x, top, width, size], &title);
-    }
-    canvas.titled_path("f", " fill-opacity=\".85\"", &path, "");
-    None
-}
-
-fn bins(
-    canvas: &mut Canvas,
-    frame: &Frame,
-    edges: &[f64],
-    heights: &[f64],
-    name: &str,
-    left_out: &mut LeftOut,
-) -> Option<String> {
-    let ground = frame.ground();
-    let mut corners: Vec<Option<(f64, f64)>> = Vec::new();
-    let mut boxes = Vec::new();
-    let surplus = heights.len().saturating_sub(edges.len().saturating_sub(1));
-    left_out.undefined += surplus as u64;
-    left_out.total += surplus as u64;
-    for (pair, height) in edges.windows(2).zip(heights) {
-        // On a log axis the first bin may begin at 0: it is drawn from the
-        // axis' lower end.
-        let ends = (frame.x.clamped(pair[0]), frame.x.clamped(pair[1]));
-        let showable = pair[0] < pair[1] && frame.x_axis.can_show(pair[1]);
-        let (Some(from), Some(to), true) = (ends.0, ends.1, showable) else {
-            left_out.total += 1;
-            left_out.undefined += 1;
-            continue;
-        };
-        let top = match *height {
-            0.0 => {
-                left_out.total += 1;
-                Some(ground)
-            }
-            height => frame.place(left_out, pair[1], height).map(|at| at.1),
-        };
-        let Some(top) = top else { continue };
-        let top = top.clamp(-4.0, frame.height + 4.0);
-        corners.push(Some((from, top)));
-        boxes.push((from, to, top, (pair[0], pair[1], *height)));
-    }
-    let last = boxes.last().map(|(_, to, _, _)| Some((*to, ground)));
-    corners.extend(last);
-    if frame.bin_series == 1 && boxes.len() <= MOST_TITLES {
-        for (from, to, top, (low, high, height)) in boxes {
-            let unit = &frame.x_axis.unit;
-            let title = format!(
-                "{}{} to {}: {}",
-                lead(name),
-                unit.show(low),
-                unit.show(high),
-                frame.y_axis.unit.show(height)
-            );
-            let area = [
-                from,
-                top.min(ground),
-                (to - from).max(0.5),
-                (top - ground).abs(),
-            ];
-            canvas.rect("f s", " fill-opacity=\".85\"", area, &title);
-        }
-        return None;
-    }
-    let (kept, thinned) = thin(corners.into_iter(), frame.width, heights.len());
-    area(canvas, "a", &kept, ground);
-    line(canvas, &line_class("", true), &kept, Shape::Stepped);
-    thinned.then(|| thinned_note(name, heights.len()))
 }
 
 /// The share of values at most x, from the left end of the axis to its right

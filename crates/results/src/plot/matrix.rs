@@ -13,7 +13,7 @@ use crate::plot::text;
 /// Rows and columns above this number are drawn in blocks.
 const MOST: usize = 60;
 
-/// A matrix: rows by columns, the darker the greater, values printed where
+/// A matrix: rows by columns, the fuller the colour the greater the value, values printed where
 /// they fit. Negative values have the second colour.
 #[derive(Clone, Debug)]
 pub struct Matrix {
@@ -268,7 +268,7 @@ impl Matrix {
         for (column, name) in names.iter().enumerate().step_by(every) {
             let middle = left + (column as f64 + 0.5) * width;
             let room = width * every as f64 - 4.0;
-            let half = text::width(&text::fit(name, 12.0, room), 11.0) / 2.0;
+            let half = text::width(&text::fit(name, 11.0, room), 11.0) / 2.0;
             let middle = middle.min(self.width - half - 2.0);
             canvas.fitted_text((middle, y), "k m", name, room);
         }

@@ -65,22 +65,40 @@ impl Cdf {
         self.steps.get(index).map(|step| step.0)
     }
 
-    fn of(counted: impl IntoIterator<Item = (f64, u64)>) -> Self {
+    /// The distribution of values.
+    fn of_values(values: impl IntoIterator<Item = f64>) -> Self {
+        // Adding 0 turns -0 into 0: they are one value.
+        let mut values: Vec<f64> = values.into_iter().map(|value| value + 0.0).collect();
+        let all = values.len();
+        values.retain(|value| !value.is_nan());
+        let left_out = (all - values.len()) as u64;
+        if !values.is_sorted() {
+            values.sort_unstable_by(f64::total_cmp);
+        }
+        Cdf::of_ascending(values.into_iter().map(|value| (value, 1)), left_out)
+    }
+
+    /// The distribution of counted values.
+    fn of_counts(counted: impl IntoIterator<Item = (f64, u64)>) -> Self {
         let mut left_out = 0;
         let mut values: Vec<(f64, u64)> = Vec::new();
         for (value, count) in counted {
             match value.is_nan() {
-                true => left_out += count,
-                // Adding 0 turns -0 into 0: they are one value.
+                true => left_out = u64::saturating_add(left_out, count),
                 false => values.push((value + 0.0, count)),
             }
         }
         if !values.is_sorted_by(|a, b| a.0 <= b.0) {
-            values.sort_by(|a, b| a.0.total_cmp(&b.0));
+            // Equal values are summed up: their order does not matter.
+            values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         }
+        Cdf::of_ascending(values.into_iter(), left_out)
+    }
+
+    fn of_ascending(values: impl Iterator<Item = (f64, u64)>, left_out: u64) -> Self {
         let mut steps: Vec<(f64, u64)> = Vec::new();
         let mut total: u64 = 0;
-        for (value, count) in values.into_iter().filter(|(_, count)| *count > 0) {
+        for (value, count) in values.filter(|(_, count)| *count > 0) {
             total = total.saturating_add(count);
             match steps.last_mut() {
                 Some(last) if last.0 == value => last.1 = total,
@@ -146,8 +164,7 @@ impl Series {
     /// at most x.
     #[must_use]
     pub fn cdf(name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
-        let counted = values.into_iter().map(|value| (value, 1));
-        Series::of(name, Data::Cdf(Cdf::of(counted)))
+        Series::of(name, Data::Cdf(Cdf::of_values(values)))
     }
 
     /// The empirical distribution of counted values (value, how often), for
@@ -157,7 +174,7 @@ impl Series {
         name: impl Into<String>,
         counted: impl IntoIterator<Item = (f64, u64)>,
     ) -> Self {
-        Series::of(name, Data::Cdf(Cdf::of(counted)))
+        Series::of(name, Data::Cdf(Cdf::of_counts(counted)))
     }
 
     /// A shaded band between a lower and an upper line: (x, low, high).
@@ -237,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_distribution_counts_equal_values_once() {
-        let cdf = Cdf::of([
+        let cdf = Cdf::of_counts([
             (2.0, 1),
             (1.0, 1),
             (f64::NAN, 3),
@@ -251,5 +268,8 @@ mod tests {
         assert_eq!(cdf.quantile(1.0), Some(2.0));
         assert_eq!(cdf.quantile(0.0), Some(0.0));
         assert_eq!(Cdf::default().quantile(0.5), None);
+        let plain = Cdf::of_values([2.0, 1.0, f64::NAN, 2.0, -0.0]);
+        assert_eq!(plain.steps, [(0.0, 1), (1.0, 2), (2.0, 4)]);
+        assert_eq!(plain.left_out, 1);
     }
 }

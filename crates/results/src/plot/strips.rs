@@ -16,7 +16,8 @@ const ROW: f64 = 26.0;
 
 /// A row per statistic: its value as a dot on the envelope [low, high] it is
 /// judged by. Each row has its own scale (statistics have different units):
-/// the envelope is the middle third of every strip, so that a dot outside the
+/// the envelope is the middle third of every strip (and reaches its end where
+/// it has none of its own), so that a dot outside the
 /// band is a value outside the envelope, whatever it counts.
 #[derive(Clone, Debug)]
 pub struct Strips {
@@ -38,18 +39,20 @@ struct Strip {
 
 impl Strip {
     /// Where the value lies, in half widths of the envelope from its middle;
-    /// `None` if that cannot be said.
+    /// `None` if that cannot be said. An envelope with one end is drawn as if
+    /// it were as wide as that end is large: from 0 where it says "at most".
     fn place(&self) -> Option<f64> {
-        let finite = [self.value, self.low, self.high]
-            .iter()
-            .all(|v| v.is_finite());
-        if !finite || self.low > self.high {
+        let size = |end: f64| if end == 0.0 { 1.0 } else { end.abs() };
+        let (low, high) = match (self.low, self.high) {
+            (f64::NEG_INFINITY, high) if high.is_finite() => (high - size(high), high),
+            (low, f64::INFINITY) if low.is_finite() => (low, low + size(low)),
+            ends => ends,
+        };
+        let finite = [self.value, low, high].iter().all(|v| v.is_finite());
+        if !finite || low > high {
             return None;
         }
-        let (middle, half) = (
-            self.low / 2.0 + self.high / 2.0,
-            self.high / 2.0 - self.low / 2.0,
-        );
+        let (middle, half) = (low / 2.0 + high / 2.0, high / 2.0 - low / 2.0);
         let off = self.value - middle;
         Some(match (half > 0.0, off) {
             (true, off) => (off / half).clamp(-1e3, 1e3),
@@ -80,7 +83,8 @@ impl Strips {
     }
 
     /// Adds a statistic that passes where its value lies in [low, high]; one
-    /// that is not defined is not judged.
+    /// that is not defined is not judged. An envelope with one end has an
+    /// infinite other one.
     #[must_use]
     pub fn row(
         self,
@@ -89,7 +93,7 @@ impl Strips {
         value: f64,
         (low, high): (f64, f64),
     ) -> Self {
-        let defined = [value, low, high].iter().all(|v| v.is_finite());
+        let defined = value.is_finite() && !low.is_nan() && !high.is_nan();
         let passed = defined.then_some(low <= value && value <= high);
         self.judged_row(label, unit, value, (low, high), passed)
     }
@@ -153,7 +157,7 @@ impl Strips {
                 .fold(40.0, f64::max)
         };
         let labels = widest(&|row| row.label.clone(), 12.0).min(320.0);
-        let values = widest(&value_text, 12.0).min(150.0);
+        let values = widest(&|row| format!("\u{2713} {}", value_text(row)), 12.0).min(160.0);
         let envelopes = widest(&envelope_text, 11.0).min(220.0);
         let right = self.width - 2.0 - envelopes;
         (labels + 16.0, right - 16.0 - values, right)
@@ -165,9 +169,14 @@ fn value_text(row: &Strip) -> String {
 }
 
 fn envelope_text(row: &Strip) -> String {
-    match row.low.is_finite() && row.high.is_finite() {
-        true => format!("{} to {}", row.unit.show(row.low), row.unit.show(row.high)),
-        false => format::UNDEFINED.to_owned(),
+    let show = |value| row.unit.show(value);
+    match (row.low, row.high) {
+        (f64::NEG_INFINITY, high) if high.is_finite() => format!("at most {}", show(high)),
+        (low, f64::INFINITY) if low.is_finite() => format!("at least {}", show(low)),
+        (low, high) if low.is_finite() && high.is_finite() => {
+            format!("{} to {}", show(low), show(high))
+        }
+        _ => format::UNDEFINED.to_owned(),
     }
 }
 
@@ -238,7 +247,10 @@ impl Strips {
         canvas.fitted_text((2.0, y + 4.0), "", &row.label, strip.0 - 14.0);
         canvas.line("g", (strip.0, y), (strip.1, y));
         let third = (strip.1 - strip.0) / 3.0;
-        let band = [strip.0 + third, y - 7.0, third, 14.0];
+        let open = (row.low == f64::NEG_INFINITY, row.high == f64::INFINITY);
+        let from = if open.0 { strip.0 } else { strip.0 + third };
+        let to = if open.1 { strip.1 } else { strip.1 - third };
+        let band = [from, y - 7.0, to - from, 14.0];
         canvas.open(Color::Muted);
         canvas.rect("a", "", band, "");
         canvas.close();

@@ -120,7 +120,8 @@ h1{font-size:26px;line-height:1.2;margin:0 0 12px}
 h2{font-size:20px;margin:36px 0 8px;padding-top:12px;border-top:1px solid var(--grid)}
 h3{font-size:16px;margin:24px 0 6px}
 p,ul{max-width:76ch;margin:0 0 12px}
-h1,h2,h3,p,li,td,th,dd,figcaption{overflow-wrap:anywhere}
+h1,h2,h3,p,li,dd,figcaption,caption{overflow-wrap:anywhere}
+td,th{overflow-wrap:break-word}
 a{color:var(--p0)}
 h2 a,h3 a{color:inherit;text-decoration:none}
 h2 a:hover,h3 a:hover{text-decoration:underline}
@@ -130,7 +131,7 @@ nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:2px 18px;max-wi
 table{border-collapse:collapse;margin:0 0 16px;font-variant-numeric:tabular-nums;font-size:14px}
 caption{text-align:left;color:var(--mut);padding:0 0 4px}
 th,td{padding:3px 12px;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
-thead th{border-bottom-color:var(--axis);vertical-align:bottom;overflow-wrap:normal}
+thead th{border-bottom-color:var(--axis);vertical-align:bottom}
 tbody th{font-weight:400}
 th:first-child,td:first-child{padding-left:0}
 .num{text-align:right;white-space:nowrap}
