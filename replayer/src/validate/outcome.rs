@@ -160,7 +160,7 @@ pub struct Validation {
     /// Jobs of the reduced trace.
     pub reduced_jobs: u64,
     /// Jobs of the original that could not, by reason.
-    pub left_out: BTreeMap<&'static str, u64>,
+    pub left_out: BTreeMap<String, u64>,
     /// Whether jobs are those of the original.
     pub identity: Identity,
     /// Every statistic that is judged.
@@ -290,7 +290,11 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
         seed: options.seed,
         original_jobs: encoded.reference.len() as u64,
         reduced_jobs: encoded.reduced.len() as u64,
-        left_out: pair.left_out.clone(),
+        left_out: pair
+            .left_out
+            .iter()
+            .map(|(reason, count)| ((*reason).to_owned(), *count))
+            .collect(),
         identity: pair.identity.clone(),
         not_judged: not_judged.filter(|name| !measured.contains(name)).collect(),
         statistics,

@@ -1,7 +1,6 @@
 //! The sheet: the paper's Figures 3 and 4 and the envelope, as one HTML page.
 
-use super::outcome::{StatisticReport, Validation};
-use super::statistics::Side;
+use super::outcome::Validation;
 use gridrig_results::plot::{
     Axis, Cell, Chart, Color, Mark, Page, Series, Strips, Table, Unit, Verdict, integer, percent,
 };
@@ -205,12 +204,12 @@ fn centres(validation: &Validation) -> Chart {
         .series(Series::bars("reduced", heights(|m| m.reduced_share)).color(Color::Series(1)))
 }
 
-/// The envelope; a side that does not count ends where values can go no
-/// further, or far out.
+/// The envelope; a side that does not count has no end.
 fn strips(validation: &Validation) -> Strips {
     let mut strips = Strips::new("Statistics on their envelopes");
     for statistic in &validation.statistics {
-        let (low, high) = edges(statistic);
+        let low = statistic.low.unwrap_or(f64::NEG_INFINITY);
+        let high = statistic.high.unwrap_or(f64::INFINITY);
         strips = strips.judged_row(
             statistic.name,
             Unit::Plain,
@@ -220,16 +219,6 @@ fn strips(validation: &Validation) -> Strips {
         );
     }
     strips
-}
-
-fn edges(statistic: &StatisticReport) -> (f64, f64) {
-    let low = statistic.low.unwrap_or(f64::NEG_INFINITY);
-    let high = statistic.high.unwrap_or(f64::INFINITY);
-    match statistic.side {
-        Side::Upper => (0.0, high),
-        Side::Lower => (low, low.max(1.0)),
-        Side::Both => (low, high),
-    }
 }
 
 fn table(validation: &Validation) -> Table {

@@ -9,6 +9,7 @@ use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::load::{Loaded, load};
 use gridrig_replayer::reduce::{Provenance, REDUCTION_KEY};
+use gridrig_replayer::sanitize;
 use gridrig_replayer::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
 use gridrig_replayer::validate::{self, Group, Options, Requirement, Selection, ValJob};
 use std::io::Write as _;
@@ -96,13 +97,18 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     }
     let reduced = load(&args.reduced, SizeFrom::Allocated).map_err(Failure::input)?;
     let (spec, note) = provenance(args, &reduced)?;
-    let original = load(&args.original, args.size.unwrap_or(spec.size)).map_err(Failure::input)?;
+    let mut original =
+        load(&args.original, args.size.unwrap_or(spec.size)).map_err(Failure::input)?;
+    let removed = sanitize::apply(spec.sanitize.rules(), &mut original);
     warn(args, &original, &reduced, note.as_ref());
     let options = options(args, &spec, note.as_ref());
     let jobs = |loaded: &Loaded| loaded.jobs.iter().map(ValJob::from).collect::<Vec<_>>();
     let (original, reduced) = (jobs(&original), jobs(&reduced));
-    let outcome = validate::validate(&original, &reduced, &options)
+    let mut outcome = validate::validate(&original, &reduced, &options)
         .map_err(|error| Failure::input(anyhow::Error::new(error).context(pair(args))))?;
+    for rule in removed.into_iter().filter(|rule| rule.removed > 0) {
+        *outcome.left_out.entry(rule.reason).or_default() += rule.removed;
+    }
     if let Some(file) = &args.sheet {
         let page = validate::sheet(&outcome, &name(&args.original), &name(&args.reduced));
         write_new(file, &page, args.force)?;
