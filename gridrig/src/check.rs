@@ -4,13 +4,18 @@
 mod text;
 mod warnings;
 
+pub(crate) use text::{human, table};
+
 use crate::scenario::{Clock, Scenario, Warning};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, JobSpec};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_replayer::prepare::{Prepared, PreparedJob};
+use gridrig_replayer::reduce::COMPONENTS;
+use gridrig_replayer::spec::Keep;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Jobs a second that the virtual driver manages at the least, for the
 /// prediction of wall time.
@@ -66,8 +71,53 @@ pub struct WorkloadReport {
     pub skipped: Vec<(String, u64)>,
     /// Jobs that the reduction leaves out, by reason.
     pub reduced: Vec<(String, u64)>,
+    /// The part of the trace that is played; none is all of it.
+    pub window: Option<WindowReport>,
+    /// The probability that a wanted load came to; none without one.
+    pub share: Option<f64>,
     /// The steps of the reduction that change something.
     pub steps: Vec<StepReport>,
+}
+
+/// The part of a trace that is played, in seconds of the trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WindowReport {
+    /// Where it begins, counted from the log's time 0.
+    pub start_s: f64,
+    /// How long it is.
+    pub length_s: f64,
+    /// How it was chosen; none for a window that was given.
+    pub chosen: Option<ChosenReport>,
+}
+
+/// How a window was chosen (`docs/reduction.md`).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChosenReport {
+    /// Of so many windows.
+    pub considered: u64,
+    /// Root mean square of its ranks, from 0 (the best in everything) to 1.
+    pub score: f64,
+    /// Distance to the whole by component.
+    pub distances: BTreeMap<&'static str, f64>,
+}
+
+impl WindowReport {
+    fn of(prepared: &Prepared) -> Option<Self> {
+        let window = prepared.window?;
+        let chosen = prepared.ranking.as_ref().and_then(|ranking| {
+            let best = ranking.windows.first()?;
+            Some(ChosenReport {
+                considered: ranking.considered(),
+                score: best.score,
+                distances: COMPONENTS.into_iter().zip(best.distances).collect(),
+            })
+        });
+        Some(WindowReport {
+            start_s: window.start.as_secs_f64(),
+            length_s: window.length.as_secs_f64(),
+            chosen,
+        })
+    }
 }
 
 /// One step of a reduction. Loads are over the clusters in reach of where the
@@ -318,6 +368,11 @@ impl<'a> Facts<'a> {
                 jobs: prepared.jobs.len() as u64,
                 skipped: prepared.skipped.iter().map(count).collect(),
                 reduced: prepared.reduced.iter().map(count).collect(),
+                window: WindowReport::of(prepared),
+                share: match (spec.keep, prepared.keep) {
+                    (Keep::Load { .. }, Keep::Share { share, .. }) => Some(share.as_f64()),
+                    _ => None,
+                },
                 steps: steps.collect(),
             }
         });

@@ -22,6 +22,7 @@ pub use schema::json_schema;
 
 use document::Source;
 use gridrig_core::grid::Grid;
+use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::WorkloadSpec;
@@ -231,6 +232,13 @@ impl Scenario {
             }
         }
         grid
+    }
+
+    /// Processors at speed 1.0, rounded down, that the clusters in reach of
+    /// this entry are worth: what offered loads refer to.
+    #[must_use]
+    pub fn capacity_in_reach(&self, entry: Entry) -> u64 {
+        resolve::capacity_in_reach(entry, &self.grid)
     }
 
     /// By how much arrivals are compressed, at most: a second of the run is

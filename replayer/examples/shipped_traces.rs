@@ -2,17 +2,18 @@
 //! repository: `cargo run -p gridrig-replayer --example shipped_traces`.
 
 use gridrig_replayer::synth::{SHIPPED, gzip};
+use std::error::Error;
 use std::path::PathBuf;
-use std::{env, fs, io};
+use std::{env, fs};
 
-fn main() -> io::Result<()> {
+fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::args_os().nth(1).map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../traces")),
         PathBuf::from,
     );
     for shipped in SHIPPED {
         let path = folder.join(shipped.file);
-        fs::write(&path, gzip(&shipped.text())?)?;
+        fs::write(&path, gzip(&shipped.text()?)?)?;
         eprintln!("wrote {}", path.display());
     }
     Ok(())

@@ -157,7 +157,7 @@ pub enum TraceError {
         /// Its value.
         value: String,
         /// What would have been right.
-        expected: &'static str,
+        expected: String,
     },
 }
 

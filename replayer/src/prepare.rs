@@ -2,15 +2,16 @@
 //!
 //! `docs/reduction.md` has every step with its formula.
 
+mod steps;
+
 use crate::error::TraceError;
 use crate::load::{Loaded, TraceJob, load};
-use crate::spec::{Keep, TraceWindow, WorkloadSpec, ZeroRunTime};
+use crate::reduce::WindowRanking;
+use crate::spec::{Keep, TraceWindow, WorkloadSpec};
 use crate::swf::Header;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
-use gridrig_core::rng;
-use gridrig_core::time::{Decimal, NANOS_PER_SEC, SimDuration, SimTime};
-use rand::Rng;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration, SimTime};
 use std::collections::BTreeMap;
 
 /// A job of a workload in the time of the run, before jobs of several
@@ -40,8 +41,9 @@ pub struct Prepared {
     pub entry: Entry,
     /// Lines of the trace that are no usable job, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// Jobs that the reduction left out, by reason: `wider-than-limit`,
-    /// `outside-window`, `not-sampled`, `zero-run-time`.
+    /// Jobs that the reduction left out, by reason: the name of a sanitizing
+    /// rule, `wider-than-limit`, `outside-window`, `not-sampled`,
+    /// `zero-run-time`.
     pub reduced: BTreeMap<&'static str, u64>,
     /// What the user should know.
     pub warnings: Vec<String>,
@@ -52,10 +54,50 @@ pub struct Prepared {
     /// The steps in order, from [`STEPS`]; a step that was not asked for
     /// changes nothing.
     pub steps: Vec<StepReport>,
+    /// The window, given or chosen.
+    pub window: Option<TraceWindow>,
+    /// All windows it was chosen from, best first.
+    pub ranking: Option<WindowRanking>,
+    /// The sample; one that was chosen by its load is the share it came to.
+    pub keep: Keep,
+}
+
+/// A trace after all steps but the offset, still as jobs of a trace: their
+/// submit times count from time 0 of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduced {
+    /// Jobs by submit time, ties in trace order.
+    pub jobs: Vec<TraceJob>,
+    /// What became time 0 of the run, counted from the log's time 0 before
+    /// scaling.
+    pub origin: SimDuration,
+    /// As in [`Prepared`].
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// As in [`Prepared`].
+    pub reduced: BTreeMap<&'static str, u64>,
+    /// As in [`Prepared`].
+    pub warnings: Vec<String>,
+    /// Header comments of the source.
+    pub header: Header,
+    /// The names behind the ids of the source, as in [`Loaded::names`].
+    pub names: BTreeMap<&'static str, Vec<String>>,
+    /// SHA-256 of the source on disk, in hex.
+    pub sha256: String,
+    /// The name of the source in messages.
+    pub file: String,
+    /// As in [`Prepared`].
+    pub steps: Vec<StepReport>,
+    /// As in [`Prepared`].
+    pub window: Option<TraceWindow>,
+    /// As in [`Prepared`].
+    pub ranking: Option<WindowRanking>,
+    /// As in [`Prepared`].
+    pub keep: Keep,
 }
 
 /// The names of the steps, in order.
-pub const STEPS: [&str; 6] = [
+pub const STEPS: [&str; 7] = [
+    "sanitize",
     "width-limit",
     "window",
     "keep",
@@ -111,7 +153,7 @@ impl Load {
 /// Any [`TraceError`]: the file, or a step that makes no sense.
 pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
     let file = spec.trace.display().to_string();
-    check_steps(spec, &file)?;
+    steps::check(spec, &file)?;
     load(&spec.trace, spec.size)?.into_prepared(spec, index)
 }
 
@@ -175,243 +217,72 @@ impl Loaded {
     /// # Errors
     /// The same.
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
-        check_steps(spec, &self.file)?;
-        let mut reduction = Reduction::new(self.jobs);
-        reduction.limit_width(spec.max_processors);
-        reduction.cut_window(spec.window);
-        reduction.sample(spec.keep);
-        reduction.settle_zero_run_times(spec.zero_run_time);
-        reduction.scale(spec);
-        reduction.lift_short_runs(spec.min_run_time);
-        let mut warnings = self.warnings;
-        if reduction.jobs.is_empty() {
-            warnings.push(format!("{}: the reduction leaves no job", self.file));
-        }
+        self.into_reduced(spec)?.into_prepared(spec, index)
+    }
+
+    /// All steps but the offset, as jobs of a trace: what is written when a
+    /// reduction becomes a trace of its own.
+    ///
+    /// # Errors
+    /// As [`Loaded::prepare`].
+    pub fn into_reduced(self, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+        steps::reduce(self, spec)
+    }
+}
+
+impl Reduced {
+    /// The jobs of a run: shifted by the offset of the spec.
+    ///
+    /// # Errors
+    /// [`TraceError::TooLong`] for a time that does not fit.
+    pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
+        let jobs = self.jobs.iter();
+        let jobs = jobs.map(|job| run_job(job, spec, index, &self.file));
         Ok(Prepared {
-            jobs: reduction.finish(spec, index, &self.file)?,
+            jobs: jobs.collect::<Result<_, _>>()?,
             entry: spec.entry,
             skipped: self.skipped,
-            reduced: reduction.reduced,
-            warnings,
+            reduced: self.reduced,
+            warnings: self.warnings,
             header: self.header,
             sha256: self.sha256,
-            steps: reduction.steps,
+            steps: self.steps,
+            window: self.window,
+            ranking: self.ranking,
+            keep: self.keep,
         })
     }
 }
 
-/// Refuses steps that no scenario can mean.
-fn check_steps(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
-    let refuse = |field, value: String, expected| {
-        Err(TraceError::Step {
-            file: file.to_owned(),
-            field,
-            value,
-            expected,
-        })
-    };
-    for (field, factor) in [
-        ("scale.arrival", spec.scale_arrival),
-        ("scale.run_time", spec.scale_run_time),
-    ] {
-        if factor.is_zero() {
-            return refuse(field, factor.to_string(), "a factor above 0");
+/// Shifts by the offset and turns a trace job into a job of the run.
+fn run_job(
+    job: &TraceJob,
+    spec: &WorkloadSpec,
+    index: u16,
+    file: &str,
+) -> Result<PreparedJob, TraceError> {
+    let at = SimTime::ZERO + job.submit + spec.offset;
+    let end = at + job.run_time;
+    for (what, nanos) in [("submit time", at.as_nanos()), ("end", end.as_nanos())] {
+        if nanos == SimTime::MAX.as_nanos() {
+            return Err(steps::too_long(file, job, what));
         }
     }
-    if spec.max_processors == Some(0) {
-        return refuse("max_processors", "0".to_owned(), "at least 1");
+    let mut requirements = Requirements::default();
+    if spec.require_memory {
+        requirements.memory_kib = job.requested_memory_kib;
     }
-    match spec.keep {
-        Keep::Systematic { m, n, .. } if m == 0 || m > n => {
-            refuse("keep", format!("{m}/{n}"), "m/n with 0 < m <= n")
-        }
-        Keep::Share { share, .. } if share.is_zero() || share.compare(Decimal::ONE).is_gt() => {
-            refuse("keep", share.to_string(), "a share above 0 and at most 1")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The jobs on their way through the steps.
-struct Reduction {
-    jobs: Vec<TraceJob>,
-    /// What becomes time 0 of the run.
-    origin: SimDuration,
-    load: Load,
-    steps: Vec<StepReport>,
-    reduced: BTreeMap<&'static str, u64>,
-}
-
-impl Reduction {
-    fn new(jobs: Vec<TraceJob>) -> Self {
-        let first = jobs.first().map_or(SimDuration::ZERO, |j| j.submit);
-        let last = jobs.last().map_or(SimDuration::ZERO, |j| j.submit);
-        let load = Load {
-            span: last - first,
-            ..measure(&jobs)
-        };
-        Reduction {
-            jobs,
-            origin: first,
-            load,
-            steps: Vec::with_capacity(STEPS.len()),
-            reduced: BTreeMap::new(),
-        }
-    }
-
-    /// Closes a step: what it left out is counted under `reason`.
-    fn report(&mut self, span: SimDuration, reason: &'static str) {
-        let after = Load {
-            span,
-            ..measure(&self.jobs)
-        };
-        let lost = self.load.jobs - after.jobs;
-        if lost > 0 {
-            self.reduced.insert(reason, lost);
-        }
-        self.steps.push(StepReport {
-            name: STEPS[self.steps.len()],
-            before: self.load,
-            after,
-        });
-        self.load = after;
-    }
-
-    fn limit_width(&mut self, limit: Option<u32>) {
-        if let Some(limit) = limit {
-            self.jobs.retain(|job| job.processors <= limit);
-        }
-        self.report(self.load.span, "wider-than-limit");
-    }
-
-    fn cut_window(&mut self, window: Option<TraceWindow>) {
-        let mut span = self.load.span;
-        if let Some(window) = window {
-            let end = window.start + window.length;
-            self.jobs
-                .retain(|job| window.start <= job.submit && job.submit < end);
-            self.origin = window.start;
-            span = window.length;
-        }
-        self.report(span, "outside-window");
-    }
-
-    fn sample(&mut self, keep: Keep) {
-        match keep {
-            Keep::All => {}
-            Keep::Systematic { m, n, phase } => {
-                let mut index: u128 = 0;
-                let kept_before = |i: u128| i * u128::from(m) / u128::from(n);
-                self.jobs.retain(|_| {
-                    let i = index + u128::from(phase);
-                    index += 1;
-                    kept_before(i + 1) > kept_before(i)
-                });
-            }
-            Keep::Share { share, seed } => {
-                let mut stream = rng::stream(seed, "sample");
-                // 53 bits are all a float holds exactly, so a share of 1
-                // keeps every job.
-                let bound = share.as_f64() * (1u64 << 53) as f64;
-                self.jobs
-                    .retain(|_| ((stream.next_u64() >> 11) as f64) < bound);
-            }
-        }
-        self.report(self.load.span, "not-sampled");
-    }
-
-    fn settle_zero_run_times(&mut self, rule: ZeroRunTime) {
-        match rule {
-            ZeroRunTime::Keep => {}
-            ZeroRunTime::Drop => self.jobs.retain(|job| !job.run_time.is_zero()),
-            ZeroRunTime::As(length) => {
-                for job in self.jobs.iter_mut().filter(|j| j.run_time.is_zero()) {
-                    job.run_time = length;
-                }
-            }
-        }
-        self.report(self.load.span, "zero-run-time");
-    }
-
-    /// Moves submit times to the run's origin and divides all times. A result
-    /// that does not fit saturates here and is refused at the end.
-    fn scale(&mut self, spec: &WorkloadSpec) {
-        let divided = |factor: Decimal, time: SimDuration| {
-            SimDuration::from_nanos(factor.divide(time.as_nanos()))
-        };
-        for job in &mut self.jobs {
-            job.submit = divided(spec.scale_arrival, job.submit - self.origin);
-            job.run_time = divided(spec.scale_run_time, job.run_time);
-            job.requested_time = job
-                .requested_time
-                .map(|time| divided(spec.scale_run_time, time));
-        }
-        let span = divided(spec.scale_arrival, self.load.span);
-        self.report(span, "scaled-away");
-    }
-
-    /// An estimate is lifted with the run, or the job would outlive an
-    /// estimate that it kept in the trace.
-    fn lift_short_runs(&mut self, shortest: SimDuration) {
-        for job in &mut self.jobs {
-            job.run_time = job.run_time.max(shortest);
-            job.requested_time = job.requested_time.map(|time| time.max(shortest));
-        }
-        self.report(self.load.span, "too-short");
-    }
-
-    /// Shifts by the offset and turns trace jobs into jobs of the run.
-    fn finish(
-        &self,
-        spec: &WorkloadSpec,
-        index: u16,
-        file: &str,
-    ) -> Result<Vec<PreparedJob>, TraceError> {
-        let convert = |job: &TraceJob| {
-            let at = SimTime::ZERO + job.submit + spec.offset;
-            let requested = job.requested_time.unwrap_or_default();
-            for (what, nanos) in [
-                ("submit time", at.as_nanos()),
-                ("run time", job.run_time.as_nanos()),
-                ("requested time", requested.as_nanos()),
-                ("end", (at + job.run_time).as_nanos()),
-            ] {
-                if nanos == u64::MAX {
-                    return Err(TraceError::TooLong {
-                        file: file.to_owned(),
-                        job: job.trace_id,
-                        what,
-                    });
-                }
-            }
-            let mut requirements = Requirements::default();
-            if spec.require_memory {
-                requirements.memory_kib = job.requested_memory_kib;
-            }
-            Ok(PreparedJob {
-                at,
-                processors: job.processors,
-                run_time: job.run_time,
-                requested_time: job.requested_time,
-                requirements,
-                label: JobLabel {
-                    trace_id: job.trace_id,
-                    workload: index,
-                    user: job.user,
-                    failed_in_trace: job.failed,
-                },
-            })
-        };
-        self.jobs.iter().map(convert).collect()
-    }
-}
-
-/// Jobs and demand; the span is the caller's to know.
-fn measure(jobs: &[TraceJob]) -> Load {
-    let demand = |job: &TraceJob| u128::from(job.processors) * u128::from(job.run_time.as_nanos());
-    Load {
-        jobs: jobs.len() as u64,
-        processor_nanos: jobs.iter().map(demand).sum(),
-        span: SimDuration::ZERO,
-    }
+    Ok(PreparedJob {
+        at,
+        processors: job.processors,
+        run_time: job.run_time,
+        requested_time: job.requested_time,
+        requirements,
+        label: JobLabel {
+            trace_id: job.trace_id,
+            workload: index,
+            user: job.user,
+            failed_in_trace: job.failed,
+        },
+    })
 }

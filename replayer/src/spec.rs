@@ -1,5 +1,6 @@
 //! What a workload is made of: a trace and the steps that reduce it.
 
+use crate::sanitize::{RuleError, Rules};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use std::path::PathBuf;
@@ -12,10 +13,16 @@ pub struct WorkloadSpec {
     pub trace: PathBuf,
     /// Which field gives the size of a job.
     pub size: SizeFrom,
+    /// Rules that leave jobs out, and count them.
+    pub sanitize: Sanitize,
     /// Wider jobs are left out, and counted.
     pub max_processors: Option<u32>,
-    /// The part of the trace that is played; `None` is all of it.
+    /// The part of the trace that is played; `None` is all of it, unless
+    /// `choose` says otherwise.
     pub window: Option<TraceWindow>,
+    /// Instead of `window`: the window of this length that represents the
+    /// trace best.
+    pub choose: Option<WindowChoice>,
     /// The share of its jobs that is kept.
     pub keep: Keep,
     /// What becomes of run times of 0, before scaling.
@@ -32,6 +39,39 @@ pub struct WorkloadSpec {
     pub require_memory: bool,
     /// Where its jobs enter.
     pub entry: Entry,
+}
+
+/// Sanitizing rules as they are written and as they are meant; by default
+/// there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sanitize {
+    text: String,
+    rules: Rules,
+}
+
+impl Sanitize {
+    /// Reads a list of rules such as `failed,wider-than=64`.
+    ///
+    /// # Errors
+    /// [`RuleError`] names the rule and what was expected.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        Ok(Sanitize {
+            text: text.trim().to_owned(),
+            rules: Rules::parse(text)?,
+        })
+    }
+
+    /// The rules as they were written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
 }
 
 /// Which SWF field gives the size; the other stands in where it is not
@@ -54,6 +94,35 @@ pub struct TraceWindow {
     pub length: SimDuration,
 }
 
+/// A window that is chosen instead of given: of all windows of this length in
+/// the steady part of the trace, the one that represents that part best
+/// (`docs/reduction.md`, *Choosing a window*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowChoice {
+    /// How long it is, above 0.
+    pub length: SimDuration,
+    /// Windows start at whole multiples of this, counted from the log's time
+    /// 0; above 0.
+    pub step: SimDuration,
+    /// Warm-up left out after the first submit; `None` leaves it to the rule.
+    pub skip_start: Option<SimDuration>,
+    /// Wrap-up left out before the last submit; `None` leaves it to the rule.
+    pub skip_end: Option<SimDuration>,
+}
+
+impl WindowChoice {
+    /// A window of this length that may start every day.
+    #[must_use]
+    pub fn of_length(length: SimDuration) -> Self {
+        WindowChoice {
+            length,
+            step: SimDuration::from_secs(86_400),
+            skip_start: None,
+            skip_end: None,
+        }
+    }
+}
+
 /// Which jobs of the window are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
@@ -74,6 +143,16 @@ pub enum Keep {
     Share {
         /// Probability, at most 1.
         share: Decimal,
+        /// Seed of the stream.
+        seed: u64,
+    },
+    /// The [`Keep::Share`] of this seed that loads so many processors, after
+    /// all steps, as near as possible to this.
+    Load {
+        /// Offered load wanted, above 0.
+        offered: Decimal,
+        /// Processors that are to be loaded, at least 1.
+        processors: u64,
         /// Seed of the stream.
         seed: u64,
     },
@@ -103,8 +182,10 @@ impl WorkloadSpec {
         WorkloadSpec {
             trace,
             size: SizeFrom::default(),
+            sanitize: Sanitize::default(),
             max_processors: None,
             window: None,
+            choose: None,
             keep: Keep::default(),
             zero_run_time: ZeroRunTime::default(),
             scale_arrival: Decimal::ONE,

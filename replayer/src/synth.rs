@@ -1,19 +1,42 @@
-//! The generated traces that ship in `traces/`.
+//! Makes workloads for those who have no trace, or may not show theirs.
 //!
-//! Each is a week of a grid that never existed, built so that after the LSAP
-//! reduction (both scales 60, shortest run 1 s) its moments are those of LSAP
-//! Tables 1 and 2. A model is data; one engine turns it into
-//! SWF text. Everything is drawn with integers from one named stream and
-//! fitted with additions, products, quotients and square roots only, so the
-//! same text comes out on every machine.
+//! Four kinds of models, all seeded, all files of one JSON schema
+//! (`docs/synthesize.md`):
+//!
+//! - [`lublin`]: the model of Lublin and Feitelson, with DMM's parameters for
+//!   grids and a load that is asked for;
+//! - [`poisson`]: Poisson arrivals of a mix of applications, as KOALA's W1 and W2;
+//! - [`like`]: a look-alike fitted to any trace;
+//! - [`burst`]: a week of bursts with given moments, which is what ships in
+//!   `traces/`.
+//!
+//! A [`Model`] gives its jobs one by one and in order; [`output`] writes them.
+//!
+//! ```
+//! use gridrig_replayer::synth::{Extent, Model, lublin, output};
+//!
+//! let model = lublin::Preset::All.model(128, Extent::jobs(10), 1);
+//! let (text, made) = output::write(&Model::Lublin(model), "an example", Vec::new())?;
+//! assert_eq!(made.jobs, 10);
+//! assert!(text.starts_with(b"; Version: 2.2\n"));
+//! # Ok::<(), gridrig_replayer::synth::SynthError>(())
+//! ```
 
-mod ctc;
-mod draw;
-mod fit;
-mod grid5000;
+pub mod burst;
+mod error;
+mod gamma;
+pub mod like;
+pub mod lublin;
 mod model;
-mod write;
+pub mod output;
+pub mod poisson;
+mod pretty;
+mod unit;
 
+pub use error::SynthError;
+pub use model::{Extent, Model, SCHEMA};
+
+use burst::Week;
 use flate2::{Compression, GzBuilder};
 use std::io::{self, Write as _};
 
@@ -22,26 +45,35 @@ use std::io::{self, Write as _};
 pub struct Shipped {
     /// Its name in `traces/`.
     pub file: &'static str,
-    model: &'static model::Model,
+    /// The model file beside it.
+    pub model: &'static str,
+    week: Week,
 }
 
 /// All traces that ship.
 pub const SHIPPED: [Shipped; 2] = [
     Shipped {
         file: "ctc-like.swf.gz",
-        model: &ctc::MODEL,
+        model: "ctc-like.json",
+        week: Week::Ctc,
     },
     Shipped {
         file: "grid5000-like.swf.gz",
-        model: &grid5000::MODEL,
+        model: "grid5000-like.json",
+        week: Week::Grid5000,
     },
 ];
 
 impl Shipped {
     /// The SWF text, the same every time.
-    #[must_use]
-    pub fn text(&self) -> String {
-        write::text(self.model, &model::generate(self.model))
+    ///
+    /// # Errors
+    /// None in practice: a test makes every one of them.
+    pub fn text(&self) -> Result<String, SynthError> {
+        let model = Model::Burst(Box::new(self.week.model()));
+        let command = format!("gridrig trace synthesize model traces/{}", self.model);
+        let (bytes, _) = output::write(&model, &command, Vec::new())?;
+        String::from_utf8(bytes).map_err(|error| SynthError::Write(io::Error::other(error)))
     }
 }
 

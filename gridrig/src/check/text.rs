@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::{CheckReport, StepReport};
+use super::{CheckReport, StepReport, WindowReport};
 use std::fmt;
 
 impl fmt::Display for CheckReport {
@@ -25,6 +25,12 @@ impl fmt::Display for CheckReport {
                     writeln!(f, "  {kind}: {count} {reason}")?;
                 }
             }
+            if let Some(window) = &workload.window {
+                writeln!(f, "  {}", window.sentence())?;
+            }
+            if let Some(share) = workload.share {
+                writeln!(f, "  share: {share:.4}, chosen by its load")?;
+            }
             write!(f, "{}", table(&steps(&workload.steps)))?;
         }
         if !self.domains.is_empty() {
@@ -37,6 +43,26 @@ impl fmt::Display for CheckReport {
             writeln!(f, "\nwarning [{}]: {}", warning.code, warning.message)?;
         }
         Ok(())
+    }
+}
+
+impl WindowReport {
+    /// Where it is and, if it was chosen, how good it is.
+    fn sentence(&self) -> String {
+        let (start, length) = (human(self.start_s), human(self.length_s));
+        let Some(chosen) = &self.chosen else {
+            return format!("window: {length} from {start}");
+        };
+        let distances = chosen.distances.iter();
+        let distances: Vec<String> = distances
+            .map(|(component, distance)| format!("{component} {distance:.3}"))
+            .collect();
+        format!(
+            "window: {length} from {start}, the best of {} (score {:.3}; {})",
+            chosen.considered,
+            chosen.score,
+            distances.join(", ")
+        )
     }
 }
 
@@ -113,7 +139,7 @@ fn load(load: Option<f64>) -> String {
 }
 
 /// Rows in columns: the first to the left, the others to the right.
-fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -133,7 +159,7 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// Seconds in the unit that a person would choose.
-pub(super) fn human(seconds: f64) -> String {
+pub(crate) fn human(seconds: f64) -> String {
     let units = [
         (86_400.0, "d"),
         (3_600.0, "h"),

@@ -1,6 +1,6 @@
 //! What the results of a run will not be able to say (design 5, *Validity*).
 
-use super::text::human;
+use super::human;
 use super::{CheckReport, Facts};
 use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::OwnDispatch;
@@ -213,7 +213,7 @@ fn edges(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
         .scenario
         .workloads
         .iter()
-        .filter(|workload| workload.window.is_some());
+        .filter(|workload| workload.window.is_some() || workload.choose.is_some());
     let count = windows.count();
     if count > 0 {
         let message = format!(

@@ -25,7 +25,7 @@ enum TraceCommand {
     /// Write a trace in another format, or sanitized
     Convert(convert::ConvertArgs),
     /// Make a short trace that behaves like a long one
-    Reduce(reduce::ReduceArgs),
+    Reduce(Box<reduce::ReduceArgs>),
     /// Check that a reduced trace behaves like its original
     Validate(validate::ValidateArgs),
     /// Generate a trace from a model

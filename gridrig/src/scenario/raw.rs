@@ -11,7 +11,7 @@ use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
-use gridrig_replayer::spec::{SizeFrom, ZeroRunTime};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
@@ -143,8 +143,8 @@ impl JsonSchema for Workloads {
 }
 
 /// A trace, how it is reduced, and where its jobs enter. The steps apply in
-/// this order: size, max_processors, window, keep or share, zero_run_time,
-/// scale, min_run_time, offset.
+/// this order: size, sanitize, max_processors, window, keep or share or load,
+/// zero_run_time, scale, min_run_time, offset.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 #[schemars(rename = "Workload")]
@@ -162,6 +162,9 @@ pub(crate) struct RawWorkload {
     pub(crate) offset: Option<Duration>,
     /// The field that gives the size of a job. Default "allocated".
     pub(crate) size: Option<Str<Name<SizeFrom>>>,
+    /// Rules that leave jobs out before all other steps, such as
+    /// "failed,wider-than=64". Default: none.
+    pub(crate) sanitize: Option<Str<Sanitize>>,
     /// Wider jobs are left out, and counted. Default: none are.
     pub(crate) max_processors: Option<Count>,
     /// The part of the trace that is played. Default: all of it.
@@ -172,6 +175,9 @@ pub(crate) struct RawWorkload {
     pub(crate) phase: Option<At<Whole<0, 999_999>>>,
     /// Instead of keep: keep each job with this probability, at random.
     pub(crate) share: Option<At<Positive>>,
+    /// Instead of keep: keep as many jobs, at random, as load the processors
+    /// to this.
+    pub(crate) load: Option<At<RawLoad>>,
     /// What becomes of run times of 0, before scaling. Default "1s".
     pub(crate) zero_run_time: Option<Str<ZeroRunTime>>,
     /// No run is shorter, after scaling. Default "0s".
@@ -182,16 +188,48 @@ pub(crate) struct RawWorkload {
     pub(crate) requirements: Option<Vec<Str<Name<Requirement>>>>,
 }
 
-/// The part [start, start + length) of a trace, counted from its time 0.
+/// The part [start, start + length) of a trace, counted from its time 0, or
+/// the one of that length that represents the trace best.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 #[schemars(rename = "Window")]
 pub(crate) struct RawWindow {
     /// Where it begins. Default "0s".
-    pub(crate) start: Option<Duration>,
+    pub(crate) start: Option<At<Duration>>,
     /// How long it is.
     #[schemars(required)]
     pub(crate) length: Option<Str<AboveZero>>,
+    /// Instead of start: how the window is chosen.
+    pub(crate) choose: Option<Str<Name<Choose>>>,
+    /// A chosen window starts at a multiple of this. Default "1d".
+    pub(crate) step: Option<At<Str<AboveZero>>>,
+    /// Warm-up that no chosen window may touch, after the first submit.
+    /// Default: found by a rule.
+    pub(crate) skip_start: Option<At<Duration>>,
+    /// Wrap-up that no chosen window may touch, before the last submit.
+    /// Default: found by a rule.
+    pub(crate) skip_end: Option<At<Duration>>,
+}
+
+/// How a window is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choose {
+    Representative,
+}
+
+named!(Choose, "a way to choose a window", "representative" => Choose::Representative);
+
+/// A load that decides how many jobs are kept.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Load")]
+pub(crate) struct RawLoad {
+    /// Offered load after all steps: processor-seconds wanted per second over
+    /// processors.
+    #[schemars(required)]
+    pub(crate) offered: Option<Positive>,
+    /// On so many processors. Default: all in reach of where the jobs enter.
+    pub(crate) processors: Option<Count>,
 }
 
 /// Divisors of the times of a trace.

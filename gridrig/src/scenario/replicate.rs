@@ -139,8 +139,11 @@ impl Scenario {
     fn reseed(&mut self, seed: u64) {
         self.seed = seed;
         for workload in &mut self.workloads {
-            if let Keep::Share { seed: sample, .. } = &mut workload.keep {
-                *sample = seed;
+            match &mut workload.keep {
+                Keep::Share { seed: sample, .. } | Keep::Load { seed: sample, .. } => {
+                    *sample = seed;
+                }
+                Keep::All | Keep::Systematic { .. } => {}
             }
         }
     }

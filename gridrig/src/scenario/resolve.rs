@@ -16,6 +16,7 @@ use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
+pub(super) use workload::capacity_in_reach;
 
 /// Lag that is tolerated by default, in trace time: at the 60 times of the
 /// LSAP runs half a second, a tenth of a broker interval.
@@ -227,13 +228,13 @@ impl Context<'_> {
         let refuse = |expected: &str| Err(self.document.refuse(span, expected));
         match over {
             Over::Window { .. } if workloads.iter().any(|w| w.window.is_none()) => {
-                refuse("every workload to have a window, which is what varies")
+                refuse("every workload to have a window with a start, which is what varies")
             }
             Over::BrokerPhase if !has_brokers => refuse("brokers ([[domain]]), whose phase varies"),
             Over::SamplePhase => {
                 let phases = workloads.iter().filter_map(|workload| match workload.keep {
                     Keep::Systematic { n, .. } => Some(n),
-                    Keep::All | Keep::Share { .. } => None,
+                    Keep::All | Keep::Share { .. } | Keep::Load { .. } => None,
                 });
                 match phases.min() {
                     None => refuse("a workload with keep = \"m/n\", whose phase varies"),

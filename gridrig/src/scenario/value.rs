@@ -8,7 +8,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{SizeFrom, ZeroRunTime};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use std::borrow::Cow;
@@ -223,6 +223,18 @@ pub(crate) fn name_of<T: Named + PartialEq>(value: T) -> &'static str {
     let names = T::names();
     let found = names.iter().find(|(_, candidate)| *candidate == value);
     found.map_or("", |(name, _)| name)
+}
+
+impl Text for Sanitize {
+    const EXPECTED: &'static str = "sanitizing rules such as \"failed,wider-than=64\"";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Sanitize::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "examples": ["failed,wider-than=64"] })
+    }
 }
 
 impl Text for ZeroRunTime {

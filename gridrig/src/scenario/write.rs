@@ -1,5 +1,6 @@
 //! The resolved scenario as TOML.
 
+use super::raw::Choose;
 use super::value::{Named, name_of};
 use super::{Clock, ClusterSource, Over, Scenario, Until};
 use gridrig_core::grid::{Grid, GridCluster, Link};
@@ -87,12 +88,26 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
     }
     out.key("offset", duration(workload.offset));
     out.key("size", named(workload.size));
+    if !workload.sanitize.rules().is_empty() {
+        out.key("sanitize", string(workload.sanitize.text()));
+    }
     if let Some(most) = workload.max_processors {
         out.key("max_processors", most);
     }
     if let Some(window) = workload.window {
         let (start, length) = (duration(window.start), duration(window.length));
         out.key("window", inline(&[("start", start), ("length", length)]));
+    }
+    if let Some(choice) = workload.choose {
+        let mut keys = vec![
+            ("length", duration(choice.length)),
+            ("choose", named(Choose::Representative)),
+            ("step", duration(choice.step)),
+        ];
+        // What is left out is left to the rule.
+        keys.extend(choice.skip_start.map(|skip| ("skip_start", duration(skip))));
+        keys.extend(choice.skip_end.map(|skip| ("skip_end", duration(skip))));
+        out.key("window", inline(&keys));
     }
     match workload.keep {
         Keep::All => out.key("keep", string("all")),
@@ -102,6 +117,15 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
         }
         // Its seed is that of the run.
         Keep::Share { share, .. } => out.key("share", decimal(share)),
+        Keep::Load {
+            offered,
+            processors,
+            ..
+        } => {
+            let (offered, processors) = (decimal(offered), processors.to_string());
+            let keys = [("offered", offered), ("processors", processors)];
+            out.key("load", inline(&keys));
+        }
     }
     out.key(
         "zero_run_time",

@@ -311,7 +311,7 @@ const REFUSED: [(&str, &str, &str); 30] = [
     (
         "domain = \"a\"",
         "domain = \"a\"\nkeep = \"2/5\"\nshare = 0.5",
-        "either keep or share",
+        "only one of keep, share and load",
     ),
     ("domain = \"a\"", "domain = \"a\"\nshare = 1.5", "at most 1"),
     (

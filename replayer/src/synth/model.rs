@@ -1,244 +1,276 @@
-//! A week of a grid as data, and the engine that draws it.
+//! Models as files: one JSON document, one schema.
 
-use super::draw::{Draw, quantile};
-use super::fit::{Target, fit};
+use super::burst::Burst;
+use super::error::{SynthError, within};
+use super::like::LookAlike;
+use super::lublin::Lublin;
+use super::poisson::Poisson;
+use crate::swf::Record;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
-/// Seconds in the week that is generated.
-pub(super) const WEEK: u64 = 7 * 86_400;
+/// The schema of a model file; `docs/synthesize.md` describes it.
+pub const SCHEMA: &str = "gridrig-workload-model/1";
 
-/// Both scales of the LSAP reduction; run times below it become 1 s.
-pub(super) const SCALE: u64 = 60;
+/// No model file is larger, and none of ours a tenth of it.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// Everything that makes one workload different from another. Times are in
-/// trace seconds.
-#[derive(Debug)]
-pub(super) struct Model {
-    /// What the trace stands in for.
-    pub(super) stands_for: &'static str,
-    /// Name of the random stream.
-    pub(super) stream: &'static str,
-    pub(super) seed: u64,
-    /// Jobs of the week, those of the fixed groups included.
-    pub(super) jobs: usize,
-    /// Processors of the machine named in the header.
-    pub(super) max_processors: u32,
-    /// Unix seconds of the start, and seconds since the Monday before.
-    pub(super) unix_start: u64,
-    pub(super) start_in_week: u64,
-    /// Start and end as the header spells them.
-    pub(super) start_time: &'static str,
-    pub(super) end_time: &'static str,
-    /// Published moments: run times in scaled seconds, sizes in processors.
-    pub(super) run_time: Published,
-    pub(super) size: Published,
-    /// Quantiles of the run times that are drawn, by permille.
-    pub(super) run_quantiles: &'static [(u64, u64)],
-    /// Run times are multiples of this.
-    pub(super) run_step: u64,
-    /// Sizes that are drawn, by weight.
-    pub(super) sizes: &'static [(u32, u64)],
-    /// Jobs that are set: bursts of wide jobs and the longest run.
-    pub(super) groups: &'static [Group],
-    pub(super) users: u64,
-    /// Share of starts between 8 and 18 h on working days against nights.
-    pub(super) hourly: &'static [u64; 24],
-    /// Percent of that on Saturdays and Sundays.
-    pub(super) weekend_percent: u64,
+/// How much is made: so many jobs, or so many days, or what ends first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extent {
+    /// Number of jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u64>,
+    /// Submissions come before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<f64>,
 }
 
-/// Moments of a published table.
+impl Extent {
+    /// So many jobs.
+    #[must_use]
+    pub fn jobs(jobs: u64) -> Self {
+        Extent {
+            jobs: Some(jobs),
+            days: None,
+        }
+    }
+
+    /// So many days.
+    #[must_use]
+    pub fn days(days: f64) -> Self {
+        Extent {
+            jobs: None,
+            days: Some(days),
+        }
+    }
+
+    /// The length in seconds, where it is given.
+    #[must_use]
+    pub fn seconds(&self) -> Option<f64> {
+        self.days.map(|days| days * 86_400.0)
+    }
+
+    pub(super) fn check(&self) -> Result<(), SynthError> {
+        if self.jobs.is_none() && self.days.is_none() {
+            return Err(SynthError::parameter("extent", "{}", "jobs or days"));
+        }
+        if let Some(jobs) = self.jobs {
+            within("extent.jobs", jobs as f64, 1.0..=4e9)?;
+        }
+        self.days
+            .map_or(Ok(()), |days| within("extent.days", days, 1e-3..=100_000.0))
+    }
+}
+
+/// Counts down an extent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Published {
-    pub(super) max: u64,
-    pub(super) mean: f64,
-    pub(super) sd: f64,
+pub(super) struct Budget {
+    taken: u64,
+    jobs: u64,
+    until: f64,
 }
 
-/// Jobs of one user that arrive one after the other, kept as they are while
-/// the rest is fitted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Group {
-    pub(super) at: u64,
-    /// Between two submissions.
-    pub(super) gap: u64,
-    pub(super) sizes: &'static [u32],
-    /// Each runs this long, up to a tenth less unless it is the longest run.
-    pub(super) run_time: u64,
-}
-
-/// A generated job.
-#[derive(Clone, Debug)]
-pub(super) struct Job {
-    pub(super) submit: u64,
-    pub(super) run_time: u64,
-    pub(super) size: u32,
-    pub(super) user: u32,
-    pub(super) requested_time: u64,
-    pub(super) status: u8,
-    fixed: bool,
-    quantile: u64,
-}
-
-/// Draws the week of a model.
-pub(super) fn generate(model: &Model) -> Vec<Job> {
-    let mut draw = Draw::new(model.seed, model.stream);
-    let mut jobs = Vec::with_capacity(model.jobs);
-    for (at, group) in model.groups.iter().enumerate() {
-        add_group(model, at as u32, group, &mut draw, &mut jobs);
+impl Budget {
+    pub(super) fn new(extent: &Extent) -> Self {
+        Budget {
+            taken: 0,
+            jobs: extent.jobs.unwrap_or(u64::MAX),
+            until: extent.seconds().unwrap_or(f64::INFINITY),
+        }
     }
-    while jobs.len() < model.jobs {
-        add_session(model, &mut draw, &mut jobs);
+
+    /// The number of a job submitted at this second, from 1; `None` once the
+    /// extent is used up.
+    pub(super) fn take(&mut self, submit: u64) -> Option<u64> {
+        if self.taken >= self.jobs || submit as f64 >= self.until {
+            return None;
+        }
+        self.taken += 1;
+        Some(self.taken)
     }
-    fit_sizes(model, &mut draw, &mut jobs);
-    fit_run_times(model, &mut draw, &mut jobs);
-    jobs.sort_by_key(|job| job.submit);
-    let first = jobs.first().map_or(0, |job| job.submit);
-    for job in &mut jobs {
-        job.submit -= first;
-        job.requested_time = estimate(job.run_time, &mut draw);
-        job.status = draw
-            .weighted(&[(1, 90), (0, 6), (5, 4)])
-            .unwrap_or_default();
-    }
-    jobs
 }
 
-fn add_group(model: &Model, at: u32, group: &Group, draw: &mut Draw, jobs: &mut Vec<Job>) {
-    let longest = model.run_time.max * SCALE;
-    for (i, size) in (0..).zip(group.sizes) {
-        let spread = match group.run_time {
-            run if run == longest => 0,
-            run => draw.below(run / 10),
+/// A workload model of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// Lublin and Feitelson.
+    Lublin(Lublin),
+    /// Poisson arrivals of a mix of applications.
+    Poisson(Poisson),
+    /// A week of bursts with given moments.
+    Burst(Box<Burst>),
+    /// A look-alike of a trace.
+    LookAlike(Box<LookAlike>),
+}
+
+/// What every model file begins with; the rest is read once the kind is known,
+/// so that its errors keep their lines.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+    kind: String,
+}
+
+impl Model {
+    /// Reads a model file.
+    ///
+    /// # Errors
+    /// [`SynthError::Read`], [`SynthError::Json`] or [`SynthError::Parameter`].
+    pub fn read(path: &Path) -> Result<Self, SynthError> {
+        let read = |source| SynthError::Read {
+            file: path.to_owned(),
+            source,
         };
-        jobs.push(Job {
-            submit: group.at + i * group.gap + draw.below(group.gap / 4),
-            run_time: stepped(group.run_time - spread, model.run_step),
-            size: *size,
-            user: at + 1,
-            requested_time: 0,
-            status: 0,
-            fixed: true,
-            quantile: 0,
-        });
-    }
-}
-
-/// A user sits down and submits a few similar jobs.
-fn add_session(model: &Model, draw: &mut Draw, jobs: &mut Vec<Job>) {
-    let mut submit = session_start(model, draw);
-    // The smaller of two draws: few users submit most jobs.
-    let user = draw.below(model.users).min(draw.below(model.users)) as u32;
-    let size = draw.weighted(model.sizes).unwrap_or(1);
-    let around = draw.below(1000);
-    let count = 1 + draw.below(4).min(draw.below(6));
-    for _ in 0..count {
-        if submit >= WEEK || jobs.len() >= model.jobs {
-            return;
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+            .map_err(read)?;
+        let file = path.display().to_string();
+        if text.len() as u64 > MAX_BYTES {
+            return Err(SynthError::Json {
+                file,
+                line: 1,
+                message: format!("more than {MAX_BYTES} bytes: expected a workload model"),
+            });
         }
-        let same_size = draw.chance(75);
-        let other = draw.weighted(model.sizes).unwrap_or(1);
-        let permille = (around + draw.below(200)).saturating_sub(100).min(999);
-        jobs.push(Job {
-            submit,
-            run_time: stepped(quantile(model.run_quantiles, permille), model.run_step),
-            size: if same_size { size } else { other },
-            user: user + 1 + model.groups.len() as u32,
-            requested_time: 0,
-            status: 0,
-            fixed: false,
-            quantile: permille,
-        });
-        submit += 30 + draw.below(60) * draw.below(60);
+        Self::parse(&text, &file)
     }
-}
 
-/// An instant of the week, drawn by the hour of the day and the day.
-fn session_start(model: &Model, draw: &mut Draw) -> u64 {
-    let largest = model.hourly.iter().copied().max().unwrap_or(1) * 100;
-    loop {
-        let at = draw.below(WEEK);
-        let in_week = (at + model.start_in_week) % WEEK;
-        let (day, hour) = (in_week / 86_400, in_week % 86_400 / 3_600);
-        let percent = if day < 5 { 100 } else { model.weekend_percent };
-        if draw.below(largest) < model.hourly[hour as usize] * percent {
-            return at;
-        }
-    }
-}
-
-fn fit_sizes(model: &Model, draw: &mut Draw, jobs: &mut [Job]) {
-    let mut sizes: Vec<u64> = jobs.iter().map(|j| u64::from(j.size)).collect();
-    let target = Target {
-        mean: model.size.mean,
-        sd: model.size.sd,
-    };
-    fit(&mut sizes, &free(jobs), target, draw, |draw, _, old| {
-        draw.weighted(model.sizes).map_or(old, u64::from)
-    });
-    for (job, size) in jobs.iter_mut().zip(sizes) {
-        job.size = u32::try_from(size).unwrap_or(job.size);
-    }
-}
-
-fn fit_run_times(model: &Model, draw: &mut Draw, jobs: &mut [Job]) {
-    // The moments are those after scaling and lifting short runs.
-    let lifted = |run: u64| run.max(SCALE);
-    let mut runs: Vec<u64> = jobs.iter().map(|j| lifted(j.run_time)).collect();
-    let before = runs.clone();
-    let target = Target {
-        mean: model.run_time.mean * SCALE as f64,
-        sd: model.run_time.sd * SCALE as f64,
-    };
-    let at_quantile: Vec<u64> = jobs.iter().map(|j| j.quantile).collect();
-    fit(&mut runs, &free(jobs), target, draw, |draw, at, old| {
-        let new = if draw.chance(50) {
-            let permille = (at_quantile[at] + draw.below(300)).saturating_sub(150);
-            quantile(model.run_quantiles, permille.min(999))
-        } else {
-            old - old / 8 + draw.below(old / 4 + 1)
+    /// Reads a model from its text; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// [`SynthError::Json`] or [`SynthError::Parameter`].
+    pub fn parse(text: &str, file: &str) -> Result<Self, SynthError> {
+        let head: Head = from_json(text, file)?;
+        let refuse = |field: &str, value: &str, expected: &str| SynthError::Json {
+            file: file.to_owned(),
+            line: 1,
+            message: format!("field {field} = \"{value}\": expected {expected}"),
         };
-        lifted(stepped(new, model.run_step)).min(model.run_time.max * SCALE)
-    });
-    for ((job, new), old) in jobs.iter_mut().zip(runs).zip(before) {
-        // A run below the scale stays as drawn unless the fit moved it.
-        if new != old {
-            job.run_time = new;
+        if head.schema != SCHEMA {
+            return Err(refuse("schema", &head.schema, SCHEMA));
         }
+        let model = match head.kind.as_str() {
+            "lublin" => Model::Lublin(from_json(text, file)?),
+            "poisson" => Model::Poisson(from_json(text, file)?),
+            "burst" => Model::Burst(Box::new(from_json(text, file)?)),
+            "look-alike" => Model::LookAlike(Box::new(from_json(text, file)?)),
+            other => {
+                let expected = "lublin, poisson, burst or look-alike";
+                return Err(refuse("kind", other, expected));
+            }
+        };
+        model.check()?;
+        Ok(model)
+    }
+
+    /// Refuses parameters that make no workload.
+    ///
+    /// # Errors
+    /// [`SynthError::Parameter`] with the first of them.
+    pub fn check(&self) -> Result<(), SynthError> {
+        match self {
+            Model::Lublin(model) => model.check(),
+            Model::Poisson(model) => model.check(),
+            Model::Burst(model) => model.check(),
+            Model::LookAlike(model) => model.check(),
+        }
+    }
+
+    /// Its kind, as the file spells it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Model::Lublin(_) => "lublin",
+            Model::Poisson(_) => "poisson",
+            Model::Burst(_) => "burst",
+            Model::LookAlike(_) => "look-alike",
+        }
+    }
+
+    /// Seed of all its random streams.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        match self {
+            Model::Lublin(model) => model.seed,
+            Model::Poisson(model) => model.seed,
+            Model::Burst(model) => model.seed,
+            Model::LookAlike(model) => model.seed,
+        }
+    }
+
+    /// Replaces the seed.
+    pub fn set_seed(&mut self, seed: u64) {
+        match self {
+            Model::Lublin(model) => model.seed = seed,
+            Model::Poisson(model) => model.seed = seed,
+            Model::Burst(model) => model.seed = seed,
+            Model::LookAlike(model) => model.seed = seed,
+        }
+    }
+
+    /// Processors of the machine that the workload is for.
+    #[must_use]
+    pub fn processors(&self) -> u32 {
+        match self {
+            Model::Lublin(model) => model.processors,
+            Model::Poisson(model) => model.processors,
+            Model::Burst(model) => model.processors,
+            Model::LookAlike(model) => model.processors,
+        }
+    }
+
+    /// The length of the trace in seconds, where the model says.
+    #[must_use]
+    pub fn length_s(&self) -> Option<f64> {
+        match self {
+            Model::Lublin(model) => model.extent.seconds(),
+            Model::Poisson(model) => model.extent.seconds(),
+            Model::Burst(_) => Some(super::burst::WEEK_SECONDS as f64),
+            Model::LookAlike(model) => model.extent.seconds(),
+        }
+    }
+
+    /// The jobs, in order of submission.
+    ///
+    /// # Errors
+    /// [`SynthError::Parameter`] when the model makes no workload.
+    pub fn jobs(&self) -> Result<Box<dyn Iterator<Item = Record> + '_>, SynthError> {
+        Ok(match self {
+            Model::Lublin(model) => Box::new(model.jobs()?),
+            Model::Poisson(model) => Box::new(model.jobs()?),
+            Model::Burst(model) => Box::new(model.jobs()?.into_iter()),
+            Model::LookAlike(model) => Box::new(model.jobs()?),
+        })
+    }
+
+    /// The model as its file holds it: readable, one line for each list of
+    /// numbers.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let value = match self {
+            Model::Lublin(model) => serde_json::to_value(model),
+            Model::Poisson(model) => serde_json::to_value(model),
+            Model::Burst(model) => serde_json::to_value(model),
+            Model::LookAlike(model) => serde_json::to_value(model),
+        };
+        super::pretty::pretty(&value.expect("parameters are numbers, texts and lists of them"))
     }
 }
 
-fn free(jobs: &[Job]) -> Vec<usize> {
-    (0..jobs.len()).filter(|i| !jobs[*i].fixed).collect()
-}
-
-fn stepped(run: u64, step: u64) -> u64 {
-    (run / step).max(1) * step
-}
-
-/// What a user asks for: a round number above the run, often far above.
-fn estimate(run: u64, draw: &mut Draw) -> u64 {
-    const MINUTE: u64 = 60;
-    const HOUR: u64 = 3_600;
-    const ROUND: [u64; 16] = [
-        5 * MINUTE,
-        10 * MINUTE,
-        15 * MINUTE,
-        30 * MINUTE,
-        HOUR,
-        2 * HOUR,
-        3 * HOUR,
-        4 * HOUR,
-        6 * HOUR,
-        8 * HOUR,
-        12 * HOUR,
-        18 * HOUR,
-        24 * HOUR,
-        48 * HOUR,
-        96 * HOUR,
-        168 * HOUR,
-    ];
-    let wanted = run + run * draw.below(4) / 2;
-    let last = ROUND[ROUND.len() - 1];
-    let enough = |limit: u64| ROUND.iter().copied().find(|round| *round >= limit);
-    enough(wanted).or(enough(run)).unwrap_or(last).max(run)
+fn from_json<'a, T: Deserialize<'a>>(text: &'a str, file: &str) -> Result<T, SynthError> {
+    serde_json::from_str(text).map_err(|error| {
+        let whole = error.to_string();
+        // serde_json says the place at the end; the message begins with it.
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        SynthError::Json {
+            file: file.to_owned(),
+            line: error.line().max(1),
+            message: whole.strip_suffix(&place).unwrap_or(&whole).to_owned(),
+        }
+    })
 }

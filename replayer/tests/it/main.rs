@@ -13,13 +13,18 @@ mod examples;
 mod gwf_files;
 mod need;
 mod paper_tables;
+mod clustering;
+mod lublin;
 mod properties;
+mod reduced_trace;
 mod reduction;
 mod ref_first_fit;
 mod refusals;
 mod sanitizing;
 mod shipped;
 mod survival;
+mod validation;
+mod windows;
 
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;

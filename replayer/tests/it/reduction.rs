@@ -49,7 +49,7 @@ fn without_any_step_time_0_is_the_first_submit() {
 fn wide_jobs_are_left_out_and_their_demand_is_known() {
     let prepared = prepared(|spec| spec.max_processors = Some(8));
     assert_eq!(prepared.reduced["wider-than-limit"], 2);
-    let step = prepared.steps[0];
+    let step = prepared.steps[1];
     let lost = step.before.processor_seconds() - step.after.processor_seconds();
     assert_eq!(lost, 9.0 * 80.0 + 10.0 * 90.0);
     assert_eq!(step.before.span, secs(90));
@@ -66,7 +66,7 @@ fn a_window_is_counted_from_the_logs_time_0_and_its_start_is_time_0_of_the_run()
     assert_eq!(ids(&prepared), [3, 4]);
     assert_eq!(prepared.jobs[0].at, SimTime::from_secs(5));
     assert_eq!(prepared.reduced["outside-window"], 8);
-    assert_eq!(prepared.steps[1].after.span, secs(25));
+    assert_eq!(prepared.steps[2].after.span, secs(25));
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
         prepared.jobs[7].run_time,
         SimDuration::from_nanos(1_166_666_666)
     );
-    assert_eq!(prepared.steps[4].after.span, secs(30));
-    let (scaled, lifted) = (prepared.steps[4].after, prepared.steps[5].after);
+    assert_eq!(prepared.steps[5].after.span, secs(30));
+    let (scaled, lifted) = (prepared.steps[5].after, prepared.steps[6].after);
     assert!(lifted.processor_nanos > scaled.processor_nanos);
 }
 

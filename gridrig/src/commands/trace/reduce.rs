@@ -1,13 +1,228 @@
 //! `gridrig trace reduce`
 
+mod pipeline;
+mod report;
+mod values;
+mod verdict;
+
+use crate::commands::{print, print_json};
 use crate::exit::Failure;
+use anyhow::anyhow;
 use clap::Args;
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_replayer::load::load;
+use gridrig_replayer::open::open;
+use gridrig_replayer::prepare::Reduced;
+use gridrig_replayer::reduce::{WriteError, Written, job_lines, write_reduced};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, TraceWindow, ZeroRunTime};
+use gridrig_replayer::swf;
+use gridrig_replayer::validate::Requirement;
+use pipeline::Pipeline;
+use report::Report;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use verdict::Judge;
 
 /// `gridrig trace reduce`
 #[derive(Debug, Args)]
-pub struct ReduceArgs {}
+#[command(
+    override_usage = "gridrig trace reduce [OPTIONS] IN [OUT]\n       \
+        gridrig trace reduce [OPTIONS] --from-scenario FILE [[IN] OUT]",
+    after_help = "Examples:\n  \
+        gridrig trace reduce traces/ctc-like.swf.gz short.swf.gz --window 1d,2d --keep 2/5 --scale 60\n  \
+        gridrig trace reduce CTC-SP2.swf.gz week.swf.gz --window-length 7d --load 0.8 --processors 450\n  \
+        gridrig trace reduce CTC-SP2.swf.gz --window-length 7d --rank 10\n\n\
+        The steps apply in this order: --sanitize, --max-processors, window, sample, --zero-run-time, scale, \
+        --min-run-time. Without OUT nothing is written: the windows and the load after each step \
+        are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace does not \
+        behave like its source (it is kept)."
+)]
+pub struct ReduceArgs {
+    /// The trace to reduce and the SWF file to write, gzip when it ends in .gz
+    #[arg(value_name = "FILE", num_args = 0..=2)]
+    files: Vec<PathBuf>,
+    /// The part to keep: where it begins, counted from the log's time 0, and
+    /// how long it is, as in 87.08d,7d
+    #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
+    window: Option<TraceWindow>,
+    /// Keep the window of this length that represents the whole trace best
+    #[arg(long, value_name = "LENGTH", value_parser = values::duration, conflicts_with = "window")]
+    window_length: Option<SimDuration>,
+    /// A chosen window starts at a multiple of this
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "1d")]
+    step: SimDuration,
+    /// Warm-up that no chosen window may touch, after the first submit; the
+    /// default is found by a rule
+    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "window_length")]
+    skip_start: Option<SimDuration>,
+    /// Wrap-up that no chosen window may touch, before the last submit; the
+    /// default is found by a rule
+    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "window_length")]
+    skip_end: Option<SimDuration>,
+    /// Show the N best windows with every component of their distance
+    #[arg(long, value_name = "N")]
+    rank: Option<usize>,
+    /// Keep m of every n jobs, evenly spread
+    #[arg(long, value_name = "M/N", value_parser = values::keep, conflicts_with_all = ["share", "load"])]
+    keep: Option<(u64, u64)>,
+    /// Shift of the pattern of --keep, below n
+    #[arg(long, requires = "keep")]
+    phase: Option<u64>,
+    /// Keep each job with this probability, at random
+    #[arg(long, value_name = "P", value_parser = values::factor, conflicts_with = "load")]
+    share: Option<Decimal>,
+    /// Keep as many jobs, at random, as load --processors to this
+    #[arg(long, value_name = "RHO", value_parser = values::factor)]
+    load: Option<Decimal>,
+    /// Seed of --share and --load
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// Processors that loads refer to, and MaxProcs of the written trace;
+    /// the default is what the trace says of itself
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    processors: Option<u32>,
+    /// Divide all times by this
+    #[arg(long, value_name = "FACTOR", value_parser = values::factor,
+        conflicts_with_all = ["scale_arrival", "scale_run_time"])]
+    scale: Option<Decimal>,
+    /// Divide submit times by this
+    #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
+    scale_arrival: Option<Decimal>,
+    /// Divide run times and requested times by this
+    #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
+    scale_run_time: Option<Decimal>,
+    /// Leave jobs out before all other steps, by rules as of trace convert
+    #[arg(long, value_name = "RULES", value_parser = Sanitize::parse)]
+    sanitize: Option<Sanitize>,
+    /// Leave wider jobs out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_processors: Option<u32>,
+    /// What becomes of run times of 0, before scaling: a duration, drop or keep
+    #[arg(long, value_name = "RULE", value_parser = values::zero_run_time, default_value = "1s")]
+    zero_run_time: ZeroRunTime,
+    /// No run is shorter, after scaling
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "0s")]
+    min_run_time: SimDuration,
+    /// The field that gives the size of a job: allocated or requested
+    #[arg(long, value_name = "FIELD", value_parser = values::size, default_value = "allocated")]
+    size: SizeFrom,
+    /// Take all steps from the workload of a scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "window", "window_length", "step", "keep", "share", "load", "seed", "scale",
+        "scale_arrival", "scale_run_time", "max_processors", "zero_run_time", "min_run_time", "size", "sanitize",
+    ])]
+    from_scenario: Option<PathBuf>,
+    /// Which workload of the scenario: its index from 0, its trace, or the
+    /// domain or cluster where it enters; needed where there are several
+    #[arg(long, value_name = "NAME", requires = "from_scenario")]
+    workload: Option<String>,
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "from_scenario")]
+    set: Vec<String>,
+    /// Do not ask whether the reduced trace behaves like its source
+    #[arg(long)]
+    no_validate: bool,
+    /// A bound on a statistic of the validation, as in "processors.ks < 0.05";
+    /// may be repeated
+    #[arg(long, value_name = "BOUND", conflicts_with = "no_validate")]
+    require: Vec<Requirement>,
+    /// Write the validation with its pictures as an HTML page
+    #[arg(long, value_name = "FILE", conflicts_with = "no_validate")]
+    sheet: Option<PathBuf>,
+    /// Overwrite OUT if it exists
+    #[arg(long)]
+    force: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    json: bool,
+}
 
-/// Scaffold; the command is not there yet.
-pub(super) fn reduce(_args: &ReduceArgs) -> Result<(), Failure> {
+/// Reduces a trace, writes it and says what became of it.
+pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
+    let mut pipeline = Pipeline::of(args)?;
+    if let Some(out) = &pipeline.out {
+        refuse_output(&pipeline.spec.trace, out, args.force)?;
+    }
+    let loaded = load(&pipeline.spec.trace, pipeline.spec.size).map_err(Failure::input)?;
+    pipeline.settle_processors(&loaded)?;
+    let judge = Judge::of(args, &pipeline, &loaded);
+    let reduced = loaded
+        .into_reduced(&pipeline.spec)
+        .map_err(Failure::input)?;
+    let mut report = Report::new(&pipeline, &reduced, args.rank);
+    if let Some(out) = &pipeline.out {
+        refuse_empty(&reduced)?;
+        report.add_written(write(&pipeline, &reduced, out)?);
+    }
+    if let (Some(judge), Some(out)) = (judge, &pipeline.out) {
+        report.validation = Some(judge.judge(&reduced, out)?);
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
+    match args.json {
+        true => print_json(&report)?,
+        false => print(&report.to_string())?,
+    }
+    match (&report.validation, &pipeline.out) {
+        (Some(validation), Some(out)) if !validation.passed() => {
+            eprintln!(
+                "missed: {} does not behave like its source; it is kept (gridrig trace validate \
+                 says more)",
+                out.display()
+            );
+            Err(Failure::Threshold)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
+    if reduced.jobs.is_empty() {
+        return Err(Failure::input(anyhow!(
+            "{}: the reduction leaves no job (expected at least one to write)",
+            reduced.file
+        )));
+    }
     Ok(())
+}
+
+fn refuse_output(source: &Path, out: &Path, force: bool) -> Result<(), Failure> {
+    let same = match (source.canonicalize(), out.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    if same {
+        return Err(Failure::input(anyhow!(
+            "{}: this is the trace to be reduced (expected another file to write)",
+            out.display()
+        )));
+    }
+    // A device is written to, not replaced.
+    let exists = out.metadata().is_ok_and(|found| found.is_file());
+    if exists && !force {
+        return Err(Failure::input(anyhow!(
+            "{}: the file exists (expected a new file, or --force)",
+            out.display()
+        )));
+    }
+    Ok(())
+}
+
+fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, Failure> {
+    let told = |error: std::io::Error| {
+        let text = format!("{}: the reduced trace cannot be written", out.display());
+        Failure::input(anyhow::Error::new(error).context(text))
+    };
+    let file = swf::create(out).map_err(told)?;
+    let source = open(&pipeline.spec.trace).map_err(Failure::input)?;
+    let machine = pipeline.machine;
+    let result = write_reduced(reduced, &pipeline.spec, machine, job_lines(source), file);
+    let (written, mut file) = result.map_err(|error| match error {
+        WriteError::Output(error) => told(error),
+        other => Failure::input(other),
+    })?;
+    file.flush().map_err(told)?;
+    file.commit().map_err(told)?;
+    Ok(written)
 }

@@ -1,13 +1,252 @@
 //! `gridrig trace synthesize`
 
+mod args;
+mod report;
+
+use crate::commands::{print, print_json};
 use crate::exit::Failure;
-use clap::Args;
+use anyhow::anyhow;
+pub use args::SynthesizeArgs;
+use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs, What};
+use gridrig_replayer::load::load;
+use gridrig_replayer::spec::SizeFrom;
+use gridrig_replayer::swf;
+use gridrig_replayer::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_replayer::synth::lublin::Calibration;
+use gridrig_replayer::synth::{Extent, Model, SynthError, output};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
 
-/// `gridrig trace synthesize`
-#[derive(Debug, Args)]
-pub struct SynthesizeArgs {}
+/// A model with what was found out while it was made.
+struct Prepared {
+    model: Model,
+    calibration: Option<Calibration>,
+    /// Jobs of the source among those of the look-alike.
+    recurring: Option<u64>,
+}
 
-/// Scaffold; the command is not there yet.
-pub(super) fn synthesize(_args: &SynthesizeArgs) -> Result<(), Failure> {
+/// Makes a workload from a model.
+pub(super) fn synthesize(args: &SynthesizeArgs) -> Result<(), Failure> {
+    let (common, prepared) = match &args.what {
+        What::Lublin(args) => (&args.common, lublin(args)?),
+        What::Poisson(args) => (&args.common, poisson(args)?),
+        What::Like(args) => (&args.common, like(args)?),
+        What::Burst(args) => (&args.common, burst(args)?),
+        What::Model(args) => (&args.common, model_file(args)?),
+    };
+    refuse_existing(common)?;
+    if let Some(path) = &common.model_out {
+        write_text(path, &prepared.model.to_json())?;
+    }
+    let made = match &common.out {
+        None => output::measure(&prepared.model).map_err(fail)?,
+        Some(path) => {
+            let about = |error: std::io::Error| {
+                Failure::input(anyhow!("{}: cannot be written: {error}", path.display()))
+            };
+            let file = swf::create(path).map_err(about)?;
+            let (file, made) = output::write(&prepared.model, &command_line(), file).map_err(
+                |error| match error {
+                    SynthError::Write(source) => about(source),
+                    other => fail(other),
+                },
+            )?;
+            file.commit().map_err(about)?;
+            made
+        }
+    };
+    if common.json {
+        return print_json(&report::document(&prepared, &made, common));
+    }
+    print(&report::text(&prepared, &made, common))
+}
+
+/// What the user can change is the user's: parameters and files.
+fn fail(error: SynthError) -> Failure {
+    Failure::input(error)
+}
+
+fn lublin(args: &LublinArgs) -> Result<Prepared, Failure> {
+    let extent = args.common.extent(Extent::days(7.0));
+    let seed = args.common.seed.unwrap_or(1);
+    let mut model = args.preset.preset().model(args.processors, extent, seed);
+    model.start_hour = args.start_hour;
+    let mut calibration = None;
+    if let Some(load) = args.load {
+        let (solved, found) = model.with_load(load).map_err(fail)?;
+        model = solved;
+        calibration = Some(found);
+    }
+    Ok(Prepared {
+        model: Model::Lublin(model),
+        calibration,
+        recurring: None,
+    })
+}
+
+fn poisson(args: &PoissonArgs) -> Result<Prepared, Failure> {
+    let seed = args.common.seed.unwrap_or(1);
+    let mut model = args.preset.preset().model(seed);
+    model.extent = args.common.extent(model.extent);
+    if let Some(seconds) = args.interarrival {
+        model.interarrival_s = seconds;
+    }
+    if let Some(range) = args.run_time {
+        for application in &mut model.applications {
+            application.run_time_s = range;
+        }
+    }
+    if let Some(processors) = args.processors {
+        model.processors = processors;
+    }
+    Ok(Prepared::plain(Model::Poisson(model)))
+}
+
+fn burst(args: &BurstArgs) -> Result<Prepared, Failure> {
+    if args.common.days.is_some() {
+        let message = "--days: expected none, a burst model is a week; see --jobs";
+        return Err(Failure::input(anyhow!(message)));
+    }
+    let mut model = args.preset.preset().model();
+    if let Some(jobs) = args.common.jobs {
+        model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
+    }
+    if let Some(processors) = args.processors {
+        model.processors = processors;
+    }
+    if let Some(moments) = args.run_time {
+        model.set_run_time(moments);
+    }
+    if let Some(moments) = args.size {
+        model.set_size(moments);
+    }
+    if let Some([bursts, jobs, size]) = args.bursts {
+        model.set_bursts(bursts, jobs, size);
+    }
+    if let Some(users) = args.users {
+        model.users = users;
+    }
+    if args.changes() {
+        "burst".clone_into(&mut model.name);
+        "a made-up week of bursts".clone_into(&mut model.note);
+    }
+    let mut prepared = Prepared::plain(Model::Burst(Box::new(model)));
+    prepared.override_seed(&args.common);
+    Ok(prepared)
+}
+
+fn like(args: &LikeArgs) -> Result<Prepared, Failure> {
+    let trace = load(&args.trace, SizeFrom::Allocated).map_err(Failure::input)?;
+    for warning in &trace.warnings {
+        eprintln!("warning: {warning}");
+    }
+    for (reason, count) in &trace.skipped {
+        eprintln!("skipped: {count} lines: {reason}");
+    }
+    let options = FitOptions {
+        processors: args.processors,
+        ..FitOptions::default()
+    };
+    let mut model = LookAlike::fit(&trace, options).map_err(fail)?;
+    if trace.header.max_processors().is_none() && args.processors.is_none() {
+        let file = args.trace.display();
+        let found = model.processors;
+        eprintln!(
+            "warning: {file}: no MaxProcs in the header; its widest job has {found} processors \
+             (--processors says otherwise)"
+        );
+    }
+    if args.common.jobs.is_some() || args.common.days.is_some() {
+        model.extent = args.common.extent(model.extent);
+    }
+    model.seed = args.common.seed.unwrap_or(1);
+    let recurring = recurring_jobs(&trace, model.jobs().map_err(fail)?);
+    Ok(Prepared {
+        model: Model::LookAlike(Box::new(model)),
+        calibration: None,
+        recurring: Some(recurring),
+    })
+}
+
+fn model_file(args: &ModelArgs) -> Result<Prepared, Failure> {
+    let mut model = Model::read(&args.file).map_err(fail)?;
+    let common = &args.common;
+    if common.jobs.is_some() || common.days.is_some() {
+        match &mut model {
+            Model::Lublin(model) => model.extent = common.extent(model.extent),
+            Model::Poisson(model) => model.extent = common.extent(model.extent),
+            Model::LookAlike(model) => model.extent = common.extent(model.extent),
+            Model::Burst(model) => match (common.jobs, common.days) {
+                (Some(jobs), None) => model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX),
+                _ => {
+                    let message = "--days: expected none, a burst model is a week";
+                    return Err(Failure::input(anyhow!(message)));
+                }
+            },
+        }
+    }
+    let mut prepared = Prepared::plain(model);
+    prepared.override_seed(common);
+    Ok(prepared)
+}
+
+impl Prepared {
+    fn plain(model: Model) -> Self {
+        Prepared {
+            model,
+            calibration: None,
+            recurring: None,
+        }
+    }
+
+    fn override_seed(&mut self, common: &Common) {
+        if let Some(seed) = common.seed {
+            self.model.set_seed(seed);
+        }
+    }
+}
+
+fn refuse_existing(common: &Common) -> Result<(), Failure> {
+    for path in [&common.out, &common.model_out].into_iter().flatten() {
+        if path.is_file() && !common.force {
+            let file = path.display();
+            return Err(Failure::input(anyhow!(
+                "{file}: exists (expected a new file, or --force)"
+            )));
+        }
+    }
     Ok(())
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::File::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::input(anyhow!("{}: cannot be written: {error}", path.display())))
+}
+
+/// The command that makes the same trace: what the user typed, without where
+/// the result went and how it was reported.
+fn command_line() -> String {
+    const WITH_VALUE: [&str; 3] = ["--out", "--model-out", "--log-format"];
+    const ALONE: [&str; 2] = ["--force", "--json"];
+    let mut words = vec!["gridrig".to_owned()];
+    let mut typed = std::env::args_os().skip(1);
+    while let Some(word) = typed.next() {
+        let word = word.to_string_lossy().into_owned();
+        if WITH_VALUE.contains(&word.as_str()) {
+            typed.next();
+            continue;
+        }
+        let joined = |flag: &&str| word.starts_with(&format!("{flag}="));
+        if ALONE.contains(&word.as_str()) || WITH_VALUE.iter().any(|flag| joined(&flag)) {
+            continue;
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c);
+        words.push(match word.chars().all(plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        });
+    }
+    words.join(" ")
 }

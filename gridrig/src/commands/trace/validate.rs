@@ -1,13 +1,289 @@
 //! `gridrig trace validate`
 
+mod report;
+
+use crate::commands::{print, print_json};
 use crate::exit::Failure;
+use anyhow::anyhow;
 use clap::Args;
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_replayer::load::{Loaded, load};
+use gridrig_replayer::reduce::{Provenance, REDUCTION_KEY};
+use gridrig_replayer::sanitize;
+use gridrig_replayer::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
+use gridrig_replayer::validate::{self, Group, Options, Requirement, Selection, ValJob};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 /// `gridrig trace validate`
 #[derive(Debug, Args)]
-pub struct ValidateArgs {}
+#[command(after_help = "Examples:\n  \
+        gridrig trace reduce traces/ctc-like.swf.gz short.swf.gz --keep 2/5 --scale 60\n  \
+        gridrig trace validate traces/ctc-like.swf.gz short.swf.gz --sheet validity.html\n  \
+        gridrig trace validate CTC-SP2.swf.gz other.swf --window 87.08d,7d --scale 60,60 \\\n    \
+        --require 'processors.ks < 0.02'\n\n\
+        A trace that gridrig reduced says in its header how; the options --window, --scale, \
+        --max-processors, --zero-run-time, --min-run-time and --size are for others, and override \
+        the header.\nExit codes: 0 passed, 2 bad usage or input, 99 the reduced trace does not \
+        behave like its original, or a --require was missed.")]
+pub struct ValidateArgs {
+    /// The trace that was reduced
+    original: PathBuf,
+    /// What became of it
+    reduced: PathBuf,
+    /// The part of the original that was kept: where it begins, counted from
+    /// the log's time 0, and how long it is, as in 87.08d,7d
+    #[arg(long, value_name = "START,LENGTH", value_parser = window)]
+    window: Option<TraceWindow>,
+    /// What submit times and run times were divided by; one number is for both
+    #[arg(long, value_name = "ARRIVAL,RUN", value_parser = scale)]
+    scale: Option<(Decimal, Decimal)>,
+    /// Wider jobs were left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_processors: Option<u32>,
+    /// What became of run times of 0, before scaling: a duration, drop or keep
+    #[arg(long, value_name = "RULE", value_parser = zero_run_time)]
+    zero_run_time: Option<ZeroRunTime>,
+    /// No run of the reduced trace is shorter
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    min_run_time: Option<SimDuration>,
+    /// The field of the original that gives the size of a job: allocated or
+    /// requested
+    #[arg(long, value_name = "FIELD", value_parser = size)]
+    size: Option<SizeFrom>,
+    /// Honest samples of each design to compare with
+    #[arg(long, value_name = "N", default_value = "200",
+        value_parser = clap::value_parser!(u32).range(200..=100_000))]
+    samples: u32,
+    /// Seed of the samples
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// A bound of your own, as in 'processors.ks < 0.02'; may be repeated
+    #[arg(long, value_name = "STATISTIC < NUMBER")]
+    require: Vec<Requirement>,
+    /// Judge these groups of statistics only: marginals, classes, shares,
+    /// hours, arrivals, batches, order, association, clusters
+    #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
+    only: Vec<Group>,
+    /// The second trace was generated from a model of the first: judge
+    /// marginals, classes, hours and batches, both traces thinned to a tenth
+    #[arg(long)]
+    generated: bool,
+    /// Compare samples of this share of both traces
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    thin: Option<f64>,
+    /// Write one offline HTML page with the figures
+    #[arg(long, value_name = "FILE.html")]
+    sheet: Option<PathBuf>,
+    /// Overwrite the sheet if it exists
+    #[arg(long, requires = "sheet")]
+    force: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    json: bool,
+}
 
-/// Scaffold; the command is not there yet.
-pub(super) fn validate(_args: &ValidateArgs) -> Result<(), Failure> {
-    Ok(())
+/// Compares two traces and judges the second.
+pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
+    if let Some(sheet) = args
+        .sheet
+        .as_deref()
+        .filter(|file| file.exists() && !args.force)
+    {
+        return Err(Failure::input(anyhow!(
+            "{}: the file exists (expected a new one, or --force)",
+            sheet.display()
+        )));
+    }
+    let reduced = load(&args.reduced, SizeFrom::Allocated).map_err(Failure::input)?;
+    let (spec, note) = provenance(args, &reduced)?;
+    let mut original =
+        load(&args.original, args.size.unwrap_or(spec.size)).map_err(Failure::input)?;
+    let removed = sanitize::apply(spec.sanitize.rules(), &mut original);
+    warn(args, &original, &reduced, note.as_ref());
+    let options = options(args, &spec, note.as_ref());
+    let jobs = |loaded: &Loaded| loaded.jobs.iter().map(ValJob::from).collect::<Vec<_>>();
+    let (original, reduced) = (jobs(&original), jobs(&reduced));
+    let mut outcome = validate::validate(&original, &reduced, &options)
+        .map_err(|error| Failure::input(anyhow::Error::new(error).context(pair(args))))?;
+    for rule in removed.into_iter().filter(|rule| rule.removed > 0) {
+        *outcome.left_out.entry(rule.reason).or_default() += rule.removed;
+    }
+    if let Some(file) = &args.sheet {
+        let page = validate::sheet(&outcome, &name(&args.original), &name(&args.reduced));
+        write_new(file, &page, args.force)?;
+    }
+    match args.json {
+        true => print_json(&outcome)?,
+        false => print(&report::text(
+            &outcome,
+            &name(&args.original),
+            &name(&args.reduced),
+        ))?,
+    }
+    if outcome.passed() {
+        return Ok(());
+    }
+    for failure in outcome.failures() {
+        eprintln!("validate: {failure}");
+    }
+    Err(Failure::Threshold)
+}
+
+/// What the header of the reduced trace says of its making, and the steps that
+/// makes; a trace without such a header was not reduced by any step.
+fn provenance(
+    args: &ValidateArgs,
+    reduced: &Loaded,
+) -> Result<(WorkloadSpec, Option<Provenance>), Failure> {
+    let entry = gridrig_core::job::Entry::Domain(gridrig_core::ids::DomainId(0));
+    let whole = || WorkloadSpec {
+        zero_run_time: ZeroRunTime::Keep,
+        ..WorkloadSpec::whole(args.original.clone(), entry)
+    };
+    let refuse = |why: String| Failure::input(anyhow!("{}: {why}", args.reduced.display()));
+    let Some(note) = Provenance::of(&reduced.header) else {
+        return Ok((whole(), None));
+    };
+    let note = note.map_err(refuse)?;
+    let spec = note.to_spec(args.original.clone(), entry).map_err(refuse)?;
+    Ok((spec, Some(note)))
+}
+
+fn warn(args: &ValidateArgs, original: &Loaded, reduced: &Loaded, note: Option<&Provenance>) {
+    for warning in original.warnings.iter().chain(&reduced.warnings) {
+        eprintln!("warning: {warning}");
+    }
+    if let Some(note) = note.filter(|note| note.sha256 != original.sha256) {
+        eprintln!(
+            "warning: {}: its header says that it was made from {} (SHA-256 {}), and {} is another \
+             file",
+            args.reduced.display(),
+            note.source,
+            note.sha256,
+            args.original.display()
+        );
+    }
+    let unsaid = note.is_none() && args.window.is_none() && args.scale.is_none();
+    if unsaid && !args.generated {
+        eprintln!(
+            "warning: {}: no header line {REDUCTION_KEY}, no --window and no --scale: compared \
+             with the whole original, unscaled",
+            args.reduced.display()
+        );
+    }
+}
+
+fn options(args: &ValidateArgs, spec: &WorkloadSpec, note: Option<&Provenance>) -> Options {
+    let of_spec = Selection::from(spec);
+    let (arrival, run_time) = args
+        .scale
+        .unwrap_or((spec.scale_arrival, spec.scale_run_time));
+    let origin = note.map(|note| note.origin_s);
+    let groups = match (args.only.is_empty(), args.generated) {
+        (false, _) => Some(args.only.iter().copied().collect()),
+        (true, true) => Some(Group::GENERATED.into_iter().collect()),
+        (true, false) => None,
+    };
+    Options {
+        selection: Selection {
+            max_processors: args.max_processors.or(of_spec.max_processors),
+            window: args.window.or(of_spec.window),
+            // A window of the user's has an origin of its own.
+            origin: origin.filter(|_| args.window.is_none()),
+            zero_run_time: args.zero_run_time.unwrap_or(of_spec.zero_run_time),
+            scale_arrival: arrival,
+            scale_run_time: run_time,
+            min_run_time: args.min_run_time.unwrap_or(of_spec.min_run_time),
+        },
+        samples: args.samples,
+        seed: args.seed,
+        groups,
+        thin: args.thin.or(args.generated.then_some(0.1)),
+        requirements: args.require.clone(),
+        ..Options::default()
+    }
+}
+
+fn pair(args: &ValidateArgs) -> String {
+    format!(
+        "{} against {}",
+        args.reduced.display(),
+        args.original.display()
+    )
+}
+
+/// The name of a file without its folder.
+fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// Writes a file that must not exist yet, unless it may be overwritten.
+fn write_new(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
+    let mut open = std::fs::OpenOptions::new();
+    open.write(true);
+    match force {
+        true => open.create(true).truncate(true),
+        false => open.create_new(true),
+    };
+    let written = open
+        .open(file)
+        .and_then(|mut opened| opened.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::input(anyhow!("{}: {error}", file.display())))
+}
+
+/// `87.08d,7d`
+fn window(text: &str) -> Result<TraceWindow, String> {
+    let expected = "expected START,LENGTH such as 87.08d,7d";
+    let (start, length) = text.split_once(',').ok_or(expected)?;
+    let part =
+        |part: &str| SimDuration::parse(part.trim()).map_err(|why| format!("{expected} ({why})"));
+    let window = TraceWindow {
+        start: part(start)?,
+        length: part(length)?,
+    };
+    match window.length.is_zero() {
+        true => Err(format!("{expected}, with a length above 0")),
+        false => Ok(window),
+    }
+}
+
+/// `60,60` or `60`
+fn scale(text: &str) -> Result<(Decimal, Decimal), String> {
+    let (arrival, run_time) = text.split_once(',').unwrap_or((text, text));
+    let part = |part: &str| Decimal::parse(part.trim()).filter(|factor| !factor.is_zero());
+    part(arrival)
+        .zip(part(run_time))
+        .ok_or_else(|| "expected ARRIVAL,RUN, numbers above 0 such as 60,60".to_owned())
+}
+
+fn duration(text: &str) -> Result<SimDuration, String> {
+    SimDuration::parse(text).map_err(|why| format!("expected a duration such as 1s ({why})"))
+}
+
+fn zero_run_time(text: &str) -> Result<ZeroRunTime, String> {
+    match text {
+        "drop" => Ok(ZeroRunTime::Drop),
+        "keep" => Ok(ZeroRunTime::Keep),
+        _ => duration(text)
+            .map(ZeroRunTime::As)
+            .map_err(|_| "expected a duration, drop or keep".to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<SizeFrom, String> {
+    match text {
+        "allocated" => Ok(SizeFrom::Allocated),
+        "requested" => Ok(SizeFrom::Requested),
+        _ => Err("expected allocated or requested".to_owned()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "expected a share above 0 and below 1 such as 0.1".to_owned())
 }

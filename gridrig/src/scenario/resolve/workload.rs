@@ -3,13 +3,13 @@
 use super::Context;
 use crate::scenario::ScenarioError;
 use crate::scenario::nearest::hint;
-use crate::scenario::raw::{RawScenario, RawWorkload};
-use crate::scenario::value::{At, Identifier, KeepText, Str};
+use crate::scenario::raw::{RawLoad, RawScenario, RawWorkload};
+use crate::scenario::value::{At, Duration, Identifier, KeepText, Str};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{Keep, TraceWindow, WorkloadSpec};
+use gridrig_replayer::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -41,12 +41,19 @@ impl Context<'_> {
         let scale = raw.scale.as_ref();
         let factor =
             |scale: Option<crate::scenario::value::Positive>| scale.map_or(Decimal::ONE, |s| s.0);
+        let entry = self.entry(span, raw, grid)?;
+        let (window, choose) = self.window(raw)?;
         Ok(WorkloadSpec {
             trace: self.trace(span, raw)?,
             size: raw.size.map_or_else(Default::default, |size| size.0.0),
+            sanitize: raw
+                .sanitize
+                .as_ref()
+                .map_or_else(Default::default, |rules| rules.0.clone()),
             max_processors: raw.max_processors.map(|most| most.as_u32()),
-            window: self.window(raw)?,
-            keep: self.keep(raw, seed)?,
+            window,
+            choose,
+            keep: self.keep(raw, seed, entry, grid)?,
             zero_run_time: raw
                 .zero_run_time
                 .map_or_else(Default::default, |zero| zero.0),
@@ -59,7 +66,7 @@ impl Context<'_> {
                 .requirements
                 .as_ref()
                 .is_some_and(|list| !list.is_empty()),
-            entry: self.entry(span, raw, grid)?,
+            entry,
         })
     }
 
@@ -81,48 +88,116 @@ impl Context<'_> {
         }
     }
 
-    fn window(&self, raw: &RawWorkload) -> Result<Option<TraceWindow>, ScenarioError> {
+    /// A window that is given, or how it is chosen.
+    fn window(
+        &self,
+        raw: &RawWorkload,
+    ) -> Result<(Option<TraceWindow>, Option<WindowChoice>), ScenarioError> {
         let Some(at) = &raw.window else {
-            return Ok(None);
+            return Ok((None, None));
         };
-        let length = at.get().length.ok_or_else(|| {
+        let window = at.get();
+        let length = window.length.ok_or_else(|| {
             let expected = "a duration above 0 such as \"7d\"";
             self.document.missing(&at.span(), "length", expected)
         })?;
-        Ok(Some(TraceWindow {
-            start: at.get().start.map_or(SimDuration::ZERO, |start| start.0),
-            length: length.0.0,
-        }))
-    }
-
-    fn keep(&self, raw: &RawWorkload, seed: u64) -> Result<Keep, ScenarioError> {
+        let length = length.0.0;
         let refuse =
             |span: Range<usize>, expected: &str| Err(self.document.refuse(&span, expected));
-        if let (Some(_), Some(share)) = (&raw.keep, &raw.share) {
-            return refuse(share.span(), "either keep or share, not both");
+        if window.choose.is_some() {
+            if let Some(start) = &window.start {
+                return refuse(start.span(), "either start or choose, not both");
+            }
+            let skip = |at: &Option<At<Duration>>| at.as_ref().map(|at| at.get().0);
+            let mut choice = WindowChoice::of_length(length);
+            if let Some(step) = &window.step {
+                choice.step = step.get().0.0;
+            }
+            choice.skip_start = skip(&window.skip_start);
+            choice.skip_end = skip(&window.skip_end);
+            return Ok((None, Some(choice)));
+        }
+        let step = window.step.as_ref().map(At::span);
+        let skips = [&window.skip_start, &window.skip_end];
+        let skips = skips.into_iter().flatten().map(At::span);
+        if let Some(span) = step.into_iter().chain(skips).next() {
+            return refuse(span, "choose = \"representative\" beside it");
+        }
+        let start = window.start.as_ref();
+        let start = start.map_or(SimDuration::ZERO, |start| start.get().0);
+        Ok((Some(TraceWindow { start, length }), None))
+    }
+
+    fn keep(
+        &self,
+        raw: &RawWorkload,
+        seed: u64,
+        entry: Entry,
+        grid: &Grid,
+    ) -> Result<Keep, ScenarioError> {
+        let refuse =
+            |span: Range<usize>, expected: &str| Err(self.document.refuse(&span, expected));
+        let ways = [
+            raw.keep.as_ref().map(At::span),
+            raw.share.as_ref().map(At::span),
+            raw.load.as_ref().map(At::span),
+        ];
+        if let Some(second) = ways.into_iter().flatten().nth(1) {
+            return refuse(second, "only one of keep, share and load");
         }
         let keep = raw.keep.as_ref().map(|keep| keep.get().0);
         match (keep, &raw.phase) {
             (Some(KeepText::Of { n, .. }), Some(phase)) if phase.get().0 >= n => {
                 let expected = format!("a phase below the n of keep = \"m/n\", which is {n}");
-                Err(self.document.refuse(&phase.span(), expected))
+                return Err(self.document.refuse(&phase.span(), expected));
             }
             (Some(KeepText::Of { m, n }), phase) => {
                 let phase = phase.as_ref().map_or(0, |phase| phase.get().0);
-                Ok(Keep::Systematic { m, n, phase })
+                return Ok(Keep::Systematic { m, n, phase });
             }
-            (_, Some(phase)) => refuse(phase.span(), "keep = \"m/n\", which the phase shifts"),
-            (_, None) => match &raw.share {
-                None => Ok(Keep::All),
-                Some(share) if share.get().0.compare(Decimal::ONE).is_gt() => {
-                    refuse(share.span(), "a probability above 0 and at most 1")
-                }
-                Some(share) => Ok(Keep::Share {
-                    share: share.get().0,
-                    seed,
-                }),
-            },
+            (_, Some(phase)) => {
+                return refuse(phase.span(), "keep = \"m/n\", which the phase shifts");
+            }
+            (_, None) => {}
         }
+        match (&raw.share, &raw.load) {
+            (Some(share), _) if share.get().0.compare(Decimal::ONE).is_gt() => {
+                refuse(share.span(), "a probability above 0 and at most 1")
+            }
+            (Some(share), _) => Ok(Keep::Share {
+                share: share.get().0,
+                seed,
+            }),
+            (None, Some(load)) => self.load(load, seed, entry, grid),
+            (None, None) => Ok(Keep::All),
+        }
+    }
+
+    fn load(
+        &self,
+        at: &At<RawLoad>,
+        seed: u64,
+        entry: Entry,
+        grid: &Grid,
+    ) -> Result<Keep, ScenarioError> {
+        let load = at.get();
+        let offered = load.offered.ok_or_else(|| {
+            let expected = "an offered load above 0 such as 0.8";
+            self.document.missing(&at.span(), "offered", expected)
+        })?;
+        let processors = match load.processors {
+            Some(processors) => processors.0,
+            None => capacity_in_reach(entry, grid),
+        };
+        if processors == 0 {
+            let expected = "processors, since no cluster is in reach";
+            return Err(self.document.missing(&at.span(), "processors", expected));
+        }
+        Ok(Keep::Load {
+            offered: offered.0,
+            processors,
+            seed,
+        })
     }
 
     fn entry(
@@ -181,4 +256,19 @@ impl Context<'_> {
                 self.document.refuse(&name.span(), format!("{what}{hint}"))
             })
     }
+}
+
+/// Processors at speed 1.0 that the clusters in reach are worth: what the
+/// loads of `gridrig check` refer to.
+pub(in crate::scenario) fn capacity_in_reach(entry: Entry, grid: &Grid) -> u64 {
+    let reach = match entry {
+        Entry::Cluster(id) => vec![id],
+        Entry::Domain(id) => grid.reachable(id, grid.domains[id.index()].broker.max_hops),
+    };
+    let groups = reach
+        .iter()
+        .flat_map(|id| grid.clusters[id.index()].config.resources.groups());
+    let worth = groups
+        .map(|group| f64::from(group.count) * f64::from(group.cpu_count) * group.speed.as_f64());
+    worth.sum::<f64>() as u64
 }

@@ -10,8 +10,8 @@ pub(super) struct Target {
     pub(super) sd: f64,
 }
 
-/// Proposals after which a fit stops where it is. The tests of the shipped
-/// traces say whether that is good enough.
+/// Proposals after which a fit stops where it is; whether that is good enough
+/// is looked at afterwards.
 const MAX_PROPOSALS: u32 = 400_000;
 
 /// Relative error that is good enough: printed with four digits, the moments
@@ -29,9 +29,10 @@ pub(super) fn fit(
     mut propose: impl FnMut(&mut Draw, usize, u64) -> u64,
 ) {
     let mut sum: u64 = values.iter().sum();
-    let mut squares: u64 = values.iter().map(|v| v * v).sum();
+    let square = |v: u64| u128::from(v) * u128::from(v);
+    let mut squares: u128 = values.iter().map(|v| square(*v)).sum();
     let n = values.len() as f64;
-    let error = |sum: u64, squares: u64| {
+    let error = |sum: u64, squares: u128| {
         let mean = sum as f64 / n;
         let variance = (squares as f64 - sum as f64 * mean) / (n - 1.0);
         let of_mean = (mean - target.mean) / target.mean;
@@ -48,7 +49,7 @@ pub(super) fn fit(
         };
         let (old, new) = (values[at], propose(draw, at, values[at]));
         let new_sum = sum - old + new;
-        let new_squares = squares - old * old + new * new;
+        let new_squares = squares - square(old) + square(new);
         let reached = error(new_sum, new_squares);
         if reached < best {
             (sum, squares, best) = (new_sum, new_squares, reached);

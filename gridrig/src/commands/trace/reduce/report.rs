@@ -1,0 +1,355 @@
+//! What a reduction did, for people and programs.
+
+use super::pipeline::Pipeline;
+use crate::check::{human, table};
+use gridrig_core::time::SimDuration;
+use gridrig_replayer::prepare::{Reduced, StepReport};
+use gridrig_replayer::reduce::{COMPONENTS, Provenance, RankedWindow, WindowRanking, Written};
+use gridrig_replayer::validate::Validation;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The report. Times are seconds; those of `window` and `ranking` of the
+/// source's time, all others of the reduced trace's.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    /// The trace that was reduced.
+    source: String,
+    /// The file that was written; null when nothing was.
+    out: Option<String>,
+    /// Jobs after all steps.
+    jobs: u64,
+    /// Jobs before the first.
+    source_jobs: u64,
+    /// Lines that are no usable job, by reason.
+    skipped: BTreeMap<&'static str, u64>,
+    /// Jobs that the steps left out, by reason.
+    reduced: BTreeMap<&'static str, u64>,
+    /// How long the reduced trace is.
+    span_s: f64,
+    /// Processors that loads refer to; null where nobody has said.
+    processors: Option<u64>,
+    /// Offered load at the end; null without processors or span.
+    offered_load: Option<f64>,
+    /// The steps that change something.
+    steps: Vec<Step>,
+    /// How the window was chosen; null for one that was given.
+    ranking: Option<Ranking>,
+    /// The steps as they stand in the header of the reduced trace.
+    reduction: Provenance,
+    /// Fields 17 and 18 that were cleared, since the job they name is gone.
+    cut_dependencies: u64,
+    /// Whether it behaves like its source; null when that was not asked.
+    pub(super) validation: Option<Validation>,
+    /// What the user should know.
+    pub(super) warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Step {
+    name: &'static str,
+    jobs_before: u64,
+    jobs_after: u64,
+    load_before: Option<f64>,
+    load_after: Option<f64>,
+    work_before_s: f64,
+    work_after_s: f64,
+    /// Share of the processor-seconds that it left out; scaling changes all
+    /// of them and leaves out none.
+    work_lost: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Ranking {
+    /// Windows looked at.
+    considered: u64,
+    /// Of these, windows of fewer than two jobs, which have no rank.
+    too_few_jobs: u64,
+    length_s: f64,
+    step_s: f64,
+    /// What they were compared with: the trace without warm-up and wrap-up.
+    steady: SteadyReport,
+    /// The best ones.
+    windows: Vec<Window>,
+}
+
+#[derive(Debug, Serialize)]
+struct SteadyReport {
+    start_s: f64,
+    length_s: f64,
+    skip_start_s: f64,
+    skip_end_s: f64,
+    /// Whether the user gave these, or the rule did.
+    skip_start_given: bool,
+    skip_end_given: bool,
+    jobs: u64,
+    arrival_rate_per_s: f64,
+    demand_processors: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Window {
+    start_s: f64,
+    jobs: u64,
+    arrival_rate_per_s: f64,
+    demand_processors: f64,
+    score: f64,
+    distances: BTreeMap<&'static str, f64>,
+    ranks: BTreeMap<&'static str, f64>,
+}
+
+impl Report {
+    pub(super) fn new(pipeline: &Pipeline, reduced: &Reduced, rank: Option<usize>) -> Self {
+        let processors = pipeline.processors;
+        let last = reduced.steps.last().map(|step| step.after);
+        let offered = |load: gridrig_replayer::prepare::Load| load.offered(processors?);
+        let steps = reduced.steps.iter().filter(|s| s.before != s.after);
+        let mut warnings = pipeline.warnings.clone();
+        warnings.extend(reduced.warnings.iter().cloned());
+        Report {
+            source: reduced.file.clone(),
+            out: pipeline.out.as_ref().map(|out| out.display().to_string()),
+            jobs: reduced.jobs.len() as u64,
+            source_jobs: reduced.steps.first().map_or(0, |step| step.before.jobs),
+            skipped: reduced.skipped.clone(),
+            reduced: reduced.reduced.clone(),
+            span_s: last.map_or(0.0, |load| load.span.as_secs_f64()),
+            processors,
+            offered_load: last.and_then(offered),
+            steps: steps.map(|step| Step::new(step, processors)).collect(),
+            ranking: reduced
+                .ranking
+                .as_ref()
+                .map(|ranking| Ranking::new(ranking, rank.unwrap_or(1))),
+            reduction: Provenance::new(&pipeline.spec, reduced),
+            cut_dependencies: 0,
+            validation: None,
+            warnings,
+        }
+    }
+
+    /// What is known once the trace has been written.
+    pub(super) fn add_written(&mut self, written: Written) {
+        self.cut_dependencies = written.cut_dependencies;
+        self.warnings.extend(written.warnings);
+    }
+}
+
+impl Step {
+    fn new(step: &StepReport, processors: Option<u64>) -> Self {
+        let (before, after) = (step.before, step.after);
+        let work = (before.processor_seconds(), after.processor_seconds());
+        let lost = match after.jobs < before.jobs && work.0 > 0.0 {
+            true => 1.0 - work.1 / work.0,
+            false => 0.0,
+        };
+        Step {
+            name: step.name,
+            jobs_before: before.jobs,
+            jobs_after: after.jobs,
+            load_before: processors.and_then(|p| before.offered(p)),
+            load_after: processors.and_then(|p| after.offered(p)),
+            work_before_s: work.0,
+            work_after_s: work.1,
+            work_lost: lost,
+        }
+    }
+}
+
+impl Ranking {
+    fn new(ranking: &WindowRanking, most: usize) -> Self {
+        let (steady, choice) = (ranking.steady, ranking.choice);
+        let seconds = SimDuration::as_secs_f64;
+        Ranking {
+            considered: ranking.considered(),
+            too_few_jobs: ranking.too_few_jobs,
+            length_s: seconds(choice.length),
+            step_s: seconds(choice.step),
+            steady: SteadyReport {
+                start_s: seconds(steady.start),
+                length_s: seconds(steady.length()),
+                skip_start_s: seconds(steady.skip_start),
+                skip_end_s: seconds(steady.skip_end),
+                skip_start_given: choice.skip_start.is_some(),
+                skip_end_given: choice.skip_end.is_some(),
+                jobs: ranking.steady_jobs,
+                arrival_rate_per_s: ranking.arrival_rate,
+                demand_processors: ranking.demand,
+            },
+            windows: ranking.windows.iter().take(most).map(Window::new).collect(),
+        }
+    }
+}
+
+impl Window {
+    fn new(window: &RankedWindow) -> Self {
+        Window {
+            start_s: window.start.as_secs_f64(),
+            jobs: window.jobs,
+            arrival_rate_per_s: window.arrival_rate,
+            demand_processors: window.demand,
+            score: window.score,
+            distances: COMPONENTS.into_iter().zip(window.distances).collect(),
+            ranks: COMPONENTS.into_iter().zip(window.ranks).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "source        {}: {} jobs",
+            self.source, self.source_jobs
+        )?;
+        for (what, counts) in [("skipped", &self.skipped), ("left out", &self.reduced)] {
+            for (reason, count) in counts {
+                writeln!(f, "{what:<13} {count} {reason}")?;
+            }
+        }
+        if let Some(ranking) = &self.ranking {
+            write!(f, "\n{ranking}")?;
+        } else if let Some(window) = self.reduction.window {
+            let (start, length) = (window.start_s.as_secs_f64(), window.length_s.as_secs_f64());
+            writeln!(f, "window        {} from {}", human(length), human(start))?;
+        }
+        if let (Some(share), Some(seed)) = (self.reduction.share, self.reduction.seed) {
+            writeln!(f, "share         {share} with seed {seed}")?;
+        }
+        if !self.steps.is_empty() {
+            write!(f, "\n{}", table(&self.step_rows()))?;
+        }
+        let on = match (self.offered_load, self.processors) {
+            (Some(load), Some(p)) => format!(", offered load {load:.4} on {p} processors"),
+            _ => ", no offered load: --processors says on how many".to_owned(),
+        };
+        let done = match &self.out {
+            Some(out) => format!("wrote {out}"),
+            None => "wrote nothing".to_owned(),
+        };
+        writeln!(
+            f,
+            "\n{done}: {} jobs in {}{on}",
+            self.jobs,
+            human(self.span_s)
+        )?;
+        if self.cut_dependencies > 0 {
+            let count = self.cut_dependencies;
+            writeln!(
+                f,
+                "{count} dependencies on jobs that are left out were cleared"
+            )?;
+        }
+        match &self.validation {
+            Some(validation) => verdict(f, validation),
+            None => Ok(()),
+        }
+    }
+}
+
+fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
+    let verdict = match validation.passed() {
+        true => "passed",
+        false => "missed",
+    };
+    writeln!(
+        f,
+        "validation {verdict}: {} statistics against {} honest {} samples of {} of {} jobs",
+        validation.statistics.len(),
+        validation.samples,
+        validation.judged_by.name(),
+        validation.reduced_jobs,
+        validation.original_jobs
+    )?;
+    for failure in validation.failures() {
+        writeln!(f, "  {failure}")?;
+    }
+    Ok(())
+}
+
+impl Report {
+    fn step_rows(&self) -> Vec<Vec<String>> {
+        let load = |load: Option<f64>| load.map_or_else(|| "-".to_owned(), |l| format!("{l:.4}"));
+        let head = [
+            "step",
+            "jobs",
+            "load before",
+            "load after",
+            "demand left out",
+        ];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(self.steps.iter().map(|step| {
+            vec![
+                step.name.to_owned(),
+                format!("{} -> {}", step.jobs_before, step.jobs_after),
+                load(step.load_before),
+                load(step.load_after),
+                format!("{:.1} %", step.work_lost * 100.0),
+            ]
+        }));
+        rows
+    }
+}
+
+impl fmt::Display for Ranking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steady = &self.steady;
+        let by = |given| match given {
+            true => "given",
+            false => "by rule",
+        };
+        writeln!(
+            f,
+            "warm-up       {} left out ({}); wrap-up {} ({})",
+            human(steady.skip_start_s),
+            by(steady.skip_start_given),
+            human(steady.skip_end_s),
+            by(steady.skip_end_given)
+        )?;
+        writeln!(
+            f,
+            "windows       {} of {}, one every {}, {} with fewer than two jobs",
+            self.considered,
+            human(self.length_s),
+            human(self.step_s),
+            self.too_few_jobs
+        )?;
+        let mut rows = vec![
+            ["window", "start", "jobs", "wanted", "score"]
+                .into_iter()
+                .chain(COMPONENTS)
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        ];
+        for (position, window) in self.windows.iter().enumerate() {
+            let mut row = vec![
+                format!("#{}", position + 1),
+                human(window.start_s),
+                window.jobs.to_string(),
+                format!("{:.1}", window.demand_processors),
+                format!("{:.4}", window.score),
+            ];
+            row.extend(COMPONENTS.iter().map(|component| {
+                let distance = window.distances.get(component).copied().unwrap_or_default();
+                let rank = window.ranks.get(component).copied().unwrap_or_default();
+                format!("{distance:.3} (#{rank})")
+            }));
+            rows.push(row);
+        }
+        let days = steady.length_s / self.length_s;
+        rows.push(vec![
+            "all".to_owned(),
+            human(steady.start_s),
+            format!("{:.1}", steady.jobs as f64 / days),
+            format!("{:.1}", steady.demand_processors),
+        ]);
+        write!(f, "{}", table(&rows))?;
+        writeln!(
+            f,
+            "distances from 0 (alike) to 1 with their ranks; score: root mean square of the ranks, \
+             0 the best in everything, 1 the worst; wanted: processors in the mean; all: the trace \
+             without warm-up and wrap-up, jobs per window"
+        )
+    }
+}

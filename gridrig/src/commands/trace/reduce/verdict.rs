@@ -1,0 +1,79 @@
+//! Whether the reduced trace behaves like its source.
+
+use super::ReduceArgs;
+use super::pipeline::Pipeline;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use gridrig_replayer::load::{Loaded, TraceJob, load};
+use gridrig_replayer::prepare::Reduced;
+use gridrig_replayer::sanitize::Facts;
+use gridrig_replayer::spec::SizeFrom;
+use gridrig_replayer::validate::{Options, Requirement, Selection, ValJob, Validation, validate};
+use std::path::{Path, PathBuf};
+
+/// What is needed to judge once the reduced trace has been written.
+pub(super) struct Judge {
+    source: Vec<ValJob>,
+    selection: Selection,
+    requirements: Vec<Requirement>,
+    sheet: Option<PathBuf>,
+}
+
+impl Judge {
+    /// `None` when nobody asks, or nothing is written that could be judged.
+    pub(super) fn of(args: &ReduceArgs, pipeline: &Pipeline, loaded: &Loaded) -> Option<Self> {
+        if args.no_validate || pipeline.out.is_none() {
+            return None;
+        }
+        let rules = pipeline.spec.sanitize.rules();
+        let clean = |job: &&TraceJob| rules.verdict(&Facts::of_job(job)).is_none();
+        let kept = loaded.jobs.iter().filter(clean);
+        Some(Judge {
+            // What is sanitized away is not what the trace should be like.
+            source: kept.map(ValJob::from).collect(),
+            selection: Selection::from(&pipeline.spec),
+            requirements: args.require.clone(),
+            sheet: args.sheet.clone(),
+        })
+    }
+
+    /// Compares what stands in the file with the source.
+    pub(super) fn judge(self, reduced: &Reduced, out: &Path) -> Result<Validation, Failure> {
+        // A pipe cannot be read again.
+        let written: Vec<ValJob> = match out.is_file() {
+            true => {
+                let again = load(out, SizeFrom::Allocated).map_err(Failure::run)?;
+                again.jobs.iter().map(ValJob::from).collect()
+            }
+            false => reduced.jobs.iter().map(ValJob::from).collect(),
+        };
+        let options = Options {
+            selection: Selection {
+                window: reduced.window,
+                origin: Some(reduced.origin),
+                ..self.selection
+            },
+            requirements: self.requirements,
+            ..Options::default()
+        };
+        let validation = validate(&self.source, &written, &options).map_err(|error| {
+            let text = format!("{} is written and cannot be validated", out.display());
+            Failure::run(anyhow!(error).context(text))
+        })?;
+        if let Some(sheet) = &self.sheet {
+            let names = (name(Path::new(&reduced.file)), name(out));
+            let page = gridrig_replayer::validate::sheet(&validation, &names.0, &names.1);
+            std::fs::write(sheet, page).map_err(|error| {
+                let text = format!("{}: the sheet cannot be written", sheet.display());
+                Failure::input(anyhow!(error).context(text))
+            })?;
+        }
+        Ok(validation)
+    }
+}
+
+/// The name of a file without its folder.
+fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}

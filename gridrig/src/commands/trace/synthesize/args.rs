@@ -1,0 +1,299 @@
+//! The arguments of `gridrig trace synthesize`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use gridrig_replayer::synth::Extent;
+use gridrig_replayer::synth::burst::{Moments, Week};
+use gridrig_replayer::synth::lublin::Preset;
+use gridrig_replayer::synth::poisson::Koala;
+use std::path::PathBuf;
+
+/// `gridrig trace synthesize`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        gridrig trace synthesize lublin --processors 128 --days 7 --load 0.7 --seed 1 --out week.swf.gz\n  \
+        gridrig trace synthesize poisson --preset koala-w2 --out w2.swf\n  \
+        gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json\n  \
+        gridrig trace synthesize model ctc.json --seed 2 --days 30 --out month.swf.gz\n\n\
+        Without --out nothing is written: the trace is made and measured. Same model, same seed, \
+        same bytes. docs/synthesize.md has the models and their file format.")]
+pub struct SynthesizeArgs {
+    /// Which model.
+    #[command(subcommand)]
+    pub(super) what: What,
+}
+
+/// The kinds of models.
+#[derive(Debug, Subcommand)]
+pub(super) enum What {
+    /// The Lublin-Feitelson model of parallel machines, with a load of your
+    /// choice
+    Lublin(LublinArgs),
+    /// Poisson arrivals of a mix of applications (KOALA's W1 and W2)
+    Poisson(PoissonArgs),
+    /// A look-alike fitted to a trace
+    Like(LikeArgs),
+    /// A week of bursts of wide jobs with given moments
+    Burst(BurstArgs),
+    /// The workload of a model file
+    Model(ModelArgs),
+}
+
+/// What all models have in common.
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// The SWF file to write, gzip when it ends in .gz
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Also write the model with all its parameters as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) model_out: Option<PathBuf>,
+    /// Seed of all random streams; 1, or what a model file says
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// How many jobs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) jobs: Option<u64>,
+    /// For how many days; with --jobs, what ends first
+    #[arg(long, value_name = "D")]
+    pub(super) days: Option<f64>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Common {
+    /// What was asked for, else this.
+    pub(super) fn extent(&self, otherwise: Extent) -> Extent {
+        match (self.jobs, self.days) {
+            (None, None) => otherwise,
+            (jobs, days) => Extent { jobs, days },
+        }
+    }
+}
+
+/// `synthesize lublin`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+        gridrig trace synthesize lublin --preset dmm --processors 128 --days 1 --load 0.9 --out day.swf\n\n\
+        A week is made unless --jobs or --days says otherwise. --load is demand / (processors x \
+        days), reached by the gaps between arrivals; without it the published gaps are used.")]
+pub(super) struct LublinArgs {
+    /// Which published parameters
+    #[arg(long, value_enum, default_value = "all")]
+    pub(super) preset: LublinPreset,
+    /// Processors of the machine; sizes follow it
+    #[arg(long, value_name = "P", default_value = "128", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) processors: u32,
+    /// The offered load to reach, 1 being all processors all the time
+    #[arg(long, value_name = "RHO")]
+    pub(super) load: Option<f64>,
+    /// Hour of the day at which the trace begins
+    #[arg(long, value_name = "H", default_value = "0", value_parser = clap::value_parser!(u32).range(0..24))]
+    pub(super) start_hour: u32,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// Published parameters of the Lublin-Feitelson model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LublinPreset {
+    /// All jobs fitted together, without types
+    All,
+    /// Batch jobs only
+    Batch,
+    /// Interactive jobs only
+    Interactive,
+    /// Batch and interactive jobs, each with their own parameters
+    Both,
+    /// 95 % serial jobs, as DMM (SC 2007) has them for grids
+    Dmm,
+}
+
+impl LublinPreset {
+    pub(super) fn preset(self) -> Preset {
+        match self {
+            LublinPreset::All => Preset::All,
+            LublinPreset::Batch => Preset::Batch,
+            LublinPreset::Interactive => Preset::Interactive,
+            LublinPreset::Both => Preset::Both,
+            LublinPreset::Dmm => Preset::Dmm,
+        }
+    }
+}
+
+/// `synthesize poisson`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+        gridrig trace synthesize poisson --preset koala-w1 --run-time 100,300 --out w1.swf\n\n\
+        The paper prints run times in a figure only; 150 to 250 s is our choice. The SWF queue of \
+        a job is its number of components. Other mixes: write the model with --model-out, edit it, \
+        and make it with `synthesize model`.")]
+pub(super) struct PoissonArgs {
+    /// Which workload
+    #[arg(long, value_enum, default_value = "koala-w1")]
+    pub(super) preset: PoissonPreset,
+    /// Mean time between submissions in seconds
+    #[arg(long, value_name = "S")]
+    pub(super) interarrival: Option<f64>,
+    /// Shortest and longest run time in seconds
+    #[arg(long, value_name = "MIN,MAX", value_parser = pair)]
+    pub(super) run_time: Option<[u64; 2]>,
+    /// Processors of the machine, in the header and for the load
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) processors: Option<u32>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// KOALA's workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PoissonPreset {
+    /// 200 jobs, 80 s apart on average
+    KoalaW1,
+    /// 200 jobs, 40 s apart on average
+    KoalaW2,
+}
+
+impl PoissonPreset {
+    pub(super) fn preset(self) -> Koala {
+        match self {
+            PoissonPreset::KoalaW1 => Koala::W1,
+            PoissonPreset::KoalaW2 => Koala::W2,
+        }
+    }
+}
+
+/// `synthesize like`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+        gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json --out other.swf.gz\n\n\
+        As many jobs in as many days as the source has are made unless --jobs or --days says \
+        otherwise. The model holds tables of counts, no jobs; `synthesize model` needs nothing else.")]
+pub(super) struct LikeArgs {
+    /// The trace to resemble, plain or gzip
+    pub(super) trace: PathBuf,
+    /// Processors of the machine, where the header does not say
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) processors: Option<u32>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// `synthesize burst`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+        gridrig trace synthesize burst --jobs 1000 --bursts 8,5,100 --run-time 5000,300,700 --out week.swf.gz\n\n\
+        Moments are those of the jobs as they are played: run times divided by 60 and at least \
+        1 s. Without options the presets are the traces that ship in traces/.")]
+pub(super) struct BurstArgs {
+    /// The week to begin with
+    #[arg(long, value_enum, default_value = "grid5000")]
+    pub(super) preset: BurstPreset,
+    /// Largest value, mean and standard deviation of the run times in scaled
+    /// seconds
+    #[arg(long, value_name = "MAX,MEAN,SD", value_parser = moments)]
+    pub(super) run_time: Option<Moments>,
+    /// Largest value, mean and standard deviation of the sizes
+    #[arg(long, value_name = "MAX,MEAN,SD", value_parser = moments)]
+    pub(super) size: Option<Moments>,
+    /// Replace the bursts by N of this many jobs of this size
+    #[arg(long, value_name = "N,JOBS,SIZE", value_parser = triple)]
+    pub(super) bursts: Option<[u32; 3]>,
+    /// Users of the jobs outside the bursts
+    #[arg(long, value_name = "N")]
+    pub(super) users: Option<u64>,
+    /// Processors of the machine named in the header
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) processors: Option<u32>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl BurstArgs {
+    /// Whether another week than that of the preset is made.
+    pub(super) fn changes(&self) -> bool {
+        let moments = self.run_time.is_some() || self.size.is_some();
+        moments || self.bursts.is_some() || self.users.is_some() || self.common.jobs.is_some()
+    }
+}
+
+/// The burst weeks that ship.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BurstPreset {
+    /// Like the CTC week of the LSAP paper
+    Ctc,
+    /// Like the Grid'5000 week of the LSAP paper
+    Grid5000,
+}
+
+impl BurstPreset {
+    pub(super) fn preset(self) -> Week {
+        match self {
+            BurstPreset::Ctc => Week::Ctc,
+            BurstPreset::Grid5000 => Week::Grid5000,
+        }
+    }
+}
+
+/// `synthesize model`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+        gridrig trace synthesize model traces/grid5000-like.json --out week.swf.gz\n\n\
+        Model files are what --model-out writes; docs/synthesize.md describes them.")]
+pub(super) struct ModelArgs {
+    /// The model file
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// So many numbers between commas.
+fn numbers<const N: usize, T: std::str::FromStr>(text: &str) -> Option<[T; N]> {
+    let parts = text.split(',').map(|part| part.trim().parse().ok());
+    parts.collect::<Option<Vec<T>>>()?.try_into().ok()
+}
+
+fn pair(text: &str) -> Result<[u64; 2], String> {
+    let found = numbers::<2, u64>(text).filter(|[low, high]| low <= high);
+    found.ok_or_else(|| "expected two whole numbers MIN,MAX".to_owned())
+}
+
+fn triple(text: &str) -> Result<[u32; 3], String> {
+    let found = numbers::<3, u32>(text)
+        .filter(|[n, jobs, size]| *n <= 1_000 && *jobs <= 10_000 && *size > 0);
+    found.ok_or_else(|| {
+        "expected three whole numbers N,JOBS,SIZE with N up to 1000 and JOBS up to 10000".to_owned()
+    })
+}
+
+fn moments(text: &str) -> Result<Moments, String> {
+    let expected = || "expected MAX,MEAN,SD with a whole number MAX".to_owned();
+    let [max, mean, sd] = numbers::<3, f64>(text).ok_or_else(expected)?;
+    if !(1.0..=1e12).contains(&max) || max.fract() != 0.0 {
+        return Err(expected());
+    }
+    Ok(Moments {
+        max: max as u64,
+        mean,
+        sd,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_numbers_are_read_and_others_refused() {
+        assert_eq!(pair("1,20"), Ok([1, 20]));
+        assert!(pair("20,1").is_err() && pair("1").is_err() && pair("1,x").is_err());
+        assert_eq!(triple("2, 3,4"), Ok([2, 3, 4]));
+        assert!(triple("2,3,0").is_err() && triple("9999,1,1").is_err());
+        let found = moments("100,8.5,16").unwrap();
+        assert_eq!((found.max, found.mean, found.sd), (100, 8.5, 16.0));
+        assert!(moments("1.5,1,1").is_err() && moments("NaN,1,1").is_err());
+    }
+}

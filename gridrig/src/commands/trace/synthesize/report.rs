@@ -1,0 +1,108 @@
+//! What was made, for people and for programs.
+
+use super::Prepared;
+use super::args::Common;
+use gridrig_replayer::synth::output::{Made, Marginal};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// The document of `--json`.
+pub(super) fn document(prepared: &Prepared, made: &Made, common: &Common) -> Value {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    json!({
+        "model": prepared.model.kind(),
+        "seed": prepared.model.seed(),
+        "machine_processors": prepared.model.processors(),
+        "out": path(&common.out),
+        "model_out": path(&common.model_out),
+        "jobs": made.jobs,
+        "first_submit_s": made.first_submit_s,
+        "span_s": made.span_s,
+        "offered_load": made.offered_load,
+        "load": prepared.calibration,
+        "recurring_jobs": prepared.recurring,
+        "serial_share": made.serial_share,
+        "run_time_s": made.run_time_s,
+        "processors": made.processors,
+        "interarrival_s": made.interarrival_s,
+        "hourly": made.hourly,
+    })
+}
+
+/// The report for people.
+pub(super) fn text(prepared: &Prepared, made: &Made, common: &Common) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "{} jobs in {:.2} days, model {}, seed {}",
+        made.jobs,
+        made.span_s / 86_400.0,
+        prepared.model.kind(),
+        prepared.model.seed()
+    );
+    if let Some(load) = made.offered_load {
+        let processors = prepared.model.processors();
+        let _ = writeln!(text, "offered load {load:.3} on {processors} processors");
+    }
+    if let Some(found) = &prepared.calibration {
+        let _ = writeln!(
+            text,
+            "load asked for {:.3}, reached {:.3}; the same parameters give {:.3} on average over \
+             all seeds",
+            found.wanted_load, found.achieved_load, found.expected_load
+        );
+    }
+    if let Some(recurring) = prepared.recurring {
+        let _ = writeln!(
+            text,
+            "{recurring} jobs of the source recur (same submit time, run time, size and user)"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n{:<20} {:>12} {:>12} {:>10} {:>12}",
+        "", "mean", "sd", "min", "max"
+    );
+    row(&mut text, "run time (s)", made.run_time_s);
+    row(&mut text, "processors", made.processors);
+    row(&mut text, "inter-arrival (s)", made.interarrival_s);
+    let _ = writeln!(
+        text,
+        "single-processor jobs {:.1} %",
+        100.0 * made.serial_share
+    );
+    hours(&mut text, &made.hourly);
+    match (&common.out, &common.model_out) {
+        (None, None) => text.push_str("\nnothing written; --out FILE writes the trace\n"),
+        (out, model) => {
+            text.push('\n');
+            for path in [out, model].into_iter().flatten() {
+                let _ = writeln!(text, "wrote {}", path.display());
+            }
+        }
+    }
+    text
+}
+
+fn row(text: &mut String, name: &str, marginal: Option<Marginal>) {
+    let Some(found) = marginal else { return };
+    let sd = found.sd.map_or("-".to_owned(), |sd| format!("{sd:.2}"));
+    let _ = writeln!(
+        text,
+        "{name:<20} {:>12.2} {sd:>12} {:>10.0} {:>12.0}",
+        found.mean, found.min, found.max
+    );
+}
+
+/// Arrivals per hour of the day as bars of their share of the busiest hour.
+fn hours(text: &mut String, hourly: &[u64; 24]) {
+    const WIDTH: u64 = 40;
+    let most = hourly.iter().copied().max().unwrap_or(0).max(1);
+    let _ = writeln!(text, "\njobs by hour of the day");
+    for (hour, count) in hourly.iter().enumerate() {
+        let bar = "#".repeat((count * WIDTH / most) as usize);
+        let _ = writeln!(text, "{hour:>4}:00 {count:>8} {bar}");
+    }
+}

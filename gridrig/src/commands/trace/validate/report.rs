@@ -1,0 +1,113 @@
+//! The verdict as text.
+
+use gridrig_replayer::validate::{Clusters, Side, StatisticReport, Validation};
+use std::fmt::Write as _;
+
+/// The report, for people.
+pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> String {
+    let mut text = String::new();
+    let left_out: u64 = outcome.left_out.values().sum();
+    let all = outcome.original_jobs + left_out;
+    let _ = write!(
+        text,
+        "{reduced}: {} jobs, against {original}: {} of its {all} jobs",
+        outcome.reduced_jobs, outcome.original_jobs
+    );
+    let reasons: Vec<String> = outcome
+        .left_out
+        .iter()
+        .map(|(reason, count)| format!("{count} {reason}"))
+        .collect();
+    let _ = match reasons.is_empty() {
+        true => writeln!(text),
+        false => writeln!(text, " (left out: {})", reasons.join(", ")),
+    };
+    let _ = writeln!(text, "{}", outcome.identity);
+    for note in &outcome.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    statistics(&mut text, outcome);
+    clusters(&mut text, &outcome.clusters);
+    for bound in &outcome.requirements {
+        let met = if bound.met { "met" } else { "MISSED" };
+        let _ = writeln!(
+            text,
+            "required {}: {:.4}, {met}",
+            bound.requirement, bound.value
+        );
+    }
+    let verdict = if outcome.passed() { "passed" } else { "FAILED" };
+    let _ = writeln!(text, "\n{verdict}: {}", outcome.summary());
+    text
+}
+
+fn statistics(text: &mut String, outcome: &Validation) {
+    let _ = writeln!(
+        text,
+        "\n{:<18} {:>9} {:>9}  {:<20} {:>6}  about\n{:<18} {:>9} {:>9}  {:<20} {:>6}",
+        "statistic",
+        "value",
+        "median",
+        "envelope",
+        "beyond",
+        "",
+        "",
+        "honest",
+        "honest samples",
+        format!("/ {}", outcome.samples)
+    );
+    for statistic in &outcome.statistics {
+        let outside = if statistic.inside { "" } else { "  OUTSIDE" };
+        let _ = writeln!(
+            text,
+            "{:<18} {:>9.4} {:>9.4}  {:<20} {:>6}  {}{outside}",
+            statistic.name,
+            statistic.value,
+            statistic.median,
+            envelope(statistic),
+            statistic.beyond,
+            statistic.what,
+        );
+    }
+    if !outcome.not_judged.is_empty() {
+        let names = outcome.not_judged.join(", ");
+        let _ = writeln!(
+            text,
+            "not judged (not in both traces, or not asked for): {names}"
+        );
+    }
+}
+
+fn envelope(statistic: &StatisticReport) -> String {
+    let edge = |edge: Option<f64>| edge.map_or(String::new(), |edge| format!("{edge:.4}"));
+    match statistic.side {
+        Side::Upper => format!("at most {}", edge(statistic.high)),
+        Side::Lower => format!("at least {}", edge(statistic.low)),
+        Side::Both => format!("{} to {}", edge(statistic.low), edge(statistic.high)),
+    }
+}
+
+fn clusters(text: &mut String, clusters: &Clusters) {
+    /// Seconds.
+    const DAY: f64 = 86_400.0;
+    let agreement = clusters
+        .adjusted_rand_index
+        .map_or("no shared jobs".to_owned(), |index| {
+            format!("adjusted Rand index {index:.3}")
+        });
+    let _ = writeln!(
+        text,
+        "\nclusters of arrivals: {} by the elbow ({} in the reduced trace by its own), {agreement}",
+        clusters.original_k, clusters.reduced_k
+    );
+    for (number, cluster) in (1..).zip(&clusters.matched) {
+        let _ = writeln!(
+            text,
+            "  {number:>2}: centre {:>9.3} d, reduced {:>9.3} d; {:>5.1} % of the jobs, reduced {:>5.1} %",
+            cluster.original_centre_s / DAY,
+            cluster.reduced_centre_s / DAY,
+            100.0 * cluster.original_share,
+            100.0 * cluster.reduced_share
+        );
+    }
+}

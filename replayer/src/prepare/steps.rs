@@ -1,0 +1,376 @@
+//! The steps of a reduction, one after the other.
+
+use super::{Load, Reduced, STEPS, StepReport};
+use crate::error::TraceError;
+use crate::load::{Loaded, TraceJob};
+use crate::reduce::{self, Provenance, Unrankable, WindowRanking};
+use crate::sanitize::{Facts, Rules, Sanitizer};
+use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
+use gridrig_core::time::{Decimal, SimDuration};
+use std::collections::BTreeMap;
+
+/// Applies all steps but the offset.
+pub(super) fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+    check(spec, &loaded.file)?;
+    let mut warnings = loaded.warnings;
+    let made_by = match Provenance::of(&loaded.header) {
+        Some(Ok(provenance)) => Some(provenance),
+        Some(Err(problem)) => {
+            warnings.push(format!("{}: {problem}", loaded.file));
+            None
+        }
+        None => None,
+    };
+    let mut reduction = Reduction::new(loaded.jobs, &loaded.file, made_by.as_ref());
+    reduction.sanitize(spec.sanitize.rules());
+    reduction.limit_width(spec.max_processors);
+    let ranking = match &spec.choose {
+        Some(choice) => Some(reduction.rank(choice)?),
+        None => None,
+    };
+    let best = ranking.as_ref().and_then(WindowRanking::best);
+    let window = spec.window.or(best);
+    reduction.cut_window(window);
+    let keep = reduction.sample(spec);
+    reduction.settle_zero_run_times(spec.zero_run_time);
+    reduction.scale(spec);
+    reduction.lift_short_runs(spec.min_run_time);
+    reduction.check_times()?;
+    if reduction.jobs.is_empty() {
+        reduction
+            .warnings
+            .push(format!("{}: the reduction leaves no job", loaded.file));
+    }
+    warnings.append(&mut reduction.warnings);
+    Ok(Reduced {
+        jobs: reduction.jobs,
+        origin: reduction.origin,
+        skipped: loaded.skipped,
+        reduced: reduction.reduced,
+        warnings,
+        header: loaded.header,
+        names: loaded.names,
+        sha256: loaded.sha256,
+        steps: reduction.steps,
+        window,
+        ranking,
+        keep,
+        file: loaded.file,
+    })
+}
+
+/// Refuses steps that no scenario can mean.
+pub(super) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
+    let refuse =
+        |field, value: String, expected: &str| Err(refusal(file, field, value, expected.into()));
+    for (field, factor) in [
+        ("scale.arrival", spec.scale_arrival),
+        ("scale.run_time", spec.scale_run_time),
+    ] {
+        if factor.is_zero() {
+            return refuse(field, factor.to_string(), "a factor above 0");
+        }
+    }
+    if spec.max_processors == Some(0) {
+        return refuse("max_processors", "0".to_owned(), "at least 1");
+    }
+    if let (Some(window), Some(_)) = (spec.window, spec.choose) {
+        let start = window.start.to_string();
+        return refuse("window.start", start, "a window given or chosen, not both");
+    }
+    match spec.keep {
+        Keep::Systematic { m, n, .. } if m == 0 || m > n => {
+            refuse("keep", format!("{m}/{n}"), "m/n with 0 < m <= n")
+        }
+        Keep::Share { share, .. } if share.is_zero() || share.compare(Decimal::ONE).is_gt() => {
+            refuse("keep", share.to_string(), "a share above 0 and at most 1")
+        }
+        Keep::Load { offered, .. } if offered.is_zero() => {
+            refuse("load.offered", offered.to_string(), "a load above 0")
+        }
+        Keep::Load { processors: 0, .. } => refuse("load.processors", "0".to_owned(), "at least 1"),
+        _ => Ok(()),
+    }
+}
+
+fn refusal(file: &str, field: &'static str, value: String, expected: String) -> TraceError {
+    TraceError::Step {
+        file: file.to_owned(),
+        field,
+        value,
+        expected,
+    }
+}
+
+pub(super) fn too_long(file: &str, job: &TraceJob, what: &'static str) -> TraceError {
+    TraceError::TooLong {
+        file: file.to_owned(),
+        job: job.trace_id,
+        what,
+    }
+}
+
+/// The jobs on their way through the steps.
+struct Reduction<'a> {
+    jobs: Vec<TraceJob>,
+    file: &'a str,
+    /// What becomes time 0 of the run.
+    origin: SimDuration,
+    load: Load,
+    steps: Vec<StepReport>,
+    reduced: BTreeMap<&'static str, u64>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Reduction<'a> {
+    /// A trace that is itself the outcome of a reduction begins at its own
+    /// time 0 and lasts as long as its window did, whenever its first and its
+    /// last job come.
+    fn new(jobs: Vec<TraceJob>, file: &'a str, made_by: Option<&Provenance>) -> Self {
+        let first = jobs.first().map_or(SimDuration::ZERO, |j| j.submit);
+        let last = jobs.last().map_or(SimDuration::ZERO, |j| j.submit);
+        let load = Load {
+            span: made_by.map_or(last - first, |made| made.span_s),
+            ..measure(&jobs)
+        };
+        Reduction {
+            jobs,
+            file,
+            origin: made_by.map_or(first, |_| SimDuration::ZERO),
+            load,
+            steps: Vec::with_capacity(STEPS.len()),
+            reduced: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Closes a step: what it left out is counted under `reason`.
+    fn report(&mut self, span: SimDuration, reason: &'static str) {
+        let lost = self.load.jobs - self.jobs.len() as u64;
+        if lost > 0 {
+            self.reduced.insert(reason, lost);
+        }
+        self.close(span);
+    }
+
+    /// Closes a step whose losses have been counted.
+    fn close(&mut self, span: SimDuration) {
+        let after = Load {
+            span,
+            ..measure(&self.jobs)
+        };
+        self.steps.push(StepReport {
+            name: STEPS[self.steps.len()],
+            before: self.load,
+            after,
+        });
+        self.load = after;
+    }
+
+    fn sanitize(&mut self, rules: &Rules) {
+        if !rules.is_empty() {
+            let mut sanitizer = Sanitizer::new(rules);
+            self.jobs.retain(|job| sanitizer.keeps(&Facts::of_job(job)));
+            for report in sanitizer.reports() {
+                if report.removed > 0 {
+                    *self.reduced.entry(report.rule).or_default() += report.removed;
+                }
+            }
+        }
+        self.close(self.load.span);
+    }
+
+    fn limit_width(&mut self, limit: Option<u32>) {
+        if let Some(limit) = limit {
+            self.jobs.retain(|job| job.processors <= limit);
+        }
+        self.report(self.load.span, "wider-than-limit");
+    }
+
+    /// Ranks the windows of what is left of the whole trace.
+    fn rank(&self, choice: &WindowChoice) -> Result<WindowRanking, TraceError> {
+        reduce::rank_windows(&self.jobs, choice).map_err(|why| {
+            let (length, step) = (choice.length.to_string(), choice.step.to_string());
+            let (field, value, expected) = match why {
+                Unrankable::Zero if choice.step.is_zero() => {
+                    ("window.step", step, "a duration above 0".to_owned())
+                }
+                Unrankable::Zero => ("window.length", length, "a duration above 0".to_owned()),
+                Unrankable::TooLong(steady) => (
+                    "window.length",
+                    length,
+                    format!(
+                        "a window that starts at a multiple of {step} and fits the trace without \
+                         warm-up and wrap-up, which is {steady} long"
+                    ),
+                ),
+                Unrankable::TooMany(count) => (
+                    "window.step",
+                    step,
+                    format!(
+                        "a step that leaves at most {} windows, not {count}",
+                        reduce::MAX_WINDOWS
+                    ),
+                ),
+                Unrankable::Empty => (
+                    "window.length",
+                    length,
+                    "a window that holds at least two jobs somewhere".to_owned(),
+                ),
+            };
+            refusal(self.file, field, value, expected)
+        })
+    }
+
+    fn cut_window(&mut self, window: Option<TraceWindow>) {
+        let mut span = self.load.span;
+        if let Some(window) = window {
+            let end = window.start + window.length;
+            self.jobs
+                .retain(|job| window.start <= job.submit && job.submit < end);
+            self.origin = window.start;
+            span = window.length;
+        }
+        self.report(span, "outside-window");
+    }
+
+    /// Samples, and answers what the sample came to.
+    fn sample(&mut self, spec: &WorkloadSpec) -> Keep {
+        let keep = match spec.keep {
+            Keep::Load {
+                offered,
+                processors,
+                seed,
+            } => self.share_for(spec, offered, processors, seed),
+            other => other,
+        };
+        match keep {
+            Keep::Systematic { m, n, phase } => {
+                let mut index: u128 = 0;
+                let kept_before = |i: u128| i * u128::from(m) / u128::from(n);
+                self.jobs.retain(|_| {
+                    let i = index + u128::from(phase);
+                    index += 1;
+                    kept_before(i + 1) > kept_before(i)
+                });
+            }
+            Keep::Share { share, seed } => {
+                let bound = reduce::sample_bound(share);
+                let mut draws = reduce::sample_draws(seed);
+                self.jobs
+                    .retain(|_| draws.next().is_some_and(|draw| (draw as f64) < bound));
+            }
+            Keep::All | Keep::Load { .. } => {}
+        }
+        self.report(self.load.span, "not-sampled");
+        keep
+    }
+
+    /// The share that comes nearest to a wanted load, looking at what the
+    /// later steps will make of each job.
+    fn share_for(
+        &mut self,
+        spec: &WorkloadSpec,
+        offered: Decimal,
+        processors: u64,
+        seed: u64,
+    ) -> Keep {
+        let demands = self.jobs.iter().map(|job| {
+            let run_time = match (spec.zero_run_time, job.run_time.is_zero()) {
+                (ZeroRunTime::Drop, true) => return 0,
+                (ZeroRunTime::As(length), true) => length,
+                _ => job.run_time,
+            };
+            let scaled = divided(spec.scale_run_time, run_time).max(spec.min_run_time);
+            u128::from(job.processors) * u128::from(scaled.as_nanos())
+        });
+        let demands: Vec<u128> = demands.collect();
+        let span = divided(spec.scale_arrival, self.load.span);
+        let capacity = processors as f64 * span.as_nanos() as f64;
+        let target = offered.as_f64() * capacity;
+        let all = demands.iter().sum::<u128>() as f64;
+        if all < target && capacity > 0.0 {
+            self.warnings.push(format!(
+                "{}: the jobs offer a load of {:.4} in all on {processors} processors, less than \
+                 the {offered} asked for: all are kept",
+                self.file,
+                all / capacity
+            ));
+        }
+        let share = reduce::share_for_load(&demands, target as u128, seed);
+        Keep::Share {
+            share: share.unwrap_or(Decimal::ONE),
+            seed,
+        }
+    }
+
+    fn settle_zero_run_times(&mut self, rule: ZeroRunTime) {
+        match rule {
+            ZeroRunTime::Keep => {}
+            ZeroRunTime::Drop => self.jobs.retain(|job| !job.run_time.is_zero()),
+            ZeroRunTime::As(length) => {
+                for job in self.jobs.iter_mut().filter(|j| j.run_time.is_zero()) {
+                    job.run_time = length;
+                }
+            }
+        }
+        self.report(self.load.span, "zero-run-time");
+    }
+
+    /// Moves submit times to the run's origin and divides all times. A result
+    /// that does not fit saturates here and is refused at the end.
+    fn scale(&mut self, spec: &WorkloadSpec) {
+        for job in &mut self.jobs {
+            job.submit = divided(spec.scale_arrival, job.submit - self.origin);
+            job.run_time = divided(spec.scale_run_time, job.run_time);
+            job.requested_time = job
+                .requested_time
+                .map(|time| divided(spec.scale_run_time, time));
+        }
+        let span = divided(spec.scale_arrival, self.load.span);
+        self.report(span, "scaled-away");
+    }
+
+    /// An estimate is lifted with the run, or the job would outlive an
+    /// estimate that it kept in the trace.
+    fn lift_short_runs(&mut self, shortest: SimDuration) {
+        for job in &mut self.jobs {
+            job.run_time = job.run_time.max(shortest);
+            // An estimate of 0 is none, in a trace and here.
+            job.requested_time = job
+                .requested_time
+                .map(|time| time.max(shortest))
+                .filter(|time| !time.is_zero());
+        }
+        self.report(self.load.span, "too-short");
+    }
+
+    fn check_times(&self) -> Result<(), TraceError> {
+        for job in &self.jobs {
+            let requested = job.requested_time.unwrap_or_default();
+            for (what, time) in [
+                ("submit time", job.submit),
+                ("run time", job.run_time),
+                ("requested time", requested),
+            ] {
+                if time.as_nanos() == u64::MAX {
+                    return Err(too_long(self.file, job, what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn divided(factor: Decimal, time: SimDuration) -> SimDuration {
+    SimDuration::from_nanos(factor.divide(time.as_nanos()))
+}
+
+/// Jobs and demand; the span is the caller's to know.
+fn measure(jobs: &[TraceJob]) -> Load {
+    Load {
+        jobs: jobs.len() as u64,
+        processor_nanos: jobs.iter().map(reduce::demand).sum(),
+        span: SimDuration::ZERO,
+    }
+}

@@ -1,0 +1,313 @@
+//! How a reduced trace was made: one line of JSON in its header.
+
+use super::WindowRanking;
+use crate::prepare::Reduced;
+use crate::spec::{Keep, Sanitize, SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
+use crate::swf::{Header, Number};
+use gridrig_core::job::Entry;
+use gridrig_core::time::{Decimal, SimDuration};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::path::{Path, PathBuf};
+
+/// The header key of the line.
+pub const REDUCTION_KEY: &str = "Gridrig-Reduction";
+
+/// The steps that made a trace, in the names of a scenario, and what a reader
+/// of the trace has to know: `; Gridrig-Reduction: {...}`.
+///
+/// Numbers are exact to 15 digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Name of the source file, without its folder.
+    pub source: String,
+    /// SHA-256 of the source on disk, in hex.
+    pub sha256: String,
+    /// The field that gave the size: `allocated` or `requested`.
+    pub size: String,
+    /// The sanitizing rules, as they were written.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sanitize: Option<String>,
+    /// Wider jobs were left out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_processors: Option<u32>,
+    /// The part of the source; none is all of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub window: Option<WindowNote>,
+    /// `m/n`, `share` or `all`.
+    pub keep: String,
+    /// Shift of `m/n`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phase: Option<u64>,
+    /// Probability of `share`.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        default,
+        with = "optional_decimal"
+    )]
+    pub share: Option<Decimal>,
+    /// Seed of `share`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seed: Option<u64>,
+    /// The load that `share` was chosen for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub load: Option<LoadNote>,
+    /// A duration, `drop` or `keep`.
+    pub zero_run_time: String,
+    /// Divisors of the times.
+    pub scale: ScaleNote,
+    /// A duration.
+    pub min_run_time: String,
+    /// What is time 0 of the trace, in seconds of the source's time.
+    #[serde(with = "seconds")]
+    pub origin_s: SimDuration,
+    /// How long the trace lasts, in its own seconds: the window, or the first
+    /// to the last submit of the source, divided by the arrival scale.
+    #[serde(with = "seconds")]
+    pub span_s: SimDuration,
+    /// Jobs in the trace.
+    pub jobs: u64,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// A window of the source, in seconds from its time 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowNote {
+    /// Where it begins.
+    #[serde(with = "seconds")]
+    pub start_s: SimDuration,
+    /// How long it is.
+    #[serde(with = "seconds")]
+    pub length_s: SimDuration,
+    /// Of so many windows it was chosen as the most representative; none for
+    /// a window that was given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub chosen_of: Option<u64>,
+}
+
+/// The load a sample was chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadNote {
+    /// Offered load.
+    #[serde(with = "decimal")]
+    pub offered: Decimal,
+    /// On so many processors.
+    pub processors: u64,
+}
+
+/// The two divisors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScaleNote {
+    /// Of submit times.
+    #[serde(with = "decimal")]
+    pub arrival: Decimal,
+    /// Of run times and requested times.
+    #[serde(with = "decimal")]
+    pub run_time: Decimal,
+}
+
+impl Provenance {
+    /// What the header of a trace says of its making; `None` where it says
+    /// nothing, a message where the line cannot be read.
+    #[must_use]
+    pub fn of(header: &Header) -> Option<Result<Self, String>> {
+        let line = header.values(REDUCTION_KEY).first()?;
+        Some(serde_json::from_str(line).map_err(|error| {
+            format!(
+                "the header line {REDUCTION_KEY} cannot be read ({error}); the trace is taken for \
+                 one that was not reduced"
+            )
+        }))
+    }
+
+    /// Of this reduction.
+    #[must_use]
+    pub fn new(spec: &WorkloadSpec, reduced: &Reduced) -> Self {
+        let (keep, phase, share, seed) = match reduced.keep {
+            Keep::Systematic { m, n, phase } => (format!("{m}/{n}"), Some(phase), None, None),
+            Keep::Share { share, seed } => ("share".to_owned(), None, Some(share), Some(seed)),
+            // A load has become a share.
+            Keep::All | Keep::Load { .. } => ("all".to_owned(), None, None, None),
+        };
+        let window = reduced.window.map(|window| WindowNote {
+            start_s: window.start,
+            length_s: window.length,
+            chosen_of: reduced.ranking.as_ref().map(WindowRanking::considered),
+        });
+        let name = Path::new(&reduced.file).file_name();
+        Provenance {
+            source: name.map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+            sha256: reduced.sha256.clone(),
+            size: match spec.size {
+                SizeFrom::Allocated => "allocated".to_owned(),
+                SizeFrom::Requested => "requested".to_owned(),
+            },
+            sanitize: (!spec.sanitize.rules().is_empty()).then(|| spec.sanitize.text().to_owned()),
+            max_processors: spec.max_processors,
+            window,
+            keep,
+            phase,
+            share,
+            seed,
+            load: match spec.keep {
+                Keep::Load {
+                    offered,
+                    processors,
+                    ..
+                } => Some(LoadNote {
+                    offered,
+                    processors,
+                }),
+                _ => None,
+            },
+            zero_run_time: match spec.zero_run_time {
+                ZeroRunTime::As(length) => length.to_string(),
+                ZeroRunTime::Drop => "drop".to_owned(),
+                ZeroRunTime::Keep => "keep".to_owned(),
+            },
+            scale: ScaleNote {
+                arrival: spec.scale_arrival,
+                run_time: spec.scale_run_time,
+            },
+            min_run_time: spec.min_run_time.to_string(),
+            origin_s: reduced.origin,
+            span_s: reduced
+                .steps
+                .last()
+                .map_or(SimDuration::ZERO, |step| step.after.span),
+            jobs: reduced.jobs.len() as u64,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The line, as the value of [`REDUCTION_KEY`].
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        // Strings and numbers only: there is nothing JSON could refuse.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The steps again, to be applied to the source (or to another trace).
+    ///
+    /// # Errors
+    /// A message that names the key whose value means nothing.
+    pub fn to_spec(&self, trace: PathBuf, entry: Entry) -> Result<WorkloadSpec, String> {
+        let bad = |key: &str, value: &str| format!("{REDUCTION_KEY}: {key} = \"{value}\"");
+        let duration = |key: &str, text: &str| SimDuration::parse(text).map_err(|_| bad(key, text));
+        let keep = match self.keep.as_str() {
+            "all" => Keep::All,
+            "share" => Keep::Share {
+                share: self.share.ok_or_else(|| bad("share", ""))?,
+                seed: self.seed.unwrap_or_default(),
+            },
+            pattern => {
+                let parts = pattern.split_once('/');
+                let parsed = parts.and_then(|(m, n)| Some((m.parse().ok()?, n.parse().ok()?)));
+                let (m, n) = parsed.ok_or_else(|| bad("keep", pattern))?;
+                let phase = self.phase.unwrap_or_default();
+                Keep::Systematic { m, n, phase }
+            }
+        };
+        Ok(WorkloadSpec {
+            size: match self.size.as_str() {
+                "allocated" => SizeFrom::Allocated,
+                "requested" => SizeFrom::Requested,
+                other => return Err(bad("size", other)),
+            },
+            sanitize: match &self.sanitize {
+                Some(text) => Sanitize::parse(text).map_err(|_| bad("sanitize", text))?,
+                None => Sanitize::default(),
+            },
+            max_processors: self.max_processors,
+            window: self.window.map(|window| TraceWindow {
+                start: window.start_s,
+                length: window.length_s,
+            }),
+            keep,
+            zero_run_time: match self.zero_run_time.as_str() {
+                "drop" => ZeroRunTime::Drop,
+                "keep" => ZeroRunTime::Keep,
+                length => ZeroRunTime::As(duration("zero_run_time", length)?),
+            },
+            scale_arrival: self.scale.arrival,
+            scale_run_time: self.scale.run_time,
+            min_run_time: duration("min_run_time", &self.min_run_time)?,
+            ..WorkloadSpec::whole(trace, entry)
+        })
+    }
+}
+
+/// A decimal as the JSON number it looks like.
+fn write_number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if let Ok(whole) = text.parse::<u64>() {
+        return serializer.serialize_u64(whole);
+    }
+    let number: f64 = text.parse().map_err(serde::ser::Error::custom)?;
+    serializer.serialize_f64(number)
+}
+
+/// The shortest decimal that is this JSON number, which is the one that was
+/// written, up to 15 digits.
+fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let number = serde_json::Number::deserialize(deserializer)?;
+    match (number.as_u64(), number.as_f64()) {
+        (Some(whole), _) => Ok(whole.to_string()),
+        // Display of a float never has an exponent.
+        (None, Some(float)) if float >= 0.0 => Ok(float.to_string()),
+        _ => Err(serde::de::Error::custom("expected a number of at least 0")),
+    }
+}
+
+mod decimal {
+    use super::{Decimal, Deserializer, Serializer, read_number, write_number};
+
+    pub(super) fn serialize<S: Serializer>(value: &Decimal, to: S) -> Result<S::Ok, S::Error> {
+        write_number(&value.to_string(), to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::Error> {
+        let text = read_number(from)?;
+        Decimal::parse(&text).ok_or_else(|| serde::de::Error::custom("expected a decimal number"))
+    }
+}
+
+mod optional_decimal {
+    use super::{Decimal, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<Decimal>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => super::decimal::serialize(value, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Decimal>, D::Error> {
+        super::decimal::deserialize(from).map(Some)
+    }
+}
+
+mod seconds {
+    use super::{Deserializer, Number, Serializer, SimDuration, read_number, write_number};
+    use gridrig_core::time::NANOS_PER_SEC;
+
+    pub(super) fn serialize<S: Serializer>(value: &SimDuration, to: S) -> Result<S::Ok, S::Error> {
+        let nanos = value.as_nanos();
+        let (whole, rest) = (nanos / NANOS_PER_SEC, nanos % NANOS_PER_SEC);
+        match rest {
+            0 => write_number(&whole.to_string(), to),
+            _ => write_number(&format!("{whole}.{rest:09}"), to),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SimDuration, D::Error> {
+        let text = read_number(from)?;
+        Number::parse(text.as_bytes())
+            .and_then(Number::seconds)
+            .ok_or_else(|| serde::de::Error::custom("expected seconds below 584 years"))
+    }
+}

@@ -1,0 +1,81 @@
+//! What can be wrong with a model.
+
+use crate::error::TraceError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a model makes no workload.
+#[derive(Debug, Error)]
+pub enum SynthError {
+    /// A model file cannot be read.
+    #[error("{}: cannot be read", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// A model file is no model.
+    #[error("{file}:{line}: {message}")]
+    Json {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong there, and what was expected.
+        message: String,
+    },
+    /// A parameter that makes no sense.
+    #[error("field {field} = \"{value}\": expected {expected}")]
+    Parameter {
+        /// Its path in the model.
+        field: String,
+        /// Its value.
+        value: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// A trace that no model can be fitted to.
+    #[error("{file}: {reason}")]
+    Unfit {
+        /// The trace.
+        file: String,
+        /// What it lacks.
+        reason: String,
+    },
+    /// The trace to fit cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The trace that is made cannot be written.
+    #[error("cannot write the trace")]
+    Write(#[source] io::Error),
+}
+
+impl SynthError {
+    pub(super) fn parameter(
+        field: impl Into<String>,
+        value: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        SynthError::Parameter {
+            field: field.into(),
+            value: value.to_string(),
+            expected: expected.into(),
+        }
+    }
+}
+
+/// Refuses a number outside of its range, NaN included.
+pub(super) fn within(
+    field: &str,
+    value: f64,
+    range: std::ops::RangeInclusive<f64>,
+) -> Result<(), SynthError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let expected = format!("{} to {}", range.start(), range.end());
+    Err(SynthError::parameter(field, value, expected))
+}

@@ -1,0 +1,355 @@
+//! Deals the jobs of a look-alike, hour by hour.
+
+use super::deal::{Hand, Rounder, Rounders};
+use super::week::{HOUR, Slot, slots};
+use super::{BATCH_WINDOW_S, BatchLevel, LookAlike};
+use crate::swf::Record;
+use crate::synth::error::SynthError;
+use crate::synth::unit::{below, unit};
+use gridrig_core::rng;
+use gridrig_core::time::SimDuration;
+use rand::rngs::ChaCha8Rng;
+use std::collections::VecDeque;
+
+/// A step of the golden ratio: multiples of it spread evenly in [0, 1) however
+/// many there are.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// Tries to find a user who has not just begun a batch.
+const TRIES: u32 = 16;
+
+/// The jobs of a [`LookAlike`], in order of submission.
+pub struct LookAlikeJobs<'a> {
+    model: &'a LookAlike,
+    slots: Box<dyn Iterator<Item = Slot> + 'a>,
+    hands: Vec<Hand>,
+    /// Jobs that each hour of the day is behind its share.
+    behind: [f64; 24],
+    left: u64,
+    last: Option<(usize, usize)>,
+    sizes: Spread,
+    run_times: Spread,
+    batch_sizes: Spread,
+    durations: Spread,
+    users: ChaCha8Rng,
+    times: ChaCha8Rng,
+    mixes: ChaCha8Rng,
+    fields: ChaCha8Rng,
+    /// Jobs that may still be followed by earlier ones, and those that may not.
+    open: Vec<Record>,
+    ready: VecDeque<Record>,
+    made: u64,
+}
+
+impl std::fmt::Debug for LookAlikeJobs<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LookAlikeJobs")
+            .field("made", &self.made)
+            .field("left", &self.left)
+            .finish_non_exhaustive()
+    }
+}
+
+/// For each of some ranges, parts from 0 to below 1 that spread evenly.
+#[derive(Debug)]
+struct Spread(Vec<f64>);
+
+impl Spread {
+    fn new(ranges: usize, random: &mut ChaCha8Rng) -> Self {
+        Spread((0..ranges).map(|_| unit(random)).collect())
+    }
+
+    fn next(&mut self, range: usize) -> f64 {
+        let at = &mut self.0[range];
+        *at = (*at + GOLDEN) % 1.0;
+        *at
+    }
+}
+
+/// A batch before its instant is known.
+struct Draft {
+    hand: usize,
+    user: usize,
+    level: usize,
+    cells: Vec<u64>,
+    start: u64,
+}
+
+impl LookAlike {
+    /// The jobs of this model.
+    ///
+    /// # Errors
+    /// [`SynthError::Parameter`] when it makes no workload.
+    pub fn jobs(&self) -> Result<LookAlikeJobs<'_>, SynthError> {
+        self.check()?;
+        let (jobs, length) = self.wanted();
+        let stream = |what: &str| rng::stream(self.seed, &format!("look-alike/{what}"));
+        let mut random = stream("deal");
+        let total: u64 = self
+            .profiles
+            .iter()
+            .flat_map(|profile| profile.cells.iter().skip(1).step_by(2))
+            .sum();
+        let factor = jobs as f64 / total.max(1) as f64;
+        let mut rounders = Rounders {
+            batches: Rounder::new(factor, &mut random),
+            cells: Rounder::new(factor, &mut random),
+            users: Rounder::new(factor, &mut random),
+        };
+        let mut first_user = self.first_user.unwrap_or(1);
+        let mut hands = Vec::with_capacity(self.profiles.len());
+        for profile in &self.profiles {
+            hands.push(Hand::of(profile, first_user, &mut rounders));
+            first_user += profile.users.len() as u64;
+        }
+        Ok(LookAlikeJobs {
+            model: self,
+            slots: Box::new(slots(self, jobs, length)),
+            hands,
+            behind: [0.0; 24],
+            left: jobs,
+            last: None,
+            sizes: Spread::new(self.sizes.len(), &mut random),
+            run_times: Spread::new(self.run_times.len(), &mut random),
+            batch_sizes: Spread::new(self.batches.len(), &mut random),
+            durations: Spread::new(self.batches.len(), &mut random),
+            users: stream("users"),
+            times: stream("times"),
+            mixes: stream("mixes"),
+            fields: stream("fields"),
+            open: Vec::new(),
+            ready: VecDeque::new(),
+            made: 0,
+        })
+    }
+}
+
+impl LookAlikeJobs<'_> {
+    /// Fills one hour up to its share: batches are drawn whole, and what an
+    /// hour got too much its next ones get less.
+    fn fill(&mut self, slot: Slot) {
+        let behind = &mut self.behind[slot.hour_of_day];
+        *behind += slot.jobs;
+        let mut drafts: Vec<Draft> = Vec::new();
+        while self.left > 0 && self.behind[slot.hour_of_day] > 0.0 {
+            let Some(draft) = self.draft(&drafts, slot) else {
+                break;
+            };
+            let jobs = draft.cells.len() as u64;
+            self.behind[slot.hour_of_day] -= jobs as f64;
+            self.left -= jobs;
+            drafts.push(draft);
+        }
+        self.place(&mut drafts, slot);
+        for draft in drafts {
+            self.write(&draft);
+        }
+        self.open.sort_by_key(|job| job.submit_time);
+        let end = SimDuration::from_secs(slot.until);
+        let done = self.open.partition_point(|job| job.submit_time < Some(end));
+        self.ready.extend(self.open.drain(..done));
+    }
+
+    /// Draws who submits how many jobs of which cells.
+    fn draft(&mut self, drafts: &[Draft], slot: Slot) -> Option<Draft> {
+        let (hand, user) = self.pick_user(drafts, slot)?;
+        let this = &mut self.hands[hand];
+        let place = this.batches.pick(&mut self.users)?;
+        let level = this.batches.take(place) as usize;
+        let part = self.batch_sizes.next(level);
+        let jobs = self.model.batches[level].jobs.at(part).clamp(1, self.left);
+        let cells = this.deal_cells(user, jobs, self.model, &mut self.mixes);
+        if cells.is_empty() {
+            return None;
+        }
+        self.last = Some((hand, user));
+        Some(Draft {
+            hand,
+            user,
+            level,
+            cells,
+            start: slot.from,
+        })
+    }
+
+    fn pick_user(&mut self, drafts: &[Draft], slot: Slot) -> Option<(usize, usize)> {
+        // As many batches of one user as an hour has room for.
+        let room = ((slot.until - slot.from) / (BATCH_WINDOW_S + 1)).max(1);
+        let mut found = None;
+        for attempt in 0..TRIES {
+            self.settle();
+            let again = self
+                .last
+                .filter(|(hand, _)| self.hands[*hand].batches.total > 0);
+            let stays = unit(&mut self.users) < self.model.likeness.same_user;
+            let (hand, user) = match again {
+                Some(last) if stays && attempt == 0 => last,
+                _ => {
+                    let hand = self.pick_hand()?;
+                    (hand, self.hands[hand].pick_user(&mut self.users))
+                }
+            };
+            found = Some((hand, user));
+            let of_user = |d: &&Draft| d.hand == hand && d.user == user;
+            if (drafts.iter().filter(of_user).count() as u64) < room {
+                break;
+            }
+        }
+        found
+    }
+
+    fn settle(&mut self) {
+        if self.hands.iter().all(|hand| hand.batches.total == 0) {
+            self.hands.iter_mut().for_each(Hand::settle);
+        }
+        // The user of the last batch may have nothing left but batches.
+        if let Some((hand, _)) = self.last {
+            let hand = &mut self.hands[hand];
+            if hand.cells.total == 0 {
+                hand.settle();
+            }
+        }
+    }
+
+    fn pick_hand(&mut self) -> Option<usize> {
+        for _ in 0..2 * self.hands.len() {
+            let total: u64 = self.hands.iter().map(|hand| hand.batches.total).sum();
+            let mut at = below(&mut self.users, total);
+            let hand = self.hands.iter().position(|hand| {
+                let here = at < hand.batches.total;
+                at = at.saturating_sub(hand.batches.total);
+                here
+            })?;
+            if self.hands[hand].cells.total > 0 {
+                return Some(hand);
+            }
+            // Out of jobs: its batches are void.
+            self.hands[hand].settle();
+            if self.hands.iter().all(|hand| hand.batches.total == 0) {
+                self.hands.iter_mut().for_each(Hand::settle);
+            }
+        }
+        None
+    }
+
+    /// Gives the batches of an hour their instants: anywhere in it, those of
+    /// one user so far apart that they stay batches of their own.
+    fn place(&mut self, drafts: &mut [Draft], slot: Slot) {
+        let mut order: Vec<usize> = (0..drafts.len()).collect();
+        order.sort_by_key(|at| (drafts[*at].hand, drafts[*at].user));
+        let same = |a: &usize, b: &usize| {
+            (drafts[*a].hand, drafts[*a].user) == (drafts[*b].hand, drafts[*b].user)
+        };
+        let groups: Vec<Vec<usize>> = order.chunk_by(same).map(<[usize]>::to_vec).collect();
+        let apart = BATCH_WINDOW_S + 1;
+        for group in groups {
+            let (hand, user) = (drafts[group[0]].hand, drafts[group[0]].user);
+            let last = &mut self.hands[hand].users[user].last_start;
+            let earliest = last.map_or(slot.from, |start| slot.from.max(start + apart));
+            let taken = apart * (group.len() as u64 - 1);
+            let room = slot.until.saturating_sub(earliest + taken).max(1);
+            let mut offsets: Vec<u64> = Vec::with_capacity(group.len());
+            offsets.resize_with(group.len(), || below(&mut self.times, room));
+            offsets.sort_unstable();
+            for ((at, offset), before) in group.iter().zip(offsets).zip(0..) {
+                let start = earliest + offset + before * apart;
+                drafts[*at].start = start;
+                *last = Some(start);
+            }
+        }
+    }
+
+    /// Writes the jobs of a batch.
+    fn write(&mut self, draft: &Draft) {
+        let level = &self.model.batches[draft.level];
+        let part = self.durations.next(draft.level);
+        let offsets = offsets(level, draft.cells.len(), part, &mut self.times);
+        let runs = self.model.run_times.len() as u64;
+        let labels = self.hands[draft.hand].deal_label(draft.cells.len() as u64);
+        let user = self.hands[draft.hand].users[draft.user].number;
+        for (cell, offset) in draft.cells.iter().zip(offsets) {
+            let (size, run) = ((cell / runs) as usize, (cell % runs) as usize);
+            let processors = self.model.sizes[size].at(self.sizes.next(size));
+            let run_time = self.model.run_times[run].at(self.run_times.next(run));
+            let failed = below(&mut self.fields, 1_000) < self.model.failed_permille[run];
+            let requested = self.request(run);
+            let label = |at: usize| u64::try_from(labels[at]).ok();
+            self.open.push(Record {
+                submit_time: Some(SimDuration::from_secs(draft.start + offset)),
+                run_time: Some(SimDuration::from_secs(run_time)),
+                allocated_processors: Some(processors),
+                requested_processors: Some(processors),
+                requested_time: requested.map(SimDuration::from_secs),
+                status: Some(u64::from(!failed)),
+                user: self.model.first_user.map(|_| user),
+                group: label(0),
+                executable: label(1),
+                queue: label(2),
+                partition: label(3),
+                ..Record::default()
+            });
+        }
+    }
+
+    fn request(&mut self, run: usize) -> Option<u64> {
+        let pairs = &self.model.requests[run];
+        let total = pairs.iter().skip(1).step_by(2).sum();
+        let mut at = below(&mut self.fields, total);
+        for pair in pairs.chunks_exact(2) {
+            if at < pair[1] {
+                return self.model.requested_times_s.get(pair[0] as usize).copied();
+            }
+            at -= pair[1];
+        }
+        None
+    }
+}
+
+/// Seconds from the start of a batch at which its jobs are submitted, rising.
+fn offsets(level: &BatchLevel, jobs: usize, part: f64, random: &mut ChaCha8Rng) -> Vec<u64> {
+    let steps = level.duration_s.len().saturating_sub(1).max(1);
+    let place = part * steps as f64;
+    let at = |step: usize| level.duration_s.get(step).copied().unwrap_or(0) as f64;
+    let (low, high) = (at(place as usize), at((place as usize + 1).min(steps)));
+    let duration = (low + (high - low) * place.fract()).round() as u64;
+    let mut offsets = vec![0; jobs];
+    if jobs < 2 || duration == 0 {
+        return offsets;
+    }
+    offsets[jobs - 1] = duration;
+    // Instants at which something is submitted, and jobs that share one.
+    let mut instants = vec![0, duration];
+    for offset in &mut offsets[1..jobs - 1] {
+        if unit(random) < level.same_second {
+            *offset = instants[below(random, instants.len() as u64) as usize];
+        } else {
+            *offset = below(random, duration + 1);
+            instants.push(*offset);
+        }
+    }
+    offsets.sort_unstable();
+    offsets
+}
+
+impl Iterator for LookAlikeJobs<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        while self.ready.is_empty() {
+            match self.slots.next() {
+                Some(slot) => self.fill(slot),
+                None if self.open.is_empty() => return None,
+                None => self.ready.extend(self.open.drain(..)),
+            }
+        }
+        self.made += 1;
+        let job = self.ready.pop_front()?;
+        Some(Record {
+            job: Some(self.made),
+            ..job
+        })
+    }
+}
+
+/// Slots are whole hours or less.
+const _: () = assert!(HOUR > 2 * BATCH_WINDOW_S);

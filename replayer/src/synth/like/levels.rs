@@ -1,0 +1,205 @@
+//! Ranges of a quantity and what lies inside them.
+
+use crate::synth::error::{SynthError, within};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// A range of values: all of them with their counts where they are few, else
+/// quantiles with the values between them equally likely.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// Pairs of a value and its count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<u64>,
+    /// Rising quantiles, the smallest and the largest value included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantiles: Vec<u64>,
+}
+
+/// How finely ranges are told apart and described.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grain {
+    /// Ranges, about.
+    pub(super) levels: usize,
+    /// Values that are listed one by one.
+    pub(super) values: usize,
+    /// Steps between quantiles.
+    pub(super) steps: usize,
+}
+
+impl Level {
+    /// Of values that are sorted; at least one.
+    fn of(sorted: &[u64], grain: Grain) -> Self {
+        let runs = runs(sorted);
+        if runs.len() <= grain.values {
+            let values = runs.into_iter().flat_map(|(value, count)| [value, count]);
+            return Level {
+                values: values.collect(),
+                ..Level::default()
+            };
+        }
+        let last = sorted.len() - 1;
+        let at = |step: usize| sorted[(step * sorted.len() / grain.steps).min(last)];
+        Level {
+            quantiles: (0..=grain.steps).map(at).collect(),
+            ..Level::default()
+        }
+    }
+
+    /// The value at a part of the range, from 0 to below 1.
+    pub(super) fn at(&self, part: f64) -> u64 {
+        if self.quantiles.is_empty() {
+            let total: u64 = self.values.iter().skip(1).step_by(2).sum();
+            let mut rank = (part * total as f64) as u64;
+            for pair in self.values.chunks_exact(2) {
+                if rank < pair[1] {
+                    return pair[0];
+                }
+                rank -= pair[1];
+            }
+            return self.values.first().copied().unwrap_or(0);
+        }
+        let steps = self.quantiles.len() - 1;
+        let place = part * steps as f64;
+        let step = (place as usize).min(steps.saturating_sub(1));
+        let low = self.quantiles[step];
+        let high = self.quantiles.get(step + 1).copied().unwrap_or(low);
+        // The largest value belongs to the last step only.
+        let width = high - low + u64::from(step + 1 == steps);
+        low + ((place - step as f64) * width as f64) as u64
+    }
+
+    fn smallest(&self) -> u64 {
+        let first = self.values.first().or(self.quantiles.first());
+        first.copied().unwrap_or(0)
+    }
+}
+
+/// Distinct values with their counts.
+fn runs(sorted: &[u64]) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for value in sorted {
+        match runs.last_mut() {
+            Some(run) if run.0 == *value => run.1 += 1,
+            _ => runs.push((*value, 1)),
+        }
+    }
+    runs
+}
+
+/// Ranges of about equal numbers of values; equal values stay together, and a
+/// value that fills a range by itself has its own.
+pub(super) fn divide(mut values: Vec<u64>, grain: Grain) -> Vec<Level> {
+    values.sort_unstable();
+    let target = (values.len() / grain.levels).max(1);
+    let mut levels = Vec::new();
+    let mut from = 0;
+    let mut at = 0;
+    for (_, count) in runs(&values) {
+        let count = count as usize;
+        if count >= target && from < at {
+            levels.push(Level::of(&values[from..at], grain));
+            from = at;
+        }
+        at += count;
+        if at - from >= target {
+            levels.push(Level::of(&values[from..at], grain));
+            from = at;
+        }
+    }
+    if from < at {
+        levels.push(Level::of(&values[from..at], grain));
+    }
+    levels
+}
+
+/// The range that a value lies in.
+pub(super) fn find(levels: &[Level], value: u64) -> usize {
+    let above = levels.partition_point(|level| level.smallest() <= value);
+    above.saturating_sub(1)
+}
+
+pub(super) fn check(
+    field: &str,
+    levels: &[Level],
+    range: RangeInclusive<f64>,
+) -> Result<(), SynthError> {
+    within(
+        &format!("{field} (entries)"),
+        levels.len() as f64,
+        1.0..=1e4,
+    )?;
+    for (at, level) in levels.iter().enumerate() {
+        let field = format!("{field}[{at}]");
+        let refuse = |value: &[u64], expected: &str| {
+            Err(SynthError::parameter(
+                &field,
+                format!("{value:?}"),
+                expected,
+            ))
+        };
+        let pairs = &level.values;
+        let count: u64 = pairs
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .map(|c| (*c).min(1 << 40))
+            .sum();
+        if level.quantiles.is_empty() && (count == 0 || !pairs.len().is_multiple_of(2)) {
+            return refuse(pairs, "pairs of a value and its count, or quantiles");
+        }
+        let quantiles = &level.quantiles;
+        if quantiles.len() == 1 || quantiles.windows(2).any(|q| q[0] > q[1]) {
+            return refuse(quantiles, "two quantiles or more that rise");
+        }
+        for value in pairs.iter().step_by(2).chain(quantiles) {
+            within(&field, *value as f64, range.clone())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRAIN: Grain = Grain {
+        levels: 10,
+        values: 4,
+        steps: 5,
+    };
+
+    #[test]
+    fn a_common_value_has_a_range_of_its_own_and_keeps_its_share() {
+        let values: Vec<u64> = (0..1_000)
+            .map(|i| if i < 400 { 50 } else { i / 4 })
+            .collect();
+        let levels = divide(values.clone(), GRAIN);
+        let own = levels.iter().find(|l| l.values == [50, 400]);
+        assert!(own.is_some(), "{levels:?}");
+        for value in values {
+            let level = &levels[find(&levels, value)];
+            let (low, high) = (level.at(0.0), level.at(0.999_999));
+            assert!((low..=high).contains(&value), "{value} in {level:?}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_range_give_back_its_distribution() {
+        let values: Vec<u64> = (0..1_000).map(|i| i * i / 100).collect();
+        let levels = divide(values.clone(), GRAIN);
+        let mut drawn: Vec<u64> = Vec::new();
+        for level in &levels {
+            drawn.extend((0..100).map(|i| level.at((f64::from(i) + 0.5) / 100.0)));
+        }
+        for quantile in [0.1, 0.37, 0.5, 0.93] {
+            let at = |v: &[u64]| v[(quantile * v.len() as f64) as usize] as f64;
+            let (source, drawn) = (at(&values), at(&drawn));
+            assert!(
+                (source - drawn).abs() < 20.0 + 0.01 * source,
+                "{source} {drawn}"
+            );
+        }
+    }
+}

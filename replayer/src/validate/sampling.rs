@@ -1,0 +1,80 @@
+//! Honest samples: the two designs that a reduction may have used.
+
+use rand::{Rng, RngExt};
+
+/// A random sample of exactly `wanted` of `count` items, every one of them
+/// equally likely: rising places (Knuth's algorithm S).
+pub(super) fn random(count: usize, wanted: usize, stream: &mut impl Rng) -> Vec<u32> {
+    let mut kept = Vec::with_capacity(wanted);
+    let mut missing = wanted.min(count);
+    for (at, left) in (0..count as u32).zip((1..=count).rev()) {
+        // The upper half of the product is uniform in 0..left.
+        let draw = (u128::from(stream.next_u64()) * left as u128) >> 64;
+        if draw < missing as u128 {
+            kept.push(at);
+            missing -= 1;
+        }
+    }
+    kept
+}
+
+/// The mean number of items after which a systematic sample starts anew.
+const STRETCH: usize = 256;
+
+/// A systematic sample of about `wanted` of `count` items: `wanted/count` is
+/// the pattern of `keep = "m/n"` (docs/reduction.md), begun anew with a random
+/// phase after every stretch of 128 to 384 items.
+///
+/// A pattern has few phases, too few for an envelope; the stretches give many
+/// samples with the pattern's spacing, which is what sets statistics of
+/// neighbouring jobs apart from those of a random sample.
+pub(super) fn systematic(count: usize, wanted: usize, stream: &mut impl Rng) -> Vec<u32> {
+    let (m, n) = (wanted as u64, count.max(1) as u64);
+    let kept_before = |i: u64| i * m / n;
+    let mut kept = Vec::with_capacity(wanted + 16);
+    let (mut phase, mut until) = (0, 0);
+    for at in 0..count {
+        if at == until {
+            phase = stream.random_range(0..n);
+            until = at + stream.random_range(STRETCH / 2..=STRETCH * 3 / 2);
+        }
+        let place = (at as u64 + phase) % n;
+        if kept_before(place + 1) > kept_before(place) {
+            kept.push(at as u32);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::rng;
+
+    #[test]
+    fn a_random_sample_has_the_wanted_size_and_no_favourites() {
+        let mut stream = rng::stream(1, "test");
+        let mut hits = [0u32; 10];
+        for _ in 0..2000 {
+            let kept = random(10, 3, &mut stream);
+            assert_eq!(kept.len(), 3);
+            assert!(kept.is_sorted_by(|a, b| a < b));
+            kept.iter().for_each(|at| hits[*at as usize] += 1);
+        }
+        // 600 expected with a standard deviation of 20.
+        assert!(hits.iter().all(|h| (520..680).contains(h)), "{hits:?}");
+        assert_eq!(random(4, 9, &mut stream), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_systematic_sample_keeps_the_spacing_of_its_pattern() {
+        let mut stream = rng::stream(1, "test");
+        let kept = systematic(10_000, 4_000, &mut stream);
+        assert!((3_960..4_040).contains(&kept.len()), "{}", kept.len());
+        let steps = kept.windows(2).map(|w| w[1] - w[0]);
+        let odd = steps.filter(|step| !(2..=3).contains(step)).count();
+        assert!(odd <= 80, "{odd} steps that 2 of 5 never takes");
+        let again = systematic(10_000, 4_000, &mut stream);
+        assert_ne!(kept, again);
+    }
+}
