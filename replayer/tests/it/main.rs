@@ -10,6 +10,7 @@ mod archive;
 mod characterizing;
 mod clustering;
 mod examples;
+mod look_alike;
 mod lublin;
 mod need;
 mod properties;
@@ -19,6 +20,7 @@ mod ref_first_fit;
 mod refusals;
 mod shipped;
 mod survival;
+mod synthesis;
 mod validation;
 mod windows;
 

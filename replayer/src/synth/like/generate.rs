@@ -117,7 +117,7 @@ impl LookAlike {
             model: self,
             slots: Box::new(slots(self, jobs, length)),
             hands,
-            behind: [0.0; 24],
+            behind: [-self.overshoot(); 24],
             left: jobs,
             end: self.first_submit_s + length as u64,
             last: None,
@@ -133,6 +133,21 @@ impl LookAlike {
             ready: VecDeque::new(),
             made: 0,
         })
+    }
+}
+
+impl LookAlike {
+    /// How far an hour is ahead of its share on average once it is filled batch
+    /// by batch: half the batch that a job is in (renewal theory). Hours begin
+    /// so far ahead, or the jobs would run out before the time does.
+    fn overshoot(&self) -> f64 {
+        let (mut jobs, mut squares) = (0.0, 0.0);
+        for pair in self.profiles.iter().flat_map(|p| p.batches.chunks_exact(2)) {
+            let size = self.batches[pair[0] as usize].jobs.at(0.5) as f64;
+            jobs += pair[1] as f64 * size;
+            squares += pair[1] as f64 * size * size;
+        }
+        squares / jobs.max(1.0) / 2.0
     }
 }
 
