@@ -28,6 +28,9 @@ use serde::{Deserialize, Serialize};
 /// A job belongs to its batch up to so many seconds after the first one.
 const BATCH_WINDOW_S: u64 = 120;
 
+/// Ranges of run times that count as alike on either side of one.
+const ALIKE: usize = 1;
+
 /// Tables of a model are no longer than this.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -48,16 +51,14 @@ pub struct LookAlike {
     pub processors: u32,
     /// What it was fitted to.
     pub source: Source,
-    /// Number of the first user; absent where the source names no users. The
-    /// users of a look-alike are numbered above all of the source, so that no
-    /// job of the source can recur.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_user: Option<u64>,
     /// Unix seconds of time 0 in a made-up year, with the weekday and the local
     /// hour of the source's time 0; absent where the source has no calendar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_start: Option<u64>,
-    /// Seconds from time 0 to the beginning of the submissions.
+    /// Seconds from time 0 to the beginning of the submissions: past the last
+    /// submission of the source, with the weekday and hour of its first one. So
+    /// a look-alike goes on where its source ends, and no job of the source can
+    /// recur.
     pub first_submit_s: u64,
     /// Jobs per hour by hour of the week from Monday 0:00, in the proportion
     /// of the source; an hour counts for the batches that begin in it.
@@ -106,6 +107,9 @@ pub struct BatchLevel {
     /// Share of the jobs that are submitted in the same second as the one
     /// before.
     pub same_second: f64,
+    /// Share of the batches whose run times all lie within one range of the
+    /// first one's.
+    pub alike: f64,
 }
 
 /// Probabilities that a job is like the one before it, beyond what the mix of
@@ -113,9 +117,9 @@ pub struct BatchLevel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Likeness {
-    /// Same cell as the job before it in the batch.
+    /// Same cell as the job before it, in batches of alike run times.
     pub same_cell: f64,
-    /// Same range of sizes as the job before it in the batch.
+    /// Same range of sizes as the job before it, in the other batches.
     pub same_size: f64,
     /// First job of a batch in the cell of the last job of the user's batch
     /// before.
@@ -128,16 +132,16 @@ pub struct Likeness {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Jobs of each user.
-    pub users: Vec<u64>,
+    /// Pairs of a user as SWF has it and a number of jobs; user -1 is none.
+    pub users: Vec<i64>,
     /// Pairs of an index into `batches` and a number of batches.
     pub batches: Vec<u64>,
     /// Pairs of a cell (index of the size range x number of run-time ranges +
     /// index of the run-time range) and a number of jobs.
     pub cells: Vec<u64>,
-    /// Group, executable, queue and partition as SWF has them, and a number of
-    /// jobs; the most common ones.
-    pub labels: Vec<[i64; 5]>,
+    /// In fives: group, executable, queue and partition as SWF has them, and a
+    /// number of jobs; the most common ones.
+    pub labels: Vec<i64>,
 }
 
 impl LookAlike {
@@ -150,7 +154,6 @@ impl LookAlike {
         within("processors", f64::from(self.processors), 1.0..=1e9)?;
         within("source.jobs", self.source.jobs as f64, 1.0..=1e12)?;
         within("source.days", self.source.days, 1e-6..=1e6)?;
-        within("first_user", self.first_user.unwrap_or(0) as f64, 0.0..=4e9)?;
         within("first_submit_s", self.first_submit_s as f64, 0.0..=1e12)?;
         within(
             "unix_start",
@@ -198,6 +201,7 @@ impl LookAlike {
         for level in &self.batches {
             levels::check("batches.jobs", std::slice::from_ref(&level.jobs), 1.0..=1e9)?;
             within("batches.same_second", level.same_second, 0.0..=1.0)?;
+            within("batches.alike", level.alike, 0.0..=1.0)?;
             for duration in &level.duration_s {
                 within(
                     "batches.duration_s",
@@ -232,11 +236,10 @@ impl LookAlike {
             let some = |pairs: &[u64]| pairs.iter().skip(1).step_by(2).sum::<u64>() as f64;
             within(&field("batches (sum)"), some(&profile.batches), 1.0..=1e12)?;
             within(&field("cells (sum)"), some(&profile.cells), 1.0..=1e12)?;
-            let users = profile.users.iter().map(|jobs| *jobs as f64).sum();
-            within(&field("users (sum)"), users, 1.0..=1e12)?;
-            for label in &profile.labels {
-                within(&field("labels"), label[4] as f64, 0.0..=1e12)?;
-            }
+            check_tuples(&field("users"), &profile.users, 2)?;
+            check_tuples(&field("labels"), &profile.labels, 5)?;
+            let users = profile.users.len() as f64 / 2.0;
+            within(&field("users (entries)"), users, 1.0..=MAX_ENTRIES as f64)?;
         }
         Ok(())
     }
@@ -268,4 +271,22 @@ fn check_pairs(field: &str, pairs: &[u64], end: u64) -> Result<(), SynthError> {
     }
     let expected = format!("pairs of an index below {end} and a count");
     Err(SynthError::parameter(field, format!("{pairs:?}"), expected))
+}
+
+/// Tuples of numbers that SWF can hold, the last one a count.
+fn check_tuples(field: &str, numbers: &[i64], size: usize) -> Result<(), SynthError> {
+    let whole = numbers.len().is_multiple_of(size) && numbers.len() <= size * MAX_ENTRIES;
+    let fits = |tuple: &[i64]| {
+        let count = tuple.last().copied().unwrap_or(-1);
+        (0..1 << 40).contains(&count) && tuple.iter().all(|n| (-1..1 << 40).contains(n))
+    };
+    if whole && numbers.chunks_exact(size).all(fits) {
+        return Ok(());
+    }
+    let expected = format!("groups of {size} numbers from -1, the last one a count");
+    Err(SynthError::parameter(
+        field,
+        format!("{numbers:?}"),
+        expected,
+    ))
 }

@@ -244,16 +244,11 @@ fn notes(model: &Model) -> Vec<(&'static str, String)> {
         }
         Model::LookAlike(model) => {
             let source = &model.source;
-            let mut note = format!(
-                "a look-alike of {} ({} jobs in {:.1} days); no job of it is in here",
+            let note = format!(
+                "a look-alike of {} ({} jobs in {:.1} days); its times go on where those end, so \
+                 no job of it is in here",
                 source.trace, source.jobs, source.days
             );
-            if model.first_user.is_none() {
-                note = format!(
-                    "a look-alike of {} ({} jobs in {:.1} days), which names no users",
-                    source.trace, source.jobs, source.days
-                );
-            }
             vec![("Note", note)]
         }
     }

@@ -8,13 +8,14 @@
 
 mod archive;
 mod characterizing;
+mod clustering;
 mod converting;
 mod examples;
 mod gwf_files;
+mod look_alike;
+mod lublin;
 mod need;
 mod paper_tables;
-mod clustering;
-mod lublin;
 mod properties;
 mod reduced_trace;
 mod reduction;
@@ -23,6 +24,7 @@ mod refusals;
 mod sanitizing;
 mod shipped;
 mod survival;
+mod synthesis;
 mod validation;
 mod windows;
 

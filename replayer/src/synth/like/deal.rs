@@ -1,6 +1,6 @@
 //! Tables of counts that are dealt out without being put back.
 
-use super::{LookAlike, Profile};
+use super::{ALIKE, LookAlike, Profile};
 use crate::synth::unit::{below, unit};
 use rand::rngs::ChaCha8Rng;
 
@@ -89,7 +89,8 @@ impl Rounder {
 /// A user with what is left to submit.
 #[derive(Clone, Debug)]
 pub(super) struct User {
-    pub(super) number: u64,
+    /// As SWF has it; -1 is none.
+    pub(super) number: i64,
     left: u64,
     /// Start of the last batch.
     pub(super) last_start: Option<u64>,
@@ -109,7 +110,8 @@ pub(super) struct Hand {
 
 #[derive(Clone, Debug)]
 struct Label {
-    fields: [i64; 5],
+    fields: [i64; 4],
+    jobs: f64,
     credit: f64,
 }
 
@@ -121,18 +123,21 @@ pub(super) struct Rounders {
 }
 
 impl Hand {
-    pub(super) fn of(profile: &Profile, first_user: u64, rounders: &mut Rounders) -> Self {
-        let user = |(number, jobs): (u64, &u64)| User {
-            number,
-            left: rounders.users.scale(*jobs),
+    pub(super) fn of(profile: &Profile, rounders: &mut Rounders) -> Self {
+        let user = |pair: &[i64]| User {
+            number: pair[0],
+            left: rounders.users.scale(pair[1].unsigned_abs()),
             last_start: None,
             last_cell: None,
         };
+        let users = profile.users.chunks_exact(2).map(user).collect();
         let batches = Deck::of(&profile.batches, &mut rounders.batches);
-        let label = |fields: &[i64; 5]| Label {
-            fields: *fields,
+        let label = |fields: &[i64]| Label {
+            fields: [fields[0], fields[1], fields[2], fields[3]],
+            jobs: fields[4] as f64,
             credit: 0.0,
         };
+        let labels: Vec<Label> = profile.labels.chunks_exact(5).map(label).collect();
         Hand {
             refill: Deck {
                 left: profile
@@ -144,9 +149,9 @@ impl Hand {
             },
             batches,
             cells: Deck::of(&profile.cells, &mut rounders.cells),
-            users: (first_user..).zip(&profile.users).map(user).collect(),
-            labels: profile.labels.iter().map(label).collect(),
-            label_jobs: profile.labels.iter().map(|l| l[4] as f64).sum(),
+            users,
+            label_jobs: labels.iter().map(|label| label.jobs).sum(),
+            labels,
         }
     }
 
@@ -175,36 +180,36 @@ impl Hand {
         found.unwrap_or(0)
     }
 
-    /// The cells of a batch of at most so many jobs.
+    /// The cells of a batch of at most so many jobs, whose run times may all be
+    /// alike.
     pub(super) fn deal_cells(
         &mut self,
         user: usize,
         jobs: u64,
+        alike: bool,
         model: &LookAlike,
         random: &mut ChaCha8Rng,
     ) -> Vec<u64> {
         let likeness = &model.likeness;
         let runs = model.run_times.len() as u64;
         let mut cells: Vec<u64> = Vec::with_capacity(jobs as usize);
-        for at in 0..jobs {
-            let last = match at {
-                0 => self.users[user].last_cell,
-                _ => cells.last().copied(),
-            };
-            let kept = if at == 0 {
-                likeness.next_batch
-            } else {
-                likeness.same_cell
-            };
-            let mut place = None;
-            if let Some(cell) = last {
-                if unit(random) < kept {
-                    place = self.cells.pick_within(cell, cell + 1, random);
-                } else if at > 0 && unit(random) < likeness.same_size {
-                    let size = cell / runs * runs;
-                    place = self.cells.pick_within(size, size + runs, random);
+        for _ in 0..jobs {
+            let place = match (cells.first(), cells.last(), self.users[user].last_cell) {
+                (Some(first), Some(last), _) if alike => {
+                    let kept = unit(random) < likeness.same_cell;
+                    let same = kept.then(|| self.cells.pick_within(*last, *last + 1, random));
+                    let same = same.flatten();
+                    same.or_else(|| self.pick_alike(*first, runs, random))
                 }
-            }
+                (_, Some(last), _) if unit(random) < likeness.same_size => {
+                    let size = last / runs * runs;
+                    self.cells.pick_within(size, size + runs, random)
+                }
+                (_, None, Some(before)) if unit(random) < likeness.next_batch => {
+                    self.cells.pick_within(before, before + 1, random)
+                }
+                _ => None,
+            };
             let Some(place) = place.or_else(|| self.cells.pick(random)) else {
                 break;
             };
@@ -216,12 +221,30 @@ impl Hand {
         cells
     }
 
+    /// A cell whose run times are like those of another one, of the same sizes
+    /// where there is one.
+    fn pick_alike(&self, cell: u64, runs: u64, random: &mut ChaCha8Rng) -> Option<usize> {
+        let (size, run) = (cell / runs, cell % runs);
+        let from = run.saturating_sub(ALIKE as u64);
+        let until = (run + ALIKE as u64 + 1).min(runs);
+        let in_size = |size: u64, random: &mut ChaCha8Rng| {
+            self.cells
+                .pick_within(size * runs + from, size * runs + until, random)
+        };
+        in_size(size, random).or_else(|| {
+            let like =
+                |entry: &&(u64, u64)| entry.1 > 0 && (from..until).contains(&(entry.0 % runs));
+            let found = self.cells.left.iter().find(like)?;
+            in_size(found.0 / runs, random)
+        })
+    }
+
     /// Group, executable, queue and partition of a batch: those that are
     /// furthest behind their share.
     pub(super) fn deal_label(&mut self, jobs: u64) -> [i64; 4] {
         let total = self.label_jobs.max(1.0);
         for label in &mut self.labels {
-            label.credit += jobs as f64 * label.fields[4] as f64 / total;
+            label.credit += jobs as f64 * label.jobs / total;
         }
         let ahead = self
             .labels
@@ -229,8 +252,7 @@ impl Hand {
             .max_by(|a, b| a.credit.total_cmp(&b.credit));
         ahead.map_or([-1; 4], |label| {
             label.credit -= jobs as f64;
-            let [group, executable, queue, partition, _] = label.fields;
-            [group, executable, queue, partition]
+            label.fields
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Fits a look-alike to a trace.
 
 use super::levels::{Grain, divide, find};
-use super::{BATCH_WINDOW_S, BatchLevel, Likeness, LookAlike, Profile, Source, week};
+use super::{ALIKE, BATCH_WINDOW_S, BatchLevel, Level, Likeness, LookAlike, Profile, Source, week};
 use crate::characterize::calendar::Clock;
 use crate::load::{Loaded, TraceJob};
 use crate::swf::Record;
@@ -90,6 +90,8 @@ struct Batch {
     last: u64,
     jobs: u64,
     same_second: u64,
+    first_run_level: usize,
+    alike: bool,
 }
 
 fn seconds(time: SimDuration) -> u64 {
@@ -149,7 +151,7 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         jobs.iter().map(|j| seconds(j.run_time)).collect(),
         grain(detail.run_times),
     );
-    let (batches, of_job) = batches(jobs);
+    let (batches, of_job) = batches(jobs, &run_times);
     let rows: Vec<Row<'_>> = jobs
         .iter()
         .zip(of_job)
@@ -173,7 +175,6 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
     let arrivals = week::measure(&starts, &Clock::of(&trace.header), last + 1);
     let (levels, level_of) = batch_levels(&batches);
     let (requested_times_s, requests) = requests(&rows, run_times.len());
-    let highest = jobs.iter().filter_map(|job| job.user).max();
     let name = Path::new(&trace.file)
         .file_name()
         .map(|n| n.to_string_lossy());
@@ -191,10 +192,8 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
             jobs: jobs.len() as u64,
             days: span,
         },
-        first_user: highest.map(|user| u64::from(user) + 1),
         unix_start: arrivals.unix_start,
-        // In the first week, with the weekday and hour that it had.
-        first_submit_s: first % (7 * 86_400),
+        first_submit_s: first + (last - first + 1).next_multiple_of(week::WEEK),
         hours_of_week: arrivals.hours_of_week,
         day_levels: arrivals.day_levels,
         failed_permille: failed(&rows, run_times.len()),
@@ -210,12 +209,13 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
 
 /// The batches in order of their first jobs, and the batch of each job. Jobs
 /// without a user count as those of one more.
-fn batches(jobs: &[TraceJob]) -> (Vec<Batch>, Vec<usize>) {
+fn batches(jobs: &[TraceJob], run_times: &[Level]) -> (Vec<Batch>, Vec<usize>) {
     let mut open: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     let mut batches: Vec<Batch> = Vec::new();
     let mut of_job = Vec::with_capacity(jobs.len());
     for job in jobs {
         let at = seconds(job.submit);
+        let level = find(run_times, seconds(job.run_time));
         let current = open.get(&job.user).copied();
         let goes_on = current.filter(|b| at - batches[*b].start <= BATCH_WINDOW_S);
         let index = goes_on.unwrap_or(batches.len());
@@ -224,6 +224,7 @@ fn batches(jobs: &[TraceJob]) -> (Vec<Batch>, Vec<usize>) {
                 batch.jobs += 1;
                 batch.same_second += u64::from(batch.last == at);
                 batch.last = at;
+                batch.alike &= level.abs_diff(batch.first_run_level) <= ALIKE;
             }
             None => {
                 open.insert(job.user, index);
@@ -233,6 +234,8 @@ fn batches(jobs: &[TraceJob]) -> (Vec<Batch>, Vec<usize>) {
                     last: at,
                     jobs: 1,
                     same_second: 0,
+                    first_run_level: level,
+                    alike: true,
                 });
             }
         }
@@ -260,12 +263,14 @@ fn batch_levels(batches: &[Batch]) -> (Vec<BatchLevel>, Vec<usize>) {
         let (same, later) = batches.iter().fold((0, 0), |sums, b| {
             (sums.0 + b.same_second, sums.1 + b.jobs - 1)
         });
+        let alike = batches.iter().filter(|batch| batch.alike).count() as u64;
         let last = durations.len() - 1;
         let quantile = |step: usize| durations[step * last / STEPS];
         BatchLevel {
             jobs: divide(counts, one).into_iter().next().unwrap_or_default(),
             duration_s: (0..=STEPS).map(quantile).collect(),
             same_second: per_mille(same, later),
+            alike: per_mille(alike, batches.len() as u64),
         }
     });
     let levels = levels.collect();
@@ -334,6 +339,7 @@ fn profiles(
 ) -> Vec<Profile> {
     #[derive(Default)]
     struct Tables {
+        user: Option<u32>,
         jobs: u64,
         batches: BTreeMap<u64, u64>,
         cells: BTreeMap<u64, u64>,
@@ -346,6 +352,7 @@ fn profiles(
     }
     for row in rows {
         let tables = users.entry(row.job.user).or_default();
+        tables.user = row.job.user;
         tables.jobs += 1;
         *tables.cells.entry(row.cell).or_default() += 1;
         let field = |value: Option<u32>| value.map_or(-1, i64::from);
@@ -366,7 +373,11 @@ fn profiles(
     groups
         .into_iter()
         .map(|group| {
-            let users = group.iter().map(|tables| tables.jobs).collect();
+            let number = |user: Option<u32>| user.map_or(-1, i64::from);
+            let users = group
+                .iter()
+                .flat_map(|tables| [number(tables.user), tables.jobs.cast_signed()])
+                .collect();
             let (mut batches, mut cells, mut labels) = Default::default();
             for tables in group {
                 add(&mut batches, tables.batches);
@@ -382,7 +393,7 @@ fn profiles(
                 cells: pairs(cells),
                 labels: labels
                     .into_iter()
-                    .map(|(f, n)| [f[0], f[1], f[2], f[3], n])
+                    .flat_map(|(f, n)| [f[0], f[1], f[2], f[3], n])
                     .collect(),
             }
         })
@@ -401,16 +412,21 @@ fn likeness(rows: &[Row<'_>], batches: &[Batch], run_ranges: u64) -> Likeness {
     let chance = Chance::of(rows, run_ranges);
     let mut last_of_batch: Vec<Option<u64>> = vec![None; batches.len()];
     let mut last_of_user: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    let (mut pairs, mut same_cell, mut same_size) = (0u64, 0u64, 0u64);
-    let (mut batch_pairs, mut same_next) = (0u64, 0u64);
+    // Of the pairs of jobs that follow each other: those that are alike, and all.
+    let (mut alike, mut mixed, mut following) = ((0, 0), (0, 0), (0, 0));
+    let count = |pair: &mut (u64, u64), same: bool| {
+        pair.0 += u64::from(same);
+        pair.1 += 1;
+    };
     for row in rows {
         if let Some(last) = last_of_batch[row.batch] {
-            pairs += 1;
-            same_cell += u64::from(last == row.cell);
-            same_size += u64::from(last / run_ranges == row.size_level);
+            if batches[row.batch].alike {
+                count(&mut alike, last == row.cell);
+            } else {
+                count(&mut mixed, last / run_ranges == row.size_level);
+            }
         } else if let Some(last) = last_of_user.get(&row.job.user) {
-            batch_pairs += 1;
-            same_next += u64::from(*last == row.cell);
+            count(&mut following, *last == row.cell);
         }
         last_of_batch[row.batch] = Some(row.cell);
         last_of_user.insert(row.job.user, row.cell);
@@ -422,11 +438,6 @@ fn likeness(rows: &[Row<'_>], batches: &[Batch], run_ranges: u64) -> Likeness {
         true => ((found - chance) / (1.0 - chance)).clamp(0.0, 1.0),
         false => 0.0,
     };
-    let kept = beyond(share(same_size, pairs), chance.size);
-    let of_cell =
-        (share(same_cell, pairs) - kept * chance.cell_in_size - (1.0 - kept) * chance.cell)
-            / (1.0 - chance.cell_in_size).max(1e-9);
-    let cell = of_cell.clamp(0.0, kept);
     let users = batches
         .windows(2)
         .filter(|b| b[0].user == b[1].user)
@@ -441,9 +452,9 @@ fn likeness(rows: &[Row<'_>], batches: &[Batch], run_ranges: u64) -> Likeness {
         .sum();
     let rounded = |share: f64| (share * 1e4).round() / 1e4;
     Likeness {
-        same_cell: rounded(cell),
-        same_size: rounded(beyond(kept, cell)),
-        next_batch: rounded(beyond(share(same_next, batch_pairs), chance.cell)),
+        same_cell: rounded(share(alike.0, alike.1)),
+        same_size: rounded(beyond(share(mixed.0, mixed.1), chance.size)),
+        next_batch: rounded(beyond(share(following.0, following.1), chance.cell)),
         same_user: rounded(beyond(
             share(users as u64, batches.len() as u64 - 1),
             by_chance,
@@ -455,8 +466,6 @@ fn likeness(rows: &[Row<'_>], batches: &[Batch], run_ranges: u64) -> Likeness {
 struct Chance {
     cell: f64,
     size: f64,
-    /// Same cell where the range of sizes is the same.
-    cell_in_size: f64,
 }
 
 impl Chance {
@@ -469,7 +478,7 @@ impl Chance {
                 .entry(row.cell)
                 .or_default() += 1.0;
         }
-        let (mut cell, mut size, mut cell_in_size) = (0.0, 0.0, 0.0);
+        let (mut cell, mut size) = (0.0, 0.0);
         for cells in users.values() {
             let total: f64 = cells.values().sum();
             let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
@@ -478,21 +487,17 @@ impl Chance {
                 *sizes.entry(at / run_ranges).or_default() += count;
             }
             size += sizes.values().map(|n| n * n / total).sum::<f64>();
-            let within =
-                |(at, n): (&u64, &f64)| sizes.get(&(at / run_ranges)).map_or(0.0, |of| n * n / of);
-            cell_in_size += cells.iter().map(within).sum::<f64>();
         }
         let jobs = rows.len().max(1) as f64;
         Chance {
             cell: cell / jobs,
             size: size / jobs,
-            cell_in_size: cell_in_size / jobs,
         }
     }
 }
 
 /// Jobs among these that the trace holds as well, by submit time, run time,
-/// size and user: none where the users of the trace are named.
+/// size and user: none, as a look-alike begins after its source.
 #[must_use]
 pub fn recurring_jobs(trace: &Loaded, made: impl Iterator<Item = Record>) -> u64 {
     let known: BTreeSet<(u64, u64, u64, Option<u64>)> = trace

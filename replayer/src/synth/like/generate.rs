@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 /// many there are.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
+/// Batches of one user begin so many seconds apart, or they would be one.
+const APART: u64 = BATCH_WINDOW_S + 1;
+
 /// Tries to find a user who has not just begun a batch.
 const TRIES: u32 = 16;
 
@@ -26,6 +29,8 @@ pub struct LookAlikeJobs<'a> {
     /// Jobs that each hour of the day is behind its share.
     behind: [f64; 24],
     left: u64,
+    /// Second at which the submissions end.
+    end: u64,
     last: Option<(usize, usize)>,
     sizes: Spread,
     run_times: Spread,
@@ -66,6 +71,16 @@ impl Spread {
     }
 }
 
+/// A batch that may be submitted.
+struct Wanted {
+    hand: usize,
+    user: usize,
+    /// Its place in the table of batches.
+    place: usize,
+    level: usize,
+    jobs: u64,
+}
+
 /// A batch before its instant is known.
 struct Draft {
     hand: usize,
@@ -96,18 +111,15 @@ impl LookAlike {
             cells: Rounder::new(factor, &mut random),
             users: Rounder::new(factor, &mut random),
         };
-        let mut first_user = self.first_user.unwrap_or(1);
-        let mut hands = Vec::with_capacity(self.profiles.len());
-        for profile in &self.profiles {
-            hands.push(Hand::of(profile, first_user, &mut rounders));
-            first_user += profile.users.len() as u64;
-        }
+        let hand = |profile| Hand::of(profile, &mut rounders);
+        let hands = self.profiles.iter().map(hand).collect();
         Ok(LookAlikeJobs {
             model: self,
             slots: Box::new(slots(self, jobs, length)),
             hands,
-            behind: [0.0; 24],
+            behind: [-self.overshoot(); 24],
             left: jobs,
+            end: self.first_submit_s + length as u64,
             last: None,
             sizes: Spread::new(self.sizes.len(), &mut random),
             run_times: Spread::new(self.run_times.len(), &mut random),
@@ -121,6 +133,21 @@ impl LookAlike {
             ready: VecDeque::new(),
             made: 0,
         })
+    }
+}
+
+impl LookAlike {
+    /// How far an hour is ahead of its share on average once it is filled batch
+    /// by batch: half the batch that a job is in (renewal theory). Hours begin
+    /// so far ahead, or the jobs would run out before the time does.
+    fn overshoot(&self) -> f64 {
+        let (mut jobs, mut squares) = (0.0, 0.0);
+        for pair in self.profiles.iter().flat_map(|p| p.batches.chunks_exact(2)) {
+            let size = self.batches[pair[0] as usize].jobs.at(0.5) as f64;
+            jobs += pair[1] as f64 * size;
+            squares += pair[1] as f64 * size * size;
+        }
+        squares / jobs.max(1.0) / 2.0
     }
 }
 
@@ -152,13 +179,27 @@ impl LookAlikeJobs<'_> {
 
     /// Draws who submits how many jobs of which cells.
     fn draft(&mut self, drafts: &[Draft], slot: Slot) -> Option<Draft> {
-        let (hand, user) = self.pick_user(drafts, slot)?;
+        let mut wanted = self.pick_batch(drafts, slot)?;
+        // A batch that is far larger than what the hour lacks is put off with
+        // the odds that keep its hour to its share.
+        for _ in 0..TRIES {
+            let lacks = self.behind[slot.hour_of_day].max(slot.jobs);
+            if unit(&mut self.users) * (wanted.jobs as f64) < lacks {
+                break;
+            }
+            wanted = self.pick_batch(drafts, slot)?;
+        }
+        let Wanted {
+            hand,
+            user,
+            place,
+            level,
+            jobs,
+        } = wanted;
         let this = &mut self.hands[hand];
-        let place = this.batches.pick(&mut self.users)?;
-        let level = this.batches.take(place) as usize;
-        let part = self.batch_sizes.next(level);
-        let jobs = self.model.batches[level].jobs.at(part).clamp(1, self.left);
-        let cells = this.deal_cells(user, jobs, self.model, &mut self.mixes);
+        this.batches.take(place);
+        let alike = unit(&mut self.mixes) < self.model.batches[level].alike;
+        let cells = this.deal_cells(user, jobs, alike, self.model, &mut self.mixes);
         if cells.is_empty() {
             return None;
         }
@@ -172,30 +213,75 @@ impl LookAlikeJobs<'_> {
         })
     }
 
+    /// One of the batches that are left, which is not taken yet.
+    fn pick_batch(&mut self, drafts: &[Draft], slot: Slot) -> Option<Wanted> {
+        let (hand, user) = self.pick_user(drafts, slot)?;
+        let place = self.hands[hand].batches.pick(&mut self.users)?;
+        let level = self.hands[hand].batches.left[place].0 as usize;
+        let part = self.batch_sizes.next(level);
+        let jobs = self.model.batches[level].jobs.at(part).clamp(1, self.left);
+        Some(Wanted {
+            hand,
+            user,
+            place,
+            level,
+            jobs,
+        })
+    }
+
     fn pick_user(&mut self, drafts: &[Draft], slot: Slot) -> Option<(usize, usize)> {
-        // As many batches of one user as an hour has room for.
-        let room = ((slot.until - slot.from) / (BATCH_WINDOW_S + 1)).max(1);
+        self.settle();
+        let busiest = self
+            .busiest(slot)
+            .filter(|at| self.has_room(*at, drafts, slot));
+        if busiest.is_some() {
+            return busiest;
+        }
         let mut found = None;
         for attempt in 0..TRIES {
-            self.settle();
             let again = self
                 .last
                 .filter(|(hand, _)| self.hands[*hand].batches.total > 0);
             let stays = unit(&mut self.users) < self.model.likeness.same_user;
-            let (hand, user) = match again {
+            let at = match again {
                 Some(last) if stays && attempt == 0 => last,
                 _ => {
                     let hand = self.pick_hand()?;
                     (hand, self.hands[hand].pick_user(&mut self.users))
                 }
             };
-            found = Some((hand, user));
-            let of_user = |d: &&Draft| d.hand == hand && d.user == user;
-            if (drafts.iter().filter(of_user).count() as u64) < room {
+            found = Some(at);
+            if self.has_room(at, drafts, slot) {
                 break;
             }
         }
         found
+    }
+
+    /// Whether a user can begin one more batch in an hour, far enough from the
+    /// others.
+    fn has_room(&self, (hand, user): (usize, usize), drafts: &[Draft], slot: Slot) -> bool {
+        let of_user = |d: &&Draft| d.hand == hand && d.user == user;
+        let begun = drafts.iter().filter(of_user).count() as u64;
+        let last = self.hands[hand].users[user].last_start;
+        let earliest = last.map_or(slot.from, |start| slot.from.max(start + APART));
+        earliest + begun * APART < slot.until
+    }
+
+    /// A user who has so many batches left that there is hardly time for them:
+    /// who submits around the clock in the source has to do so here, and not
+    /// make up for it after the end.
+    fn busiest(&self, slot: Slot) -> Option<(usize, usize)> {
+        /// Part of the time that is left and may be needed.
+        const FULL: f64 = 0.8;
+        let left = self.end.saturating_sub(slot.from) as f64;
+        let needed = |hand: &Hand| (hand.batches.total * APART) as f64 / hand.users.len() as f64;
+        let full = |hand: &Hand| hand.cells.total > 0 && needed(hand) > FULL * left;
+        let hand = self
+            .hands
+            .iter()
+            .position(|hand| hand.users.len() == 1 && full(hand))?;
+        Some((hand, 0))
     }
 
     fn settle(&mut self) {
@@ -241,18 +327,17 @@ impl LookAlikeJobs<'_> {
             (drafts[*a].hand, drafts[*a].user) == (drafts[*b].hand, drafts[*b].user)
         };
         let groups: Vec<Vec<usize>> = order.chunk_by(same).map(<[usize]>::to_vec).collect();
-        let apart = BATCH_WINDOW_S + 1;
         for group in groups {
             let (hand, user) = (drafts[group[0]].hand, drafts[group[0]].user);
             let last = &mut self.hands[hand].users[user].last_start;
-            let earliest = last.map_or(slot.from, |start| slot.from.max(start + apart));
-            let taken = apart * (group.len() as u64 - 1);
+            let earliest = last.map_or(slot.from, |start| slot.from.max(start + APART));
+            let taken = APART * (group.len() as u64 - 1);
             let room = slot.until.saturating_sub(earliest + taken).max(1);
             let mut offsets: Vec<u64> = Vec::with_capacity(group.len());
             offsets.resize_with(group.len(), || below(&mut self.times, room));
             offsets.sort_unstable();
             for ((at, offset), before) in group.iter().zip(offsets).zip(0..) {
-                let start = earliest + offset + before * apart;
+                let start = earliest + offset + before * APART;
                 drafts[*at].start = start;
                 *last = Some(start);
             }
@@ -281,7 +366,7 @@ impl LookAlikeJobs<'_> {
                 requested_processors: Some(processors),
                 requested_time: requested.map(SimDuration::from_secs),
                 status: Some(u64::from(!failed)),
-                user: self.model.first_user.map(|_| user),
+                user: u64::try_from(user).ok(),
                 group: label(0),
                 executable: label(1),
                 queue: label(2),

@@ -9,7 +9,7 @@ use gridrig_core::time::SimDuration;
 
 pub(super) const HOUR: u64 = 3_600;
 const DAY: u64 = 24 * HOUR;
-const WEEK: u64 = 7 * DAY;
+pub(super) const WEEK: u64 = 7 * DAY;
 
 /// Unix time 0 was a Thursday; weeks begin on Monday.
 const EPOCH_IN_WEEK: u64 = 3 * DAY;

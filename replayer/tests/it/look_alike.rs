@@ -1,0 +1,242 @@
+//! Look-alikes of real logs: how like them they are, and that they hold no job
+//! of them.
+//!
+//! The yardstick is an honest sample: of n values drawn from a source, the
+//! greatest distance of the distribution functions is below 1.63 / sqrt(n) in
+//! 99 of 100 cases (Kolmogorov), whatever the distribution is.
+
+use crate::archive;
+use gridrig_core::time::SimDuration;
+use gridrig_replayer::characterize::batches::{BATCH_WINDOW, batches};
+use gridrig_replayer::characterize::calendar::Clock;
+use gridrig_replayer::characterize::{JobRow, rows};
+use gridrig_replayer::load::{Loaded, load, load_from};
+use gridrig_replayer::spec::SizeFrom;
+use gridrig_replayer::swf::SwfReader;
+use gridrig_replayer::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_replayer::synth::{Extent, Model, output};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Greatest distance of two distribution functions.
+fn distance(mut a: Vec<u64>, mut b: Vec<u64>) -> f64 {
+    a.sort_unstable();
+    b.sort_unstable();
+    let share =
+        |of: &[u64], value: u64| of.partition_point(|v| *v <= value) as f64 / of.len() as f64;
+    let all = a.iter().chain(&b);
+    all.map(|value| (share(&a, *value) - share(&b, *value)).abs())
+        .fold(0.0, f64::max)
+}
+
+/// What 99 of 100 honest samples of this size keep to.
+fn honest(n: usize) -> f64 {
+    1.63 / (n as f64).sqrt()
+}
+
+fn reread(model: &Model) -> Loaded {
+    let (text, _) = output::write(model, "a test", Vec::new()).unwrap();
+    load_from(
+        &mut SwfReader::new(&text[..], "like.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
+}
+
+fn fitted(source: &Loaded) -> Model {
+    Model::LookAlike(Box::new(
+        LookAlike::fit(source, FitOptions::default()).unwrap(),
+    ))
+}
+
+fn user_shares(rows: &[JobRow]) -> BTreeMap<Option<u32>, f64> {
+    let mut shares = BTreeMap::new();
+    for row in rows {
+        *shares.entry(row.user).or_insert(0.0) += 1.0 / rows.len() as f64;
+    }
+    shares
+}
+
+fn total_variation(a: &BTreeMap<Option<u32>, f64>, b: &BTreeMap<Option<u32>, f64>) -> f64 {
+    let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let share = |of: &BTreeMap<Option<u32>, f64>, key| of.get(key).copied().unwrap_or(0.0);
+    let apart = keys
+        .iter()
+        .map(|key| (share(a, *key) - share(b, *key)).abs());
+    apart.sum::<f64>() / 2.0
+}
+
+/// Compares a look-alike with its source and says what is off by more than an
+/// honest sample would be.
+fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
+    let (ours, theirs) = (rows(&made.jobs), rows(&source.jobs));
+    let clocks = (Clock::of(&made.header), Clock::of(&source.header));
+    let mut off = Vec::new();
+    let mut check = |what: &str, found: f64, limit: f64| {
+        println!("{what}: {found:.4}, honest samples {limit:.4}");
+        if found > limit {
+            off.push(format!("{what} {found:.4} above {limit:.4}"));
+        }
+    };
+    let limit = honest(ours.len());
+    let mut both = |what: &str, of: &dyn Fn(&JobRow) -> u64| {
+        let found = distance(
+            ours.iter().map(of).collect(),
+            theirs.iter().map(of).collect(),
+        );
+        check(what, found, limit);
+    };
+    both("run time", &|row| row.run_time.as_nanos() / 1_000_000_000);
+    both("processors", &|row| u64::from(row.processors));
+    both("run time x processors", &|row| {
+        row.run_time.as_nanos() / 1_000_000_000 * u64::from(row.processors)
+    });
+    let hours = |rows: &[JobRow], clock: &Clock| {
+        rows.iter()
+            .map(|row| clock.hour(row.submit) as u64)
+            .collect()
+    };
+    check(
+        "hour of the day",
+        distance(hours(&ours, &clocks.0), hours(&theirs, &clocks.1)),
+        limit,
+    );
+    let sizes = |rows: &[JobRow]| -> Vec<u64> {
+        let all = batches(rows, BATCH_WINDOW);
+        all.iter().map(|batch| u64::from(batch.jobs)).collect()
+    };
+    let (made_batches, source_batches) = (sizes(&ours), sizes(&theirs));
+    check(
+        "jobs of a batch",
+        distance(made_batches.clone(), source_batches),
+        honest(made_batches.len()),
+    );
+    // The mean distance of an honest sample's shares is at most half the sum of
+    // the standard errors.
+    let shares = user_shares(&theirs);
+    let n = ours.len() as f64;
+    let errors: f64 = shares.values().map(|p| (p * (1.0 - p) / n).sqrt()).sum();
+    check(
+        "users",
+        total_variation(&user_shares(&ours), &shares),
+        errors / 2.0,
+    );
+    off
+}
+
+fn looks_like(archive: &Path, log: &str) {
+    let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
+    let model = fitted(&source);
+    let json = model.to_json();
+    assert!(json.len() < 50_000, "{log}: {} bytes", json.len());
+    let made = reread(&model);
+    let short = made.jobs.len().abs_diff(source.jobs.len());
+    assert!(short * 200 < source.jobs.len(), "{log}: {short} jobs off");
+    assert_eq!(recurring_jobs(&source, model.jobs().unwrap()), 0, "{log}");
+    let off = compare(&source, &made);
+    assert!(off.is_empty(), "{log}: {}", off.join("; "));
+}
+
+#[test]
+fn the_ctc_look_alike_is_as_like_it_as_an_honest_sample() {
+    if let Some(archive) = archive::need("the_ctc_look_alike_is_as_like_it_as_an_honest_sample") {
+        looks_like(&archive, "CTC-SP2-1996-3.1-cln");
+    }
+}
+
+#[test]
+fn the_kth_look_alike_is_as_like_it_as_an_honest_sample() {
+    if let Some(archive) = archive::need("the_kth_look_alike_is_as_like_it_as_an_honest_sample") {
+        looks_like(&archive, "KTH-SP2-1996-2.1-cln");
+    }
+}
+
+#[test]
+fn the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample() {
+    let test = "the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample";
+    if let Some(archive) = archive::need(test) {
+        looks_like(&archive, "DAS2-fs1-2003-1");
+    }
+}
+
+/// A small source without any file: two users, one of them in batches.
+fn small() -> Loaded {
+    let mut text = String::from("; MaxProcs: 64\n; UnixStartTime: 1704067200\n");
+    for i in 0..600u64 {
+        let (user, at) = match i % 3 {
+            0 => (1, i / 3 * 3_000),
+            _ => (2, i / 6 * 6_000 + i % 6 * 10),
+        };
+        let (run, size) = (60 + i * 37 % 900, 1 << (i % 5));
+        text.push_str(&format!(
+            "{} {at} -1 {run} {size} -1 -1 {size} 1800 -1 1 {user} 1 {user} 1 -1 -1 -1\n",
+            i + 1
+        ));
+    }
+    load_from(
+        &mut SwfReader::new(text.as_bytes(), "small.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_look_alike_needs_its_model_only_and_repeats_itself() {
+    let model = fitted(&small());
+    let read = Model::parse(&model.to_json(), "small.json").unwrap();
+    assert_eq!(read, model);
+    let text = |model: &Model| output::write(model, "a test", Vec::new()).unwrap().0;
+    assert_eq!(text(&read), text(&model));
+    let mut other = model.clone();
+    other.set_seed(2);
+    assert_ne!(text(&other), text(&model));
+}
+
+#[test]
+fn a_look_alike_of_another_length_keeps_the_rate_and_the_mix() {
+    let source = small();
+    let Model::LookAlike(mut like) = fitted(&source) else {
+        panic!("a look-alike");
+    };
+    like.extent = Extent::days(like.source.days * 4.0);
+    let made = reread(&Model::LookAlike(like));
+    let jobs = made.jobs.len() as f64;
+    assert!((jobs / 2_400.0 - 1.0).abs() < 0.02, "{jobs}");
+    let off = compare(&source, &made);
+    // The hours of a source of seven days are not those of four weeks.
+    let off: Vec<_> = off.iter().filter(|o| !o.starts_with("hour")).collect();
+    assert!(off.is_empty(), "{off:?}");
+}
+
+#[test]
+fn a_job_that_recurs_is_counted() {
+    let source = small();
+    let copy = source.jobs.iter().map(|job| gridrig_replayer::swf::Record {
+        submit_time: Some(job.submit),
+        run_time: Some(job.run_time),
+        allocated_processors: Some(u64::from(job.processors)),
+        user: job.user.map(u64::from),
+        ..Default::default()
+    });
+    assert_eq!(recurring_jobs(&source, copy.clone()), 600);
+    let moved = copy.map(|mut job| {
+        job.submit_time = job.submit_time.map(|at| at + SimDuration::from_secs(1));
+        job
+    });
+    assert!(recurring_jobs(&source, moved) < 600);
+}
+
+#[test]
+fn what_no_model_can_be_fitted_to_is_refused() {
+    let text = "; MaxProcs: 4\n1 0 -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n";
+    let one = load_from(
+        &mut SwfReader::new(text.as_bytes(), "one.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap();
+    let error = LookAlike::fit(&one, FitOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "one.swf: 1 usable jobs: expected at least 2"
+    );
+}
