@@ -20,7 +20,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
 use gridrig_replayer::prepare::{self, Prepared};
-use gridrig_replayer::spec::WorkloadSpec;
+use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -131,8 +131,34 @@ impl Load {
 pub fn prepare_workloads(scenario: &Scenario) -> Result<Vec<Prepared>, Failure> {
     let numbered = scenario.workloads.iter().enumerate();
     numbered
-        .map(|(index, spec)| prepare::prepare(spec, index as u16).map_err(Failure::input))
+        .map(|(index, spec)| {
+            let prepared = prepare::prepare(spec, index as u16).map_err(Failure::input)?;
+            tell_choices(spec, &prepared);
+            Ok(prepared)
+        })
         .collect()
+}
+
+/// Logs what the reduction was left to choose.
+fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
+    if let (Some(window), Some(ranking)) = (prepared.window, &prepared.ranking) {
+        tracing::info!(
+            trace = %spec.trace.display(),
+            start = %window.start,
+            length = %window.length,
+            windows = ranking.considered(),
+            "the most representative window was chosen"
+        );
+    }
+    if let (Keep::Load { offered, .. }, Keep::Share { share, seed }) = (spec.keep, prepared.keep) {
+        tracing::info!(
+            trace = %spec.trace.display(),
+            %offered,
+            %share,
+            seed,
+            "the share was chosen by its load"
+        );
+    }
 }
 
 /// Runs a scenario: replication by replication, policy by policy.

@@ -323,6 +323,21 @@ fn what_cannot_be_done_is_refused_with_what_was_expected() {
         "the reduction leaves no job (expected at least one to write)",
     );
     check(&[SHIPPED, "--require", "ks < 1"], "--require");
+    check(
+        &[SHIPPED, "--sheet", "s.html"],
+        "judge what is written (expected OUT)",
+    );
+    check(
+        &[
+            SHIPPED,
+            &out(&dir, "e.swf"),
+            "--keep",
+            "1/2",
+            "--sheet",
+            &no_header,
+        ],
+        "expected a new one, or --force",
+    );
     check(&[SHIPPED, "--skip-end", "1d"], "--window-length");
     check(
         &[SHIPPED, "/nowhere/at/all.swf"],

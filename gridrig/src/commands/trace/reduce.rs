@@ -129,7 +129,7 @@ pub struct ReduceArgs {
     /// Write the validation with its pictures as an HTML page
     #[arg(long, value_name = "FILE", conflicts_with = "no_validate")]
     sheet: Option<PathBuf>,
-    /// Overwrite OUT if it exists
+    /// Overwrite OUT and the sheet if they exist
     #[arg(long)]
     force: bool,
     /// Print one JSON document on stdout and nothing else
@@ -140,6 +140,7 @@ pub struct ReduceArgs {
 /// Reduces a trace, writes it and says what became of it.
 pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     let mut pipeline = Pipeline::of(args)?;
+    refuse_sheet(args, &pipeline)?;
     if let Some(out) = &pipeline.out {
         refuse_output(&pipeline.spec.trace, out, args.force)?;
     }
@@ -175,6 +176,24 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// A picture of nothing, and one over another.
+fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> Result<(), Failure> {
+    let asked = args.sheet.is_some() || !args.require.is_empty();
+    if asked && pipeline.out.is_none() {
+        return Err(Failure::input(anyhow!(
+            "--sheet and --require judge what is written (expected OUT)"
+        )));
+    }
+    let existing = args.sheet.as_ref().filter(|sheet| sheet.is_file());
+    if let Some(sheet) = existing.filter(|_| !args.force) {
+        return Err(Failure::input(anyhow!(
+            "{}: the file exists (expected a new one, or --force)",
+            sheet.display()
+        )));
+    }
+    Ok(())
 }
 
 fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
