@@ -20,3 +20,4 @@ mod resolved;
 mod run_command;
 mod scenario;
 mod separate_processes;
+mod trace_convert;
