@@ -23,5 +23,6 @@ mod resolved;
 mod run_command;
 mod scenario;
 mod separate_processes;
+mod trace_convert;
 mod trace_info;
 mod validate_command;

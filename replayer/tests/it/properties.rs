@@ -2,7 +2,7 @@
 
 use crate::{line, load_any_text, load_text, whole};
 use gridrig_core::time::SimDuration;
-use gridrig_replayer::gwf::GwfReader;
+use gridrig_replayer::gwf::{self, GwfReader};
 use gridrig_replayer::load::load;
 use gridrig_replayer::sanitize::{Rules, apply};
 use gridrig_replayer::spec::{Keep, SizeFrom};
@@ -67,6 +67,34 @@ proptest! {
     ) {
         let text = columns.join(&separator).replace('#', "\n");
         let _ = load_any_text(text);
+    }
+
+    #[test]
+    fn a_gwf_job_that_is_read_is_written_and_read_back_the_same(
+        numbers in vec("(-?[0-9]{1,9}(\\.[0-9]{1,9})?|-1)", 11),
+        texts in vec("[ -~]{0,8}|-1|[0-9]{1,3}", 18),
+    ) {
+        let line = [numbers.join("\t"), texts.join("\t")].join("\t") + "\n";
+        let read = |text: &[u8]| {
+            let mut reader = GwfReader::new(text, "t.gwf");
+            reader.next_record().map(|record| {
+                let mut record = record.unwrap().clone();
+                // Written, a value below 0 other than a wait time is -1, and
+                // an empty column too.
+                record.common.below_zero &= 1 << 2;
+                for text in &mut record.text {
+                    if text.is_empty() {
+                        *text = b"-1".to_vec();
+                    }
+                }
+                record
+            })
+        };
+        if let Ok(first) = read(line.as_bytes()) {
+            let mut writer = gwf::Writer::new(Vec::new(), &[]).unwrap();
+            writer.write(&first).unwrap();
+            prop_assert_eq!(read(&writer.finish().unwrap()).unwrap(), first);
+        }
     }
 
     #[test]
