@@ -22,3 +22,4 @@ mod resolved;
 mod run_command;
 mod scenario;
 mod separate_processes;
+mod synthesize_command;
