@@ -108,7 +108,7 @@ fn mistakes_exit_2_and_name_what_is_wrong() {
         assert_eq!(stdout(&output), "");
     };
     check(&["lublin", "--days", "0"], "field extent.days = \"0\"");
-    check(&["lublin", "--load", "-1"], "field load");
+    check(&["lublin", "--load=-1"], "field load");
     check(&["lublin", "--days", "NaN"], "field extent.days = \"NaN\"");
     check(&["burst", "--days", "3"], "--days: expected none");
     check(
