@@ -23,6 +23,7 @@ mod resolved;
 mod run_command;
 mod scenario;
 mod separate_processes;
+mod synthesize_command;
 mod trace_convert;
 mod trace_info;
 mod validate_command;

@@ -61,6 +61,9 @@ fn seconds(time: Option<gridrig_core::time::SimDuration>) -> u64 {
     time.unwrap().as_nanos() / 1_000_000_000
 }
 
+/// A change of a model's parameters.
+type Change = fn(&mut Lublin);
+
 /// The marginals of a model, from streams that each begin at midnight.
 #[derive(Default)]
 struct Marginals {
@@ -168,9 +171,8 @@ fn both_types_together_are_those_of_the_reference_program() {
 #[test]
 fn a_wrong_parameter_is_named() {
     let golden = golden();
-    let off =
-        |change: fn(&mut Lublin)| Marginals::of(change, Preset::All).compare(&golden.modes["all"]);
-    let cases: [(fn(&mut Lublin), &str); 4] = [
+    let off = |change: Change| Marginals::of(change, Preset::All).compare(&golden.modes["all"]);
+    let cases: [(Change, &str); 4] = [
         (|m| class(m).size.serial += 0.05, "size"),
         (|m| class(m).run_time.a1 *= 1.05, "run time"),
         (|m| class(m).arrival.barr *= 1.03, "inter-arrival time"),

@@ -238,8 +238,8 @@ fn command_line() -> String {
             typed.next();
             continue;
         }
-        let joined = |flag: &&str| word.starts_with(&format!("{flag}="));
-        if ALONE.contains(&word.as_str()) || WITH_VALUE.iter().any(|flag| joined(&flag)) {
+        let joined = |flag: &str| word.starts_with(&format!("{flag}="));
+        if ALONE.contains(&word.as_str()) || WITH_VALUE.iter().any(|flag| joined(flag)) {
             continue;
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c);

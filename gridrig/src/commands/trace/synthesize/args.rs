@@ -185,7 +185,7 @@ pub(super) struct LikeArgs {
 /// `synthesize burst`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
-        gridrig trace synthesize burst --jobs 1000 --bursts 8,5,100 --run-time 5000,300,700 --out week.swf.gz\n\n\
+        gridrig trace synthesize burst --jobs 1000 --bursts 8,5,100 --run-time 5000,300,700 --size 204,11,23 --out week.swf.gz\n\n\
         Moments are those of the jobs as they are played: run times divided by 60 and at least \
         1 s. Without options the presets are the traces that ship in traces/.")]
 pub(super) struct BurstArgs {
