@@ -22,4 +22,5 @@ mod resolved;
 mod run_command;
 mod scenario;
 mod separate_processes;
+mod trace_convert;
 mod validate_command;

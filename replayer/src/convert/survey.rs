@@ -225,7 +225,7 @@ impl Survey {
         }
         let partition = common.partition.is_some() || record.column(NAMED[4].1).is_some();
         if merging && partition {
-            lose("partition, replaced by the origin");
+            lose("partition (the origin stands there)");
         }
         match (self.format, to) {
             (Format::Gwf, Format::Swf) => {

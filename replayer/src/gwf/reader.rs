@@ -10,7 +10,7 @@ use std::io::BufRead;
 pub struct GwfReader<R> {
     lines: Lines<R>,
     header: Header,
-    record: Record,
+    record: Box<Record>,
     records: u64,
     truncated: u64,
     semicolon_comments: u64,
@@ -38,7 +38,7 @@ impl<R: BufRead> GwfReader<R> {
         GwfReader {
             lines,
             header,
-            record: Record::default(),
+            record: Box::default(),
             records: 0,
             truncated: 0,
             semicolon_comments,
@@ -217,12 +217,16 @@ impl<R: BufRead> GwfReader<R> {
                 return Err(self.field_error(at, value, expected));
             }
         }
-        let wait = numbers[2];
-        let early = wait.negative && self.record.common.below_zero & WAIT_BIT != 0;
-        self.record.early = match early {
-            true => wait.seconds(),
-            false => None,
-        };
+        let wait = numbers[WAIT];
+        self.record.early = None;
+        if self.record.common.below_zero & 1 << WAIT != 0 {
+            self.record.early = wait.seconds();
+            if self.record.early.is_none() {
+                let line = self.lines.current()?;
+                let value = excerpt(split(line).nth(WAIT).unwrap_or_default());
+                return Err(self.field_error(WAIT, value, "a time below 584 years"));
+            }
+        }
         Ok(())
     }
 
@@ -240,8 +244,8 @@ impl<R: BufRead> GwfReader<R> {
     }
 }
 
-/// Bit of the wait time in [`swf::Record::below_zero`].
-const WAIT_BIT: u32 = 1 << 2;
+/// Place of the wait time among the columns.
+const WAIT: usize = 2;
 
 const MINUS_ONE: Number = Number {
     negative: true,

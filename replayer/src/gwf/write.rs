@@ -116,11 +116,7 @@ fn push_record(buffer: &mut Vec<u8>, record: &Record) {
             [] => push_count(buffer, numbers.get(at).copied().flatten()),
             text => {
                 let plain = |b: &u8| {
-                    if matches!(b, b'\t' | b'\n' | b'\r') {
-                        b' '
-                    } else {
-                        *b
-                    }
+                    if matches!(b, b'\t' | b'\n') { b' ' } else { *b }
                 };
                 buffer.extend(text.iter().map(plain));
             }

@@ -9,7 +9,9 @@
 mod archive;
 mod characterizing;
 mod clustering;
+mod converting;
 mod examples;
+mod gwf_files;
 mod lublin;
 mod need;
 mod properties;
@@ -17,6 +19,7 @@ mod reduced_trace;
 mod reduction;
 mod ref_first_fit;
 mod refusals;
+mod sanitizing;
 mod shipped;
 mod survival;
 mod validation;
@@ -25,7 +28,8 @@ mod windows;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_replayer::TraceError;
-use gridrig_replayer::load::{Loaded, load_from};
+use gridrig_replayer::load::{Loaded, load_any, load_from};
+use gridrig_replayer::open::TraceReader;
 use gridrig_replayer::spec::{SizeFrom, WorkloadSpec};
 use gridrig_replayer::swf::SwfReader;
 use std::error::Error;
@@ -36,6 +40,31 @@ fn load_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
     load_from(
         &mut SwfReader::new(text.as_ref(), "t.swf"),
         SizeFrom::Allocated,
+    )
+}
+
+/// Loads a text of either format, as a file named `t` would be.
+fn load_any_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
+    load_any(
+        &mut TraceReader::detect(text.as_ref(), "t")?,
+        SizeFrom::Allocated,
+    )
+}
+
+/// A GWF line from the columns that matter: number, submit, wait, run,
+/// processors, user, queue, site; all others are -1 but the structure.
+fn gwf_line(
+    job: u32,
+    submit: &str,
+    wait: &str,
+    run: &str,
+    processors: i64,
+    [user, queue, site]: [&str; 3],
+) -> String {
+    let rest = ["-1"; 9].join("\t");
+    format!(
+        "{job}\t{submit}\t{wait}\t{run}\t{processors}\t-1\t-1\t{processors}\t3600\t-1\t1\t{user}\t\
+         G1\tX1\t{queue}\t-1\t{site}\t{site}\tUNITARY\t-1\t{rest}\n"
     )
 }
 

@@ -46,12 +46,18 @@ fn bad_utf8_in_comments_does_no_harm() {
 
 #[test]
 fn columns_past_the_18th_are_not_read_and_warned_of_once() {
-    let wide = line(1, "0", "10", 1, 1, 1).replace('\n', " {1, 2} {a} 3\n");
-    let loaded = load_text(wide.repeat(3)).unwrap();
-    assert_eq!(loaded.jobs.len(), 3);
-    assert_eq!(
-        loaded.warnings,
-        ["t.swf:1: lines with 22 fields; those past the 18th are not read"]
+    let check = |extra: &str, told: &str| {
+        let wide = line(1, "0", "10", 1, 1, 1).replace('\n', &format!("{extra}\n"));
+        let loaded = load_text(wide.repeat(3)).unwrap();
+        assert_eq!(loaded.jobs.len(), 3);
+        let expected = format!("t.swf:1: lines with {told}; those past the 18th are not read");
+        assert_eq!(loaded.warnings, [expected]);
+    };
+    check(" 7", "19 fields");
+    check(" {1, 2} {a} 3", "22 fields, the 19th a list in braces");
+    check(
+        " {12,12} q_1d 1:ppn=2:x86_64",
+        "21 fields, the 19th a list in braces (extended SWF as of Alea)",
     );
 }
 

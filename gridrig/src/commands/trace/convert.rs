@@ -99,7 +99,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     for (what, jobs) in &report.lost {
         eprintln!(
-            "warning: {} cannot hold {what}: left out of {jobs} jobs",
+            "warning: lost on the way to {}: {what}, of {jobs} jobs",
             report.format
         );
     }

@@ -1,0 +1,46 @@
+//! Any bytes are read or refused, what is read can be written, and what is
+//! written is read back the same.
+
+#![no_main]
+
+use gridrig_replayer::gwf::{GwfReader, Record, Writer};
+use gridrig_replayer::load::load_any;
+use gridrig_replayer::open::TraceReader;
+use gridrig_replayer::spec::SizeFrom;
+use libfuzzer_sys::fuzz_target;
+use std::io::{BufRead, BufReader};
+
+/// All jobs, as far as the file is good.
+fn read(input: impl BufRead) -> Vec<Record> {
+    let mut reader = GwfReader::new(input, "fuzz.gwf");
+    let mut records = Vec::new();
+    while let Ok(Some(record)) = reader.next_record() {
+        let mut record = record.clone();
+        record.common.line = 0;
+        // Written, a value below zero other than a wait time is -1.
+        record.common.below_zero &= 1 << 2;
+        for text in &mut record.text {
+            if text.is_empty() {
+                *text = b"-1".to_vec();
+            }
+        }
+        records.push(record);
+    }
+    assert!(matches!(reader.next_record(), Ok(None)));
+    records
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let records = read(bytes);
+    let mut writer = Writer::new(Vec::new(), &[]).expect("memory");
+    for record in &records {
+        writer.write(record).expect("memory");
+    }
+    let written = writer.finish().expect("memory");
+    // A small buffer, so that lines straddle it.
+    assert_eq!(read(BufReader::with_capacity(7, &written[..])), records);
+
+    if let Ok(mut reader) = TraceReader::detect(bytes, "fuzz") {
+        let _ = load_any(&mut reader, SizeFrom::Allocated);
+    }
+});
