@@ -41,7 +41,9 @@ struct Detail {
     labels: usize,
 }
 
-const DETAILS: [Detail; 7] = [
+const DETAILS: [Detail; 9] = [
+    detail(64, 24, 250, 12, 8),
+    detail(48, 24, 250, 12, 8),
     detail(32, 24, 250, 12, 8),
     detail(32, 20, 150, 12, 6),
     detail(28, 16, 100, 10, 6),
