@@ -12,7 +12,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The folder of archive traces; `None`, and a line that says so, without it.
-fn need(test: &str) -> Option<PathBuf> {
+pub(crate) fn need(test: &str) -> Option<PathBuf> {
     let folder = env::var_os("GRIDRIG_ARCHIVE").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/traces"),
         PathBuf::from,

@@ -8,6 +8,7 @@
 
 mod archive;
 mod examples;
+mod need;
 mod properties;
 mod reduction;
 mod ref_first_fit;
