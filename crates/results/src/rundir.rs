@@ -9,13 +9,18 @@ mod columns;
 mod events;
 mod file;
 mod grid_doc;
+mod job_columns;
 mod manifest;
 mod read;
 mod tables;
 
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
-pub use manifest::{FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo};
+pub use job_columns::{Codes, JobColumns};
+pub use manifest::{
+    FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
+};
+pub(crate) use read::is_unchanged;
 pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
 
 use crate::audit::AuditReport;

@@ -53,7 +53,7 @@ pub struct ClusterDoc {
 }
 
 /// A group of identical nodes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceDoc {
     name: Option<String>,
     count: u32,
@@ -63,6 +63,42 @@ pub struct ResourceDoc {
     memory_mib: Option<u64>,
     disk_mib: Option<u64>,
     speed: String,
+}
+
+impl GridDoc {
+    /// All processors.
+    #[must_use]
+    pub fn processors(&self) -> u64 {
+        self.clusters.iter().map(ClusterDoc::processors).sum()
+    }
+
+    /// Whether the other has the same clusters with the same nodes; their
+    /// disciplines may differ.
+    #[must_use]
+    pub fn same_machines(&self, other: &GridDoc) -> bool {
+        let same = |(a, b): (&ClusterDoc, &ClusterDoc)| {
+            (&a.name, &a.domain, &a.resources) == (&b.name, &b.domain, &b.resources)
+        };
+        let pairs = self.clusters.iter().zip(&other.clusters);
+        self.clusters.len() == other.clusters.len() && pairs.into_iter().all(same)
+    }
+}
+
+impl DomainDoc {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl ClusterDoc {
+    /// All its processors.
+    #[must_use]
+    pub fn processors(&self) -> u64 {
+        let of = |group: &ResourceDoc| u64::from(group.count) * u64::from(group.cpu_count);
+        self.resources.iter().map(of).sum()
+    }
 }
 
 /// One direction of a link.
