@@ -5,8 +5,11 @@
 mod auditing;
 mod batsim_export;
 mod cluster_runs;
+mod compare_guard;
+mod compare_study;
 mod comparing;
 mod job_table;
 mod run_directory;
 mod story;
+mod study;
 mod summary;
