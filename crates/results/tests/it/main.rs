@@ -1,6 +1,10 @@
 //! Tests of the results, one module per behaviour.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a helper that fails fails its test, and a test tells what it skips"
+)]
 
 mod auditing;
 mod batsim_export;
@@ -9,7 +13,9 @@ mod compare_guard;
 mod compare_study;
 mod comparing;
 mod job_table;
+mod need;
 mod run_directory;
+mod scipy;
 mod story;
 mod study;
 mod summary;
