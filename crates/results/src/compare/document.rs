@@ -61,6 +61,9 @@ pub struct Pairs {
     /// What varies between them: `window`, `sample-phase`, `seed`,
     /// `broker-phase`, `shake`, `workload` or `repeat`.
     pub over: String,
+    /// Different workloads among them. With one, intervals say how much its
+    /// result hangs on what varies, and nothing of other workloads.
+    pub workloads: u64,
     /// Their keys.
     pub keys: Vec<String>,
     /// Replications that gave the same runs as an earlier one; they count once.

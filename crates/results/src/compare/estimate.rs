@@ -66,9 +66,15 @@ impl Tables<'_> {
 
     fn pairs(&self) -> Pairs {
         let (over, overlap) = self.study.varies();
+        let keys = &self.study.keys;
         Pairs {
             n: self.study.keys.len() as u64,
             over,
+            workloads: keys
+                .iter()
+                .map(|k| &k.workload)
+                .collect::<BTreeSet<_>>()
+                .len() as u64,
             keys: self.study.keys.iter().map(|key| key.text.clone()).collect(),
             identical: self.study.identical.clone(),
             unpaired: self.study.unpaired.clone(),

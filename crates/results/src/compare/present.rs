@@ -88,6 +88,9 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
         pairs.n,
         noun(&pairs.over, pairs.n)
     );
+    if pairs.n > 1 && pairs.workloads == 1 {
+        paired.push_str("; all of one workload, so that nothing here is said of other workloads");
+    }
     if !pairs.identical.is_empty() {
         let listed = listed(&pairs.identical);
         paired.push_str(&format!("; identical, counted once: {listed}"));
