@@ -89,6 +89,36 @@ fn a_threshold_that_is_missed_ends_with_99_and_is_marked() {
 }
 
 #[test]
+fn information_is_as_old_as_the_exchange_makes_it() {
+    // Cycles at 0, 5, 10, ... s; samples at 0 and 15 s, there a millisecond
+    // later. A job that comes at 12 s is decided at 15 s, on the sample of 0 s;
+    // one at 16 s is decided at 20 s, on that of 15 s.
+    let scenario = PAIR.replace("[run]", "[run]\ntie = \"first\"").replace(
+        "name = \"a\"",
+        "name = \"a\"\nbroker = { interval = \"5s\", exchange = \"15s\", phase = \"0s\" }",
+    );
+    let bench = Bench::new(&scenario, &[(0, 5, 1), (12, 5, 1), (16, 5, 1)]);
+    expect_code(&bench.run(&[]), 0);
+    let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
+    let policies = document["policies"].as_array().unwrap();
+    assert!(
+        policies[0]["load"]["information"].is_null(),
+        "{}",
+        policies[0]["load"]
+    );
+    let age = &policies[1]["load"]["information"];
+    assert_eq!(policies[1]["name"], "free-node");
+    // Time 0 of the run is the first submission, at which a cycle is due: the
+    // first decision comes before any report.
+    assert_eq!(
+        (&age["decisions"], &age["before_first"]),
+        (&3.into(), &1.into())
+    );
+    assert_eq!(age["mean_s"].as_f64(), Some(10.0));
+    assert_eq!(age["max_s"].as_f64(), Some(15.0));
+}
+
+#[test]
 fn two_runs_can_be_named_one_by_one() {
     let bench = Bench::new(PAIR, &JOBS);
     expect_code(&bench.run(&[]), 0);

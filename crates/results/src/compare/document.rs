@@ -185,8 +185,26 @@ pub struct Load {
     pub waited_share: Option<f64>,
     /// Last finish - first submit.
     pub makespan_s: Option<f64>,
+    /// How old the information behind its decisions was: over all
+    /// replications. Null on the real clock, and for policies that look at no
+    /// information or at the truth.
+    pub information: Option<InformationAge>,
     /// By cluster.
     pub clusters: Vec<ClusterShare>,
+}
+
+/// Age of what was known of the chosen candidate when it was chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct InformationAge {
+    /// Decisions: the last of each visit to a broker.
+    pub decisions: u64,
+    /// Those before the first report, with the load taken as idle; they have
+    /// no age.
+    pub before_first: u64,
+    /// Mean age.
+    pub mean_s: f64,
+    /// Largest age.
+    pub max_s: f64,
 }
 
 /// The load of a cluster: mean over the replications.

@@ -300,6 +300,8 @@ fn load_table(document: &Comparison) -> Table {
             percent(load.away_share),
             percent(load.waited_share),
             maybe(load.makespan_s),
+            load.information
+                .map_or("-".to_owned(), |age| number(age.mean_s)),
         ])
     });
     Table {
@@ -313,9 +315,11 @@ fn load_table(document: &Comparison) -> Table {
             "away %",
             "waited %",
             "makespan s",
+            "info age s",
         ]),
         rows: rows.collect(),
-        note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
+        note: Some("CV and Gini: imbalance of utilization between clusters. Info age: mean age of what was \
+             known of the chosen candidate.".to_owned()),
     }
 }
 
