@@ -59,7 +59,8 @@ pub struct Pairs {
     /// Replications that every policy has, each different from all others.
     pub n: u64,
     /// What varies between them: `window`, `sample-phase`, `seed`,
-    /// `broker-phase`, `shake`, `workload` or `repeat`.
+    /// `broker-phase`, `shake`, `workload` or `repeat`; `replication` if there
+    /// is only one.
     pub over: String,
     /// Different workloads among them. With one, intervals say how much its
     /// result hangs on what varies, and nothing of other workloads.
