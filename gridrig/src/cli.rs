@@ -44,6 +44,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Run a scenario and compare its policies
     Run(RunArgs),
+    /// Compare the policies of finished runs, with intervals
+    Compare(CompareArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
     /// Read, reduce, validate and generate workload traces
@@ -140,6 +142,49 @@ pub struct RunArgs {
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]
     pub kill: Vec<String>,
+}
+
+/// `gridrig compare`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig compare runs/two-sites-1 --baseline round-robin\n\n\
+        Intervals need repeats: run the scenario with run.replicate. Exit code 99: a threshold \
+        was missed."
+)]
+pub struct CompareArgs {
+    /// Run directories, or folders with runs below them
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The policy that the others are held against [default: round-robin if
+    /// it is there, else the first]
+    #[arg(long, value_name = "POLICY")]
+    pub baseline: Option<String>,
+    /// What policies are judged by, as in delay_s.p95; may be repeated, the
+    /// first counts most [default: what the scenario declares]
+    #[arg(long, value_name = "METRIC.STATISTIC")]
+    pub primary: Vec<String>,
+    /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
+    /// repeated
+    #[arg(long, value_name = "BOUND")]
+    pub require: Vec<String>,
+    /// How many users are shown, by processor time
+    #[arg(long, default_value = "5")]
+    pub users: usize,
+    /// Seed of the bootstrap
+    #[arg(long, default_value = "1")]
+    pub seed: u64,
+    /// Leave damaged and half-written runs out, and say so
+    #[arg(long)]
+    pub skip_damaged: bool,
+    /// Show runs that are not comparable all the same, without a verdict
+    #[arg(long)]
+    pub anyway: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Print Markdown
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 /// `gridrig audit`

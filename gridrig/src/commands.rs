@@ -2,6 +2,7 @@
 
 mod audit;
 mod check;
+mod compare;
 mod run;
 mod schema;
 mod services;
@@ -49,6 +50,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         }
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),

@@ -9,7 +9,6 @@ mod error;
 mod nearest;
 mod raw;
 mod replicate;
-mod require;
 mod resolve;
 mod schema;
 mod value;
@@ -17,7 +16,6 @@ mod write;
 
 pub use error::{Place, ScenarioError};
 pub use replicate::{Over, Replicate, Replication};
-pub use require::{Comparison, Threshold};
 pub use schema::json_schema;
 
 use document::Source;
@@ -26,6 +24,7 @@ use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::WorkloadSpec;
+use gridrig_results::threshold::{Figure, Threshold};
 use raw::RawScenario;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -57,6 +56,9 @@ pub struct Scenario {
     pub replicate: Option<Replicate>,
     /// Bounds that every run has to keep.
     pub require: Vec<Threshold>,
+    /// What policies are compared by, the first of them before all; at least
+    /// one.
+    pub primary: Vec<Figure>,
     /// Submission lag times compression beyond which a run in real time is
     /// not valid, in trace time.
     pub lag_tolerance: SimDuration,
@@ -246,6 +248,14 @@ impl Scenario {
     #[must_use]
     pub fn compression(&self) -> Decimal {
         let scales = self.workloads.iter().map(|workload| workload.scale_arrival);
+        scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
+    }
+
+    /// By how much run times are compressed, at most.
+    #[must_use]
+    pub fn run_time_compression(&self) -> Decimal {
+        let scales = self.workloads.iter();
+        let scales = scales.map(|workload| workload.scale_run_time);
         scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
     }
 

@@ -7,6 +7,7 @@
 
 pub mod audit;
 pub mod batsim;
+pub mod compare;
 mod index;
 pub mod jobs;
 pub mod log;
@@ -16,6 +17,7 @@ pub mod plot;
 pub mod rundir;
 pub mod stats;
 pub mod summary;
+pub mod threshold;
 
 pub use audit::{AuditFacts, AuditReport, Violation, audit};
 pub use jobs::JobTable;

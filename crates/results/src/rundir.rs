@@ -11,12 +11,18 @@ mod file;
 mod grid_doc;
 mod manifest;
 mod read;
+mod table_columns;
 mod tables;
 
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
-pub use manifest::{FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo};
+pub use manifest::{
+    FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
+};
+pub(crate) use read::is_unchanged;
 pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
+
+pub use table_columns::{Codes, TableColumns};
 
 use crate::audit::AuditReport;
 use crate::audit::Violation;

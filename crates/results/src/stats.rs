@@ -1,5 +1,13 @@
 //! Summaries of a sample: exact, and null where a figure is undefined.
 
+mod holm;
+mod imbalance;
+mod paired;
+
+pub use holm::holm;
+pub use imbalance::{cv, gini};
+pub use paired::{Interval, IntervalMethod, LEVEL, Paired, Resamples};
+
 use serde::Serialize;
 
 /// The summary of a metric over jobs. Field order is that of `--json`.

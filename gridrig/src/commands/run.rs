@@ -113,11 +113,7 @@ fn thresholds(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Fai
     for run in runs(comparisons) {
         let summary = serde_json::to_value(&run.summary).map_err(Failure::run)?;
         for threshold in &scenario.require {
-            let figure = threshold
-                .path
-                .iter()
-                .try_fold(&summary, |value, key| value.get(key));
-            let figure = figure.and_then(serde_json::Value::as_f64);
+            let figure = threshold.figure_in(&summary);
             let reached = threshold.holds(figure);
             missed |= !reached;
             let is = figure.map_or("undefined".to_owned(), |figure| figure.to_string());

@@ -9,7 +9,7 @@ use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
 use gridrig_results::EventLog;
-use gridrig_results::rundir::{self, RunFiles, RunInfo};
+use gridrig_results::rundir::{self, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -80,13 +80,14 @@ pub(super) fn write(
         partial: run.interrupted || run.measure.stop == gridrig_results::Stop::LastArrival,
         tolerance: run.tolerance,
         scenario_hash: hex(Sha256::digest(scenario.to_canonical_toml())),
-        workload_hashes: BTreeMap::from([("all".to_owned(), workload_hash(&load.submissions))]),
+        workload_hashes: workload_hashes(&load.submissions),
         trace_sha256: load
             .workloads
             .iter()
             .map(|w| (w.name.clone(), w.sha256.clone()))
             .collect(),
         versions: versions(),
+        study: study(replication),
         warnings: run.summary.warnings.clone(),
         summary: Some(run.summary.clone()),
         host: host(),
@@ -108,9 +109,39 @@ pub(super) fn write(
     Ok(Some(dir))
 }
 
-/// Two runs with the same workload hash were given the same jobs at the same
-/// instants: that is what pairs them.
-fn workload_hash(submissions: &[Submission]) -> String {
+/// What a comparison of runs has to know of this one.
+fn study(replication: &Replication) -> StudyDoc {
+    let scenario = &replication.scenario;
+    let text = |declared: &dyn std::fmt::Display| declared.to_string();
+    StudyDoc {
+        scenario: scenario.name.clone(),
+        key: replication.key.clone(),
+        varies: replication.varies.map(|varies| VariesDoc {
+            over: varies.over.text().to_owned(),
+            count: varies.count,
+            overlap: scenario.overlap(varies),
+        }),
+        scale: Some(ScaleDoc {
+            arrival: scenario.compression().as_f64(),
+            run_time: scenario.run_time_compression().as_f64(),
+        }),
+        primary: scenario.primary.iter().map(|figure| text(figure)).collect(),
+        require: scenario.require.iter().map(|bound| text(bound)).collect(),
+    }
+}
+
+/// Two runs with the same hash `all` were given the same jobs at the same
+/// instants: that is what pairs them. `jobs` leaves out where they enter, so
+/// that a run of one pooled cluster is known as one of the same jobs.
+fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
+    let hash = |entries| workload_hash(submissions, entries);
+    BTreeMap::from([
+        ("all".to_owned(), hash(true)),
+        ("jobs".to_owned(), hash(false)),
+    ])
+}
+
+fn workload_hash(submissions: &[Submission], entries: bool) -> String {
     let mut hash = Sha256::new();
     for submission in submissions {
         let spec = &submission.spec;
@@ -120,7 +151,10 @@ fn workload_hash(submissions: &[Submission]) -> String {
         hash.update(requested.to_le_bytes());
         hash.update(spec.processors.to_le_bytes());
         hash.update(submission.label.trace_id.to_le_bytes());
-        hash.update(format!("{:?}{:?}", submission.entry, spec.requirements));
+        if entries {
+            hash.update(format!("{:?}", submission.entry));
+        }
+        hash.update(format!("{:?}", spec.requirements));
     }
     hex(hash.finalize())
 }

@@ -1,7 +1,6 @@
 //! The scenario as it is written: every key that means something, and no
 //! other. Defaults are named here and applied in [`super::resolve`].
 
-use super::require::Threshold;
 use super::value::{
     AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
     UntilText, Whole, named,
@@ -12,6 +11,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
+use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
@@ -360,6 +360,9 @@ pub(crate) struct RawRun {
     pub(crate) replicate: Option<At<RawReplicate>>,
     /// Bounds on figures of every run, such as "delay_s.p95 < 60".
     pub(crate) require: Option<Vec<Str<Threshold>>>,
+    /// What `gridrig compare` judges policies by, the first of them before
+    /// all. Default ["delay_s.mean"].
+    pub(crate) primary: Option<Vec<Str<Figure>>>,
     /// The largest submission lag times compression (time of the trace)
     /// before a run in real time is not valid. Default "30s".
     pub(crate) lag_tolerance: Option<Duration>,

@@ -49,6 +49,12 @@ impl Over {
         }
     }
 
+    /// Its name in a scenario.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        super::value::name_of(self.name())
+    }
+
     /// The step, of those that have one.
     #[must_use]
     pub const fn step(self) -> Option<SimDuration> {
@@ -67,6 +73,8 @@ pub struct Replication {
     /// What tells it from the others, such as `window+7d`; runs of different
     /// policies are paired by it.
     pub key: String,
+    /// What varies between it and the others; `None` if it is the only one.
+    pub varies: Option<Replicate>,
     /// The seed of its random streams.
     pub seed: u64,
     /// The seed the user gave, which names the directory of all replications.
@@ -129,10 +137,35 @@ impl Scenario {
         Replication {
             index,
             key,
+            varies: self.replicate,
             seed: scenario.seed,
             base_seed: self.seed,
             scenario,
             shake,
+        }
+    }
+
+    /// Why the samples of the replications share jobs, if they do: then they
+    /// are no repeats of one experiment, and no interval may be drawn from
+    /// them. Seeds, phases of brokers and shakes replay the same jobs by
+    /// intention; there it is not the jobs that vary.
+    #[must_use]
+    pub fn overlap(&self, varies: Replicate) -> Option<String> {
+        match varies.over {
+            Over::Window { step } => {
+                let windows = self.workloads.iter().filter_map(|w| w.window);
+                let longest = windows.map(|window| window.length).max()?;
+                (varies.count > 1 && step < longest)
+                    .then(|| format!("windows of {longest} begin {step} apart and share jobs"))
+            }
+            Over::SamplePhase => self.workloads.iter().find_map(|w| match w.keep {
+                Keep::Systematic { m, n, .. } if phases_share(m, n, varies.count) => Some(format!(
+                    "{} phases of keep = \"{m}/{n}\" share jobs",
+                    varies.count
+                )),
+                _ => None,
+            }),
+            Over::Seed | Over::BrokerPhase | Over::Shake { .. } => None,
         }
     }
 
@@ -167,6 +200,23 @@ impl Scenario {
     }
 }
 
+/// Whether two of the first `count` phases of a systematic sample keep a job
+/// in common: phase p keeps what phase 0 keeps, p places earlier.
+fn phases_share(m: u64, n: u64, count: u32) -> bool {
+    if m.saturating_mul(u64::from(count)) > n {
+        return count > 1;
+    }
+    // With one of n the phases are disjoint; a pattern too long to look
+    // through is taken for one that overlaps.
+    if m < 2 || n > 1 << 20 {
+        return m >= 2;
+    }
+    let rank = |i: u64| u128::from(i) * u128::from(m) / u128::from(n.max(1));
+    let kept = |i: u64| rank(i + 1) > rank(i);
+    let mut own = (0..n).filter(|i| kept(*i));
+    own.any(|i| (1..u64::from(count)).any(|shift| kept((i + shift) % n)))
+}
+
 impl Replication {
     /// Moves the submissions of a shaken replication, each by a random time
     /// in `[0, step)` of the stream `shake-K`, then sorts them by their new
@@ -186,5 +236,21 @@ impl Replication {
         for (id, submission) in (0u32..).zip(submissions) {
             submission.spec.id = JobId(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_of_a_sample_share_jobs_where_their_patterns_meet() {
+        // 2/5 keeps places 2 and 4: shifted by one it keeps 1 and 3.
+        assert!(!phases_share(2, 5, 2));
+        assert!(phases_share(2, 5, 3));
+        assert!(phases_share(2, 5, 5));
+        assert!(!phases_share(1, 5, 5));
+        assert!(!phases_share(2, 6, 3));
+        assert!(!phases_share(4, 5, 1));
     }
 }

@@ -14,6 +14,7 @@ use grid::Built;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
+use gridrig_results::threshold::Figure;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 pub(super) use workload::capacity_in_reach;
@@ -69,10 +70,25 @@ pub(super) fn resolve(
             .flatten()
             .map(|bound| bound.0.clone())
             .collect(),
+        primary: primary(run),
         lag_tolerance: run.lag_tolerance.map_or(LAG_TOLERANCE, |lag| lag.0),
         measure,
         warnings,
     })
+}
+
+/// Each figure once, in the order given.
+fn primary(run: &RawRun) -> Vec<Figure> {
+    let mut primary: Vec<Figure> = Vec::new();
+    for figure in run.primary.iter().flatten() {
+        if !primary.contains(&figure.0) {
+            primary.push(figure.0);
+        }
+    }
+    match primary.is_empty() {
+        true => vec![Figure::DEFAULT],
+        false => primary,
+    }
 }
 
 fn seed(run: &RawRun) -> u64 {

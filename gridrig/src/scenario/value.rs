@@ -2,13 +2,13 @@
 //! itself, what to say when it cannot, and its JSON Schema.
 
 use super::nearest::hint;
-use super::require::Threshold;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
+use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use std::borrow::Cow;
@@ -358,6 +358,19 @@ impl Text for Threshold {
 
     fn schema() -> Schema {
         json_schema!({ "type": "string", "examples": ["delay_s.p95 < 60"] })
+    }
+}
+
+impl Text for Figure {
+    const EXPECTED: &'static str = "a statistic of a job metric such as \"delay_s.mean\"";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Figure::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
+    }
+
+    fn schema() -> Schema {
+        let names: Vec<String> = Figure::all().map(|figure| figure.to_string()).collect();
+        json_schema!({ "type": "string", "enum": names })
     }
 }
 

@@ -8,6 +8,7 @@ use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::{Keep, WorkloadSpec, ZeroRunTime};
+use gridrig_results::threshold::Figure;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -231,6 +232,14 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         .map(|b| string(&b.to_string()))
         .collect();
     out.key("require", format!("[{}]", bounds.join(", ")));
+    if scenario.primary != [Figure::DEFAULT] {
+        let primary = scenario
+            .primary
+            .iter()
+            .map(|figure| string(&figure.to_string()));
+        let primary: Vec<String> = primary.collect();
+        out.key("primary", format!("[{}]", primary.join(", ")));
+    }
     out.key("lag_tolerance", duration(scenario.lag_tolerance));
 }
 

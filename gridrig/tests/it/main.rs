@@ -11,6 +11,7 @@ mod audit_command;
 mod bad_input;
 mod check;
 mod command;
+mod compare_command;
 mod documents;
 mod lsap;
 mod need;

@@ -50,7 +50,7 @@ fn the_resolved_text_is_the_same_scenario() {
         "domain = \"a\"\nkeep = \"2/5\"\nphase = 1\nscale = { arrival = 60, run_time = 2.5 }\nwindow = { length = \"7d\" }",
     );
     let many = format!(
-        "{PAIR}replicate = {{ over = \"seed\", count = 3 }}\nrequire = [\"delay_s.p95 < 60.5\"]\nseed = 7\n\
+        "{PAIR}replicate = {{ over = \"seed\", count = 3 }}\nrequire = [\"delay_s.p95 < 60.5\"]\nprimary = [\"wait_s.p95\", \"delay_s.mean\"]\nseed = 7\n\
          [[domain]]\nname = \"c\"\n[[link]]\nbetween = [\"c\", \"a\"]\nroles = {{ consumer = \"c\", provider = \"a\" }}\n"
     );
     let shared = PAIR.replace(

@@ -164,7 +164,7 @@ fn stopping_with_the_last_arrival_leaves_the_rest_unfinished_and_says_so() {
 #[test]
 fn help_of_every_command_shows_an_example() {
     for command in [
-        "init", "check", "run", "audit", "emulator", "broker", "replay", "schema",
+        "init", "check", "run", "compare", "audit", "emulator", "broker", "replay", "schema",
     ] {
         let output = run(&[command, "--help"]);
         expect_code(&output, 0);

@@ -53,7 +53,7 @@ pub struct ClusterDoc {
 }
 
 /// A group of identical nodes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceDoc {
     name: Option<String>,
     count: u32,
@@ -63,6 +63,62 @@ pub struct ResourceDoc {
     memory_mib: Option<u64>,
     disk_mib: Option<u64>,
     speed: String,
+}
+
+impl GridDoc {
+    /// All processors.
+    #[must_use]
+    pub fn processors(&self) -> u64 {
+        self.clusters.iter().map(ClusterDoc::processors).sum()
+    }
+
+    /// How information of this domain is made; `None` if there is none such.
+    pub(crate) fn information(&self, domain: &str) -> Option<InformationRule> {
+        let doc = self.domains.iter().find(|doc| doc.name == domain)?;
+        Some(InformationRule {
+            exchange: SimDuration::parse(&doc.exchange).ok()?,
+            lrms_latency: SimDuration::parse(&doc.lrms_latency).ok()?,
+            fresh: doc.local_info == local_info_name(LocalInfo::Fresh),
+        })
+    }
+
+    /// One way between two domains; `None` without a link.
+    pub(crate) fn link_latency(&self, consumer: &str, provider: &str) -> Option<SimDuration> {
+        let mut links = self.links.iter();
+        let link = links.find(|link| link.consumer == consumer && link.provider == provider)?;
+        SimDuration::parse(&link.latency).ok()
+    }
+
+    /// Whether the other has the same clusters with the same nodes; their
+    /// disciplines may differ.
+    #[must_use]
+    pub fn same_machines(&self, other: &GridDoc) -> bool {
+        let same = |(a, b): (&ClusterDoc, &ClusterDoc)| {
+            (&a.name, &a.domain, &a.resources) == (&b.name, &b.domain, &b.resources)
+        };
+        let pairs = self.clusters.iter().zip(&other.clusters);
+        self.clusters.len() == other.clusters.len() && pairs.into_iter().all(same)
+    }
+}
+
+/// How a domain's information is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InformationRule {
+    /// Time between samples.
+    pub(crate) exchange: SimDuration,
+    /// From an LRMS to its broker.
+    pub(crate) lrms_latency: SimDuration,
+    /// Whether its broker reads its own clusters live.
+    pub(crate) fresh: bool,
+}
+
+impl ClusterDoc {
+    /// All its processors.
+    #[must_use]
+    pub fn processors(&self) -> u64 {
+        let of = |group: &ResourceDoc| u64::from(group.count) * u64::from(group.cpu_count);
+        self.resources.iter().map(of).sum()
+    }
 }
 
 /// One direction of a link.

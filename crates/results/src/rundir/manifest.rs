@@ -13,6 +13,45 @@ use std::collections::BTreeMap;
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
 
+/// What a comparison of runs has to know of one, and its files do not say.
+/// Runs of before this was written have the default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StudyDoc {
+    /// The name of the scenario.
+    pub scenario: String,
+    /// What tells the replication from the others, such as `window+604800s`.
+    pub key: String,
+    /// What varies between replications; null if it is the only one.
+    pub varies: Option<VariesDoc>,
+    /// By how much the trace is compressed, at most.
+    pub scale: Option<ScaleDoc>,
+    /// What policies are compared by, such as `delay_s.mean`.
+    pub primary: Vec<String>,
+    /// Bounds that the run has to keep, such as `delay_s.p95 < 60`.
+    pub require: Vec<String>,
+}
+
+/// What varies between the replications of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VariesDoc {
+    /// `window`, `sample-phase`, `seed`, `broker-phase` or `shake`.
+    pub over: String,
+    /// How many replications were asked for.
+    pub count: u32,
+    /// Why the samples share jobs, if they do.
+    pub overlap: Option<String>,
+}
+
+/// Divisors of trace times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleDoc {
+    /// Of inter-arrival times.
+    pub arrival: f64,
+    /// Of run times.
+    pub run_time: f64,
+}
+
 /// What the caller knows of a run and nobody else does.
 #[derive(Clone, Debug, Default)]
 pub struct RunInfo {
@@ -40,6 +79,8 @@ pub struct RunInfo {
     pub trace_sha256: BTreeMap<String, String>,
     /// Versions of gridrig and what else decides the numbers.
     pub versions: BTreeMap<String, String>,
+    /// What a comparison has to know.
+    pub study: StudyDoc,
     /// What the reader must know.
     pub warnings: Vec<String>,
     /// The figures, if they have been computed.
@@ -75,6 +116,13 @@ pub struct Manifest {
     pub trace_sha256: BTreeMap<String, String>,
     /// Versions of what decides the numbers.
     pub versions: BTreeMap<String, String>,
+    /// What a comparison has to know.
+    #[serde(default)]
+    pub study: StudyDoc,
+    /// Processor-seconds of all jobs over the capacity of all clusters from
+    /// the first to the last arrival; null without that span.
+    #[serde(default)]
+    pub offered_load: Option<f64>,
     /// What the reader must know.
     pub warnings: Vec<String>,
     /// Names of the workloads, in the order of the scenario.
@@ -151,6 +199,8 @@ impl Manifest {
             workload_hashes: info.workload_hashes.clone(),
             trace_sha256: info.trace_sha256.clone(),
             versions: info.versions.clone(),
+            study: info.study.clone(),
+            offered_load: offered_load(run),
             warnings: info.warnings.clone(),
             workloads: run.table.workload_names().to_vec(),
             grid: GridDoc::of(run.grid, names),
@@ -162,6 +212,21 @@ impl Manifest {
             host: info.host.clone(),
         }
     }
+}
+
+fn offered_load(run: &RunFiles<'_>) -> Option<f64> {
+    let first = run.submissions.iter().map(|job| job.at).min()?;
+    let last = run.submissions.iter().map(|job| job.at).max()?;
+    let clusters = run.grid.clusters.iter();
+    let processors: u64 = clusters
+        .map(|cluster| u64::from(cluster.config.resources.processors()))
+        .sum();
+    let work = run
+        .submissions
+        .iter()
+        .map(|job| u128::from(job.spec.processors) * u128::from(job.spec.run_time.as_nanos()));
+    let capacity = u128::from(processors) * u128::from(last.since(first).as_nanos());
+    (capacity > 0).then(|| work.sum::<u128>() as f64 / capacity as f64)
 }
 
 fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {

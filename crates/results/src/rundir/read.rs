@@ -248,9 +248,31 @@ fn read_submission(
     })
 }
 
+/// Whether a file is the one that the manifest describes; its SHA-256 if not.
+///
+/// # Errors
+/// When it cannot be read, or the manifest does not describe it.
+pub(crate) fn is_unchanged(dir: &Path, manifest: &Manifest, name: &str) -> Result<(), RunDirError> {
+    let doc = manifest.files.get(name).ok_or_else(|| RunDirError::Field {
+        path: dir.join(names::MANIFEST),
+        field: "files".to_owned(),
+        value: String::new(),
+        expected: "a hash of every file of the run",
+    })?;
+    let path = dir.join(name);
+    let found = file::sha256_of(&path)?;
+    match found == doc.sha256 {
+        true => Ok(()),
+        false => Err(RunDirError::Damaged {
+            path,
+            message: format!("its SHA-256 is {found}, the manifest has {}", doc.sha256),
+        }),
+    }
+}
+
 /// Reads a file, taking a panic of the Parquet reader for what it means: that
 /// crate trusts some lengths in damaged files further than they go.
-fn guarded<T>(
+pub(super) fn guarded<T>(
     dir: &Path,
     name: &str,
     read: impl FnOnce(&Path) -> Result<T, RunDirError>,

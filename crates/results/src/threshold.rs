@@ -1,9 +1,12 @@
-//! Thresholds: what a run has to reach, or the command ends with 99.
+//! Figures of a run by name, and thresholds: what a run has to reach, or the
+//! command ends with 99.
 
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::fmt;
 
 /// Metrics with a summary, as `run --json` names them.
-const METRICS: [&str; 6] = [
+pub const METRICS: [&str; 6] = [
     "delay_s",
     "expansion",
     "wait_s",
@@ -41,6 +44,90 @@ const FIGURES: [&str; 4] = [
     "utilization",
     "waited_share",
 ];
+
+/// A statistic of a job metric, such as `delay_s.mean`: what policies are
+/// compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Figure {
+    /// Position of the metric in [`METRICS`].
+    metric: usize,
+    /// Position of the statistic in [`Figure::STATISTICS`].
+    statistic: usize,
+}
+
+impl Figure {
+    /// Statistics that comparisons are made of.
+    pub const STATISTICS: [&'static str; 4] = ["mean", "p50", "p95", "p99"];
+
+    /// What is compared unless somebody asks for something else.
+    pub const DEFAULT: Figure = Figure {
+        metric: 0,
+        statistic: 0,
+    };
+
+    /// All figures, metric by metric.
+    pub fn all() -> impl Iterator<Item = Figure> {
+        let statistics = 0..Figure::STATISTICS.len();
+        (0..METRICS.len()).flat_map(move |metric| {
+            let figure = move |statistic| Figure { metric, statistic };
+            statistics.clone().map(figure)
+        })
+    }
+
+    /// Reads `METRIC.STATISTIC`.
+    ///
+    /// # Errors
+    /// Says what there is.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let known = Figure::all().find(|figure| figure.to_string() == text.trim());
+        known.ok_or_else(|| {
+            format!(
+                "it is not one of {}.{{{}}}",
+                METRICS.join("|"),
+                Figure::STATISTICS.join("|")
+            )
+        })
+    }
+
+    /// Its metric.
+    #[must_use]
+    pub fn metric(self) -> &'static str {
+        METRICS[self.metric]
+    }
+
+    /// Position of its metric in [`METRICS`].
+    #[must_use]
+    pub fn metric_index(self) -> usize {
+        self.metric
+    }
+
+    /// Its statistic.
+    #[must_use]
+    pub fn statistic(self) -> &'static str {
+        Figure::STATISTICS[self.statistic]
+    }
+
+    /// The unit of its metric: `s`, or nothing for a ratio.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self.metric().ends_with("_s") {
+            true => "s",
+            false => "",
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.metric(), self.statistic())
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// How a figure is compared with its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +213,20 @@ impl Threshold {
         })
     }
 
+    /// Its figure in one run of `run --json`; `None` if that is undefined.
+    #[must_use]
+    pub fn figure_in(&self, run: &Value) -> Option<f64> {
+        let figure = self.path.iter().try_fold(run, |value, key| value.get(key));
+        figure.and_then(Value::as_f64)
+    }
+
+    /// Whether the bound is one from above, so that the largest figure is the
+    /// worst.
+    #[must_use]
+    pub fn is_upper(&self) -> bool {
+        matches!(self.comparison, Comparison::Below | Comparison::AtMost)
+    }
+
     /// Whether a run with this figure passes. A figure that is undefined has
     /// not reached any bound.
     #[must_use]
@@ -166,6 +267,17 @@ mod tests {
         ] {
             assert_eq!(Threshold::parse(text).unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_figure_prints_what_it_was_read_from() {
+        assert_eq!(Figure::all().count(), 24);
+        for figure in Figure::all() {
+            assert_eq!(Figure::parse(&figure.to_string()), Ok(figure));
+        }
+        assert_eq!(Figure::DEFAULT.to_string(), "delay_s.mean");
+        assert_eq!(Figure::parse("expansion.p99").unwrap().unit(), "");
+        assert!(Figure::parse("delay_s.p97").unwrap_err().contains("p95"));
     }
 
     #[test]

@@ -1,0 +1,96 @@
+//! Finished runs against each other: which policy is better, by how much, and
+//! how sure that is (`docs/compare.md`).
+//!
+//! The unit of replication is the run, never the job. Runs are paired by their
+//! workload and what varies between replications; every figure of a run is
+//! over the jobs that completed under every policy of its replication. Tables,
+//! Markdown, JSON and pages are all made from one [`Comparison`].
+
+mod age;
+mod breakdown;
+mod classes;
+mod document;
+mod error;
+mod estimate;
+mod figures;
+mod find;
+mod group;
+mod guard;
+mod layout;
+mod parallel;
+mod present;
+mod starvation;
+mod text;
+mod verdict;
+
+pub use document::{
+    Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
+    Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric, StarvedJob,
+    ThresholdDoc,
+};
+pub use error::CompareError;
+pub use present::{Report, Table, report};
+pub use verdict::{Outcome, Verdict};
+
+use crate::stats::Resamples;
+use crate::threshold::{Figure, Threshold};
+use std::path::PathBuf;
+
+/// What to compare, and by what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The policy that all others are held against, by its name in the
+    /// comparison; `None` is round-robin if it is there, else the first found.
+    pub baseline: Option<String>,
+    /// What policies are judged by; empty is what the runs declare.
+    pub primary: Vec<Figure>,
+    /// Bounds besides those that the runs declare.
+    pub require: Vec<Threshold>,
+    /// How many users are shown, by processor time.
+    pub users: usize,
+    /// Seed of the resamples.
+    pub seed: u64,
+    /// Whether damaged runs are left out, and named, instead of refused.
+    pub skip_damaged: bool,
+    /// Whether runs that are not comparable are shown all the same.
+    pub anyway: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            baseline: None,
+            primary: Vec::new(),
+            require: Vec::new(),
+            users: 5,
+            seed: 1,
+            skip_damaged: false,
+            anyway: false,
+        }
+    }
+}
+
+/// Compares all complete runs at or below these directories.
+///
+/// # Errors
+/// All are mistakes of input: a directory without runs, a run that is foreign,
+/// damaged or half written, fewer than two policies, no replication that all
+/// of them have, an unknown baseline, runs that are not comparable.
+pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
+    let found = find::find(paths, options.skip_damaged)?;
+    let study = group::Study::of(&found.runs, options)?;
+    let guard = guard::guard(&study);
+    if !guard.objections.is_empty() && !options.anyway {
+        return Err(CompareError::NotComparable(guard.objections));
+    }
+    study.refuse_unpaired(&guard)?;
+    let primary = study.primary(options)?;
+    let replications = figures::measure(&study, primary[0])?;
+    let mut resamples = Resamples::new(options.seed);
+    let tables = estimate::Tables {
+        study: &study,
+        primary: &primary,
+        replications: &replications,
+    };
+    Ok(tables.document(options, guard, found.skipped, &mut resamples))
+}

@@ -1,0 +1,121 @@
+//! The first primary metric by groups of jobs.
+
+use super::document::{Breakdown, Cell, Estimate, Group};
+use super::estimate::{Tables, mean_of};
+use super::figures::{By, GroupSum};
+use crate::stats::{Paired, Resamples};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A group's name with its place in the order.
+type GroupId = (u64, String);
+
+impl Tables<'_> {
+    pub(super) fn breakdown(
+        &self,
+        users: usize,
+        mut resamples: Option<&mut Resamples>,
+    ) -> Vec<Breakdown> {
+        let all = [
+            (By::OriginDomain, "origin-domain", true),
+            (By::ExecDomain, "executing-domain", false),
+            (By::User, "user", true),
+            (By::Size, "size", true),
+            (By::RunTime, "run-time", true),
+        ];
+        let mut breakdowns = Vec::new();
+        for (by, name, same_jobs) in all {
+            let mut ids = self.groups_of(by);
+            if by == By::User {
+                ids = self.busiest(&ids, users);
+            }
+            let groups = ids.iter().map(|id| Group {
+                group: id.1.clone(),
+                cells: self.cells(by, id, same_jobs, resamples.as_deref_mut()),
+            });
+            let groups: Vec<Group> = groups.collect();
+            if !groups.is_empty() {
+                breakdowns.push(Breakdown {
+                    by: name,
+                    metric: self.primary[0].metric(),
+                    same_jobs,
+                    groups,
+                });
+            }
+        }
+        breakdowns
+    }
+
+    fn groups_of(&self, by: By) -> Vec<GroupId> {
+        let runs = self.replications.iter().flat_map(|r| &r.runs);
+        let keys = runs.flat_map(|run| run.groups.keys());
+        let own = keys.filter(|(other, ..)| *other == by);
+        let ids: BTreeSet<GroupId> = own.map(|(_, order, name)| (*order, name.clone())).collect();
+        ids.into_iter().collect()
+    }
+
+    /// The users with the most processor time under the baseline; the jobs
+    /// are the same under every policy.
+    fn busiest(&self, ids: &[GroupId], most: usize) -> Vec<GroupId> {
+        let mut work: BTreeMap<&GroupId, f64> = BTreeMap::new();
+        for id in ids {
+            let sums = self.sums(By::User, id, 0);
+            work.insert(id, sums.map(|sum| sum.map_or(0.0, |s| s.processor_s)).sum());
+        }
+        let mut sorted: Vec<(&GroupId, f64)> = work.into_iter().collect();
+        sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        sorted
+            .into_iter()
+            .take(most)
+            .map(|(id, _)| id.clone())
+            .collect()
+    }
+
+    /// A group under one variant, replication by replication.
+    fn sums(
+        &self,
+        by: By,
+        id: &GroupId,
+        variant: usize,
+    ) -> impl Iterator<Item = Option<GroupSum>> + '_ {
+        let key = (by, id.0, id.1.clone());
+        let runs = self.replications.iter().map(move |r| r.runs.get(variant));
+        runs.map(move |run| run.and_then(|run| run.groups.get(&key)).copied())
+    }
+
+    fn cells(
+        &self,
+        by: By,
+        id: &GroupId,
+        same_jobs: bool,
+        mut resamples: Option<&mut Resamples>,
+    ) -> Vec<Cell> {
+        let means = |variant| -> Vec<Option<f64>> {
+            let sums = self.sums(by, id, variant);
+            sums.map(|sum| sum.and_then(|sum| sum.mean())).collect()
+        };
+        let baseline = means(0);
+        let mut cells = Vec::new();
+        for (index, variant) in self.study.variants.iter().enumerate() {
+            let own = means(index);
+            let pairs = baseline.iter().zip(&own);
+            let pairs: Vec<(f64, f64)> = pairs
+                .filter_map(|(base, own)| Some(((*base)?, (*own)?)))
+                .collect();
+            let paired = (index > 0 && same_jobs)
+                .then(|| Paired::of(&pairs, resamples.as_deref_mut()))
+                .flatten();
+            let sums: Vec<GroupSum> = self.sums(by, id, index).flatten().collect();
+            cells.push(Cell {
+                policy: variant.name.clone(),
+                jobs: sums.iter().map(|sum| sum.jobs).sum(),
+                processor_s: sums.iter().map(|sum| sum.processor_s).sum(),
+                estimate: Estimate {
+                    value: mean_of(own.into_iter().flatten()),
+                    paired,
+                    p_holm: None,
+                },
+            });
+        }
+        cells
+    }
+}

@@ -1,0 +1,58 @@
+//! Classes of jobs.
+
+/// Widest jobs of each size class but the last.
+const SIZES: [u32; 5] = [1, 4, 16, 64, 256];
+
+/// Names of the size classes, in processors.
+pub(super) const SIZE_NAMES: [&str; 6] = ["1", "2-4", "5-16", "17-64", "65-256", "over 256"];
+
+/// Bounds of the run-time classes, in seconds of the trace: a run time of
+/// exactly a bound is in the class above.
+const RUN_TIMES_S: [f64; 5] = [60.0, 600.0, 3_600.0, 21_600.0, 86_400.0];
+
+/// Names of the run-time classes.
+pub(super) const RUN_TIME_NAMES: [&str; 6] = [
+    "under 1 min",
+    "1-10 min",
+    "10-60 min",
+    "1-6 h",
+    "6-24 h",
+    "over 24 h",
+];
+
+/// The size class of so many processors.
+pub(super) fn size_class(processors: u32) -> usize {
+    SIZES
+        .iter()
+        .take_while(|widest| processors > **widest)
+        .count()
+}
+
+/// The class of a run time in seconds of the trace.
+pub(super) fn run_time_class(seconds: f64) -> usize {
+    RUN_TIMES_S
+        .iter()
+        .take_while(|bound| seconds >= **bound)
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_has_the_jobs_its_name_says() {
+        let size = |processors| SIZE_NAMES[size_class(processors)];
+        assert_eq!(
+            [size(1), size(2), size(4), size(5)],
+            ["1", "2-4", "2-4", "5-16"]
+        );
+        assert_eq!([size(256), size(257)], ["65-256", "over 256"]);
+        let run_time = |seconds| RUN_TIME_NAMES[run_time_class(seconds)];
+        assert_eq!([run_time(0.0), run_time(59.9)], ["under 1 min"; 2]);
+        assert_eq!(
+            [run_time(60.0), run_time(86_400.0)],
+            ["1-10 min", "over 24 h"]
+        );
+    }
+}

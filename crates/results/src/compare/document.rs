@@ -1,0 +1,353 @@
+//! The comparison as a document: what `--json` prints, and what tables,
+//! Markdown and pages are made from.
+
+use super::verdict::Verdict;
+use crate::stats::{IntervalMethod, Paired};
+use crate::threshold::Figure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Runs of several policies, compared. Undefined figures are null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Which policy is better, by how much, and how sure that is.
+    pub verdict: Verdict,
+    /// The policy that the others are held against.
+    pub baseline: String,
+    /// What policies are judged by, the first before all.
+    pub primary: Vec<Figure>,
+    /// What the figures are over.
+    pub measured: Measured,
+    /// What was paired with what.
+    pub pairs: Pairs,
+    /// How intervals and p-values are made.
+    pub method: Method,
+    /// Whether the runs may be compared at all.
+    pub guard: Guard,
+    /// The baseline first, then the other policies, then the bounds.
+    pub policies: Vec<Policy>,
+    /// Bounds that every run has to keep.
+    pub thresholds: Vec<ThresholdDoc>,
+    /// The first primary metric by groups of jobs.
+    pub breakdown: Vec<Breakdown>,
+    /// Every run that was compared, replication by replication.
+    pub runs: Vec<RunDoc>,
+    /// Damaged runs that were left out, and why.
+    pub skipped: Vec<String>,
+    /// What the runs themselves warn of.
+    pub warnings: Vec<String>,
+}
+
+/// What the figures are over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Measured {
+    /// Jobs that completed under every policy, summed over the replications.
+    pub jobs: u64,
+    /// Jobs that completed under some policy but not under all.
+    pub left_out: u64,
+    /// Bound of the bounded slowdown, in the time of the run.
+    pub tau: String,
+    /// Trace seconds in a second of the run, by run times; null if unknown.
+    pub run_time_scale: Option<f64>,
+    /// The traces, with the beginning of their SHA-256.
+    pub traces: String,
+}
+
+/// What was paired with what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Pairs {
+    /// Replications that every policy has, each different from all others.
+    pub n: u64,
+    /// What varies between them: `window`, `sample-phase`, `seed`,
+    /// `broker-phase`, `shake`, `workload` or `repeat`; `replication` if there
+    /// is only one.
+    pub over: String,
+    /// Different workloads among them. With one, intervals say how much its
+    /// result hangs on what varies, and nothing of other workloads.
+    pub workloads: u64,
+    /// Their keys.
+    pub keys: Vec<String>,
+    /// Replications that gave the same runs as an earlier one; they count once.
+    pub identical: Vec<String>,
+    /// Replications that not every policy has; they are left out.
+    pub unpaired: Vec<String>,
+    /// Why the samples share jobs, if they do.
+    pub overlap: Option<String>,
+}
+
+/// How intervals and p-values are made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Method {
+    /// Confidence level.
+    pub level: f64,
+    /// How the intervals were made; null if there are none.
+    pub interval: Option<IntervalMethod>,
+    /// Why there are none.
+    pub why_none: Option<String>,
+    /// Resamples of a bootstrap; null without one.
+    pub resamples: Option<u64>,
+    /// Their seed.
+    pub seed: u64,
+    /// How p-values are corrected.
+    pub correction: &'static str,
+    /// For so many comparisons: policies times primary figures.
+    pub comparisons: u64,
+}
+
+/// Whether runs may be compared, and what differs besides the policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Guard {
+    /// Whether there is no objection.
+    pub comparable: bool,
+    /// Why not.
+    pub objections: Vec<Objection>,
+    /// Settings that differ between policies; legal, and to be known.
+    pub differences: Vec<String>,
+}
+
+/// A reason not to compare runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Objection {
+    /// A stable name for programs: `trace`, `compression`, `version`,
+    /// `cluster-model`, `measure`, `offered-load`, `entry`, `invalid`.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+    /// Runs that it is about.
+    pub runs: u64,
+}
+
+/// What a policy is in a comparison; in the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The others are held against it.
+    Baseline,
+    /// It may win.
+    Contender,
+    /// It shows what is possible at best or at worst, and does not compete:
+    /// `local-only`, `full-information` and one pooled cluster.
+    Bound,
+}
+
+/// A policy and its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Policy {
+    /// Its name in this comparison.
+    pub name: String,
+    /// Baseline, contender or bound.
+    pub role: Role,
+    /// By metric and statistic.
+    pub metrics: BTreeMap<&'static str, BTreeMap<&'static str, Estimate>>,
+    /// How its clusters were loaded.
+    pub load: Load,
+    /// Jobs by origin and executing domain.
+    pub forwarding: Vec<Forwarded>,
+    /// Jobs that waited longest relative to their run time.
+    pub starvation: Vec<StarvedJob>,
+}
+
+impl Policy {
+    /// A figure of this policy.
+    #[must_use]
+    pub fn estimate(&self, figure: Figure) -> Option<&Estimate> {
+        self.metrics.get(figure.metric())?.get(figure.statistic())
+    }
+}
+
+/// A figure over the replications. The fields of the difference are missing
+/// for the baseline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Mean over the replications; null if it is defined in none.
+    pub value: Option<f64>,
+    /// Difference to the baseline.
+    #[serde(flatten)]
+    pub paired: Option<Paired>,
+    /// The p-value with Holm's correction; of primary figures of contenders.
+    pub p_holm: Option<f64>,
+}
+
+/// How the clusters of a policy were loaded: means over the replications.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// Busy / available processor-seconds of all clusters.
+    pub utilization: Option<f64>,
+    /// Coefficient of variation of the clusters' utilizations; null with one
+    /// cluster.
+    pub cv: Option<f64>,
+    /// Their Gini coefficient.
+    pub gini: Option<f64>,
+    /// Jobs forwarded at least once / jobs.
+    pub forwarding_ratio: Option<f64>,
+    /// Share of the jobs that ran away from their origin.
+    pub away_share: Option<f64>,
+    /// Share of the jobs that ever waited for processors.
+    pub waited_share: Option<f64>,
+    /// Last finish - first submit.
+    pub makespan_s: Option<f64>,
+    /// How old the information behind its decisions was: over all
+    /// replications. Null on the real clock, and for policies that look at no
+    /// information or at the truth.
+    pub information: Option<InformationAge>,
+    /// By cluster.
+    pub clusters: Vec<ClusterShare>,
+}
+
+/// Age of what was known of the chosen candidate when it was chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct InformationAge {
+    /// Decisions: the last of each visit to a broker.
+    pub decisions: u64,
+    /// Those before the first report, with the load taken as idle; they have
+    /// no age.
+    pub before_first: u64,
+    /// Mean age.
+    pub mean_s: f64,
+    /// Largest age.
+    pub max_s: f64,
+}
+
+/// The load of a cluster: mean over the replications.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterShare {
+    /// Its name.
+    pub cluster: String,
+    /// Busy / available processor-seconds.
+    pub utilization: Option<f64>,
+}
+
+/// Jobs of one origin that ran in one domain, over all replications.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forwarded {
+    /// Where they were submitted.
+    pub from: String,
+    /// Where they ran.
+    pub to: String,
+    /// How many.
+    pub jobs: u64,
+}
+
+/// A job that waited long for what it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StarvedJob {
+    /// Key of its replication.
+    pub replication: String,
+    /// Its number in the run.
+    pub job: u32,
+    /// Processors wanted.
+    pub processors: u32,
+    /// Run time at speed 1.0.
+    pub run_time_s: f64,
+    /// start - submit.
+    pub wait_s: f64,
+    /// `wait_s` / max(`run_time_s`, tau).
+    pub relative_wait: f64,
+    /// Jobs that its cluster queued later and started earlier.
+    pub overtaken_by: u64,
+    /// Where it waited.
+    pub cluster: Option<String>,
+}
+
+/// A bound and how the runs of a policy kept it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThresholdDoc {
+    /// Such as `delay_s.p95 < 60`.
+    pub require: String,
+    /// The policy.
+    pub policy: String,
+    /// Whether every run kept it.
+    pub held: bool,
+    /// Runs.
+    pub runs: u64,
+    /// Runs that missed it.
+    pub missed: u64,
+    /// The figure of the worst run; null if it is undefined there.
+    pub worst: Option<f64>,
+    /// Key of the worst run.
+    pub worst_run: String,
+}
+
+/// A metric by groups of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Breakdown {
+    /// `origin-domain`, `executing-domain`, `user`, `size` or `run-time`.
+    pub by: &'static str,
+    /// The metric; its mean is shown.
+    pub metric: &'static str,
+    /// Whether a group has the same jobs under every policy: if not, there
+    /// are no differences.
+    pub same_jobs: bool,
+    /// The groups in order.
+    pub groups: Vec<Group>,
+}
+
+/// A group of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// Its name.
+    pub group: String,
+    /// One cell per policy, in their order.
+    pub cells: Vec<Cell>,
+}
+
+/// A group under a policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The policy.
+    pub policy: String,
+    /// Jobs, over all replications.
+    pub jobs: u64,
+    /// Their processor-seconds at speed 1.0.
+    pub processor_s: f64,
+    /// The mean of the metric. Intervals here are not corrected for the
+    /// number of groups: they point at what to look into.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+}
+
+/// A run and its own figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunDoc {
+    /// The policy.
+    pub policy: String,
+    /// Key of the replication.
+    pub replication: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Where it lies, as it was found.
+    pub dir: String,
+    /// Jobs that completed under every policy.
+    pub jobs: u64,
+    /// By metric.
+    pub metrics: BTreeMap<&'static str, RunMetric>,
+}
+
+/// A metric of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RunMetric {
+    /// Values.
+    pub n: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95 % quantile.
+    pub p95: Option<f64>,
+    /// 99 % quantile.
+    pub p99: Option<f64>,
+}
+
+impl RunMetric {
+    /// One of its statistics.
+    #[must_use]
+    pub fn statistic(&self, name: &str) -> Option<f64> {
+        match name {
+            "mean" => self.mean,
+            "p50" => self.p50,
+            "p95" => self.p95,
+            "p99" => self.p99,
+            _ => None,
+        }
+    }
+}

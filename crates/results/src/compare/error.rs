@@ -1,0 +1,94 @@
+//! Why runs could not be compared.
+
+use super::document::Objection;
+use crate::rundir::RunDirError;
+use std::path::PathBuf;
+
+/// Why runs could not be compared; all are mistakes of input.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Nothing there.
+    #[error(
+        "{}: no run in it or below (expected a directory that `gridrig run` wrote)",
+        path.display()
+    )]
+    NoRun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The files of a run without the manifest, which is written last.
+    #[error(
+        "{}: a run without manifest.json: it was broken off while it was written (expected a \
+         complete run; run it again, or leave it out with --skip-damaged)",
+        path.display()
+    )]
+    HalfWritten {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The run cannot be read.
+    #[error("{0} (--skip-damaged leaves such runs out)")]
+    Damaged(#[source] Box<RunDirError>),
+    /// A declared figure or bound is not understood.
+    #[error("{}: field {field} = \"{value}\": {why}", path.display())]
+    Declared {
+        /// The manifest.
+        path: PathBuf,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two runs claim to be the same one.
+    #[error(
+        "{} and {}: both are {what}, and differ (expected one of them)",
+        first.display(), second.display()
+    )]
+    Conflict {
+        /// The one.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// Policy and replication.
+        what: String,
+    },
+    /// Less than two policies.
+    #[error("nothing to compare: {found} (expected runs of two policies or more){hint}")]
+    OnePolicy {
+        /// What there is.
+        found: String,
+        /// Why there may be no more.
+        hint: String,
+    },
+    /// The baseline is not among the policies.
+    #[error("baseline \"{name}\": expected one of {known}")]
+    Baseline {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// No replication that all policies have.
+    #[error("no pair of runs: {why} (expected runs of the same workload, replication and seed)")]
+    NoPair {
+        /// What each policy has.
+        why: String,
+    },
+    /// The runs differ in more than their policy.
+    #[error("not comparable: {} (--anyway shows them all the same)", joined(.0))]
+    NotComparable(Vec<Objection>),
+}
+
+fn joined(objections: &[Objection]) -> String {
+    let messages: Vec<&str> = objections.iter().map(|o| o.message.as_str()).collect();
+    messages.join("; ")
+}
+
+impl From<RunDirError> for CompareError {
+    fn from(error: RunDirError) -> Self {
+        // What lies under a message of ours is the part that says what is wrong.
+        CompareError::Damaged(Box::new(error))
+    }
+}

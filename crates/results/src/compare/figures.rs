@@ -1,0 +1,340 @@
+//! The figures of every run, over the jobs that completed under every policy
+//! of its replication. Columns are read one by one and let go again: memory is
+//! that of a few columns of as many runs as there are processors.
+
+use super::classes::{run_time_class, size_class};
+use super::document::{InformationAge, StarvedJob};
+use super::error::CompareError;
+use super::find::FoundRun;
+use super::group::Study;
+use super::parallel::each;
+use super::{age, starvation};
+use crate::measure::Measure;
+use crate::rundir::{Codes, RunDirError, TableColumns, names};
+use crate::stats::Distribution;
+use crate::threshold::{Figure, METRICS};
+use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
+
+/// What jobs are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    OriginDomain,
+    ExecDomain,
+    User,
+    Size,
+    RunTime,
+}
+
+/// The jobs of a group in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct GroupSum {
+    pub(super) jobs: u64,
+    pub(super) processor_s: f64,
+    /// Jobs that have the metric.
+    values: u64,
+    sum: f64,
+}
+
+impl GroupSum {
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.values > 0).then(|| self.sum / self.values as f64)
+    }
+
+    fn add(&mut self, processor_s: f64, value: f64) {
+        self.jobs += 1;
+        self.processor_s += processor_s;
+        if value.is_finite() {
+            self.values += 1;
+            self.sum += value;
+        }
+    }
+}
+
+/// Groups by what they are grouped by, a number that orders them, and name.
+pub(super) type Groups = BTreeMap<(By, u64, String), GroupSum>;
+
+/// One run over the common jobs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunFigures {
+    pub(super) metrics: [Distribution; METRICS.len()],
+    pub(super) groups: Groups,
+    pub(super) forwarding: BTreeMap<(String, String), u64>,
+    pub(super) starving: Vec<StarvedJob>,
+    /// `None` where nothing was looked at, or nobody knows when.
+    pub(super) age: Option<InformationAge>,
+}
+
+/// One replication.
+#[derive(Clone, Debug)]
+pub(super) struct Replication {
+    /// Jobs that completed under every policy.
+    pub(super) common: u64,
+    /// Jobs that completed under some.
+    pub(super) left_out: u64,
+    /// In the order of the variants.
+    pub(super) runs: Vec<RunFigures>,
+}
+
+/// Reads all runs that are paired.
+pub(super) fn measure(
+    study: &Study<'_>,
+    primary: Figure,
+) -> Result<Vec<Replication>, CompareError> {
+    let replications = study.keys.iter().map(|key| {
+        let runs = study.runs_of(key);
+        replication(&runs, &key.text, primary)
+    });
+    replications.collect()
+}
+
+fn replication(
+    runs: &[&FoundRun],
+    key: &str,
+    primary: Figure,
+) -> Result<Replication, CompareError> {
+    let opened = each(runs, |run| Opened::new(run));
+    let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+    same_jobs(&opened)?;
+    let mut all = opened.iter();
+    let mut common = all.next().map_or(Vec::new(), |run| run.completed.clone());
+    let mut any = common.clone();
+    for run in all {
+        for (row, completed) in run.completed.iter().enumerate() {
+            common[row] &= completed;
+            any[row] |= completed;
+        }
+    }
+    let count = |rows: &[bool]| rows.iter().filter(|row| **row).count() as u64;
+    let figures = each(&opened, |run| run.figures(&common, key, primary));
+    Ok(Replication {
+        common: count(&common),
+        left_out: count(&any) - count(&common),
+        runs: figures.into_iter().collect::<Result<_, _>>()?,
+    })
+}
+
+/// Runs of one workload have the same jobs in the same rows.
+fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
+    let Some((first, others)) = runs.split_first() else {
+        return Ok(());
+    };
+    for run in others {
+        if run.jobs != first.jobs {
+            return Err(RunDirError::Damaged {
+                path: run.run.dir.join(names::JOBS),
+                message: format!(
+                    "its jobs are not those of {}, which has the same workload hash",
+                    first.run.dir.display()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A run whose jobs are open.
+struct Opened<'a> {
+    run: &'a FoundRun,
+    columns: TableColumns,
+    measure: Measure,
+    jobs: Vec<u32>,
+    /// By row: completed, and submitted in the measured interval.
+    completed: Vec<bool>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(run: &'a FoundRun) -> Result<Self, RunDirError> {
+        let measure = run.manifest.measure.read();
+        let measure = measure.ok_or_else(|| RunDirError::Field {
+            path: run.dir.join(names::MANIFEST),
+            field: "measure".to_owned(),
+            value: format!("{:?}", run.manifest.measure),
+            expected: "durations with their unit",
+        })?;
+        let columns = TableColumns::open(&run.dir, names::JOBS)?;
+        let response = columns.f64s("response_s")?;
+        let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();
+        if measure.from > SimTime::ZERO || measure.until.is_some() {
+            let submit = columns.i64s("submit_ns")?;
+            for (completed, submit) in completed.iter_mut().zip(submit) {
+                let submit = u64::try_from(submit).map(SimTime::from_nanos);
+                *completed &= submit.is_ok_and(|submit| measure.covers(submit));
+            }
+        }
+        Ok(Opened {
+            jobs: columns.u32s("job_id")?,
+            run,
+            columns,
+            measure,
+            completed,
+        })
+    }
+
+    fn figures(
+        &self,
+        common: &[bool],
+        key: &str,
+        primary: Figure,
+    ) -> Result<RunFigures, RunDirError> {
+        let mut figures = RunFigures::default();
+        let mut judged = Vec::new();
+        for (index, name) in METRICS.into_iter().enumerate() {
+            let mut values = self.columns.f64s(name)?;
+            if index == primary.metric_index() {
+                judged.clone_from(&values);
+            }
+            let mut row = 0;
+            values.retain(|_| {
+                row += 1;
+                common[row - 1]
+            });
+            figures.metrics[index] = Distribution::of(values);
+        }
+        let processors = self.columns.u32s("processors")?;
+        let run_times = self.columns.i64s("run_time_ref_ns")?;
+        let run_time_s: Vec<f64> = run_times.iter().map(|nanos| *nanos as f64 / 1e9).collect();
+        let work: Vec<f64> = processors
+            .iter()
+            .zip(&run_time_s)
+            .map(|(processors, run_time)| f64::from(*processors) * run_time)
+            .collect();
+        let sums = Sums {
+            common,
+            judged: &judged,
+            work: &work,
+        };
+        let scale = self.run.manifest.study.scale;
+        let scale = scale.map_or(1.0, |scale| scale.run_time);
+        let groups = &mut figures.groups;
+        sums.by_class(groups, By::Size, &super::classes::SIZE_NAMES, |row| {
+            size_class(processors[row])
+        });
+        sums.by_class(
+            groups,
+            By::RunTime,
+            &super::classes::RUN_TIME_NAMES,
+            |row| run_time_class(run_time_s[row] * scale),
+        );
+        self.by_user(groups, &sums)?;
+        let origin = self.columns.codes("origin_domain")?;
+        sums.by_code(groups, By::OriginDomain, &origin);
+        let exec = self.columns.codes("exec_domain")?;
+        sums.by_code(groups, By::ExecDomain, &exec);
+        figures.age = age::of(self.run)?;
+        figures.forwarding = forwarding(common, &origin, &exec);
+        figures.starving = starvation::find(&starvation::Rows {
+            columns: &self.columns,
+            replication: key,
+            tau_s: self
+                .measure
+                .tau
+                .max(SimDuration::from_nanos(1))
+                .as_secs_f64(),
+            common,
+            jobs: &self.jobs,
+            processors: &processors,
+            run_time_s: &run_time_s,
+        })?;
+        Ok(figures)
+    }
+
+    /// Users of different workloads may share a number and are told apart.
+    fn by_user(&self, groups: &mut Groups, sums: &Sums<'_>) -> Result<(), RunDirError> {
+        let users = self.columns.u32s("user")?;
+        let several = self.run.manifest.workloads.len() > 1;
+        let workloads = match several {
+            true => self.columns.codes("workload")?,
+            false => Codes::default(),
+        };
+        let id = |row: usize| {
+            let workload = workloads.rows.get(row).copied().unwrap_or(0);
+            (u64::from(workload) << 32) | u64::from(users[row])
+        };
+        let mut known: Vec<u64> = (0..users.len()).map(id).collect();
+        known.sort_unstable();
+        known.dedup();
+        let names: Vec<String> = known
+            .iter()
+            .map(|id| {
+                let user = match u32::try_from(id & u64::from(u32::MAX)) {
+                    Ok(u32::MAX) | Err(_) => "unknown".to_owned(),
+                    Ok(user) => user.to_string(),
+                };
+                let workload = usize::try_from(id >> 32).unwrap_or(0);
+                match workloads.names.get(workload) {
+                    Some(workload) => format!("{workload}:{user}"),
+                    None => user,
+                }
+            })
+            .collect();
+        sums.by_class(groups, By::User, &names, |row| {
+            known.partition_point(|other| *other < id(row))
+        });
+        Ok(())
+    }
+}
+
+/// What is summed over groups.
+struct Sums<'a> {
+    common: &'a [bool],
+    judged: &'a [f64],
+    work: &'a [f64],
+}
+
+impl Sums<'_> {
+    fn by_class<N: AsRef<str>>(
+        &self,
+        groups: &mut Groups,
+        by: By,
+        names: &[N],
+        class: impl Fn(usize) -> usize,
+    ) {
+        let mut sums = vec![GroupSum::default(); names.len()];
+        for row in (0..self.common.len()).filter(|row| self.common[*row]) {
+            if let Some(sum) = sums.get_mut(class(row)) {
+                sum.add(self.work[row], self.judged[row]);
+            }
+        }
+        for ((order, name), sum) in (0..).zip(names).zip(sums) {
+            if sum.jobs > 0 {
+                // Users come in the order of their processor time, later.
+                let order = if by == By::User { 0 } else { order };
+                groups.insert((by, order, name.as_ref().to_owned()), sum);
+            }
+        }
+    }
+
+    fn by_code(&self, groups: &mut Groups, by: By, codes: &Codes) {
+        let mut own = Groups::new();
+        self.by_class(&mut own, by, &codes.names, |row| {
+            usize::from(codes.rows[row])
+        });
+        // Numbers of names differ from run to run; the name alone counts.
+        let own = own
+            .into_iter()
+            .map(|((by, _, name), sum)| ((by, 0, name), sum));
+        groups.extend(own);
+    }
+}
+
+fn forwarding(common: &[bool], origin: &Codes, exec: &Codes) -> BTreeMap<(String, String), u64> {
+    let width = exec.names.len();
+    let mut counts = vec![0_u64; origin.names.len() * width];
+    for row in (0..common.len()).filter(|row| common[*row]) {
+        let (from, to) = (origin.rows[row], exec.rows[row]);
+        if from != Codes::NONE && to != Codes::NONE {
+            counts[usize::from(from) * width + usize::from(to)] += 1;
+        }
+    }
+    let mut matrix = BTreeMap::new();
+    for (index, count) in counts
+        .into_iter()
+        .enumerate()
+        .filter(|(_, count)| *count > 0)
+    {
+        let (from, to) = (&origin.names[index / width], &exec.names[index % width]);
+        matrix.insert((from.clone(), to.clone()), count);
+    }
+    matrix
+}

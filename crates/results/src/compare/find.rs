@@ -1,0 +1,135 @@
+//! Runs on the disk: found, and checked to be what their manifest says.
+
+use super::error::CompareError;
+use super::parallel::each;
+use crate::rundir::{self, Manifest, RunDirError, names};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How deep runs may lie below a directory that is given: a folder of
+/// studies, a study, a policy and a replication, with room to spare.
+const DEPTH: usize = 8;
+
+/// A complete run.
+#[derive(Clone, Debug)]
+pub(super) struct FoundRun {
+    pub(super) dir: PathBuf,
+    pub(super) manifest: Manifest,
+}
+
+/// All runs that were found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) runs: Vec<FoundRun>,
+    /// Damaged runs that were left out, and why.
+    pub(super) skipped: Vec<String>,
+}
+
+/// Finds the runs at or below these directories, each once.
+pub(super) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, CompareError> {
+    let mut candidates = Vec::new();
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        let before = candidates.len();
+        walk(path, DEPTH, &mut seen, &mut candidates)?;
+        let known = path.canonicalize().is_ok_and(|path| seen.contains(&path));
+        if candidates.len() == before && !known {
+            return Err(CompareError::NoRun { path: path.clone() });
+        }
+    }
+    let opened = each(&candidates, |candidate| open(candidate));
+    let mut found = Found::default();
+    for run in opened {
+        match run {
+            Ok(run) => found.runs.push(run),
+            Err(error) if skip_damaged => found.skipped.push(said(&error)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// An error with all that lies under it.
+fn said(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let below = source.to_string();
+        if !text.contains(&below) {
+            text = format!("{text}: {below}");
+        }
+        next = source.source();
+    }
+    text
+}
+
+fn walk(
+    dir: &Path,
+    depth: usize,
+    seen: &mut BTreeSet<PathBuf>,
+    candidates: &mut Vec<PathBuf>,
+) -> Result<(), CompareError> {
+    let unreadable = |source: io::Error| {
+        CompareError::from(RunDirError::Io {
+            action: "read the directory",
+            path: dir.to_owned(),
+            source,
+        })
+    };
+    let whole = dir.canonicalize().map_err(unreadable)?;
+    let mut below = Vec::new();
+    let mut is_run = false;
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let path = entry.path();
+        if path.is_dir() {
+            below.push(path);
+        } else {
+            is_run |= is_file_of_a_run(&name);
+        }
+    }
+    if is_run {
+        if seen.insert(whole) {
+            candidates.push(dir.to_owned());
+        }
+        return Ok(());
+    }
+    below.sort();
+    if depth > 0 {
+        for path in below {
+            walk(&path, depth - 1, seen, candidates)?;
+        }
+    }
+    Ok(())
+}
+
+/// Any file that only a run has makes a directory one, whole or not. A lone
+/// scenario.toml does not: people keep scenarios under that name.
+fn is_file_of_a_run(name: &str) -> bool {
+    let name = name.strip_suffix(".partial").unwrap_or(name);
+    let files = [
+        names::MANIFEST,
+        names::JOBS,
+        names::HOPS,
+        names::SERIES,
+        names::EVENTS,
+    ];
+    files.contains(&name)
+}
+
+fn open(dir: &Path) -> Result<FoundRun, CompareError> {
+    if !dir.join(names::MANIFEST).exists() {
+        let path = dir.to_owned();
+        return Err(CompareError::HalfWritten { path });
+    }
+    let manifest = rundir::read_manifest(dir)?;
+    rundir::is_unchanged(dir, &manifest, names::JOBS)?;
+    Ok(FoundRun {
+        dir: dir.to_owned(),
+        manifest,
+    })
+}

@@ -1,0 +1,387 @@
+//! Which runs are one policy, and which are one replication.
+
+use super::Options;
+use super::document::{Guard, Role};
+use super::error::CompareError;
+use super::find::FoundRun;
+use crate::rundir::{Manifest, names};
+use crate::threshold::{Figure, Threshold};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What tells one replication from another; runs of different policies are
+/// paired by it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    /// Position in the scenario, which gives the order.
+    index: u32,
+    /// What the scenario calls it, such as `window+7d`.
+    pub(super) text: String,
+    /// The jobs and their instants.
+    pub(super) workload: String,
+    /// Of all random streams.
+    pub(super) seed: u64,
+    /// Which of several runs of the real clock, which never repeats itself.
+    repeat: u32,
+}
+
+/// One policy under one set of settings, with all its runs.
+#[derive(Debug)]
+pub(super) struct Variant<'a> {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) runs: BTreeMap<Key, &'a FoundRun>,
+}
+
+impl<'a> Variant<'a> {
+    /// Any of its runs; all share policy and settings.
+    pub(super) fn first(&self) -> Option<&'a FoundRun> {
+        self.runs.values().next().copied()
+    }
+}
+
+/// All runs, sorted into policies and replications.
+#[derive(Debug)]
+pub(super) struct Study<'a> {
+    /// The baseline first, then the other policies, then the bounds.
+    pub(super) variants: Vec<Variant<'a>>,
+    /// The replications that every variant has, each different from all
+    /// others.
+    pub(super) keys: Vec<Key>,
+    /// Replications that gave the same runs as an earlier one.
+    pub(super) identical: Vec<String>,
+    /// Replications that not every variant has, and which lack them.
+    pub(super) unpaired: Vec<String>,
+}
+
+impl<'a> Study<'a> {
+    pub(super) fn of(runs: &'a [FoundRun], options: &Options) -> Result<Self, CompareError> {
+        let mut sorted: BTreeMap<Identity, BTreeMap<Key, &FoundRun>> = BTreeMap::new();
+        for run in runs {
+            let own = sorted.entry(identity(&run.manifest)).or_default();
+            insert(own, run)?;
+        }
+        let brokered = runs.iter().any(|run| has_brokers(&run.manifest));
+        let mut variants = named(sorted, brokered);
+        if variants.len() < 2 {
+            return Err(only_one(&variants, runs));
+        }
+        choose_roles(&mut variants, options)?;
+        let mut study = Study {
+            variants,
+            keys: Vec::new(),
+            identical: Vec::new(),
+            unpaired: Vec::new(),
+        };
+        study.pair();
+        Ok(study)
+    }
+
+    /// Finds the replications that all have, and those that repeat another.
+    fn pair(&mut self) {
+        let all: BTreeSet<&Key> = self.variants.iter().flat_map(|v| v.runs.keys()).collect();
+        let mut seen: BTreeMap<Vec<String>, &Key> = BTreeMap::new();
+        let mut keys = Vec::new();
+        for key in all {
+            let runs = self.variants.iter().map(|v| (v, v.runs.get(key)));
+            let lacking: Vec<&str> = runs
+                .clone()
+                .filter(|(_, run)| run.is_none())
+                .map(|(variant, _)| variant.name.as_str())
+                .collect();
+            if !lacking.is_empty() {
+                let text = format!("{} (no run of {})", key.text, lacking.join(", "));
+                self.unpaired.push(text);
+                continue;
+            }
+            let tables = runs.filter_map(|(_, run)| Some(jobs_hash(&run?.manifest)));
+            match seen.entry(tables.collect()) {
+                std::collections::btree_map::Entry::Occupied(earlier) => {
+                    let text = format!("{} (same as {})", key.text, earlier.get().text);
+                    self.identical.push(text);
+                }
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(key);
+                    keys.push(key.clone());
+                }
+            }
+        }
+        self.keys = keys;
+    }
+
+    pub(super) fn refuse_unpaired(&self, guard: &Guard) -> Result<(), CompareError> {
+        if !self.keys.is_empty() {
+            return Ok(());
+        }
+        let why = match guard.objections.is_empty() {
+            true => self.unpaired.iter().take(6).cloned().collect::<Vec<_>>(),
+            false => guard.objections.iter().map(|o| o.message.clone()).collect(),
+        };
+        let why = why.join("; ");
+        Err(CompareError::NoPair { why })
+    }
+
+    /// The runs of one replication, in the order of the variants.
+    pub(super) fn runs_of(&self, key: &Key) -> Vec<&'a FoundRun> {
+        let runs = self.variants.iter().filter_map(|v| v.runs.get(key));
+        runs.copied().collect()
+    }
+
+    /// All runs, variant by variant.
+    pub(super) fn all_runs(&self) -> impl Iterator<Item = &'a FoundRun> {
+        self.variants.iter().flat_map(|v| v.runs.values().copied())
+    }
+
+    /// What varies between the replications, and why they share jobs, if
+    /// they do.
+    pub(super) fn varies(&self) -> (String, Option<String>) {
+        let docs = self.all_runs().map(|run| &run.manifest.study.varies);
+        let docs: Vec<_> = docs.flatten().collect();
+        if let Some(doc) = docs.first() {
+            let overlap = docs.iter().find_map(|doc| doc.overlap.clone());
+            return (doc.over.clone(), overlap);
+        }
+        let differ = |of: &dyn Fn(&Key) -> String| {
+            self.keys.iter().map(of).collect::<BTreeSet<_>>().len() > 1
+        };
+        // Runs that were started one by one say nothing of each other.
+        let over = if self.keys.len() < 2 {
+            "replication"
+        } else if differ(&|key| key.workload.clone()) {
+            "workload"
+        } else if differ(&|key| key.seed.to_string()) {
+            "seed"
+        } else {
+            "repeat"
+        };
+        (over.to_owned(), None)
+    }
+
+    /// What policies are judged by: what was asked for, else what the runs
+    /// declare, else the mean delay.
+    pub(super) fn primary(&self, options: &Options) -> Result<Vec<Figure>, CompareError> {
+        let mut primary = options.primary.clone();
+        if primary.is_empty() {
+            for run in self.all_runs() {
+                for text in &run.manifest.study.primary {
+                    let parsed = Figure::parse(text);
+                    primary.push(parsed.map_err(|why| declared(run, "study.primary", text, why))?);
+                }
+            }
+        }
+        if primary.is_empty() {
+            primary.push(Figure::DEFAULT);
+        }
+        let mut seen = BTreeSet::new();
+        primary.retain(|figure| seen.insert(*figure));
+        Ok(primary)
+    }
+
+    /// The bounds that the runs declare and those that were asked for.
+    pub(super) fn thresholds(&self, options: &Options) -> Vec<Threshold> {
+        let texts = self.all_runs().flat_map(|run| &run.manifest.study.require);
+        let mut thresholds: Vec<Threshold> = Vec::new();
+        let declared = texts.filter_map(|text| Threshold::parse(text).ok());
+        for threshold in declared.chain(options.require.iter().cloned()) {
+            if !thresholds.contains(&threshold) {
+                thresholds.push(threshold);
+            }
+        }
+        thresholds
+    }
+}
+
+fn declared(run: &FoundRun, field: &'static str, value: &str, why: String) -> CompareError {
+    CompareError::Declared {
+        path: run.dir.join(names::MANIFEST),
+        field,
+        value: value.to_owned(),
+        why,
+    }
+}
+
+/// Policy and settings: runs that share both differ only by replication.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Identity {
+    policy: Option<String>,
+    settings: String,
+}
+
+fn identity(manifest: &Manifest) -> Identity {
+    Identity {
+        policy: manifest.policy.clone(),
+        settings: settings(manifest).to_string(),
+    }
+}
+
+/// What was set besides the policy and what varies between replications.
+pub(super) fn settings(manifest: &Manifest) -> Value {
+    let mut grid = serde_json::to_value(&manifest.grid).unwrap_or_default();
+    let varies = manifest.study.varies.as_ref();
+    let phase_varies = varies.is_some_and(|varies| varies.over == "broker-phase");
+    let domains = grid.get_mut("domains").and_then(Value::as_array_mut);
+    for domain in domains.into_iter().flatten() {
+        if let Value::Object(keys) = domain {
+            keys.remove("policy");
+            if phase_varies {
+                keys.remove("phase");
+            }
+        }
+    }
+    serde_json::json!({
+        "grid": grid,
+        "measure": serde_json::to_value(&manifest.measure).unwrap_or_default(),
+        "clock": manifest.clock,
+    })
+}
+
+fn has_brokers(manifest: &Manifest) -> bool {
+    !manifest.grid.domains.is_empty()
+}
+
+/// Of the jobs alone, wherever they enter; of older runs that have no such
+/// hash, that with the entries.
+pub(super) fn workload_of(manifest: &Manifest) -> &str {
+    let hashes = &manifest.workload_hashes;
+    let hash = hashes.get("jobs").or_else(|| hashes.get("all"));
+    hash.map_or("", String::as_str)
+}
+
+fn jobs_hash(manifest: &Manifest) -> String {
+    let doc = manifest.files.get(names::JOBS);
+    doc.map_or(String::new(), |doc| doc.sha256.clone())
+}
+
+/// Adds a run under its key. The same run twice counts once; on the real
+/// clock two runs of one scenario are two repeats.
+fn insert<'a>(
+    runs: &mut BTreeMap<Key, &'a FoundRun>,
+    run: &'a FoundRun,
+) -> Result<(), CompareError> {
+    let manifest = &run.manifest;
+    let text = match manifest.study.key.as_str() {
+        "" => format!("replication {}", manifest.replication),
+        key => key.to_owned(),
+    };
+    let mut key = Key {
+        index: manifest.replication,
+        text,
+        workload: workload_of(manifest).to_owned(),
+        seed: manifest.seed,
+        repeat: 0,
+    };
+    while let Some(other) = runs.get(&key) {
+        if jobs_hash(&other.manifest) == jobs_hash(manifest) {
+            return Ok(());
+        }
+        if manifest.clock != "real" {
+            let policy = manifest.policy.as_deref().unwrap_or("no-broker");
+            return Err(CompareError::Conflict {
+                first: other.dir.clone(),
+                second: run.dir.clone(),
+                what: format!("{policy}, {}, seed {}", key.text, key.seed),
+            });
+        }
+        key.repeat += 1;
+        key.text = format!("{} repeat {}", manifest.study.key, key.repeat);
+    }
+    runs.insert(key, run);
+    Ok(())
+}
+
+/// Names for the variants: the policy, with the study's folder before it
+/// where two have the same.
+fn named<'a>(
+    sorted: BTreeMap<Identity, BTreeMap<Key, &'a FoundRun>>,
+    brokered: bool,
+) -> Vec<Variant<'a>> {
+    let mut variants: Vec<Variant<'a>> = Vec::new();
+    for (identity, runs) in sorted {
+        let pooled = brokered && identity.policy.is_none();
+        let name = match identity.policy {
+            Some(policy) => policy,
+            None if pooled => "pooled".to_owned(),
+            None => "no-broker".to_owned(),
+        };
+        let role = match pooled || matches!(name.as_str(), "local-only" | "full-information") {
+            true => Role::Bound,
+            false => Role::Contender,
+        };
+        variants.push(Variant { name, role, runs });
+    }
+    let names: Vec<String> = variants.iter().map(|v| v.name.clone()).collect();
+    let mut used: BTreeSet<String> = BTreeSet::new();
+    for variant in &mut variants {
+        if names.iter().filter(|name| **name == variant.name).count() > 1 {
+            let folder = variant.first().and_then(|run| {
+                let folder = run.dir.parent()?.parent()?.file_name()?;
+                Some(folder.to_string_lossy().into_owned())
+            });
+            variant.name = format!("{}/{}", folder.unwrap_or_default(), variant.name);
+        }
+        let plain = variant.name.clone();
+        let mut number = 2;
+        while !used.insert(variant.name.clone()) {
+            variant.name = format!("{plain}#{number}");
+            number += 1;
+        }
+    }
+    variants
+}
+
+fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
+    let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+    let traces: BTreeSet<String> = runs
+        .iter()
+        .map(|run| super::guard::traces(&run.manifest))
+        .collect();
+    let hint = match traces.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let traces: Vec<String> = traces.into_iter().take(4).collect();
+            format!(
+                "; they are runs of different traces: {}",
+                traces.join(" and ")
+            )
+        }
+    };
+    CompareError::OnePolicy {
+        found: format!("{} runs of {}", runs.len(), names.join(", ")),
+        hint,
+    }
+}
+
+/// Puts the baseline first and the bounds last.
+fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<(), CompareError> {
+    let position = match &options.baseline {
+        Some(wanted) => find_baseline(variants, wanted)?,
+        None => {
+            let known = variants.iter().position(|v| v.name == "round-robin");
+            let any = variants.iter().position(|v| v.role != Role::Bound);
+            known.or(any).unwrap_or(0)
+        }
+    };
+    let mut baseline = variants.remove(position);
+    baseline.role = Role::Baseline;
+    // Where nothing else is left to hold against the baseline, the bounds are
+    // what is compared.
+    if variants.iter().all(|variant| variant.role == Role::Bound) {
+        for variant in variants.iter_mut() {
+            variant.role = Role::Contender;
+        }
+    }
+    variants.sort_by_key(|variant| variant.role);
+    variants.insert(0, baseline);
+    Ok(())
+}
+
+fn find_baseline(variants: &[Variant<'_>], wanted: &str) -> Result<usize, CompareError> {
+    let exact = variants.iter().position(|v| v.name == wanted);
+    exact.ok_or_else(|| {
+        let known: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+        CompareError::Baseline {
+            name: wanted.to_owned(),
+            known: known.join(", "),
+        }
+    })
+}

@@ -1,0 +1,480 @@
+//! The comparison as text for people: a terminal of 100 columns, or Markdown.
+
+use super::document::{Breakdown, Comparison, Policy, Role};
+use super::text::{maybe, noun, number, p_value, percent, signed, words};
+use crate::threshold::{Figure, METRICS};
+
+/// Everything that a report shows, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The verdict.
+    pub sentence: String,
+    /// What was measured and how, each with a word for it.
+    pub facts: Vec<(String, String)>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// What else must be known.
+    pub warnings: Vec<String>,
+}
+
+/// A table: the first column is text, the others are numbers unless one of
+/// them is too long for that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// As many cells as the header has.
+    pub rows: Vec<Vec<String>>,
+    /// What is to be said about it.
+    pub note: Option<String>,
+}
+
+/// The report of a comparison.
+#[must_use]
+pub fn report(document: &Comparison) -> Report {
+    let mut tables: Vec<Table> = document
+        .primary
+        .iter()
+        .map(|figure| primary_table(document, *figure))
+        .collect();
+    tables.extend(thresholds_table(document));
+    tables.push(metrics_table(document));
+    tables.push(load_table(document));
+    tables.extend(clusters_table(document));
+    tables.extend(forwarding_table(document));
+    // One group is all jobs, which the tables above are about.
+    let several = document.breakdown.iter().filter(|b| b.groups.len() > 1);
+    tables.extend(several.map(|b| breakdown_table(document, b)));
+    tables.extend(starvation_table(document));
+    let objections = document.guard.objections.iter();
+    let mut warnings: Vec<String> = objections
+        .map(|objection| format!("not comparable: {}", objection.message))
+        .collect();
+    warnings.extend(
+        document
+            .skipped
+            .iter()
+            .map(|run| format!("left out: {run}")),
+    );
+    warnings.extend(document.warnings.iter().cloned());
+    Report {
+        sentence: document.verdict.text.clone(),
+        facts: facts(document),
+        tables,
+        warnings,
+    }
+}
+
+fn facts(document: &Comparison) -> Vec<(String, String)> {
+    let (measured, pairs) = (&document.measured, &document.pairs);
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
+    fact(
+        "measured",
+        format!(
+            "{} jobs that completed under every policy, over {} {}; {} others completed under some \
+             policies only and are left out",
+            measured.jobs,
+            pairs.n,
+            noun(&pairs.over, pairs.n),
+            measured.left_out
+        ),
+    );
+    fact("trace", measured.traces.clone());
+    let mut paired = format!(
+        "{} {}, runs paired by workload, replication and seed",
+        pairs.n,
+        noun(&pairs.over, pairs.n)
+    );
+    if pairs.n > 1 && pairs.workloads == 1 {
+        paired.push_str("; all of one workload, so that nothing here is said of other workloads");
+    }
+    if !pairs.identical.is_empty() {
+        let listed = listed(&pairs.identical);
+        paired.push_str(&format!("; identical, counted once: {listed}"));
+    }
+    if !pairs.unpaired.is_empty() {
+        paired.push_str(&format!("; left out: {}", listed(&pairs.unpaired)));
+    }
+    fact("pairs", paired);
+    fact("baseline", document.baseline.clone());
+    fact("interval", interval_text(document));
+    if let Some(scale) = measured.run_time_scale {
+        fact(
+            "time",
+            format!(
+                "seconds of the run; its run times are those of the trace divided by {scale}; tau of \
+                 the bounded slowdown is {}",
+                measured.tau
+            ),
+        );
+    }
+    for difference in &document.guard.differences {
+        fact("differs", difference.clone());
+    }
+    facts
+}
+
+fn interval_text(document: &Comparison) -> String {
+    let method = &document.method;
+    let (Some(interval), None) = (method.interval, &method.why_none) else {
+        let why = method.why_none.as_deref().unwrap_or("no repeats");
+        return format!("none: {why}");
+    };
+    let resamples = match method.resamples {
+        Some(count) => format!(" ({count} resamples, seed {})", method.seed),
+        None => String::new(),
+    };
+    let primary: Vec<String> = document.primary.iter().map(ToString::to_string).collect();
+    format!(
+        "95 % {}{resamples} of the paired differences to the baseline; p of {} corrected by Holm \
+         for {} comparisons",
+        interval.name(),
+        primary.join(", "),
+        method.comparisons
+    )
+}
+
+fn listed(texts: &[String]) -> String {
+    let shown: Vec<&str> = texts.iter().take(4).map(String::as_str).collect();
+    match texts.len() {
+        0..=4 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), more - 4),
+    }
+}
+
+fn row<const N: usize>(cells: [String; N]) -> Vec<String> {
+    cells.into()
+}
+
+fn header<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_owned).into()
+}
+
+fn role(policy: &Policy) -> String {
+    match policy.role {
+        Role::Bound => format!("({})", policy.name),
+        _ => policy.name.clone(),
+    }
+}
+
+fn primary_table(document: &Comparison, figure: Figure) -> Table {
+    let unit = match figure.unit() {
+        "" => String::new(),
+        unit => format!(", {unit}"),
+    };
+    let mut rows = Vec::new();
+    for policy in &document.policies {
+        let Some(estimate) = policy.estimate(figure) else {
+            continue;
+        };
+        let Some(paired) = &estimate.paired else {
+            let mut cells = vec![String::new(); 7];
+            cells[0] = role(policy);
+            cells[1] = maybe(estimate.value);
+            let baseline = policy.role == Role::Baseline;
+            cells[2] = if baseline { "baseline" } else { "-" }.to_owned();
+            rows.push(cells);
+            continue;
+        };
+        let interval = paired.interval.map_or("-".to_owned(), |interval| {
+            format!("{} .. {}", signed(interval.low), signed(interval.high))
+        });
+        rows.push(row([
+            role(policy),
+            maybe(estimate.value),
+            signed(paired.difference),
+            interval,
+            maybe(paired.ratio),
+            match policy.role {
+                Role::Bound => "bound".to_owned(),
+                _ => p_value(estimate.p_holm),
+            },
+            match paired.tied {
+                0 => format!("{} of {}", paired.disagree, paired.n),
+                tied => format!("{} of {}, {tied} tied", paired.disagree, paired.n),
+            },
+        ]));
+    }
+    let bounds = document.policies.iter().any(|p| p.role == Role::Bound);
+    Table {
+        title: format!(
+            "{figure}: {}{unit}, mean over the replications; less is better",
+            words(figure)
+        ),
+        header: header([
+            "policy",
+            "value",
+            "difference",
+            "95 % interval",
+            "ratio",
+            "p (Holm)",
+            "other sign",
+        ]),
+        rows,
+        note: bounds.then(|| {
+            "In parentheses: bounds, which do not compete and are not corrected for.".to_owned()
+        }),
+    }
+}
+
+fn thresholds_table(document: &Comparison) -> Option<Table> {
+    let rows = document.thresholds.iter().map(|threshold| {
+        let mark = if threshold.held {
+            "\u{2713}"
+        } else {
+            "\u{2717}"
+        };
+        row([
+            threshold.require.clone(),
+            threshold.policy.clone(),
+            mark.to_owned(),
+            format!(
+                "{} of {}",
+                threshold.runs - threshold.missed,
+                threshold.runs
+            ),
+            maybe(threshold.worst),
+            threshold.worst_run.clone(),
+        ])
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Thresholds, over all measured jobs of each run".to_owned(),
+        header: header(["require", "policy", "kept", "runs", "worst", "in"]),
+        rows,
+        note: None,
+    })
+}
+
+fn metrics_table(document: &Comparison) -> Table {
+    let mut rows = Vec::new();
+    let mut same = Vec::new();
+    for (index, metric) in METRICS.into_iter().enumerate() {
+        let of =
+            |policy: &Policy, name: &str| policy.metrics.get(name).cloned().unwrap_or_default();
+        let earlier = METRICS[..index].iter().find(|earlier| {
+            let mut policies = document.policies.iter();
+            policies.all(|policy| of(policy, earlier) == of(policy, metric))
+        });
+        if let Some(earlier) = earlier {
+            same.push(format!("{metric} is the same as {earlier}."));
+            continue;
+        }
+        let mut first = vec![String::new(); 1 + Figure::STATISTICS.len()];
+        first[0] = metric.to_owned();
+        rows.push(first);
+        for policy in &document.policies {
+            let own = of(policy, metric);
+            let mut cells = vec![format!("  {}", role(policy))];
+            for statistic in Figure::STATISTICS {
+                let estimate = own.get(statistic).copied().unwrap_or_default();
+                let mut text = maybe(estimate.value);
+                if let Some(paired) = estimate.paired {
+                    text.push_str(&format!(" ({})", signed(paired.difference)));
+                }
+                cells.push(text);
+            }
+            rows.push(cells);
+        }
+    }
+    Table {
+        title: "All metrics: mean over the replications (difference to the baseline)".to_owned(),
+        header: header(["metric", "mean", "p50", "p95", "p99"]),
+        rows,
+        note: (!same.is_empty()).then(|| same.join(" ")),
+    }
+}
+
+fn load_table(document: &Comparison) -> Table {
+    let rows = document.policies.iter().map(|policy| {
+        let load = &policy.load;
+        row([
+            role(policy),
+            percent(load.utilization),
+            maybe(load.cv),
+            maybe(load.gini),
+            percent(load.forwarding_ratio),
+            percent(load.away_share),
+            percent(load.waited_share),
+            maybe(load.makespan_s),
+            load.information
+                .map_or("-".to_owned(), |age| number(age.mean_s)),
+        ])
+    });
+    Table {
+        title: "Load: means over the replications, all measured jobs".to_owned(),
+        header: header([
+            "policy",
+            "util %",
+            "CV",
+            "Gini",
+            "fwd %",
+            "away %",
+            "waited %",
+            "makespan s",
+            "info age s",
+        ]),
+        rows: rows.collect(),
+        note: Some("CV and Gini: imbalance of utilization between clusters. Info age: mean age of what was \
+             known of the chosen candidate.".to_owned()),
+    }
+}
+
+fn clusters_table(document: &Comparison) -> Option<Table> {
+    let first = document.policies.first()?;
+    let names: Vec<&String> = first.load.clusters.iter().map(|c| &c.cluster).collect();
+    // Past a terminal's width the JSON has them.
+    if names.len() < 2 || names.len() > 8 {
+        return None;
+    }
+    let same = document.policies.iter().filter(|policy| {
+        let own = policy.load.clusters.iter().map(|c| &c.cluster);
+        own.eq(names.iter().copied())
+    });
+    let rows = same.map(|policy| {
+        let shares = policy.load.clusters.iter().map(|c| percent(c.utilization));
+        std::iter::once(role(policy)).chain(shares).collect()
+    });
+    let header = std::iter::once("policy".to_owned()).chain(names.iter().map(|n| (*n).clone()));
+    Some(Table {
+        title: "Utilization by cluster, %".to_owned(),
+        header: header.collect(),
+        rows: rows.collect(),
+        note: None,
+    })
+}
+
+fn forwarding_table(document: &Comparison) -> Option<Table> {
+    let mut domains: Vec<&String> = document
+        .policies
+        .iter()
+        .flat_map(|policy| &policy.forwarding)
+        .flat_map(|cell| [&cell.from, &cell.to])
+        .collect();
+    domains.sort();
+    domains.dedup();
+    if domains.is_empty() || domains.len() > 7 {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for policy in document
+        .policies
+        .iter()
+        .filter(|p| !p.forwarding.is_empty())
+    {
+        for from in &domains {
+            let own = || policy.forwarding.iter().filter(|cell| cell.from == **from);
+            if own().next().is_none() {
+                continue;
+            }
+            let mut cells = vec![role(policy), (*from).clone()];
+            for to in &domains {
+                let jobs: u64 = own().filter(|c| c.to == **to).map(|c| c.jobs).sum();
+                cells.push(jobs.to_string());
+            }
+            rows.push(cells);
+        }
+    }
+    let mut header = header(["policy", "origin"]);
+    header.extend(domains.iter().map(|to| format!("ran in {to}")));
+    Some(Table {
+        title: "Forwarding matrix: jobs by origin and executing domain, all replications"
+            .to_owned(),
+        header,
+        rows,
+        note: None,
+    })
+}
+
+fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
+    let mut rows = Vec::new();
+    for group in &breakdown.groups {
+        for (cell, policy) in group.cells.iter().zip(&document.policies) {
+            let first = policy.role == Role::Baseline;
+            let paired = cell.estimate.paired;
+            let interval = paired.and_then(|paired| paired.interval);
+            rows.push(row([
+                if first {
+                    group.group.clone()
+                } else {
+                    String::new()
+                },
+                role(policy),
+                cell.jobs.to_string(),
+                maybe(cell.estimate.value),
+                paired.map_or(String::new(), |paired| signed(paired.difference)),
+                interval.map_or(String::new(), |interval| {
+                    format!("{} .. {}", signed(interval.low), signed(interval.high))
+                }),
+            ]));
+        }
+    }
+    let by = breakdown.by.replace('-', " ");
+    let of = match breakdown.by {
+        "user" => "The users with the most processor time. ",
+        "run-time" => "Run times in time of the trace. ",
+        "size" => "Processors. ",
+        _ => "",
+    };
+    let note = match breakdown.same_jobs {
+        false => "Other jobs under each policy: no differences are shown.".to_owned(),
+        true => format!("{of}* each by itself, not corrected for how many there are."),
+    };
+    let mut header = header([
+        &by,
+        "policy",
+        "jobs",
+        "mean",
+        "difference",
+        "95 % interval*",
+    ]);
+    if !breakdown.same_jobs {
+        header.truncate(4);
+        rows.iter_mut().for_each(|row| row.truncate(4));
+    }
+    Table {
+        title: format!("Mean {} by {by}", breakdown.metric),
+        header,
+        rows,
+        note: Some(note),
+    }
+}
+
+fn starvation_table(document: &Comparison) -> Option<Table> {
+    let mut rows = Vec::new();
+    for policy in &document.policies {
+        for job in policy.starvation.iter().take(3) {
+            rows.push(row([
+                role(policy),
+                job.replication.clone(),
+                job.job.to_string(),
+                job.processors.to_string(),
+                number(job.run_time_s),
+                number(job.wait_s),
+                number(job.relative_wait),
+                job.overtaken_by.to_string(),
+            ]));
+        }
+    }
+    (!rows.is_empty()).then(|| Table {
+        title: "Starvation: the three jobs that waited longest relative to their run time"
+            .to_owned(),
+        header: header([
+            "policy",
+            "in",
+            "job",
+            "procs",
+            "run s",
+            "wait s",
+            "wait/run",
+            "overtaken by",
+        ]),
+        rows,
+        note: Some(
+            "Overtaken by: jobs that the cluster queued later and started earlier.".to_owned(),
+        ),
+    })
+}

@@ -1,0 +1,61 @@
+//! Jobs that waited longest relative to what they are: first-in-first-fit
+//! lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).
+
+use super::document::StarvedJob;
+use crate::rundir::{RunDirError, TableColumns};
+
+/// So many jobs of each run are told.
+pub(super) const MOST: usize = 10;
+
+/// The rows of a run to look through.
+pub(super) struct Rows<'a> {
+    pub(super) columns: &'a TableColumns,
+    pub(super) replication: &'a str,
+    pub(super) tau_s: f64,
+    pub(super) common: &'a [bool],
+    pub(super) jobs: &'a [u32],
+    pub(super) processors: &'a [u32],
+    pub(super) run_time_s: &'a [f64],
+}
+
+/// The jobs of a run with the longest wait relative to their run time, the
+/// longest first; among equals the earlier job.
+pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<StarvedJob>, RunDirError> {
+    let waits = rows.columns.f64s("wait_s")?;
+    let relative = |row: usize| waits[row] / rows.run_time_s[row].max(rows.tau_s);
+    let mut worst: Vec<(f64, usize)> = Vec::with_capacity(MOST + 1);
+    for row in (0..waits.len()).filter(|row| rows.common[*row]) {
+        let share = relative(row);
+        // Most jobs never wait, and the rest rarely beats the worst so far.
+        let beats = worst.len() < MOST || worst.last().is_some_and(|last| share > last.0);
+        if share > 0.0 && beats {
+            let place = worst.partition_point(|other| other.0 >= share);
+            worst.insert(place, (share, row));
+            worst.truncate(MOST);
+        }
+    }
+    if worst.is_empty() {
+        return Ok(Vec::new());
+    }
+    let queued = rows.columns.i64s("queued_ns")?;
+    let started = rows.columns.i64s("start_ns")?;
+    let clusters = rows.columns.codes("cluster")?;
+    let job = |(relative_wait, row): (f64, usize)| {
+        let passed = |other: &usize| {
+            clusters.rows[*other] == clusters.rows[row]
+                && queued[*other] > queued[row]
+                && (i64::MIN + 1..started[row]).contains(&started[*other])
+        };
+        StarvedJob {
+            replication: rows.replication.to_owned(),
+            job: rows.jobs[row],
+            processors: rows.processors[row],
+            run_time_s: rows.run_time_s[row],
+            wait_s: waits[row],
+            relative_wait,
+            overtaken_by: (0..waits.len()).filter(passed).count() as u64,
+            cluster: clusters.name(row).map(str::to_owned),
+        }
+    };
+    Ok(worst.into_iter().map(job).collect())
+}

@@ -1,0 +1,223 @@
+//! Tables of a run column by column, for readers that want few columns of many
+//! runs.
+
+use super::RunDirError;
+use super::read::guarded;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows decoded at a time.
+const BATCH: usize = 65_536;
+
+/// A table of a run directory, opened for reading single columns.
+#[derive(Clone, Debug)]
+pub struct TableColumns {
+    dir: PathBuf,
+    name: &'static str,
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    rows: usize,
+}
+
+/// A column of names: a number for each row, and what the numbers stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Codes {
+    /// By row; [`Codes::NONE`] for a null.
+    pub rows: Vec<u16>,
+    /// The names.
+    pub names: Vec<String>,
+}
+
+impl Codes {
+    /// The number of a null.
+    pub const NONE: u16 = u16::MAX;
+
+    /// The name in a row.
+    #[must_use]
+    pub fn name(&self, row: usize) -> Option<&str> {
+        let code = *self.rows.get(row)?;
+        self.names.get(usize::from(code)).map(String::as_str)
+    }
+}
+
+impl TableColumns {
+    /// Opens a table, such as [`names::JOBS`](super::names::JOBS).
+    ///
+    /// # Errors
+    /// When there is no file, or it is no whole Parquet file.
+    pub fn open(dir: &Path, name: &'static str) -> Result<Self, RunDirError> {
+        guarded(dir, name, |path| {
+            let file = File::open(path).map_err(RunDirError::io("open", path))?;
+            let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
+                .map_err(RunDirError::parquet(path))?;
+            let rows = metadata.metadata().file_metadata().num_rows();
+            Ok(TableColumns {
+                dir: dir.to_owned(),
+                name,
+                path: path.to_owned(),
+                metadata,
+                rows: usize::try_from(rows).unwrap_or(0),
+            })
+        })
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Numbers; a null is NaN.
+    ///
+    /// # Errors
+    /// A column that is missing, of another type, or damaged.
+    pub fn f64s(&self, name: &'static str) -> Result<Vec<f64>, RunDirError> {
+        self.numbers::<Float64Type>(name, "float64", f64::NAN)
+    }
+
+    /// Nanoseconds; a null is `i64::MIN`.
+    ///
+    /// # Errors
+    /// As [`f64s`](Self::f64s).
+    pub fn i64s(&self, name: &'static str) -> Result<Vec<i64>, RunDirError> {
+        self.numbers::<Int64Type>(name, "int64", i64::MIN)
+    }
+
+    /// Whole numbers; a null is `u32::MAX`.
+    ///
+    /// # Errors
+    /// As [`f64s`](Self::f64s).
+    pub fn u32s(&self, name: &'static str) -> Result<Vec<u32>, RunDirError> {
+        self.numbers::<UInt32Type>(name, "uint32", u32::MAX)
+    }
+
+    /// Names.
+    ///
+    /// # Errors
+    /// As [`f64s`](Self::f64s); also more than 65,534 names.
+    pub fn codes(&self, name: &'static str) -> Result<Codes, RunDirError> {
+        let mut codes = Codes::default();
+        codes.rows.reserve(self.rows);
+        let mut known: BTreeMap<String, u16> = BTreeMap::new();
+        self.for_each_array(name, true, |array| {
+            let wrong = || self.wrong(name, "utf8");
+            let column = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
+            let values = column.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+            let mut of_value = Vec::with_capacity(values.len());
+            for value in values {
+                let text = value.unwrap_or_default();
+                if !known.contains_key(text) {
+                    let next = u16::try_from(codes.names.len()).map_err(|_| wrong())?;
+                    known.insert(text.to_owned(), next);
+                    codes.names.push(text.to_owned());
+                }
+                of_value.push(known[text]);
+            }
+            let code = |key: Option<i32>| {
+                let position = key.and_then(|key| usize::try_from(key).ok());
+                let code = position.and_then(|position| of_value.get(position));
+                code.copied().unwrap_or(Codes::NONE)
+            };
+            codes.rows.extend(column.keys().iter().map(code));
+            Ok(())
+        })?;
+        Ok(codes)
+    }
+
+    fn numbers<T: ArrowPrimitiveType>(
+        &self,
+        name: &'static str,
+        expected: &'static str,
+        null: T::Native,
+    ) -> Result<Vec<T::Native>, RunDirError> {
+        let mut all = Vec::with_capacity(self.rows);
+        self.for_each_array(name, false, |array| {
+            let column = array.as_primitive_opt::<T>();
+            let column = column.ok_or_else(|| self.wrong(name, expected))?;
+            match column.null_count() {
+                0 => all.extend_from_slice(column.values()),
+                _ => all.extend(column.iter().map(|value| value.unwrap_or(null))),
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Calls `take` with the arrays of one column, in order.
+    fn for_each_array(
+        &self,
+        name: &'static str,
+        as_dictionary: bool,
+        mut take: impl FnMut(&ArrayRef) -> Result<(), RunDirError>,
+    ) -> Result<(), RunDirError> {
+        guarded(&self.dir, self.name, |path| {
+            let file = File::open(path).map_err(RunDirError::io("open", path))?;
+            let schema = self.metadata.schema();
+            let index = schema.index_of(name);
+            let index = index.map_err(|_| self.wrong(name, "any"))?;
+            let metadata = match as_dictionary {
+                true => self.with_dictionary(&file, index, name)?,
+                false => self.metadata.clone(),
+            };
+            let mask = ProjectionMask::roots(metadata.parquet_schema(), [index]);
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
+                .with_projection(mask)
+                .with_batch_size(BATCH)
+                .build()
+                .map_err(RunDirError::parquet(path))?;
+            let mut rows = 0;
+            for batch in reader {
+                let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
+                rows += batch.num_rows();
+                take(batch.column(0))?;
+            }
+            if rows != self.rows {
+                return Err(RunDirError::Damaged {
+                    path: path.to_owned(),
+                    message: format!("column {name} has {rows} rows of {}", self.rows),
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// The same file with one column of text read as numbers and names.
+    fn with_dictionary(
+        &self,
+        file: &File,
+        index: usize,
+        name: &'static str,
+    ) -> Result<ArrowReaderMetadata, RunDirError> {
+        let fields = self.metadata.schema().fields().iter().enumerate();
+        let fields = fields.map(|(position, field)| match position == index {
+            false => Ok(Arc::clone(field)),
+            true if field.data_type() != &DataType::Utf8 => Err(self.wrong(name, "utf8")),
+            true => {
+                let kind =
+                    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+                Ok(Arc::new(Field::new(name, kind, field.is_nullable())))
+            }
+        });
+        let schema = Schema::new(fields.collect::<Result<Vec<_>, _>>()?);
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+        ArrowReaderMetadata::load(file, options).map_err(RunDirError::parquet(&self.path))
+    }
+
+    fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
+        RunDirError::Column {
+            path: self.path.clone(),
+            column,
+            expected,
+        }
+    }
+}
