@@ -129,21 +129,33 @@ async fn every_message_of_a_run_is_a_request_counted_at_a_service() {
     assert!(!outcome.interrupted && outcome.unfinished.is_empty());
 }
 
+/// Tries of a comparison: a machine that stands still for a moment is not what
+/// is tested, and a difference between the clocks would show in each.
+const TRIES: usize = 3;
+
 #[tokio::test]
 async fn jobs_run_where_virtual_time_says() {
     let jobs = jobs(24);
     for policy in [PolicyKind::RoundRobin, PolicyKind::FreeNode] {
         let grid = two_sites(policy);
         let wanted = executing(&in_virtual_time(&grid, &jobs));
-        let outcome = run(&grid, &jobs, &options(10)).await;
-        let found = executing(&outcome.log);
-        let same = wanted
-            .iter()
-            .filter(|(job, cluster)| found.get(*job) == Some(*cluster));
-        // Job 10 is meant for the very instant of a cycle. A machine that
-        // stands still for long may move a job; the burst may not.
-        assert!(same.count() >= 23, "{policy:?}\n{wanted:?}\n{found:?}");
-        assert_all_accounted_for(&outcome);
+        let mut missed = Vec::new();
+        while missed.len() < TRIES {
+            let outcome = run(&grid, &jobs, &options(10)).await;
+            assert_all_accounted_for(&outcome);
+            let found = executing(&outcome.log);
+            let same = wanted
+                .iter()
+                .filter(|(job, cluster)| found.get(*job) == Some(*cluster));
+            // Job 10 is meant for the very instant of a cycle. A machine that
+            // stands still for long may move a job; the burst may not.
+            if same.count() >= 23 {
+                break;
+            }
+            eprintln!("RETRIED: {policy:?} ran elsewhere: {found:?}");
+            missed.push(found);
+        }
+        assert!(missed.len() < TRIES, "{policy:?}\n{wanted:?}\n{missed:?}");
     }
 }
 

@@ -95,6 +95,9 @@ fn both_clocks_send_the_jobs_of_a_burst_to_the_same_sites() {
         let tries: Vec<String> = (0..TRIES)
             .map_while(|_| difference(&bench, &words, 15.0))
             .collect();
+        for missed in &tries {
+            println!("RETRIED: phase {phase}: {missed}");
+        }
         assert!(tries.len() < TRIES, "{phase}: {tries:?}");
     }
 }
