@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and how each answer ends.
 
+use crate::commands::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -47,6 +48,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
+    /// Read, reduce, validate and generate workload traces
+    Trace(TraceArgs),
     /// Serve one emulated cluster
     Emulator(EmulatorArgs),
     /// Serve one meta-broker

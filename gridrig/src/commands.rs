@@ -6,6 +6,7 @@ mod compare;
 mod run;
 mod schema;
 mod services;
+pub(crate) mod trace;
 
 use crate::cli::{Cli, ClockArg, Command, ScenarioArgs};
 use crate::exit::Failure;
@@ -51,6 +52,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Audit(args) => audit::audit(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),

@@ -6,13 +6,21 @@
 //! traces that ship in `traces/`. Nothing is dropped in silence: every line and
 //! every job left out is counted under a reason.
 
+pub mod characterize;
 pub mod compare;
+pub mod convert;
 pub mod error;
+pub mod gwf;
+pub mod linkage;
 pub mod load;
 pub mod player;
 pub mod prepare;
+pub mod reduce;
+pub mod sanitize;
 pub mod spec;
+pub mod split;
 pub mod swf;
 pub mod synth;
+pub mod validate;
 
 pub use error::TraceError;

@@ -33,6 +33,16 @@ pub struct TraceJob {
     pub requested_memory_kib: u64,
     /// Field 12.
     pub user: Option<u32>,
+    /// Field 13.
+    pub group: Option<u32>,
+    /// Field 14.
+    pub executable: Option<u32>,
+    /// Field 15; 0 is interactive by convention.
+    pub queue: Option<u32>,
+    /// Field 16.
+    pub partition: Option<u32>,
+    /// The site that the job was submitted to; SWF has no such field.
+    pub site: Option<u32>,
     /// Status 0, 4 or 5: failed or cancelled after it ran.
     pub failed: bool,
 }
@@ -164,6 +174,11 @@ impl<'a> Sieve<'a> {
         if record.job.is_none() {
             self.unnumbered += 1;
         }
+        let small = |number, value: Option<u64>| {
+            value
+                .map(|value| self.small(record.line, number, value))
+                .transpose()
+        };
         self.jobs.push(TraceJob {
             line: record.line,
             trace_id: record.job.unwrap_or(record.line),
@@ -172,10 +187,12 @@ impl<'a> Sieve<'a> {
             requested_time: record.requested_time.filter(|t| !t.is_zero()),
             processors: self.small(record.line, number, processors)?,
             requested_memory_kib: record.requested_memory_kib.unwrap_or(0),
-            user: record
-                .user
-                .map(|user| self.small(record.line, 12, user))
-                .transpose()?,
+            user: small(12, record.user)?,
+            group: small(13, record.group)?,
+            executable: small(14, record.executable)?,
+            queue: small(15, record.queue)?,
+            partition: small(16, record.partition)?,
+            site: None,
             failed: matches!(record.status, Some(0 | 4 | 5)),
         });
         Ok(())

@@ -13,6 +13,7 @@ pub mod jobs;
 pub mod log;
 pub mod measure;
 pub mod names;
+pub mod plot;
 pub mod rundir;
 pub mod stats;
 pub mod summary;

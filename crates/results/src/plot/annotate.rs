@@ -1,0 +1,188 @@
+//! Annotations of a chart: values and ranges of an axis that readers are to
+//! look at.
+
+use crate::plot::canvas::{Canvas, Path};
+use crate::plot::chart::Area;
+use crate::plot::data;
+use crate::plot::marks::Frame;
+use crate::plot::style::Color;
+use crate::plot::text;
+
+/// An annotation: a value or a range of one axis, with a label.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    place: Place,
+    label: String,
+    color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    X(f64),
+    Y(f64),
+    Xs(f64, f64),
+    Ys(f64, f64),
+}
+
+impl Mark {
+    /// A vertical line at this x.
+    #[must_use]
+    pub fn x(at: f64, label: impl Into<String>) -> Self {
+        Mark::of(Place::X(at), label.into())
+    }
+
+    /// A horizontal line at this y.
+    #[must_use]
+    pub fn y(at: f64, label: impl Into<String>) -> Self {
+        Mark::of(Place::Y(at), label.into())
+    }
+
+    /// A shaded range of x.
+    #[must_use]
+    pub fn x_range(from: f64, to: f64, label: impl Into<String>) -> Self {
+        Mark::of(Place::Xs(from, to), label.into())
+    }
+
+    /// A shaded range of y.
+    #[must_use]
+    pub fn y_range(from: f64, to: f64, label: impl Into<String>) -> Self {
+        Mark::of(Place::Ys(from, to), label.into())
+    }
+
+    /// Its colour; the colour of text if not given.
+    #[must_use]
+    pub fn color(mut self, color: Color) -> Self {
+        self.color = color;
+        self
+    }
+
+    fn of(place: Place, label: String) -> Self {
+        Mark {
+            place,
+            label,
+            color: Color::Ink,
+        }
+    }
+
+    /// The values it needs on the x and on the y axis.
+    pub(super) fn needs(&self) -> (Vec<f64>, Vec<f64>) {
+        match self.place {
+            Place::X(at) => (vec![at], Vec::new()),
+            Place::Y(at) => (Vec::new(), vec![at]),
+            Place::Xs(from, to) => (vec![from, to], Vec::new()),
+            Place::Ys(from, to) => (Vec::new(), vec![from, to]),
+        }
+    }
+}
+
+/// Shaded ranges, below the series.
+pub(super) fn ranges(marks: &[Mark], canvas: &mut Canvas, frame: &Frame) {
+    for mark in marks {
+        let mut path = Path::default();
+        match mark.place {
+            Place::Xs(from, to) => {
+                if let (Some(a), Some(b)) = (frame.x.clamped(from), frame.x.clamped(to)) {
+                    path.rect(a.min(b), 0.0, (b - a).abs(), frame.height);
+                }
+            }
+            Place::Ys(from, to) => {
+                if let (Some(a), Some(b)) = (frame.y.clamped(from), frame.y.clamped(to)) {
+                    path.rect(0.0, a.min(b), frame.width, (b - a).abs());
+                }
+            }
+            Place::X(_) | Place::Y(_) => continue,
+        }
+        canvas.open(mark.color);
+        canvas.path("b", &path);
+        canvas.close();
+    }
+}
+
+/// Lines of annotations and all their labels, above the series. A label
+/// that finds no free place goes to the notes.
+pub(super) fn annotations(
+    marks: &[Mark],
+    canvas: &mut Canvas,
+    area: Area,
+    frame: &Frame,
+    notes: &mut Vec<String>,
+) {
+    let mut taken: Vec<[f64; 4]> = Vec::new();
+    for mark in marks {
+        let at = match mark.place {
+            Place::X(at) => frame.x.inside(at),
+            Place::Y(at) => frame.y.inside(at),
+            Place::Xs(from, _) => frame.x.clamped(from),
+            Place::Ys(_, to) => frame.y.clamped(to),
+        };
+        let Some(at) = at else {
+            notes.push(format!(
+                "{} lies outside the axes.",
+                data::or(&mark.label, "A mark")
+            ));
+            continue;
+        };
+        canvas.open(mark.color);
+        match mark.place {
+            Place::X(_) => canvas.line(
+                "r",
+                (area.left + at, area.top),
+                (area.left + at, area.top + area.height),
+            ),
+            Place::Y(_) => canvas.line(
+                "r",
+                (area.left, area.top + at),
+                (area.left + area.width, area.top + at),
+            ),
+            Place::Xs(..) | Place::Ys(..) => {}
+        }
+        canvas.close();
+        if mark.label.is_empty() {
+            continue;
+        }
+        let width = text::width(&mark.label, 11.0);
+        let spot = spots(mark.place, at, area, width).into_iter().find(|spot| {
+            spot[0] >= area.left
+                && spot[2] <= area.left + area.width
+                && !taken.iter().any(|other| overlap(spot, other))
+        });
+        match spot {
+            Some(spot) => {
+                canvas.text(spot[0], spot[3] - 3.0, "k halo", &mark.label);
+                taken.push(spot);
+            }
+            None => notes.push(format!("Marked without a label: {}.", mark.label)),
+        }
+    }
+}
+
+/// Places for a label, best first: left, top, right, bottom.
+fn spots(place: Place, at: f64, area: Area, width: f64) -> Vec<[f64; 4]> {
+    let spot = |x: f64, y: f64| [x, y, x + width, y + 14.0];
+    match place {
+        Place::X(_) | Place::Xs(..) => {
+            let x = area.left + at;
+            let rows = (0..4).map(|row| area.top + 2.0 + 15.0 * f64::from(row));
+            rows.flat_map(|y| [spot(x + 4.0, y), spot(x - width - 4.0, y)])
+                .collect()
+        }
+        Place::Y(_) | Place::Ys(..) => {
+            let y = area.top + at;
+            let (near, far) = (area.left + 6.0, area.left + area.width - width - 6.0);
+            let above = if y - 16.0 >= area.top - 4.0 {
+                y - 16.0
+            } else {
+                y + 2.0
+            };
+            [(far, above), (near, above), (far, y + 2.0), (near, y + 2.0)]
+                .into_iter()
+                .map(|(x, y)| spot(x, y))
+                .collect()
+        }
+    }
+}
+
+/// Whether two boxes touch.
+fn overlap(a: &[f64; 4], b: &[f64; 4]) -> bool {
+    a[0] < b[2] + 4.0 && b[0] < a[2] + 4.0 && a[1] < b[3] && b[1] < a[3]
+}

@@ -1,0 +1,338 @@
+//! Charts on two axes: layout, axes, legend, annotations.
+
+use crate::plot::annotate::{self, Mark};
+use crate::plot::axis::{Axis, Kind, Scale, Unit};
+use crate::plot::canvas::{Canvas, Path};
+use crate::plot::data;
+use crate::plot::extent::{self, Plan};
+use crate::plot::figure::{Drawing, Figure};
+use crate::plot::marks::{self, Frame, Look};
+use crate::plot::series::{Data, Series};
+use crate::plot::style::Color;
+use crate::plot::text;
+use crate::plot::ticks;
+
+/// A chart on two axes.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    title: String,
+    description: Option<String>,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) series: Vec<Series>,
+    pub(super) marks: Vec<Mark>,
+    notes: Vec<String>,
+}
+
+impl Chart {
+    /// An empty chart, 1000 by 320 pixels.
+    #[must_use]
+    pub fn new(title: impl Into<String>) -> Self {
+        Chart {
+            title: title.into(),
+            description: None,
+            width: 1000.0,
+            height: 320.0,
+            x: Axis::linear("", Unit::Plain),
+            y: Axis::linear("", Unit::Plain),
+            series: Vec::new(),
+            marks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Half as wide, for two charts side by side ([`crate::plot::Page::pair`]).
+    #[must_use]
+    pub fn half(self) -> Self {
+        self.size(506, 320)
+    }
+
+    /// Width and height in pixels, from 200 by 120 to 4000 by 4000.
+    #[must_use]
+    pub fn size(mut self, width: u32, height: u32) -> Self {
+        self.width = f64::from(width.clamp(200, 4000));
+        self.height = f64::from(height.clamp(120, 4000));
+        self
+    }
+
+    /// The horizontal axis.
+    #[must_use]
+    pub fn x(mut self, axis: Axis) -> Self {
+        self.x = axis;
+        self
+    }
+
+    /// The vertical axis.
+    #[must_use]
+    pub fn y(mut self, axis: Axis) -> Self {
+        self.y = axis;
+        self
+    }
+
+    /// Adds a series; later ones are drawn over earlier ones.
+    #[must_use]
+    pub fn series(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// Adds an annotation.
+    #[must_use]
+    pub fn mark(mut self, mark: Mark) -> Self {
+        self.marks.push(mark);
+        self
+    }
+
+    /// Adds a note of the caller's to those of the picture.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Replaces the generated description for those who cannot see the chart.
+    #[must_use]
+    pub fn describe(mut self, text: impl Into<String>) -> Self {
+        self.description = Some(text.into());
+        self
+    }
+}
+
+impl Figure for Chart {
+    fn draw(&self) -> Drawing {
+        let mut canvas = Canvas::default();
+        let mut notes = Vec::new();
+        let top = head(&mut canvas, &self.title, self.width);
+        let top = self.legend(&mut canvas, top);
+        match extent::resolve(self) {
+            None => no_data(&mut canvas, top, self.width, self.height),
+            Some(plan) => self.plot(&mut canvas, top, &plan, &mut notes),
+        }
+        notes.extend(self.notes.iter().cloned());
+        Drawing {
+            title: self.title.clone(),
+            description: self
+                .description
+                .clone()
+                .unwrap_or_else(|| data::describe(&self.x, &self.y, &self.series)),
+            width: self.width,
+            height: self.height,
+            body: canvas.finish_body(),
+            notes,
+            table: data::table(&self.x, &self.y, &self.series),
+        }
+    }
+}
+
+/// Where the plot lies.
+#[derive(Clone, Copy)]
+pub(super) struct Area {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Chart {
+    fn plot(&self, canvas: &mut Canvas, top: f64, plan: &Plan, notes: &mut Vec<String>) {
+        let title_y = plan.y.title();
+        let top = if title_y.is_empty() {
+            top + 6.0
+        } else {
+            top + 22.0
+        };
+        let below = if plan.x.title().is_empty() {
+            26.0
+        } else {
+            44.0
+        };
+        let height = (self.height - top - below).max(30.0);
+        let want = (height / 38.0).clamp(2.0, 10.0) as usize;
+        let ticks_y = ticks::ticks(&plan.y, plan.ends_y, want);
+        let widest = ticks_y
+            .iter()
+            .map(|tick| text::width(&tick.label, 11.0))
+            .fold(0.0, f64::max);
+        let left = (widest + 10.0).clamp(24.0, self.width / 2.0);
+        let width = (self.width - left - 12.0).max(40.0);
+        let area = Area {
+            left,
+            top,
+            width,
+            height,
+        };
+        let frame = Frame {
+            x: Scale::new(&plan.x, plan.ends_x, 0.0, width),
+            y: Scale::new(&plan.y, plan.ends_y, height, 0.0),
+            x_axis: &plan.x,
+            y_axis: &plan.y,
+            width,
+            height,
+            stack: &plan.stack,
+            bar_series: self
+                .series
+                .iter()
+                .filter(|one| matches!(one.data, Data::Bars(_)))
+                .count(),
+            bin_series: self
+                .series
+                .iter()
+                .filter(|one| matches!(one.data, Data::Bins { .. }))
+                .count(),
+        };
+        if !title_y.is_empty() {
+            canvas.fitted_text((2.0, top - 9.0), "h", &title_y, self.width - 4.0);
+        }
+        self.grid(canvas, area, &frame, &ticks_y, plan);
+        canvas.open_area(left, top, width, height);
+        annotate::ranges(&self.marks, canvas, &frame);
+        let mut bar = 0;
+        let looks = self.looks();
+        for (index, one) in self.series.iter().enumerate() {
+            let look = looks[index];
+            canvas.open(look.color);
+            notes.extend(marks::draw(canvas, &frame, one, index, bar, look));
+            canvas.close();
+            bar += usize::from(matches!(one.data, Data::Bars(_)));
+        }
+        canvas.close_area();
+        if plan.stack.averaged {
+            notes.push("Stacked areas are means over two pixels each.".to_owned());
+        }
+        annotate::annotations(&self.marks, canvas, area, &frame, notes);
+        let mut base = Path::default();
+        base.start(left, top + height);
+        base.to(left + width, top + height);
+        canvas.path("x", &base);
+    }
+
+    /// How each series looks: the next colour of the palette unless it has one
+    /// of its own, and for lines the next dash pattern.
+    fn looks(&self) -> Vec<Look> {
+        let (mut colors, mut lines) = (0, 0);
+        let look = |one: &Series| {
+            let color = one.color.unwrap_or_else(|| {
+                colors += 1;
+                Color::Series(colors - 1)
+            });
+            let order = lines;
+            lines += usize::from(marks::is_line(one));
+            Look { color, order }
+        };
+        self.series.iter().map(look).collect()
+    }
+
+    /// Gridlines, tick marks and their labels.
+    fn grid(
+        &self,
+        canvas: &mut Canvas,
+        area: Area,
+        frame: &Frame,
+        ticks_y: &[ticks::Tick],
+        plan: &Plan,
+    ) {
+        let (right, bottom) = (area.left + area.width, area.top + area.height);
+        let (mut lines, mut stubs) = (Path::default(), Path::default());
+        let mut zero = None;
+        for tick in ticks_y {
+            let Some(at) = frame.y.inside(tick.value).map(|at| area.top + at) else {
+                continue;
+            };
+            if tick.label.is_empty() {
+                stubs.start(area.left - 3.0, at);
+                stubs.to(area.left, at);
+                continue;
+            }
+            if tick.value == 0.0 {
+                zero = Some(at);
+            }
+            lines.start(area.left, at);
+            lines.to(right, at);
+            canvas.text(area.left - 6.0, at + 4.0, "k e", &tick.label);
+        }
+        let scale = Scale::new(&plan.x, plan.ends_x, area.left, right);
+        let categories = matches!(plan.x.kind, Kind::Categories(_));
+        for (tick, middle) in
+            ticks::horizontal(&plan.x, plan.ends_x, &scale, (2.0, self.width - 2.0))
+        {
+            let Some(at) = scale.inside(tick.value) else {
+                continue;
+            };
+            if !categories {
+                if !tick.label.is_empty() {
+                    lines.start(at, area.top);
+                    lines.to(at, bottom);
+                }
+                stubs.start(at, bottom);
+                stubs.to(at, bottom + if tick.label.is_empty() { 3.0 } else { 5.0 });
+            }
+            if !tick.label.is_empty() {
+                canvas.text(middle, bottom + 17.0, "k m", &tick.label);
+            }
+        }
+        canvas.path("g", &lines);
+        canvas.path("x", &stubs);
+        if let Some(at) = zero.filter(|at| (at - bottom).abs() > 0.5) {
+            canvas.line("x", (area.left, at), (right, at));
+        }
+        let title = plan.x.title();
+        if !title.is_empty() {
+            let middle = area.left + area.width / 2.0;
+            canvas.fitted_text((middle, bottom + 36.0), "h m", &title, area.width);
+        }
+    }
+
+    /// The legend: an entry per named series, in as many rows as needed.
+    /// Returns where the chart may go on.
+    fn legend(&self, canvas: &mut Canvas, top: f64) -> f64 {
+        const MOST: usize = 24;
+        let named: Vec<(usize, &Series)> = self
+            .series
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| !one.name.is_empty())
+            .collect();
+        if named.len() < 2 {
+            return top;
+        }
+        let (mut x, mut y) = (2.0, top + 14.0);
+        let looks = self.looks();
+        let hidden = named.len().saturating_sub(MOST);
+        for (index, one) in named.into_iter().take(MOST) {
+            let label = text::fit(&one.name, 12.0, 260.0);
+            let width = 26.0 + text::width(&label, 12.0) + 16.0;
+            if x + width > self.width && x > 2.0 {
+                (x, y) = (2.0, y + 18.0);
+            }
+            canvas.open(looks[index].color);
+            marks::swatch(canvas, one, looks[index], (x, y - 4.0));
+            canvas.close();
+            let title = if label == one.name { "" } else { &one.name };
+            canvas.titled_text(x + 26.0, y, "", &label, title);
+            x += width;
+        }
+        if hidden > 0 {
+            canvas.text(2.0, y + 18.0, "k", &format!("and {hidden} more"));
+            y += 18.0;
+        }
+        y + 6.0
+    }
+}
+
+/// Draws a title in at most two lines; returns where the picture may go on.
+pub(super) fn head(canvas: &mut Canvas, title: &str, width: f64) -> f64 {
+    let lines = text::wrap(title, 14.0, width - 4.0, 2);
+    for (index, line) in lines.iter().enumerate() {
+        canvas.text(2.0, 14.0 + 18.0 * index as f64, "t", line);
+    }
+    2.0 + 18.0 * lines.len() as f64
+}
+
+/// Says that there is nothing to draw.
+pub(super) fn no_data(canvas: &mut Canvas, top: f64, width: f64, height: f64) {
+    let room = (height - top - 24.0).max(20.0);
+    canvas.rect("g", "", [2.0, top + 8.0, width - 4.0, room], "");
+    canvas.text(width / 2.0, top + 12.0 + room / 2.0, "h m", "no data");
+}

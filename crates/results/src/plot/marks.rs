@@ -1,0 +1,452 @@
+//! How each kind of series is drawn.
+
+use crate::plot::axis::{Axis, Scale};
+use crate::plot::bars::{bars, bins};
+use crate::plot::canvas::{Canvas, Path};
+use crate::plot::data::{LeftOut, Stack, lead};
+use crate::plot::format;
+use crate::plot::sample::{Density, thin};
+use crate::plot::series::{Cdf, Data, Fill, Series};
+use crate::plot::style::Color;
+
+/// Points above this number are drawn as a density.
+const MOST_POINTS: usize = 3000;
+/// Lines with more points than this are not dashed: dashes of a noisy line
+/// cannot be told from its noise.
+const MOST_DASHED: usize = 400;
+
+/// The inside of a chart; pixels count from its upper left corner.
+pub(super) struct Frame<'a> {
+    pub x: Scale,
+    pub y: Scale,
+    pub x_axis: &'a Axis,
+    pub y_axis: &'a Axis,
+    pub width: f64,
+    pub height: f64,
+    pub stack: &'a Stack,
+    pub bar_series: usize,
+    pub bin_series: usize,
+}
+
+impl Frame<'_> {
+    /// The pixel of the ground that bars and areas stand on.
+    pub(super) fn ground(&self) -> f64 {
+        self.y.clamped(0.0).unwrap_or(self.height)
+    }
+
+    /// Counts a point and finds its place; a gap if it has none.
+    pub(super) fn place(&self, left_out: &mut LeftOut, x: f64, y: f64) -> Option<(f64, f64)> {
+        if self.x_axis.can_show(x) && self.y_axis.can_show(y) {
+            let at = (self.x.at(x)?, self.y.at(y)?);
+            left_out.total += 1;
+            left_out.outside += u64::from(!self.x.holds(at.0) || !self.y.holds(at.1));
+            return Some(at);
+        }
+        left_out.admit(&[(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)]);
+        None
+    }
+}
+
+/// What tells a series from the others.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub color: Color,
+    /// Position among the lines of the chart, for the dash pattern.
+    pub order: usize,
+}
+
+/// Whether a series is a line that may be dashed.
+pub(super) fn is_line(series: &Series) -> bool {
+    matches!(series.data, Data::Line(_) | Data::Cdf(_))
+}
+
+/// Draws a series and returns what the reader has to know about it.
+pub(super) fn draw(
+    canvas: &mut Canvas,
+    frame: &Frame,
+    series: &Series,
+    index: usize,
+    bar: usize,
+    look: Look,
+) -> Vec<String> {
+    let mut left_out = LeftOut::default();
+    let mut notes = Vec::new();
+    let dash = dash_class(series, look);
+    let name = &series.name;
+    match &series.data {
+        Data::Line(points) => {
+            let placed = points.iter().map(|p| frame.place(&mut left_out, p.0, p.1));
+            let (kept, thinned) = thin(placed, frame.width, points.len());
+            line(canvas, &line_class(dash, thinned), &kept, Shape::Straight);
+            notes.extend(thinned.then(|| thinned_note(name, points.len())));
+        }
+        Data::Step {
+            fill: Fill::Stacked,
+            points,
+            ..
+        } => {
+            stacked(canvas, frame, index);
+            for point in points {
+                left_out.admit(&[(frame.x_axis, &frame.x, point.0)]);
+            }
+        }
+        Data::Step {
+            points,
+            until,
+            fill,
+        } => {
+            let placed = points.iter().map(|p| frame.place(&mut left_out, p.0, p.1));
+            let (mut kept, thinned) = thin(placed, frame.width, points.len());
+            extend(&mut kept, until.and_then(|x| frame.x.at(x)));
+            if *fill == Fill::Area {
+                area(canvas, "a", &kept, frame.ground());
+            }
+            line(canvas, &line_class(dash, thinned), &kept, Shape::Stepped);
+            notes.extend(thinned.then(|| thinned_note(name, points.len())));
+        }
+        Data::Scatter(points) => {
+            notes.extend(scatter(canvas, frame, points, look, name, &mut left_out))
+        }
+        Data::Bars(heights) => notes.extend(bars(canvas, frame, heights, bar, name, &mut left_out)),
+        Data::Bins { edges, heights } => {
+            notes.extend(bins(canvas, frame, edges, heights, name, &mut left_out))
+        }
+        Data::Cdf(cdf) => {
+            let class = line_class(dash, false);
+            notes.extend(distribution(canvas, frame, cdf, &class, name));
+        }
+        Data::Band(points) => band(canvas, frame, points, &mut left_out),
+        Data::Errors(points) => intervals(canvas, frame, points, &mut left_out),
+    }
+    notes.extend(left_out.note(name));
+    notes
+}
+
+/// Draws a series' sample for the legend, 20 pixels wide, its middle here.
+pub(super) fn swatch(canvas: &mut Canvas, series: &Series, look: Look, (x, y): (f64, f64)) {
+    let dash = dash_class(series, look);
+    let block = [x + 3.0, y - 5.0, 14.0, 10.0];
+    match &series.data {
+        Data::Line(_)
+        | Data::Cdf(_)
+        | Data::Step {
+            fill: Fill::None, ..
+        } => {
+            canvas.line(&line_class(dash, false), (x, y), (x + 20.0, y));
+        }
+        Data::Step {
+            fill: Fill::Area, ..
+        } => {
+            canvas.rect("a", "", block, "");
+            canvas.line("l", (x + 3.0, y - 5.0), (x + 17.0, y - 5.0));
+        }
+        Data::Scatter(_) => {
+            let mut dot = Path::default();
+            dot.dot(x + 10.0, y);
+            canvas.path(dot_class(look), &dot);
+        }
+        Data::Band(_) => canvas.rect("a", "", block, ""),
+        Data::Errors(_) => {
+            canvas.line("l", (x + 2.0, y), (x + 18.0, y));
+            canvas.disc("f", (x + 10.0, y), 3.5, "");
+        }
+        Data::Bars(_) | Data::Bins { .. } | Data::Step { .. } => {
+            canvas.rect("f", " fill-opacity=\".8\"", block, "")
+        }
+    }
+}
+
+fn dash_class(series: &Series, look: Look) -> &'static str {
+    let few = match &series.data {
+        Data::Line(points) => points.len() <= MOST_DASHED,
+        Data::Cdf(_) => true,
+        _ => false,
+    };
+    let pattern = series.dash.unwrap_or(if few { look.order } else { 0 });
+    ["", " d1", " d2", " d3"][pattern % 4]
+}
+
+pub(super) fn line_class(dash: &str, thinned: bool) -> String {
+    format!("l{}{dash}", if thinned { " n" } else { "" })
+}
+
+/// Round dots, and square ones for every other colour.
+fn dot_class(look: Look) -> &'static str {
+    let second = matches!(look.color, Color::Series(n) if n % 2 == 1);
+    if !second { "o" } else { "q" }
+}
+
+pub(super) fn thinned_note(name: &str, count: usize) -> String {
+    let count = format::integer(count as u64);
+    format!(
+        "{}of {count} values, the first, least, greatest and last of every two pixels are drawn.",
+        lead(name)
+    )
+}
+
+/// Whether a line goes straight to the next point or holds its value until it.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Shape {
+    Straight,
+    Stepped,
+}
+
+/// Lets a step line go on to this pixel.
+fn extend(points: &mut Vec<Option<(f64, f64)>>, until: Option<f64>) {
+    if let (Some(Some(last)), Some(until)) = (points.last().copied(), until)
+        && until > last.0
+    {
+        points.push(Some((until, last.1)));
+    }
+}
+
+/// A line through points, broken at gaps.
+pub(super) fn line(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], shape: Shape) {
+    let mut path = Path::default();
+    for run in points.split(|point| point.is_none()) {
+        let mut last: Option<(f64, f64)> = None;
+        for (x, y) in run.iter().copied().flatten() {
+            match last {
+                None => path.start(x, y),
+                Some((_, held)) if shape == Shape::Stepped => {
+                    path.to(x, held);
+                    path.to(x, y);
+                }
+                Some(_) => path.to(x, y),
+            }
+            last = Some((x, y));
+        }
+        // A point alone would be a line of no length, which is not drawn.
+        if let ([Some((x, y))], true) = (run, shape == Shape::Straight) {
+            path.start(x - 2.0, *y);
+            path.to(x + 2.0, *y);
+        }
+    }
+    canvas.path(class, &path);
+}
+
+/// Fills between a step line and the ground.
+pub(super) fn area(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], ground: f64) {
+    let mut path = Path::default();
+    for run in points.split(|point| point.is_none()) {
+        let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            continue;
+        };
+        path.start(first.0, ground);
+        let mut held = ground;
+        for (x, y) in &run {
+            path.to(*x, held);
+            path.to(*x, *y);
+            held = *y;
+        }
+        path.to(last.0, ground);
+        path.close(first.0, ground);
+    }
+    canvas.path(class, &path);
+}
+
+/// The area between a stacked series and the one below it.
+fn stacked(canvas: &mut Canvas, frame: &Frame, index: usize) {
+    let Some(tops) = frame.stack.tops.get(index).filter(|tops| !tops.is_empty()) else {
+        return;
+    };
+    let below = frame.stack.tops[..index]
+        .iter()
+        .rev()
+        .find(|tops| !tops.is_empty());
+    let at = |value: f64| frame.y.clamped(value).unwrap_or(frame.height);
+    let edges: Vec<f64> = frame
+        .stack
+        .edges
+        .iter()
+        .filter_map(|edge| frame.x.at(*edge))
+        .collect();
+    let mut path = Path::default();
+    let Some(first) = edges.first() else {
+        return;
+    };
+    let start = tops.first().map_or(frame.height, |top| at(*top));
+    path.start(*first, start);
+    for (pair, top) in edges.windows(2).zip(tops) {
+        path.to(pair[0], at(*top));
+        path.to(pair[1], at(*top));
+    }
+    for (slot, pair) in edges.windows(2).enumerate().rev() {
+        let ground = below
+            .and_then(|tops| tops.get(slot))
+            .copied()
+            .unwrap_or(0.0);
+        path.to(pair[1], at(ground));
+        path.to(pair[0], at(ground));
+    }
+    path.close(*first, start);
+    canvas.titled_path("f", " fill-opacity=\".75\"", &path, "");
+}
+
+fn scatter(
+    canvas: &mut Canvas,
+    frame: &Frame,
+    points: &[(f64, f64)],
+    look: Look,
+    name: &str,
+    left_out: &mut LeftOut,
+) -> Option<String> {
+    let placed = points.iter().filter_map(|p| {
+        let at = frame.place(left_out, p.0, p.1)?;
+        (frame.x.holds(at.0) && frame.y.holds(at.1)).then_some(at)
+    });
+    if points.len() <= MOST_POINTS {
+        let mut path = Path::default();
+        placed.for_each(|(x, y)| path.dot(x, y));
+        canvas.path(dot_class(look), &path);
+        return None;
+    }
+    const LEVELS: usize = 6;
+    let density = Density::of(placed, (frame.width, frame.height), 4.0);
+    let mut paths: Vec<Path> = (0..LEVELS).map(|_| Path::default()).collect();
+    density.runs(LEVELS, |x, y, width, level| {
+        if let Some(path) = paths.get_mut(level - 1) {
+            path.start(x, y);
+            path.to(x + width, y);
+        }
+    });
+    for (path, opacity) in paths.iter().zip([".2", ".34", ".48", ".64", ".82", "1"]) {
+        canvas.titled_path("y", &format!(" stroke-opacity=\"{opacity}\""), path, "");
+    }
+    let count = format::integer(points.len() as u64);
+    Some(format!(
+        "{}{count} points drawn as a density: the fuller the colour, the more points (logarithmic).",
+        lead(name)
+    ))
+}
+
+/// The share of values at most x, from the left end of the axis to its right
+/// end. Values left of the axis (0 on a log axis, or cut by its range) raise
+/// its start, so that every share is one of all values.
+fn distribution(
+    canvas: &mut Canvas,
+    frame: &Frame,
+    cdf: &Cdf,
+    class: &str,
+    name: &str,
+) -> Option<String> {
+    let n = cdf.n();
+    if n == 0 {
+        return (cdf.left_out > 0).then(|| {
+            format!(
+                "{}no values but {} that are not numbers.",
+                lead(name),
+                cdf.left_out
+            )
+        });
+    }
+    let share = |count: u64| frame.y.at(count as f64 / n as f64).unwrap_or(0.0);
+    let left = cdf.steps.partition_point(|(value, _)| {
+        frame.x.at(*value).is_none_or(|at| at < -0.05) && *value < f64::INFINITY
+    });
+    let before = left.checked_sub(1).map_or(0, |index| cdf.steps[index].1);
+    let mut points = vec![Some((0.0, share(before)))];
+    let inner = cdf.steps[left..].iter().filter_map(|(value, count)| {
+        let at = frame.x.at(*value)?;
+        Some(Some((at, share(*count))))
+    });
+    let (kept, _) = thin(inner, frame.width, cdf.steps.len() - left);
+    points.extend(kept);
+    extend(&mut points, Some(frame.width));
+    line(canvas, class, &points, Shape::Stepped);
+    let mut told = Vec::new();
+    if before > 0 {
+        let count = format::integer(before);
+        told.push(format!(
+            "{count} of {} values lie left of the axis",
+            format::integer(n)
+        ));
+    }
+    if cdf.left_out > 0 {
+        told.push(format!(
+            "{} are not numbers and not counted",
+            format::integer(cdf.left_out)
+        ));
+    }
+    (!told.is_empty()).then(|| format!("{}{}.", lead(name), told.join("; ")))
+}
+
+fn band(canvas: &mut Canvas, frame: &Frame, points: &[(f64, f64, f64)], left_out: &mut LeftOut) {
+    let mut whole = Vec::new();
+    for (x, low, high) in points {
+        let on = [
+            (frame.x_axis, &frame.x, *x),
+            (frame.y_axis, &frame.y, *low),
+            (frame.y_axis, &frame.y, *high),
+        ];
+        left_out.admit(&on);
+        // A band from 0 reaches down to the end of a log axis.
+        if let (Some(x), Some(low), Some(high)) = (
+            frame.x.at(*x),
+            frame.y.clamped(*low),
+            frame.y.clamped(*high),
+        ) {
+            whole.push((x, low, high));
+        }
+    }
+    let edge = |of: fn(&(f64, f64, f64)) -> (f64, f64)| {
+        let (kept, _) = thin(
+            whole.iter().map(|point| Some(of(point))),
+            frame.width,
+            whole.len(),
+        );
+        kept.into_iter().flatten().collect::<Vec<_>>()
+    };
+    let (lower, upper) = (edge(|p| (p.0, p.1)), edge(|p| (p.0, p.2)));
+    let mut path = Path::default();
+    let Some(first) = upper.first() else {
+        return;
+    };
+    path.start(first.0, first.1);
+    for (x, y) in upper.iter().skip(1).chain(lower.iter().rev()) {
+        path.to(*x, *y);
+    }
+    path.close(first.0, first.1);
+    canvas.path("a", &path);
+}
+
+fn intervals(
+    canvas: &mut Canvas,
+    frame: &Frame,
+    points: &[(f64, f64, f64, f64)],
+    left_out: &mut LeftOut,
+) {
+    const MOST: usize = 300;
+    if points.len() > MOST {
+        let bounds: Vec<_> = points.iter().map(|p| (p.0, p.1, p.3)).collect();
+        band(canvas, frame, &bounds, left_out);
+        let placed = points.iter().map(|p| frame.x.at(p.0).zip(frame.y.at(p.2)));
+        let (kept, thinned) = thin(placed, frame.width, points.len());
+        line(canvas, &line_class("", thinned), &kept, Shape::Straight);
+        return;
+    }
+    let mut whiskers = Path::default();
+    for (x, low, value, high) in points {
+        let Some(at) = frame.place(left_out, *x, *value) else {
+            continue;
+        };
+        if let (Some(low), Some(high)) = (frame.y.clamped(*low), frame.y.clamped(*high)) {
+            whiskers.start(at.0, low);
+            whiskers.to(at.0, high);
+            for end in [low, high] {
+                whiskers.start(at.0 - 4.0, end);
+                whiskers.to(at.0 + 4.0, end);
+            }
+        }
+        let unit = &frame.y_axis.unit;
+        let title = format!(
+            "{} [{}, {}]",
+            unit.show(*value),
+            unit.show(*low),
+            unit.show(*high)
+        );
+        canvas.disc("f", at, 3.5, &title);
+    }
+    canvas.path("l", &whiskers);
+}

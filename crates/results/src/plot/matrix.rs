@@ -1,0 +1,323 @@
+//! Heat maps with their numbers.
+
+use crate::plot::axis::Unit;
+use crate::plot::canvas::Canvas;
+use crate::plot::chart::{head, no_data};
+use crate::plot::data::{more, or};
+use crate::plot::figure::{Drawing, Figure};
+use crate::plot::format;
+use crate::plot::style::Color;
+use crate::plot::table::{Cell, Table};
+use crate::plot::text;
+
+/// Rows and columns above this number are drawn in blocks.
+const MOST: usize = 60;
+
+/// A matrix: rows by columns, the fuller the colour the greater the value, values printed where
+/// they fit. Negative values have the second colour.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    title: String,
+    rows: Vec<String>,
+    columns: Vec<String>,
+    values: Vec<Vec<f64>>,
+    row_axis: String,
+    column_axis: String,
+    unit: Unit,
+    width: f64,
+    notes: Vec<String>,
+}
+
+impl Matrix {
+    /// A matrix of these rows of values; values that are missing are empty
+    /// cells.
+    #[must_use]
+    pub fn new<R: Into<String>, C: Into<String>>(
+        title: impl Into<String>,
+        rows: impl IntoIterator<Item = R>,
+        columns: impl IntoIterator<Item = C>,
+        values: impl Into<Vec<Vec<f64>>>,
+    ) -> Self {
+        Matrix {
+            title: title.into(),
+            rows: rows.into_iter().map(Into::into).collect(),
+            columns: columns.into_iter().map(Into::into).collect(),
+            values: values.into(),
+            row_axis: String::new(),
+            column_axis: String::new(),
+            unit: Unit::Plain,
+            width: 1000.0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// What rows and columns are, such as `from` and `to`.
+    #[must_use]
+    pub fn axes(mut self, rows: impl Into<String>, columns: impl Into<String>) -> Self {
+        (self.row_axis, self.column_axis) = (rows.into(), columns.into());
+        self
+    }
+
+    /// What the values are.
+    #[must_use]
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Half as wide.
+    #[must_use]
+    pub fn half(mut self) -> Self {
+        self.width = 506.0;
+        self
+    }
+
+    /// Adds a note of the caller's to those of the picture.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    fn table(&self) -> Table {
+        let corner = match (self.row_axis.is_empty(), self.column_axis.is_empty()) {
+            (false, false) => format!("{} \\ {}", self.row_axis, self.column_axis),
+            _ => self.row_axis.clone(),
+        };
+        let heads = self.columns.iter().take(MOST).cloned();
+        let mut table = Table::new(std::iter::once(corner).chain(heads));
+        for (index, name) in self.rows.iter().enumerate().take(MOST) {
+            let mut row = vec![Cell::Text(name.clone())];
+            row.extend((0..self.columns.len().min(MOST)).map(|column| {
+                let value = self.values.get(index).and_then(|row| row.get(column));
+                match value.filter(|value| value.is_finite()) {
+                    Some(value) => Cell::Number(self.unit.show(*value)),
+                    None => Cell::Missing,
+                }
+            }));
+            table.push(row);
+        }
+        more(table, self.rows.len())
+    }
+}
+
+/// What is drawn: the matrix, or means of its blocks.
+struct Cells {
+    rows: Vec<String>,
+    columns: Vec<String>,
+    values: Vec<Vec<f64>>,
+    /// Rows and columns per block.
+    block: (usize, usize),
+    undefined: u64,
+}
+
+impl Cells {
+    fn of(matrix: &Matrix) -> Self {
+        let block = (
+            matrix.rows.len().div_ceil(MOST).max(1),
+            matrix.columns.len().div_ceil(MOST).max(1),
+        );
+        let (rows, columns) = (
+            names(&matrix.rows, block.0),
+            names(&matrix.columns, block.1),
+        );
+        let mut undefined = 0;
+        let mut values = Vec::with_capacity(rows.len());
+        for row in 0..rows.len() {
+            let mut line = Vec::with_capacity(columns.len());
+            for column in 0..columns.len() {
+                let inside = matrix.values.iter().skip(row * block.0).take(block.0);
+                let inside = inside.flat_map(|row| row.iter().skip(column * block.1).take(block.1));
+                let all: Vec<f64> = inside.copied().collect();
+                let finite: Vec<f64> = all.iter().copied().filter(|v| v.is_finite()).collect();
+                undefined += (all.len() - finite.len()) as u64;
+                let n = finite.len() as f64;
+                line.push(finite.iter().map(|value| value / n).fold(f64::NAN, add));
+            }
+            values.push(line);
+        }
+        Cells {
+            rows,
+            columns,
+            values,
+            block,
+            undefined,
+        }
+    }
+
+    /// The greatest absolute value.
+    fn most(&self) -> f64 {
+        let all = self.values.iter().flatten().filter(|v| v.is_finite());
+        all.fold(0.0, |most: f64, value| most.max(value.abs()))
+    }
+}
+
+/// Sum of what is defined.
+fn add(sum: f64, value: f64) -> f64 {
+    if sum.is_nan() { value } else { sum + value }
+}
+
+/// A name per block: that of its first and last member.
+fn names(names: &[String], block: usize) -> Vec<String> {
+    let blocks = names.chunks(block.max(1)).map(|part| match part {
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
+    });
+    blocks.collect()
+}
+
+impl Figure for Matrix {
+    fn draw(&self) -> Drawing {
+        let mut canvas = Canvas::default();
+        let mut notes = Vec::new();
+        let cells = Cells::of(self);
+        let top = head(&mut canvas, &self.title, self.width);
+        let height = match cells.rows.is_empty() || cells.columns.is_empty() {
+            true => {
+                no_data(&mut canvas, top, self.width, 140.0);
+                140.0
+            }
+            false => self.cells(&mut canvas, &cells, top),
+        };
+        if cells.undefined > 0 {
+            let count = format::integer(cells.undefined);
+            notes.push(format!("{count} cells are not defined and empty."));
+        }
+        if cells.block != (1, 1) {
+            let (rows, columns) = cells.block;
+            notes.push(format!(
+                "Each cell is the mean of {rows} rows by {columns} columns."
+            ));
+        }
+        notes.extend(self.notes.iter().cloned());
+        Drawing {
+            title: self.title.clone(),
+            description: format!(
+                "Matrix of {} rows ({}) by {} columns ({}).",
+                self.rows.len(),
+                or(&self.row_axis, "rows"),
+                self.columns.len(),
+                or(&self.column_axis, "columns")
+            ),
+            width: self.width,
+            height,
+            body: canvas.finish_body(),
+            notes,
+            table: self.table(),
+        }
+    }
+}
+
+impl Matrix {
+    /// Draws all cells and labels; returns the height of the picture.
+    fn cells(&self, canvas: &mut Canvas, cells: &Cells, top: f64) -> f64 {
+        let widest = |names: &[String]| {
+            let all = names.iter().map(|name| text::width(name, 11.0));
+            all.fold(0.0, f64::max)
+        };
+        let left = widest(&cells.rows).max(text::width(&self.row_axis, 12.0));
+        let left = left.clamp(24.0, self.width * 0.3) + 12.0;
+        let room = self.width - left - 2.0;
+        let wanted = widest(&cells.columns).clamp(40.0, 110.0) + 14.0;
+        let width = (room / cells.columns.len() as f64).min(wanted);
+        let height = if cells.rows.len() > 30 { 14.0 } else { 24.0 };
+        let mut top = top + 18.0;
+        if !self.column_axis.is_empty() {
+            let room = self.width - left;
+            canvas.fitted_text((left, top - 2.0), "h", &self.column_axis, room);
+            top += 18.0;
+        }
+        if !self.row_axis.is_empty() {
+            canvas.fitted_text((left - 8.0, top - 4.0), "h e", &self.row_axis, left - 8.0);
+        }
+        self.column_labels(canvas, &cells.columns, (left, top - 4.0), width);
+        let every = if height < 14.0 { 2 } else { 1 };
+        for (row, name) in cells.rows.iter().enumerate().step_by(every) {
+            let y = top + (row as f64 + 0.5) * height + 4.0;
+            canvas.fitted_text((left - 8.0, y), "k e", name, left - 10.0);
+        }
+        let most = cells.most();
+        for (row, line) in cells.values.iter().enumerate() {
+            for (column, value) in line.iter().enumerate() {
+                let at = (left + column as f64 * width, top + row as f64 * height);
+                let names = (cells.rows[row].as_str(), cells.columns[column].as_str());
+                self.cell(canvas, *value, most, [at.0, at.1, width, height], names);
+            }
+        }
+        top + cells.rows.len() as f64 * height + 8.0
+    }
+
+    /// Labels of columns, shortened to the width of a cell, or every n-th.
+    fn column_labels(
+        &self,
+        canvas: &mut Canvas,
+        names: &[String],
+        (left, y): (f64, f64),
+        width: f64,
+    ) {
+        let widest = names
+            .iter()
+            .map(|name| text::width(name, 11.0))
+            .fold(0.0, f64::max);
+        let cut = width >= 44.0;
+        let every = match cut {
+            true => 1,
+            false => ((widest.min(120.0) + 8.0) / width).ceil().max(1.0) as usize,
+        };
+        for (column, name) in names.iter().enumerate().step_by(every) {
+            let middle = left + (column as f64 + 0.5) * width;
+            let room = width * every as f64 - 4.0;
+            let half = text::width(&text::fit(name, 11.0, room), 11.0) / 2.0;
+            let middle = middle.min(self.width - half - 2.0);
+            canvas.fitted_text((middle, y), "k m", name, room);
+        }
+    }
+
+    fn cell(
+        &self,
+        canvas: &mut Canvas,
+        value: f64,
+        most: f64,
+        area: [f64; 4],
+        names: (&str, &str),
+    ) {
+        let [x, y, width, height] = area;
+        if !value.is_finite() {
+            return;
+        }
+        let share = if most > 0.0 {
+            (value.abs() / most).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        // Up to 0.6 the colour of text can be read on it in both schemes.
+        let opacity = match value == 0.0 {
+            true => 0.0,
+            false => 0.05 + 0.55 * share,
+        };
+        let color = if value < 0.0 {
+            Color::Series(1)
+        } else {
+            Color::Series(0)
+        };
+        let shown = self.unit.show(value);
+        let title = format!("{}, {}: {shown}", names.0, names.1);
+        let fill = format!(" fill-opacity=\"{opacity:.2}\"");
+        let class = format!("f s {}", color.class());
+        canvas.rect(&class, &fill, [x, y, width, height], &title);
+        let small = short(&self.unit, value);
+        if text::width(&small, 11.0) <= width - 4.0 && height >= 14.0 {
+            let class = if value == 0.0 { "k m" } else { "v m" };
+            canvas.text(x + width / 2.0, y + height / 2.0 + 4.0, class, &small);
+        }
+    }
+}
+
+/// A value without its unit where the title can say it.
+fn short(unit: &Unit, value: f64) -> String {
+    match unit {
+        Unit::Named(_) => format::number(value),
+        unit => unit.show(value),
+    }
+}

@@ -1,0 +1,325 @@
+//! One HTML file that holds everything it shows.
+
+use crate::plot::figure::Figure;
+use crate::plot::style::{PAGE_CSS, PLOT_CSS};
+use crate::plot::table::Table;
+use crate::plot::text::{escape_into, escaped};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// What a page says about the question it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is as wanted.
+    Pass,
+    /// It is not.
+    Fail,
+    /// It can be used, with a reservation.
+    Warning,
+    /// Nothing was judged.
+    Info,
+}
+
+/// An offline HTML page, built from top to bottom.
+///
+/// It has no script and loads nothing; a content security policy inside says
+/// so to the browser. Everything given is text and is escaped.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+    sections: Vec<(String, String)>,
+    used: BTreeSet<String>,
+    footer: String,
+    figures: usize,
+    tables: usize,
+}
+
+impl Page {
+    /// An empty page with this title.
+    #[must_use]
+    pub fn new(title: impl Into<String>) -> Self {
+        Page {
+            title: title.into(),
+            body: String::new(),
+            sections: Vec::new(),
+            used: BTreeSet::new(),
+            footer: String::new(),
+            figures: 0,
+            tables: 0,
+        }
+    }
+
+    /// Begins a section. Its address is its heading in lower case with dashes;
+    /// sections are listed at the top where there are three or more.
+    pub fn heading(&mut self, text: &str) -> &mut Self {
+        let id = self.heading_at(2, text);
+        self.sections.push((id, text.to_owned()));
+        self
+    }
+
+    /// Begins a part of a section.
+    pub fn subheading(&mut self, text: &str) -> &mut Self {
+        self.heading_at(3, text);
+        self
+    }
+
+    /// Adds a paragraph.
+    pub fn paragraph(&mut self, text: &str) -> &mut Self {
+        self.element("p", text);
+        self
+    }
+
+    /// Adds a list of points.
+    pub fn list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) -> &mut Self {
+        let mut items = items.into_iter().peekable();
+        if items.peek().is_some() {
+            self.body.push_str("<ul>\n");
+            items.for_each(|item| self.element("li", item.as_ref()));
+            self.body.push_str("</ul>\n");
+        }
+        self
+    }
+
+    /// Adds the answer of the page, with a word for its colour.
+    pub fn verdict(&mut self, verdict: Verdict, text: &str) -> &mut Self {
+        let (class, word) = match verdict {
+            Verdict::Pass => (" vp", "\u{2713} Pass"),
+            Verdict::Fail => (" vf", "\u{2717} Fail"),
+            Verdict::Warning => (" vw", "Warning"),
+            Verdict::Info => ("", "Note"),
+        };
+        let _ = write!(self.body, "<p class=\"verdict{class}\"><b>{word}</b>");
+        escape_into(&mut self.body, text);
+        self.body.push_str("</p>\n");
+        self
+    }
+
+    /// Adds names and what they are.
+    pub fn facts<K: AsRef<str>, V: AsRef<str>>(
+        &mut self,
+        facts: impl IntoIterator<Item = (K, V)>,
+    ) -> &mut Self {
+        let mut facts = facts.into_iter().peekable();
+        if facts.peek().is_some() {
+            self.body.push_str("<dl>\n");
+            for (name, value) in facts {
+                self.element("dt", name.as_ref());
+                self.element("dd", value.as_ref());
+            }
+            self.body.push_str("</dl>\n");
+        }
+        self
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: &Table) -> &mut Self {
+        self.tables += 1;
+        let name = format!("Table {}", self.tables);
+        table.write_html(&mut self.body, &name);
+        self
+    }
+
+    /// Adds a block in a fixed-width face: a command, a file.
+    pub fn code(&mut self, text: &str) -> &mut Self {
+        self.body.push_str("<pre tabindex=\"0\"><code>");
+        escape_into(&mut self.body, text.trim_end());
+        self.body.push_str("</code></pre>\n");
+        self
+    }
+
+    /// Adds a picture with a caption, its notes, and the numbers behind it.
+    pub fn figure(&mut self, figure: &dyn Figure, caption: &str) -> &mut Self {
+        self.figures += 1;
+        let drawing = figure.draw();
+        self.body.push_str(
+            "<figure>\n<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"",
+        );
+        let _ = write!(self.body, "Figure {}: ", self.figures);
+        escape_into(&mut self.body, &drawing.title);
+        self.body.push_str("\">\n");
+        drawing.write_inline(&mut self.body);
+        self.body.push_str("</div>\n<figcaption>");
+        let _ = write!(self.body, "Figure {}. ", self.figures);
+        escape_into(&mut self.body, caption);
+        for note in drawing.notes() {
+            self.body.push(' ');
+            escape_into(&mut self.body, note);
+        }
+        self.body.push_str("</figcaption>\n");
+        if !drawing.table().is_empty() {
+            self.body.push_str("<details><summary>Numbers</summary>\n");
+            let name = format!("Numbers of figure {}", self.figures);
+            drawing.table().write_html(&mut self.body, &name);
+            self.body.push_str("</details>\n");
+        }
+        self.body.push_str("</figure>\n");
+        self
+    }
+
+    /// Adds two pictures side by side (one below the other where the page is
+    /// narrow), each with its caption. Draw them half as wide.
+    pub fn pair(&mut self, left: (&dyn Figure, &str), right: (&dyn Figure, &str)) -> &mut Self {
+        self.grid([left, right])
+    }
+
+    /// Adds pictures in two columns, each with its caption.
+    pub fn grid<'a>(
+        &mut self,
+        figures: impl IntoIterator<Item = (&'a dyn Figure, &'a str)>,
+    ) -> &mut Self {
+        self.body.push_str("<div class=\"grid\">\n");
+        for (figure, caption) in figures {
+            self.figure(figure, caption);
+        }
+        self.body.push_str("</div>\n");
+        self
+    }
+
+    /// What stands at the foot of the page.
+    pub fn footer(&mut self, text: &str) -> &mut Self {
+        self.footer = text.to_owned();
+        self
+    }
+
+    /// The whole page.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let style = format!("\n{PLOT_CSS}{PAGE_CSS}");
+        let hash = base64(&Sha256::digest(style.as_bytes()));
+        let title = escaped(&self.title);
+        let mut out = String::with_capacity(self.body.len() + style.len() + 2048);
+        let _ = write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+<meta name=\"color-scheme\" content=\"light dark\">\n\
+<meta name=\"generator\" content=\"gridrig\">\n\
+<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        );
+        if self.sections.len() >= 3 {
+            out.push_str("<nav aria-label=\"Sections\"><ul>\n");
+            for (id, text) in &self.sections {
+                let _ = writeln!(out, "<li><a href=\"#{id}\">{}</a></li>", escaped(text));
+            }
+            out.push_str("</ul></nav>\n");
+        }
+        out.push_str(&self.body);
+        if !self.footer.is_empty() {
+            let _ = writeln!(out, "<footer>{}</footer>", escaped(&self.footer));
+        }
+        out.push_str("</main>\n</body>\n</html>\n");
+        out
+    }
+
+    fn element(&mut self, name: &str, text: &str) {
+        let _ = write!(self.body, "<{name}>");
+        escape_into(&mut self.body, text);
+        let _ = writeln!(self.body, "</{name}>");
+    }
+
+    /// Adds a heading that links to itself; returns its address.
+    fn heading_at(&mut self, level: u8, text: &str) -> String {
+        let id = self.unique(slug(text));
+        let _ = write!(self.body, "<h{level} id=\"{id}\"><a href=\"#{id}\">");
+        escape_into(&mut self.body, text);
+        let _ = writeln!(self.body, "</a></h{level}>");
+        id
+    }
+
+    fn unique(&mut self, slug: String) -> String {
+        let mut id = slug.clone();
+        let mut number = 2;
+        while !self.used.insert(id.clone()) {
+            id = format!("{slug}-{number}");
+            number += 1;
+        }
+        id
+    }
+}
+
+/// Letters and digits of ASCII in lower case, dashes between.
+fn slug(text: &str) -> String {
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let slug: String = words.join("-").chars().take(60).collect();
+    match slug.chars().next() {
+        Some(first) if first.is_ascii_alphabetic() => slug,
+        _ => format!("section-{slug}").trim_end_matches('-').to_owned(),
+    }
+}
+
+/// Standard base64 (RFC 4648) with padding.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
+        let all = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let shift = 18 - 6 * digit;
+            match digit <= chunk.len() {
+                true => out.push(char::from(DIGITS[(all >> shift) as usize & 63])),
+                false => out.push('='),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn sections_have_addresses_of_their_own() {
+        let mut page = Page::new("t");
+        page.heading("Run times")
+            .heading("Run times")
+            .heading("%")
+            .subheading("4 x");
+        let html = page.to_html();
+        for id in ["run-times", "run-times-2", "section", "section-4-x"] {
+            assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+        }
+        assert!(html.contains("<li><a href=\"#run-times-2\">Run times</a></li>"));
+    }
+
+    #[test]
+    fn what_is_given_is_text() {
+        let mut page = Page::new("<b>t</b>");
+        page.paragraph("<script>")
+            .code("a && b")
+            .facts([("<k>", "\"v\"")])
+            .list(["<i>"]);
+        page.verdict(Verdict::Fail, "<u>")
+            .footer("<f>")
+            .table(&Table::new(["<th>"]).row(["<td>"]));
+        let html = page.to_html();
+        for raw in [
+            "<script>", "<b>t", "<k>", "<i>", "<u>", "<f>", "<th>&", "<td>\"",
+        ] {
+            assert!(!html.contains(raw), "{raw}");
+        }
+        assert!(html.contains("a &amp;&amp; b"));
+    }
+}

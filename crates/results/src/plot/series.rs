@@ -1,0 +1,275 @@
+//! What is drawn on the axes of a chart.
+
+use crate::plot::style::Color;
+
+/// One set of values and the way it is drawn.
+///
+/// Values may come in any order and may be anything an `f64` can be; what
+/// cannot be drawn is counted in the picture's notes.
+#[derive(Clone, Debug)]
+pub struct Series {
+    pub(super) name: String,
+    pub(super) color: Option<Color>,
+    pub(super) dash: Option<usize>,
+    pub(super) data: Data,
+}
+
+/// Values by the way they are drawn.
+#[derive(Clone, Debug)]
+pub(super) enum Data {
+    Line(Vec<(f64, f64)>),
+    Step {
+        points: Vec<(f64, f64)>,
+        until: Option<f64>,
+        fill: Fill,
+    },
+    Scatter(Vec<(f64, f64)>),
+    Bars(Vec<f64>),
+    Bins {
+        edges: Vec<f64>,
+        heights: Vec<f64>,
+    },
+    Cdf(Cdf),
+    Band(Vec<(f64, f64, f64)>),
+    Errors(Vec<(f64, f64, f64, f64)>),
+}
+
+/// How the area below a step line is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fill {
+    None,
+    Area,
+    Stacked,
+}
+
+/// An empirical distribution: distinct values and how many values are at most
+/// as large.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cdf {
+    /// Ascending, distinct; the count of all values up to and including this.
+    pub steps: Vec<(f64, u64)>,
+    /// Values that were NaN.
+    pub left_out: u64,
+}
+
+impl Cdf {
+    /// Number of values.
+    pub(super) fn n(&self) -> u64 {
+        self.steps.last().map_or(0, |step| step.1)
+    }
+
+    /// The least value with at least this share of all values at or below it.
+    pub(super) fn quantile(&self, share: f64) -> Option<f64> {
+        let wanted = (share * self.n() as f64).ceil().max(1.0) as u64;
+        let index = self.steps.partition_point(|step| step.1 < wanted);
+        self.steps.get(index).map(|step| step.0)
+    }
+
+    /// The distribution of values.
+    fn of_values(values: impl IntoIterator<Item = f64>) -> Self {
+        // Adding 0 turns -0 into 0: they are one value.
+        let mut values: Vec<f64> = values.into_iter().map(|value| value + 0.0).collect();
+        let all = values.len();
+        values.retain(|value| !value.is_nan());
+        let left_out = (all - values.len()) as u64;
+        if !values.is_sorted() {
+            values.sort_unstable_by(f64::total_cmp);
+        }
+        Cdf::of_ascending(values.into_iter().map(|value| (value, 1)), left_out)
+    }
+
+    /// The distribution of counted values.
+    fn of_counts(counted: impl IntoIterator<Item = (f64, u64)>) -> Self {
+        let mut left_out = 0;
+        let mut values: Vec<(f64, u64)> = Vec::new();
+        for (value, count) in counted {
+            match value.is_nan() {
+                true => left_out = u64::saturating_add(left_out, count),
+                false => values.push((value + 0.0, count)),
+            }
+        }
+        if !values.is_sorted_by(|a, b| a.0 <= b.0) {
+            // Equal values are summed up: their order does not matter.
+            values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        Cdf::of_ascending(values.into_iter(), left_out)
+    }
+
+    fn of_ascending(values: impl Iterator<Item = (f64, u64)>, left_out: u64) -> Self {
+        let mut steps: Vec<(f64, u64)> = Vec::new();
+        let mut total: u64 = 0;
+        for (value, count) in values.filter(|(_, count)| *count > 0) {
+            total = total.saturating_add(count);
+            match steps.last_mut() {
+                Some(last) if last.0 == value => last.1 = total,
+                _ => steps.push((value, total)),
+            }
+        }
+        Cdf { steps, left_out }
+    }
+}
+
+impl Series {
+    /// Straight lines between points, in the order of x. A point whose y is
+    /// not finite makes a gap.
+    #[must_use]
+    pub fn line(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
+        Series::of(name, Data::Line(points.into()))
+    }
+
+    /// Values that hold until the next one: (from when, value).
+    #[must_use]
+    pub fn step(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
+        Series::stepped(name, points.into(), Fill::None)
+    }
+
+    /// As [`Series::step`], with the area down to 0 filled.
+    #[must_use]
+    pub fn area(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
+        Series::stepped(name, points.into(), Fill::Area)
+    }
+
+    /// As [`Series::area`], standing on the stacked areas added before it.
+    #[must_use]
+    pub fn stacked(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
+        Series::stepped(name, points.into(), Fill::Stacked)
+    }
+
+    /// Single points; above some thousand they are drawn as a density.
+    #[must_use]
+    pub fn scatter(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
+        Series::of(name, Data::Scatter(points.into()))
+    }
+
+    /// A bar per name of the chart's category axis; several series stand side
+    /// by side.
+    #[must_use]
+    pub fn bars(name: impl Into<String>, heights: impl Into<Vec<f64>>) -> Self {
+        Series::of(name, Data::Bars(heights.into()))
+    }
+
+    /// A histogram: `heights[i]` stands between `edges[i]` and `edges[i + 1]`.
+    /// Edges must ascend; what does not, or has no edge, is left out.
+    #[must_use]
+    pub fn bins(
+        name: impl Into<String>,
+        edges: impl Into<Vec<f64>>,
+        heights: impl Into<Vec<f64>>,
+    ) -> Self {
+        let (edges, heights) = (edges.into(), heights.into());
+        Series::of(name, Data::Bins { edges, heights })
+    }
+
+    /// The empirical distribution of these values: the share of them that is
+    /// at most x.
+    #[must_use]
+    pub fn cdf(name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        Series::of(name, Data::Cdf(Cdf::of_values(values)))
+    }
+
+    /// The empirical distribution of counted values (value, how often), for
+    /// data that was counted while it streamed by.
+    #[must_use]
+    pub fn cdf_counts(
+        name: impl Into<String>,
+        counted: impl IntoIterator<Item = (f64, u64)>,
+    ) -> Self {
+        Series::of(name, Data::Cdf(Cdf::of_counts(counted)))
+    }
+
+    /// A shaded band between a lower and an upper line: (x, low, high).
+    #[must_use]
+    pub fn band(name: impl Into<String>, points: impl Into<Vec<(f64, f64, f64)>>) -> Self {
+        Series::of(name, Data::Band(points.into()))
+    }
+
+    /// Points with an interval: (x, low, value, high).
+    #[must_use]
+    pub fn intervals(
+        name: impl Into<String>,
+        points: impl Into<Vec<(f64, f64, f64, f64)>>,
+    ) -> Self {
+        Series::of(name, Data::Errors(points.into()))
+    }
+
+    /// Draws in this colour instead of the next of the palette.
+    #[must_use]
+    pub fn color(mut self, color: Color) -> Self {
+        self.color = Some(color);
+        self
+    }
+
+    /// Draws lines with this dash pattern (0 is solid; 1 to 3) instead of that
+    /// of the series' position.
+    #[must_use]
+    pub fn dash(mut self, pattern: usize) -> Self {
+        self.dash = Some(pattern);
+        self
+    }
+
+    /// Ends a step line or area at this x instead of at its last value.
+    #[must_use]
+    pub fn until(mut self, x: f64) -> Self {
+        if let Data::Step { until, .. } = &mut self.data {
+            *until = Some(x);
+        }
+        self
+    }
+
+    fn stepped(name: impl Into<String>, points: Vec<(f64, f64)>, fill: Fill) -> Self {
+        let until = None;
+        let data = Data::Step {
+            points,
+            until,
+            fill,
+        };
+        Series::of(name, data)
+    }
+
+    fn of(name: impl Into<String>, mut data: Data) -> Self {
+        match &mut data {
+            Data::Line(points) | Data::Step { points, .. } => order(points, |p| p.0),
+            Data::Band(points) => order(points, |p| p.0),
+            _ => {}
+        }
+        Series {
+            name: name.into(),
+            color: None,
+            dash: None,
+            data,
+        }
+    }
+}
+
+/// Sorts by x, keeping the order of equal ones; nothing if it is sorted.
+fn order<T>(points: &mut [T], x: impl Fn(&T) -> f64) {
+    if !points.is_sorted_by(|a, b| x(a) <= x(b)) {
+        points.sort_by(|a, b| x(a).total_cmp(&x(b)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_counts_equal_values_once() {
+        let cdf = Cdf::of_counts([
+            (2.0, 1),
+            (1.0, 1),
+            (f64::NAN, 3),
+            (2.0, 2),
+            (-0.0, 1),
+            (0.0, 1),
+        ]);
+        assert_eq!(cdf.steps, [(0.0, 2), (1.0, 3), (2.0, 6)]);
+        assert_eq!(cdf.left_out, 3);
+        assert_eq!(cdf.quantile(0.5), Some(1.0));
+        assert_eq!(cdf.quantile(1.0), Some(2.0));
+        assert_eq!(cdf.quantile(0.0), Some(0.0));
+        assert_eq!(Cdf::default().quantile(0.5), None);
+        let plain = Cdf::of_values([2.0, 1.0, f64::NAN, 2.0, -0.0]);
+        assert_eq!(plain.steps, [(0.0, 1), (1.0, 2), (2.0, 4)]);
+        assert_eq!(plain.left_out, 1);
+    }
+}

@@ -1,0 +1,604 @@
+//! Pictures: whatever the numbers, the document is sound, small, the same
+//! every time, and says what it leaves out.
+
+use crate::markup;
+use gridrig_results::plot::{
+    Axis, Cell, Chart, Color, Figure, Gantt, Mark, Matrix, Page, Rows, Series, Strips, Table, Unit,
+    Verdict,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+#[path = "../../examples/gallery.rs"]
+#[allow(dead_code, reason = "the example's main is not called here")]
+pub mod gallery;
+
+/// Any number a caller could hand over, the awkward ones often.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => -1e4..1e4,
+        1 => any::<f64>(),
+        1 => prop::sample::select(vec![
+            0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN,
+            f64::MIN_POSITIVE, 5e-324, 1e300, 1e-300, 1.0 + f64::EPSILON, 86_400.0,
+        ]),
+    ]
+}
+
+fn axis() -> impl Strategy<Value = Axis> {
+    let unit = prop_oneof![
+        Just(Unit::Plain),
+        Just(Unit::Seconds),
+        Just(Unit::Fraction),
+        Just(Unit::Named("MiB".into())),
+    ];
+    (
+        unit,
+        any::<bool>(),
+        any::<String>(),
+        number(),
+        number(),
+        any::<bool>(),
+    )
+        .prop_map(|(unit, log, label, low, high, fixed)| {
+            let axis = match log {
+                true => Axis::log(label, unit),
+                false => Axis::linear(label, unit),
+            };
+            if fixed {
+                axis.range(low, high)
+            } else {
+                axis.include(low)
+            }
+        })
+}
+
+fn series() -> impl Strategy<Value = Series> {
+    let numbers = || vec(number(), 0..40);
+    (0..12_u8, any::<String>(), numbers(), numbers(), number()).prop_map(
+        |(kind, name, a, b, until)| {
+            let points: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
+            match kind {
+                0 => Series::line(name, points),
+                1 => Series::step(name, points).until(until),
+                2 => Series::area(name, points),
+                3 => Series::stacked(name, points).until(until),
+                4 => Series::scatter(name, points),
+                5 => Series::bars(name, a),
+                6 => Series::bins(name, a, b),
+                7 => Series::cdf(name, a),
+                8 => Series::cdf_counts(name, a.into_iter().zip(0..)),
+                9 => Series::band(
+                    name,
+                    points
+                        .iter()
+                        .map(|p| (p.0, p.1, p.1 + 1.0))
+                        .collect::<Vec<_>>(),
+                ),
+                10 => Series::intervals(
+                    name,
+                    points
+                        .iter()
+                        .map(|p| (p.0, p.1, p.0, p.1))
+                        .collect::<Vec<_>>(),
+                ),
+                _ => Series::line(name, points).color(Color::Muted).dash(2),
+            }
+        },
+    )
+}
+
+fn mark() -> impl Strategy<Value = Mark> {
+    (0..4_u8, number(), number(), any::<String>()).prop_map(|(kind, a, b, label)| match kind {
+        0 => Mark::x(a, label),
+        1 => Mark::y(a, label),
+        2 => Mark::x_range(a, b, label),
+        _ => Mark::y_range(a, b, label),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_chart_of_any_numbers_is_sound(
+        x in axis(), y in axis(),
+        all in vec(series(), 0..5),
+        marks in vec(mark(), 0..4),
+        title in any::<String>(),
+        size in (0..1200_u32, 0..700_u32),
+    ) {
+        let mut chart = Chart::new(title).x(x).y(y).size(size.0, size.1);
+        for one in all {
+            chart = chart.series(one);
+        }
+        for mark in marks {
+            chart = chart.mark(mark);
+        }
+        let svg = chart.to_svg();
+        markup::svg(&svg);
+        prop_assert_eq!(&svg, &chart.to_svg());
+        let mut page = Page::new("t");
+        page.figure(&chart, "c");
+        markup::elements(&page.to_html());
+    }
+
+    #[test]
+    fn categories_of_any_names_are_sound(names in vec(any::<String>(), 0..60), heights in vec(number(), 0..70)) {
+        let chart = Chart::new("c")
+            .half()
+            .x(Axis::categories("group", names))
+            .series(Series::bars("a", heights.clone()))
+            .series(Series::bars("b", heights));
+        markup::svg(&chart.to_svg());
+    }
+
+    #[test]
+    fn rows_of_any_numbers_are_sound(rows in vec((any::<String>(), number(), number(), number()), 0..20), x in axis(), at in number()) {
+        let mut forest = Rows::new("rows", x).reference(at, "line");
+        let mut strips = Strips::new("strips");
+        for (label, low, value, high) in rows {
+            forest = forest.group("g").row(label.clone(), low, value, high);
+            strips = strips.row(label, Unit::Seconds, value, (low, high));
+        }
+        for figure in [&forest as &dyn Figure, &forest.clone().half(), &strips] {
+            markup::svg(&figure.to_svg());
+        }
+    }
+
+    #[test]
+    fn matrices_of_any_shape_are_sound(
+        rows in vec("\\PC{0,12}", 0..66), columns in vec("\\PC{0,12}", 0..66),
+        values in vec(vec(number(), 0..8), 0..8),
+    ) {
+        let matrix = Matrix::new("m", rows, columns, values).axes("from", "to");
+        markup::svg(&matrix.to_svg());
+        markup::svg(&matrix.half().to_svg());
+    }
+
+    #[test]
+    fn gantts_of_any_boxes_are_sound(
+        rows in 0..30_usize, copies in prop::sample::select(vec![1_usize, 60]),
+        boxes in vec((0..40_usize, 0..40_usize, number(), number(), 0..3_usize, any::<String>()), 0..30),
+    ) {
+        let mut gantt = Gantt::new("g", Axis::linear("t", Unit::Seconds), (0..rows).map(|row| row.to_string()))
+            .legend(Color::Series(0), "own");
+        for (row, height, start, end, color, label) in boxes.iter().cycle().take(boxes.len() * copies) {
+            gantt.span((*row, *height), (*start, *end), Color::Series(*color), label.clone());
+        }
+        markup::svg(&gantt.to_svg());
+    }
+}
+
+/// A walk that looks like a queue length, from a fixed rule.
+fn walk(n: u32) -> Vec<(f64, f64)> {
+    let mut state: u32 = 1;
+    let mut level: f64 = 100.0;
+    (0..n)
+        .map(|i| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            level = (level + f64::from(state >> 16) / 32_768.0 - 1.0).max(0.0);
+            (f64::from(i), level)
+        })
+        .collect()
+}
+
+#[test]
+fn two_hundred_thousand_values_make_a_small_picture() {
+    let points = walk(200_000);
+    let x = || Axis::linear("time", Unit::Seconds);
+    let values: Vec<f64> = points.iter().map(|p| p.1).collect();
+    let edges: Vec<f64> = (0..=20_000).map(f64::from).collect();
+    let charts = [
+        Chart::new("line")
+            .x(x())
+            .series(Series::line("a", points.clone())),
+        Chart::new("step")
+            .x(x())
+            .series(Series::step("a", points.clone())),
+        Chart::new("area")
+            .x(x())
+            .series(Series::area("a", points.clone())),
+        Chart::new("stack")
+            .x(x())
+            .series(Series::stacked("a", points.clone()))
+            .series(Series::stacked("b", points.clone())),
+        Chart::new("scatter").series(Series::scatter("a", points.clone())),
+        Chart::new("cdf").series(Series::cdf("a", values.iter().copied())),
+        Chart::new("bars")
+            .x(Axis::categories("n", (0..20_000).map(|n| n.to_string())))
+            .series(Series::bars("a", &values[..20_000])),
+        Chart::new("bins").series(Series::bins("a", edges, &values[..20_000])),
+        Chart::new("band").series(Series::band(
+            "a",
+            points
+                .iter()
+                .map(|p| (p.0, p.1, p.1 + 9.0))
+                .collect::<Vec<_>>(),
+        )),
+        Chart::new("intervals").series(Series::intervals(
+            "a",
+            points
+                .iter()
+                .take(50_000)
+                .map(|p| (p.0, p.1 - 1.0, p.1, p.1 + 9.0))
+                .collect::<Vec<_>>(),
+        )),
+    ];
+    for chart in charts {
+        let drawing = chart.draw();
+        let svg = drawing.to_svg();
+        markup::svg(&svg);
+        assert!(svg.len() < 100_000, "{} bytes: {}", svg.len(), &svg[..200]);
+        if !svg.contains("<title>cdf<")
+            && !svg.contains("<title>band<")
+            && !svg.contains("<title>intervals<")
+        {
+            assert_eq!(
+                drawing.notes().len(),
+                1,
+                "thinning is said: {:?}",
+                drawing.notes()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_boxes_make_a_small_picture() {
+    let rows = (0..450).map(|node| format!("node {node}"));
+    let mut gantt = Gantt::new("g", Axis::linear("t", Unit::Seconds), rows);
+    for (index, (t, level)) in walk(100_000).into_iter().enumerate() {
+        let row = (index * 7919) % 450;
+        gantt.span(
+            (row, 1 + index % 128),
+            (t, t + level * 20.0),
+            Color::Series(index % 3),
+            "",
+        );
+    }
+    let svg = gantt.to_svg();
+    markup::svg(&svg);
+    assert!(svg.len() < 400_000, "{} bytes", svg.len());
+    let names: Vec<String> = (0..200).map(|n| n.to_string()).collect();
+    let matrix = Matrix::new("m", names.clone(), names, vec![vec![1.0; 200]; 200]);
+    let svg = matrix.to_svg();
+    markup::svg(&svg);
+    assert!(svg.len() < 600_000, "{} bytes", svg.len());
+    assert_eq!(
+        matrix.draw().notes(),
+        ["Each cell is the mean of 4 rows by 4 columns."]
+    );
+}
+
+#[test]
+fn long_names_do_not_swell_a_picture() {
+    let names: Vec<String> = (0..60)
+        .map(|n| format!("{n}{}", "é".repeat(10_000)))
+        .collect();
+    let matrix = Matrix::new("m", names.clone(), names, vec![vec![1.0; 60]; 60]);
+    let svg = matrix.to_svg();
+    markup::svg(&svg);
+    assert!(svg.len() < 3_000_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn what_is_left_out_is_counted_by_reason() {
+    let points = vec![
+        (1.0, 1.0),
+        (2.0, 0.0),
+        (3.0, -1.0),
+        (4.0, f64::NAN),
+        (5.0, 10.0),
+    ];
+    let chart = Chart::new("c")
+        .y(Axis::log("y", Unit::Plain))
+        .series(Series::scatter("jobs", points.clone()));
+    assert_eq!(
+        chart.draw().notes(),
+        [
+            "jobs: Not shown: 3 of 5 values (1 not a number that can be drawn, 2 not positive, on a log axis)."
+        ]
+    );
+    let chart = Chart::new("c")
+        .x(Axis::linear("x", Unit::Plain).range(0.0, 2.5))
+        .series(Series::scatter("", points));
+    assert_eq!(
+        chart.draw().notes(),
+        ["Not shown: 3 of 5 values (1 not a number that can be drawn, 2 outside the axes)."]
+    );
+}
+
+#[test]
+fn zeros_left_of_a_log_axis_raise_the_start_of_a_distribution() {
+    let waits = [0.0, 0.0, 0.0, 10.0, 100.0, 1000.0];
+    let chart = Chart::new("c")
+        .x(Axis::log("wait time", Unit::Seconds))
+        .y(Axis::linear("share", Unit::Fraction))
+        .series(Series::cdf("waits", waits));
+    let drawing = chart.draw();
+    assert_eq!(
+        drawing.notes(),
+        ["waits: 3 of 6 values lie left of the axis."]
+    );
+    // The line begins at half the height of the plot.
+    let svg = chart.to_svg();
+    let elements = markup::svg(&svg);
+    let plot = elements
+        .iter()
+        .filter(|(name, _)| name == "svg")
+        .nth(1)
+        .unwrap();
+    let height: f64 = plot
+        .1
+        .iter()
+        .find(|(name, _)| name == "height")
+        .unwrap()
+        .1
+        .parse()
+        .unwrap();
+    let line = svg.split("class=\"l\" d=\"M0 ").nth(1).unwrap();
+    let start: f64 = line.split(['h', 'v', 'l']).next().unwrap().parse().unwrap();
+    assert!((start - height / 2.0).abs() < 0.2, "{start} of {height}");
+}
+
+#[test]
+fn a_picture_without_values_says_so() {
+    let empty: [Box<dyn Figure>; 6] = [
+        Box::new(Chart::new("c")),
+        Box::new(Chart::new("c").series(Series::line("a", [(f64::NAN, 1.0)]))),
+        Box::new(Rows::new("r", Axis::linear("x", Unit::Plain))),
+        Box::new(Strips::new("s")),
+        Box::new(Matrix::new("m", ["a"; 0], ["b"; 0], vec![])),
+        Box::new(Gantt::new("g", Axis::linear("t", Unit::Seconds), ["a"])),
+    ];
+    for figure in empty {
+        let svg = figure.to_svg();
+        markup::svg(&svg);
+        assert!(svg.contains(">no data</text>"), "{svg}");
+    }
+}
+
+#[test]
+fn a_strip_says_inside_or_outside() {
+    let strips = Strips::new("s")
+        .row("in", Unit::Plain, 0.5, (0.0, 1.0))
+        .row("edge", Unit::Plain, 1.0, (0.0, 1.0))
+        .row("point", Unit::Plain, 1.0, (1.0, 1.0))
+        .row("at most", Unit::Plain, 0.0, (f64::NEG_INFINITY, 1.0))
+        .row("at least", Unit::Plain, 0.9, (1.0, f64::INFINITY))
+        .row("out", Unit::Plain, 1.01, (0.0, 1.0))
+        .row("undefined", Unit::Plain, f64::NAN, (0.0, 1.0));
+    let mut page = Page::new("t");
+    page.figure(&strips, "");
+    let html = page.to_html();
+    assert_eq!(html.matches("<td class=\"pass\">").count(), 4);
+    assert_eq!(html.matches("<td class=\"fail\">").count(), 2);
+    assert_eq!(html.matches("<td>not judged</td>").count(), 1);
+    assert!(html.contains(">at most 1</text>") && html.contains(">at least 1</text>"));
+}
+
+#[test]
+fn names_of_every_kind_stay_text() {
+    let name = "</text><script>alert(1)</script>&\u{0}\u{202e}";
+    let mut gantt = Gantt::new(name, Axis::linear(name, Unit::Named(name.into())), [name]);
+    gantt.span((0, 1), (0.0, 1.0), Color::Bad, name);
+    let figures: [Box<dyn Figure>; 5] = [
+        Box::new(
+            Chart::new(name)
+                .x(Axis::categories(name, [name, name]))
+                .series(Series::bars(name, [1.0, 2.0]))
+                .series(Series::bars(name, [1.0, 2.0]))
+                .mark(Mark::y(1.5, name))
+                .note(name)
+                .describe(name),
+        ),
+        Box::new(
+            Rows::new(name, Axis::linear(name, Unit::Plain))
+                .reference(0.0, name)
+                .group(name)
+                .row(name, -1.0, 0.0, 1.0),
+        ),
+        Box::new(
+            Strips::new(name)
+                .row(name, Unit::Named(name.into()), 0.5, (0.0, 1.0))
+                .note(name),
+        ),
+        Box::new(Matrix::new(name, [name], [name], vec![vec![1.0]]).axes(name, name)),
+        Box::new(gantt.legend(Color::Bad, name)),
+    ];
+    let mut page = Page::new(name);
+    page.heading(name)
+        .subheading(name)
+        .paragraph(name)
+        .code(name)
+        .list([name])
+        .facts([(name, name)]);
+    page.verdict(Verdict::Info, name).footer(name);
+    page.table(&Table::new([name]).caption(name).row([Cell::from(name)]));
+    for figure in &figures {
+        markup::svg(&figure.to_svg());
+        page.figure(figure.as_ref(), name);
+    }
+    let html = page.to_html();
+    assert!(
+        !markup::elements(&html)
+            .iter()
+            .any(|(element, _)| element == "script")
+    );
+    assert!(!html.contains('\u{202e}'));
+}
+
+#[test]
+fn a_page_needs_nothing_from_outside_and_its_style_matches_its_policy() {
+    use sha2::{Digest, Sha256};
+    let html = gallery::page(&gallery::figures());
+    for (element, attributes) in markup::elements(&html) {
+        assert!(
+            !matches!(
+                element.as_str(),
+                "script" | "link" | "img" | "iframe" | "object" | "base" | "image" | "use"
+            ),
+            "{element}"
+        );
+        for (name, value) in attributes {
+            assert!(
+                !name.starts_with("on") && name != "style" && name != "src",
+                "{name}"
+            );
+            if name == "href" {
+                assert!(value.starts_with('#'), "{value}");
+            }
+        }
+    }
+    assert_eq!(html.matches("<style>").count(), 1);
+    assert!(!html.contains("url(") && !html.contains("@import"));
+    let style = html
+        .split("<style>")
+        .nth(1)
+        .unwrap()
+        .split("</style>")
+        .next()
+        .unwrap();
+    let hash = html
+        .split("'sha256-")
+        .nth(1)
+        .unwrap()
+        .split('\'')
+        .next()
+        .unwrap();
+    let digest: Vec<u8> = Sha256::digest(style.as_bytes()).to_vec();
+    assert_eq!(unbase64(hash), digest);
+}
+
+fn unbase64(text: &str) -> Vec<u8> {
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bits, mut count, mut out) = (0_u32, 0, Vec::new());
+    for c in text.trim_end_matches('=').chars() {
+        bits = bits << 6 | digits.find(c).unwrap() as u32;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count & 255) as u8);
+        }
+    }
+    out
+}
+
+#[test]
+fn the_gallery_is_the_same_every_time_and_every_picture_is_named() {
+    let figures = gallery::figures();
+    let html = gallery::page(&figures);
+    assert_eq!(html, gallery::page(&gallery::figures()));
+    assert!(html.len() < 300_000, "{} bytes", html.len());
+    let pictures = markup::elements(&html);
+    let named = pictures.iter().filter(|(element, attributes)| {
+        element == "svg" && attributes.contains(&("role".to_owned(), "img".to_owned()))
+    });
+    assert_eq!(named.count(), figures.len());
+    assert!(html.matches("<desc>").count() == figures.len());
+    // Addresses are unique.
+    let mut ids: Vec<&str> = html
+        .split(" id=\"")
+        .skip(1)
+        .map(|part| part.split('"').next().unwrap())
+        .collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+/// The texts of a picture as boxes, from the estimate of their width that the
+/// renderer's fonts stay below.
+fn overlapping_labels(svg: &str) -> Vec<(String, String)> {
+    let mut boxes: Vec<(String, [f64; 4])> = Vec::new();
+    for part in svg.split("<text ").skip(1) {
+        let (head, tail) = part.split_once('>').unwrap();
+        let text = tail
+            .split("</text>")
+            .next()
+            .unwrap()
+            .split("</title>")
+            .last()
+            .unwrap()
+            .to_owned();
+        let of = |name: &str| -> f64 {
+            head.split(&format!("{name}=\""))
+                .nth(1)
+                .unwrap()
+                .split('"')
+                .next()
+                .unwrap()
+                .parse()
+                .unwrap()
+        };
+        let class = head
+            .split("class=\"")
+            .nth(1)
+            .map_or("", |rest| rest.split('"').next().unwrap());
+        let size = if class.contains('k') { 11.0 } else { 12.0 };
+        // Average advance of common sans-serif faces: half the size.
+        let width = text.chars().count() as f64 * size * 0.5;
+        let (x, y) = (of("x"), of("y"));
+        let left = match class.split(' ').next_back() {
+            Some("m") => x - width / 2.0,
+            Some("e") => x - width,
+            _ => x,
+        };
+        boxes.push((text, [left, y - size * 0.7, left + width, y]));
+    }
+    let mut touching = Vec::new();
+    for (index, (name, a)) in boxes.iter().enumerate() {
+        for (other, b) in &boxes[..index] {
+            if a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3] {
+                touching.push((name.clone(), other.clone()));
+            }
+        }
+    }
+    touching
+}
+
+#[test]
+fn no_text_of_the_gallery_overlaps_another() {
+    for (name, figure, _) in gallery::figures() {
+        let touching = overlapping_labels(&figure.to_svg());
+        assert!(touching.is_empty(), "{name}: {touching:?}");
+    }
+}
+
+#[test]
+fn labels_of_narrow_charts_and_of_crowded_marks_do_not_overlap() {
+    for width in [220, 300, 506] {
+        let mut chart = Chart::new("A title that is rather long for so narrow a chart")
+            .size(width, 240)
+            .x(Axis::linear(
+                "time since the start of the log",
+                Unit::Seconds,
+            ))
+            .y(Axis::log("processors", Unit::Plain))
+            .series(Series::line(
+                "one name",
+                [(7_500_000.0, 1.0), (7_600_000.0, 5000.0)],
+            ))
+            .series(Series::line(
+                "another rather long name",
+                [(7_500_000.0, 3.0), (7_590_000.0, 2.0)],
+            ));
+        for index in 0..8 {
+            chart = chart.mark(Mark::x(
+                7_550_000.0 + f64::from(index) * 10.0,
+                format!("mark {index}"),
+            ));
+            chart = chart.mark(Mark::y(100.0 + f64::from(index), format!("level {index}")));
+        }
+        let svg = chart.to_svg();
+        assert!(
+            overlapping_labels(&svg).is_empty(),
+            "{width}: {:?}",
+            overlapping_labels(&svg)
+        );
+        let told = chart.draw().notes().len();
+        assert!(told > 0, "marks without a place for their label are told");
+    }
+}

@@ -1,0 +1,44 @@
+//! `gridrig trace`: the trace laboratory.
+
+mod convert;
+mod info;
+mod reduce;
+mod synthesize;
+mod validate;
+
+use crate::exit::Failure;
+use clap::{Args, Subcommand};
+
+/// `gridrig trace`
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// What to do with it.
+    #[command(subcommand)]
+    command: TraceCommand,
+}
+
+/// What can be done with a trace.
+#[derive(Debug, Subcommand)]
+enum TraceCommand {
+    /// Say what a trace is like
+    Info(info::InfoArgs),
+    /// Write a trace in another format, or sanitized
+    Convert(convert::ConvertArgs),
+    /// Make a short trace that behaves like a long one
+    Reduce(reduce::ReduceArgs),
+    /// Check that a reduced trace behaves like its original
+    Validate(validate::ValidateArgs),
+    /// Generate a trace from a model
+    Synthesize(synthesize::SynthesizeArgs),
+}
+
+/// Does what was asked for.
+pub(super) fn trace(args: &TraceArgs) -> Result<(), Failure> {
+    match &args.command {
+        TraceCommand::Info(args) => info::info(args),
+        TraceCommand::Convert(args) => convert::convert(args),
+        TraceCommand::Reduce(args) => reduce::reduce(args),
+        TraceCommand::Validate(args) => validate::validate(args),
+        TraceCommand::Synthesize(args) => synthesize::synthesize(args),
+    }
+}

@@ -1,0 +1,1 @@
+//! The Grid Workload Format: one job per line, 29 tab-separated columns.

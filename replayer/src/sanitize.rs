@@ -1,0 +1,1 @@
+//! Explicit, countable rules that leave jobs out.

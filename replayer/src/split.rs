@@ -1,0 +1,1 @@
+//! One stream of jobs per domain.
