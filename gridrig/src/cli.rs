@@ -168,7 +168,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "BOUND")]
     pub require: Vec<String>,
     /// How many users are shown, by processor time
-    #[arg(long, default_value = "10")]
+    #[arg(long, default_value = "5")]
     pub users: usize,
     /// Seed of the bootstrap
     #[arg(long, default_value = "1")]

@@ -60,7 +60,7 @@ impl Default for Options {
             baseline: None,
             primary: Vec::new(),
             require: Vec::new(),
-            users: 10,
+            users: 5,
             seed: 1,
             skip_damaged: false,
             anyway: false,

@@ -44,12 +44,9 @@ pub fn report(document: &Comparison) -> Report {
     tables.push(load_table(document));
     tables.extend(clusters_table(document));
     tables.extend(forwarding_table(document));
-    tables.extend(
-        document
-            .breakdown
-            .iter()
-            .map(|b| breakdown_table(document, b)),
-    );
+    // One group is all jobs, which the tables above are about.
+    let several = document.breakdown.iter().filter(|b| b.groups.len() > 1);
+    tables.extend(several.map(|b| breakdown_table(document, b)));
     tables.extend(starvation_table(document));
     let objections = document.guard.objections.iter();
     let mut warnings: Vec<String> = objections
@@ -71,14 +68,14 @@ pub fn report(document: &Comparison) -> Report {
 }
 
 fn facts(document: &Comparison) -> Vec<(String, String)> {
-    let (measured, pairs, method) = (&document.measured, &document.pairs, &document.method);
+    let (measured, pairs) = (&document.measured, &document.pairs);
     let mut facts = Vec::new();
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
     fact(
         "measured",
         format!(
-            "{} jobs that completed under every policy, over {} {}; {} more completed under some \
-             only and are left out",
+            "{} jobs that completed under every policy, over {} {}; {} others completed under some \
+             policies only and are left out",
             measured.jobs,
             pairs.n,
             noun(&pairs.over, pairs.n),
@@ -105,18 +102,14 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
         fact(
             "time",
             format!(
-                "of the run; a second of run time is {} s of the trace; tau of the bounded \
-                 slowdown is {}",
-                number(scale),
+                "seconds of the run; its run times are those of the trace divided by {scale}; tau of \
+                 the bounded slowdown is {}",
                 measured.tau
             ),
         );
     }
     for difference in &document.guard.differences {
         fact("differs", difference.clone());
-    }
-    if method.why_none.is_none() {
-        return facts;
     }
     facts
 }
@@ -255,13 +248,26 @@ fn thresholds_table(document: &Comparison) -> Option<Table> {
 
 fn metrics_table(document: &Comparison) -> Table {
     let mut rows = Vec::new();
-    for metric in METRICS {
+    let mut same = Vec::new();
+    for (index, metric) in METRICS.into_iter().enumerate() {
+        let of =
+            |policy: &Policy, name: &str| policy.metrics.get(name).cloned().unwrap_or_default();
+        let earlier = METRICS[..index].iter().find(|earlier| {
+            let mut policies = document.policies.iter();
+            policies.all(|policy| of(policy, earlier) == of(policy, metric))
+        });
+        if let Some(earlier) = earlier {
+            same.push(format!("{metric} is the same as {earlier}."));
+            continue;
+        }
+        let mut first = vec![String::new(); 1 + Figure::STATISTICS.len()];
+        first[0] = metric.to_owned();
+        rows.push(first);
         for policy in &document.policies {
-            let own = policy.metrics.get(metric);
-            let mut cells = vec![metric.to_owned(), role(policy)];
+            let own = of(policy, metric);
+            let mut cells = vec![format!("  {}", role(policy))];
             for statistic in Figure::STATISTICS {
-                let estimate = own.and_then(|own| own.get(statistic));
-                let estimate = estimate.copied().unwrap_or_default();
+                let estimate = own.get(statistic).copied().unwrap_or_default();
                 let mut text = maybe(estimate.value);
                 if let Some(paired) = estimate.paired {
                     text.push_str(&format!(" ({})", signed(paired.difference)));
@@ -273,9 +279,9 @@ fn metrics_table(document: &Comparison) -> Table {
     }
     Table {
         title: "All metrics: mean over the replications (difference to the baseline)".to_owned(),
-        header: header(["metric", "policy", "mean", "p50", "p95", "p99"]),
+        header: header(["metric", "mean", "p50", "p95", "p99"]),
         rows,
-        note: None,
+        note: (!same.is_empty()).then(|| same.join(" ")),
     }
 }
 
@@ -400,25 +406,33 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
         }
     }
     let by = breakdown.by.replace('-', " ");
-    let note = match (breakdown.by, breakdown.same_jobs) {
-        (_, false) => Some("Other jobs under each policy: no differences are shown.".to_owned()),
-        ("user", _) => Some("The users with the most processor time.".to_owned()),
-        ("run-time", _) => Some("Run times in time of the trace.".to_owned()),
-        ("size", _) => Some("Processors.".to_owned()),
-        _ => None,
+    let of = match breakdown.by {
+        "user" => "The users with the most processor time. ",
+        "run-time" => "Run times in time of the trace. ",
+        "size" => "Processors. ",
+        _ => "",
     };
+    let note = match breakdown.same_jobs {
+        false => "Other jobs under each policy: no differences are shown.".to_owned(),
+        true => format!("{of}* each by itself, not corrected for how many there are."),
+    };
+    let mut header = header([
+        &by,
+        "policy",
+        "jobs",
+        "mean",
+        "difference",
+        "95 % interval*",
+    ]);
+    if !breakdown.same_jobs {
+        header.truncate(4);
+        rows.iter_mut().for_each(|row| row.truncate(4));
+    }
     Table {
         title: format!("Mean {} by {by}", breakdown.metric),
-        header: header([
-            &by,
-            "policy",
-            "jobs",
-            "mean",
-            "difference",
-            "95 % interval*",
-        ]),
+        header,
         rows,
-        note,
+        note: Some(note),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Table, Markdown, JSON and pages show this text and no other.
 
 use super::document::{Comparison, Estimate, Policy, Role};
-use super::text::{noun, number, words};
+use super::text::{noun, number, p_value, words};
 use crate::stats::{Interval, Paired};
 use crate::threshold::Figure;
 use serde::Serialize;
@@ -252,12 +252,13 @@ fn sentence(
     if let Some(interval) = interval {
         let method = document.method.interval.map_or("", |method| method.name());
         text.push_str(&format!(
-            ", 95 % interval {} to {}{} ({method}, n = {} {})",
+            ", 95 % interval {} to {}{} ({method}, n = {} {}, p {})",
             number(interval.low),
             number(interval.high),
             unit(figure),
             verdict.n,
-            noun(&document.pairs.over, verdict.n)
+            noun(&document.pairs.over, verdict.n),
+            p_text(verdict.p_holm)
         ));
     } else {
         let over = noun(&document.pairs.over, verdict.n);
@@ -273,6 +274,15 @@ fn sentence(
     }
     text.push('.');
     text
+}
+
+/// `= 0.049 after Holm` or `< 0.001 after Holm`.
+fn p_text(p: Option<f64>) -> String {
+    let text = p_value(p);
+    match text.strip_prefix('<') {
+        Some(bound) => format!("< {bound} after Holm"),
+        None => format!("= {text} after Holm"),
+    }
 }
 
 fn unit(figure: Figure) -> String {
@@ -295,7 +305,6 @@ fn difference(figure: Figure, verdict: &Verdict) -> String {
         .ratio
         .map_or(String::new(), |r| format!(", ratio {}", number(r)));
     let against = match verdict.outcome {
-        Outcome::BaselineWins => "".to_owned(),
         Outcome::Winner | Outcome::None => String::new(),
         _ => format!(" than with {}", verdict.baseline),
     };

@@ -3,17 +3,22 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a helper that fails fails its test, and a test says what it skips"
+    reason = "a helper that fails fails its test, and a test tells what it skips"
 )]
 
 mod auditing;
 mod batsim_export;
 mod browser;
 mod cluster_runs;
+mod compare_guard;
+mod compare_study;
 mod comparing;
 mod job_table;
 mod markup;
+mod need;
 mod plots;
 mod run_directory;
+mod scipy;
 mod story;
+mod study;
 mod summary;

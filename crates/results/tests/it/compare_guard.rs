@@ -1,0 +1,266 @@
+//! Runs that must not be compared, and runs that are none.
+
+use crate::study::{Draft, Study, two_sites, usual};
+use gridrig_results::compare::{Options, Outcome};
+use gridrig_results::rundir::{ScaleDoc, names};
+use std::fs;
+
+const TWO: [&str; 2] = ["round-robin", "free-node"];
+
+/// Two policies on five replications, the runs of the second changed.
+fn changed(change: impl Fn(&mut Draft)) -> Study {
+    let study = Study::new();
+    for policy in TWO {
+        for replication in 0..5 {
+            let mut draft = Draft::new(policy, replication, &usual(policy, replication));
+            if policy == "free-node" {
+                change(&mut draft);
+            }
+            study.write(draft);
+        }
+    }
+    study
+}
+
+#[test]
+fn runs_of_different_traces_are_refused_by_name() {
+    let study = changed(|draft| {
+        draft.info.trace_sha256 = [("u.swf".to_owned(), "def".to_owned())].into();
+    });
+    let why = study.refusal();
+    assert!(why.contains("not comparable: traces"), "{why}");
+    assert!(
+        why.contains("t.swf (abc)") && why.contains("u.swf (def)"),
+        "{why}"
+    );
+    assert!(
+        why.contains("round-robin/r000") && why.contains("4 more runs"),
+        "{why}"
+    );
+}
+
+#[test]
+fn compression_version_machines_and_measure_have_to_agree() {
+    let refusals: [(&str, fn(&mut Draft)); 4] = [
+        ("versions: ", |draft| {
+            draft.info.versions = [("gridrig".to_owned(), "9.9.9".to_owned())].into();
+        }),
+        ("cluster models: ", |draft| draft.grid = two_sites(5)),
+        ("what is measured: ", |draft| {
+            draft.info.measure.tau = gridrig_core::time::SimDuration::from_secs(1);
+        }),
+        ("is not valid", |draft| {
+            let mut header = gridrig_results::RunHeader::default();
+            header.warnings.push("submission-lag: too late".to_owned());
+            let table = crate::story::table();
+            let measure = draft.info.measure;
+            let summary = gridrig_results::RunSummary::compute(&table, &measure, &header);
+            draft.info.summary = Some(summary);
+        }),
+    ];
+    for (expected, change) in refusals {
+        let why = changed(change).refusal();
+        assert!(why.contains(expected), "{expected}: {why}");
+    }
+    let scaled = |scale: f64| {
+        move |draft: &mut Draft| {
+            draft.info.study.scale = Some(ScaleDoc {
+                arrival: scale,
+                run_time: scale,
+            });
+        }
+    };
+    let study = changed(scaled(60.0));
+    // A run that does not say its scale is no reason to refuse.
+    assert_eq!(study.compare().verdict.outcome, Outcome::Winner);
+    let mut draft = Draft::new("queue-length", 0, &usual("", 0));
+    scaled(30.0)(&mut draft);
+    let study = changed(scaled(60.0));
+    study.write(draft);
+    let options = Options {
+        baseline: Some("free-node".to_owned()),
+        ..Options::default()
+    };
+    let why = study.try_compare(&options).unwrap_err().to_string();
+    assert!(why.contains("compression: "), "{why}");
+}
+
+#[test]
+fn loads_more_than_a_tenth_apart_are_refused() {
+    let why = changed(|draft| draft.grid = two_sites(5)).refusal();
+    assert!(why.contains("offered loads more than 10 % apart"), "{why}");
+}
+
+#[test]
+fn what_is_not_comparable_can_be_shown_and_claims_nothing() {
+    let study = changed(|draft| {
+        draft.info.versions = [("gridrig".to_owned(), "9.9.9".to_owned())].into();
+    });
+    let options = Options {
+        anyway: true,
+        ..Options::default()
+    };
+    let document = study.try_compare(&options).unwrap();
+    assert_eq!(document.verdict.outcome, Outcome::NotComparable);
+    assert_eq!(document.verdict.low, None);
+    assert_eq!(document.guard.objections[0].code, "version");
+}
+
+#[test]
+fn settings_that_differ_make_two_policies_of_one_name_and_are_told() {
+    let study = Study::new();
+    for replication in 0..5 {
+        for (folder, phase) in [("one", 0), ("two", 3)] {
+            let policy = if phase == 0 {
+                "round-robin"
+            } else {
+                "free-node"
+            };
+            let mut draft = Draft::new(policy, replication, &usual(policy, replication));
+            draft.info.policy = Some("round-robin".to_owned());
+            for domain in &mut draft.grid.domains {
+                domain.broker.phase = gridrig_core::time::SimDuration::from_secs(phase);
+            }
+            let dir = study
+                .path()
+                .join(folder)
+                .join(format!("round-robin/r{replication:03}"));
+            Study::write_to(&dir, draft);
+        }
+    }
+    let document = study.compare();
+    let names: Vec<&str> = document.policies.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["one/round-robin", "two/round-robin"]);
+    let told = document.guard.differences.join("\n");
+    assert!(
+        told.contains("grid.domains.0.phase: 0s with one/round-robin, 3s with"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_replication_that_a_policy_lacks_is_left_out_and_told() {
+    let study = Study::of(&TWO, 6, usual);
+    fs::remove_dir_all(study.run_dir("free-node", 2)).unwrap();
+    let document = study.compare();
+    assert_eq!(document.pairs.n, 5);
+    assert_eq!(document.pairs.unpaired, ["window+2w (no run of free-node)"]);
+}
+
+#[test]
+fn runs_that_share_no_replication_are_refused() {
+    let study = Study::new();
+    study.write(Draft::new("round-robin", 0, &[1, 2, 3]));
+    study.write(Draft::new("free-node", 1, &[1, 2, 3]));
+    let why = study.refusal();
+    assert!(why.contains("no pair of runs"), "{why}");
+    assert!(why.contains("window+0w (no run of free-node)"), "{why}");
+}
+
+#[test]
+fn one_policy_is_nothing_to_compare() {
+    let why = Study::of(&["round-robin"], 3, usual).refusal();
+    assert!(why.contains("3 runs of round-robin"), "{why}");
+}
+
+#[test]
+fn an_unknown_baseline_is_refused_with_those_there_are() {
+    let options = Options {
+        baseline: Some("free".to_owned()),
+        ..Options::default()
+    };
+    let error = Study::of(&TWO, 1, usual).try_compare(&options).unwrap_err();
+    let expected = "baseline \"free\": expected one of free-node, round-robin";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn two_different_runs_in_the_place_of_one_are_refused() {
+    let study = Study::of(&TWO, 2, usual);
+    let copy = study.path().join("copy/r001");
+    Study::write_to(&copy, Draft::new("free-node", 1, &[7, 7, 7]));
+    let why = study.refusal();
+    assert!(
+        why.contains("copy/r001") && why.contains("free-node, window+1w"),
+        "{why}"
+    );
+    // The very same run in two places counts once.
+    fs::remove_dir_all(study.path().join("copy")).unwrap();
+    Study::write_to(&copy, Draft::new("free-node", 1, &usual("free-node", 1)));
+    assert_eq!(study.compare().pairs.n, 2);
+}
+
+/// Breaks one run of six, and says how that is refused.
+fn broken(break_it: impl Fn(&std::path::Path), expected: &str) {
+    let study = Study::of(&TWO, 6, usual);
+    break_it(&study.run_dir("free-node", 3));
+    let error = study.try_compare(&Options::default()).unwrap_err();
+    let why = format!("{error}");
+    assert!(why.contains("free-node/r003"), "{why}");
+    assert!(why.contains(expected), "{expected}: {why}");
+    assert!(why.contains("--skip-damaged"), "{why}");
+    let options = Options {
+        skip_damaged: true,
+        ..Options::default()
+    };
+    let document = study.try_compare(&options).unwrap();
+    assert_eq!(document.pairs.n, 5);
+    assert_eq!(document.skipped.len(), 1);
+    assert!(document.skipped[0].contains("free-node/r003"));
+}
+
+#[test]
+fn a_half_written_run_is_refused_by_name() {
+    broken(
+        |dir| fs::remove_file(dir.join(names::MANIFEST)).unwrap(),
+        "without manifest.json",
+    );
+    broken(
+        |dir| {
+            fs::remove_file(dir.join(names::MANIFEST)).unwrap();
+            for name in [names::EVENTS, names::SERIES, names::HOPS] {
+                fs::remove_file(dir.join(name)).unwrap();
+            }
+            let jobs = dir.join(names::JOBS);
+            fs::rename(&jobs, dir.join("jobs.parquet.partial")).unwrap();
+        },
+        "without manifest.json",
+    );
+}
+
+#[test]
+fn a_damaged_run_is_refused_by_name() {
+    broken(
+        |dir| {
+            let jobs = dir.join(names::JOBS);
+            let mut bytes = fs::read(&jobs).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(&jobs, bytes).unwrap();
+        },
+        "SHA-256",
+    );
+    broken(
+        |dir| fs::remove_file(dir.join(names::JOBS)).unwrap(),
+        "jobs.parquet",
+    );
+}
+
+#[test]
+fn a_foreign_manifest_is_refused_by_name() {
+    let replace = |text: &'static str| {
+        move |dir: &std::path::Path| fs::write(dir.join(names::MANIFEST), text).unwrap()
+    };
+    broken(
+        replace("{\"name\": \"a web page\"}"),
+        "expected the manifest of a run",
+    );
+    broken(replace("not json"), "expected the manifest of a run");
+}
+
+#[test]
+fn a_folder_without_runs_is_refused() {
+    let study = Study::new();
+    fs::create_dir_all(study.path().join("some/thing")).unwrap();
+    assert!(study.refusal().contains("no run in it or below"));
+}

@@ -1,0 +1,309 @@
+//! What a comparison claims, and what it does not.
+
+use crate::study::{Draft, Study, pooled, usual};
+use gridrig_results::compare::{self, Options, Outcome, Role};
+use gridrig_results::stats::IntervalMethod;
+use gridrig_results::threshold::{Figure, Threshold};
+
+const TWO: [&str; 2] = ["round-robin", "free-node"];
+
+#[test]
+fn under_five_pairs_there_is_a_difference_and_no_interval() {
+    let document = Study::of(&TWO, 4, usual).compare();
+    let verdict = &document.verdict;
+    assert_eq!(verdict.outcome, Outcome::TooFewRepeats);
+    assert_eq!((verdict.low, verdict.p_holm, verdict.n), (None, None, 4));
+    assert!(
+        verdict
+            .text
+            .contains("too few repeats: 4 pairs, five are needed")
+    );
+    // Gains of 800, 890, 980 and 1070 ms.
+    assert!((verdict.difference.unwrap() + 0.935).abs() < 1e-9);
+}
+
+#[test]
+fn one_run_each_is_no_comparison_of_policies() {
+    let document = Study::of(&TWO, 1, usual).compare();
+    let text = &document.verdict.text;
+    assert_eq!(document.verdict.outcome, Outcome::TooFewRepeats);
+    assert!(text.contains("one run of each policy"), "{text}");
+}
+
+#[test]
+fn five_pairs_have_the_interval_of_a_paired_t_test() {
+    let document = Study::of(&TWO, 5, usual).compare();
+    assert_eq!(document.method.interval, Some(IntervalMethod::PairedT));
+    let verdict = &document.verdict;
+    assert_eq!(verdict.outcome, Outcome::Winner);
+    assert_eq!(verdict.winner.as_deref(), Some("free-node"));
+    // Gains of 800 to 1160 ms in steps of 90: mean 0.98, sd 0.1423025;
+    // t(0.975, 4) = 2.7764451.
+    let reach = 2.776_445_1 * 0.142_302_5 / 5.0_f64.sqrt();
+    assert!((verdict.difference.unwrap() + 0.98).abs() < 1e-9);
+    assert!(
+        (verdict.low.unwrap() + 0.98 + reach).abs() < 1e-6,
+        "{verdict:?}"
+    );
+    assert!(
+        (verdict.high.unwrap() + 0.98 - reach).abs() < 1e-6,
+        "{verdict:?}"
+    );
+    assert_eq!((verdict.disagree, verdict.tied), (0, 0));
+}
+
+#[test]
+fn twenty_pairs_have_the_interval_of_a_bootstrap_that_its_seed_repeats() {
+    let study = Study::of(&TWO, 20, usual);
+    let document = study.compare();
+    assert_eq!(document.method.interval, Some(IntervalMethod::BcaBootstrap));
+    assert_eq!(document.method.resamples, Some(9_999));
+    let verdict = &document.verdict;
+    let (low, high) = (verdict.low.unwrap(), verdict.high.unwrap());
+    assert!(low < -0.98 && -0.98 < high && high < -0.9, "{verdict:?}");
+    assert_eq!(document, study.compare());
+    let seed = |seed| Options {
+        seed,
+        ..Options::default()
+    };
+    let other = study.try_compare(&seed(2)).unwrap();
+    assert_ne!(other.verdict.low, verdict.low);
+}
+
+#[test]
+fn a_difference_that_changes_its_sign_wins_nothing_and_says_so() {
+    let waits = |policy: &str, replication: u32| match (policy, replication % 2) {
+        ("free-node", 0) => [1_000, 1_000, 1_000],
+        ("free-node", _) => [3_200, 3_000, 3_000],
+        _ => [2_000, 2_000, 2_000 + u64::from(replication)],
+    };
+    let document = Study::of(&TWO, 6, waits).compare();
+    let verdict = &document.verdict;
+    assert_eq!(verdict.outcome, Outcome::None);
+    assert_eq!(verdict.winner, None);
+    assert_eq!(verdict.disagree, 3);
+    assert!(
+        verdict.text.starts_with("No policy wins"),
+        "{}",
+        verdict.text
+    );
+    assert!(
+        verdict.text.contains("3 windows disagree in sign"),
+        "{}",
+        verdict.text
+    );
+}
+
+#[test]
+fn a_baseline_that_beats_all_others_wins() {
+    let study = Study::of(&TWO, 6, usual);
+    let options = Options {
+        baseline: Some("free-node".to_owned()),
+        ..Options::default()
+    };
+    let document = study.try_compare(&options).unwrap();
+    assert_eq!(document.verdict.outcome, Outcome::BaselineWins);
+    assert_eq!(document.verdict.winner.as_deref(), Some("free-node"));
+    assert_eq!(document.policies[0].role, Role::Baseline);
+}
+
+#[test]
+fn identical_replications_count_once_and_get_no_interval() {
+    let document = Study::of(&TWO, 6, |policy, _| usual(policy, 0)).compare();
+    assert_eq!(document.pairs.n, 1);
+    assert_eq!(document.pairs.identical.len(), 5);
+    assert_eq!(document.method.interval, None);
+    let text = &document.verdict.text;
+    assert!(text.contains("counts once"), "{text}");
+}
+
+#[test]
+fn overlapping_samples_are_descriptive() {
+    let study = Study::new();
+    for policy in TWO {
+        for replication in 0..6 {
+            let mut draft = Draft::new(policy, replication, &usual(policy, replication));
+            if let Some(varies) = &mut draft.info.study.varies {
+                varies.overlap = Some("windows of 7d begin 1d apart and share jobs".to_owned());
+            }
+            study.write(draft);
+        }
+    }
+    let document = study.compare();
+    assert_eq!(document.verdict.outcome, Outcome::Descriptive);
+    assert_eq!(document.verdict.low, None);
+    assert_eq!(document.verdict.n, 6);
+    assert!(document.verdict.text.contains("begin 1d apart"));
+}
+
+#[test]
+fn jobs_that_did_not_complete_everywhere_are_left_out_and_counted() {
+    let study = Study::new();
+    study.write(Draft::new("round-robin", 0, &[1_000, 2_000, 9_000]));
+    let mut cut = Draft::new("free-node", 0, &[3_000, 5_000, 0]);
+    cut.waits[2] = None;
+    cut.info.partial = true;
+    study.write(cut);
+    let document = study.compare();
+    assert_eq!((document.measured.jobs, document.measured.left_out), (2, 1));
+    let delay = |index: usize| document.policies[index].metrics["delay_s"]["mean"].value;
+    assert_eq!((delay(0), delay(1)), (Some(1.5), Some(4.0)));
+    assert_eq!(document.runs[0].metrics["delay_s"].n, 2);
+}
+
+#[test]
+fn bounds_are_shown_and_do_not_compete() {
+    let study = Study::of(
+        &["round-robin", "free-node", "local-only", "full-information"],
+        6,
+        |policy, replication| match policy {
+            "full-information" => [0, 0, u64::from(replication)],
+            "local-only" => [9_000, 9_000, 9_000],
+            _ => usual(policy, replication),
+        },
+    );
+    for replication in 0..6 {
+        let mut draft = Draft::new("", replication, &[10, 20, 30 + u64::from(replication)]);
+        draft.info.policy = None;
+        draft
+            .info
+            .workload_hashes
+            .insert("all".to_owned(), "entered elsewhere".to_owned());
+        draft.grid = pooled(8);
+        study.write(draft);
+    }
+    let document = study.compare();
+    let bounds = document.policies.iter().filter(|p| p.role == Role::Bound);
+    let mut names: Vec<&str> = bounds.map(|p| p.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["full-information", "local-only", "pooled"]);
+    assert_eq!(document.verdict.winner.as_deref(), Some("free-node"));
+    assert_eq!(document.method.comparisons, 1);
+}
+
+#[test]
+fn p_values_are_corrected_over_policies_times_primary_figures() {
+    let study = Study::of(&["round-robin", "free-node", "queue-length"], 6, usual);
+    let figures = ["delay_s.mean", "wait_s.p95"].map(|text| Figure::parse(text).unwrap());
+    let options = Options {
+        primary: figures.to_vec(),
+        ..Options::default()
+    };
+    let document = study.try_compare(&options).unwrap();
+    assert_eq!(document.method.comparisons, 4);
+    let mut p: Vec<(f64, f64)> = Vec::new();
+    for policy in &document.policies[1..] {
+        for figure in figures {
+            let estimate = policy.estimate(figure).unwrap();
+            let single = estimate.paired.unwrap().interval.unwrap().p;
+            p.push((single, estimate.p_holm.unwrap()));
+        }
+        assert_eq!(policy.metrics["expansion"]["mean"].p_holm, None);
+    }
+    p.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert!((p[0].1 - (4.0 * p[0].0).min(1.0)).abs() < 1e-12, "{p:?}");
+    assert!(p.windows(2).all(|pair| pair[0].1 <= pair[1].1), "{p:?}");
+}
+
+#[test]
+fn what_the_runs_declare_is_what_they_are_judged_by() {
+    let study = Study::new();
+    for policy in TWO {
+        for replication in 0..5 {
+            let mut draft = Draft::new(policy, replication, &usual(policy, replication));
+            draft.info.study.primary = vec!["wait_s.p95".to_owned()];
+            draft.info.study.require = vec!["wait_s.max < 12.5".to_owned()];
+            study.write(draft);
+        }
+    }
+    let document = study.compare();
+    assert_eq!(document.verdict.figure, "wait_s.p95");
+    // The longest wait of round-robin is 3 (4 + 0.1 k) s: 12.6 s from k = 2 on.
+    let kept: Vec<(bool, u64)> = document
+        .thresholds
+        .iter()
+        .map(|t| (t.held, t.missed))
+        .collect();
+    assert_eq!(kept, [(false, 3), (true, 0)]);
+    assert_eq!(document.thresholds[0].worst, Some(13.2));
+    assert_eq!(document.thresholds[0].worst_run, "window+4w");
+    let options = Options {
+        primary: vec![Figure::DEFAULT],
+        require: vec![Threshold::parse("jobs.completed == 3").unwrap()],
+        ..Options::default()
+    };
+    let document = study.try_compare(&options).unwrap();
+    assert_eq!(document.verdict.figure, "delay_s.mean");
+    assert_eq!(document.thresholds.len(), 4);
+}
+
+#[test]
+fn groups_of_jobs_are_held_against_the_same_groups_of_the_baseline() {
+    let study = Study::of(&TWO, 5, usual);
+    let document = study.compare();
+    let by = |name: &str| document.breakdown.iter().find(|b| b.by == name).unwrap();
+    let names =
+        |name: &str| -> Vec<&str> { by(name).groups.iter().map(|g| g.group.as_str()).collect() };
+    assert_eq!(names("origin-domain"), ["a"]);
+    assert_eq!(names("executing-domain"), ["a", "b"]);
+    assert_eq!(names("size"), ["1", "2-4"]);
+    // Users 2, 1, 0 by 3 x 7, 2 x 6 and 1 x 5 processor-seconds.
+    assert_eq!(names("user"), ["2", "1", "0"]);
+    let narrow = &by("size").groups[0];
+    assert_eq!(narrow.cells[0].jobs, 5);
+    let paired = narrow.cells[1].estimate.paired.unwrap();
+    assert!((paired.difference + 0.98).abs() < 1e-9, "{paired:?}");
+    assert!(
+        by("executing-domain").groups[0].cells[1]
+            .estimate
+            .paired
+            .is_none()
+    );
+}
+
+#[test]
+fn forwarding_and_starvation_are_told_by_job() {
+    let study = Study::new();
+    // Jobs 0 and 2 are queued at a1 at 0 and 20 s; job 0 starts at 30 s, job 2
+    // at 21 s and so overtakes it.
+    study.write(Draft::new("round-robin", 0, &[30_000, 0, 1_000]));
+    study.write(Draft::new("free-node", 0, &[0, 0, 0]));
+    let document = study.compare();
+    let matrix: Vec<(&str, &str, u64)> = document.policies[0]
+        .forwarding
+        .iter()
+        .map(|cell| (cell.from.as_str(), cell.to.as_str(), cell.jobs))
+        .collect();
+    assert_eq!(matrix, [("a", "a", 2), ("a", "b", 1)]);
+    let worst = &document.policies[0].starvation;
+    assert_eq!(worst.len(), 2);
+    // 30 s of wait over tau = 10 s, which is longer than its run time.
+    assert_eq!((worst[0].job, worst[0].relative_wait), (0, 3.0));
+    assert_eq!((worst[0].overtaken_by, worst[1].overtaken_by), (1, 0));
+    assert!(document.policies[1].starvation.is_empty());
+}
+
+#[test]
+fn one_sentence_opens_every_form_of_the_report() {
+    let document = Study::of(&TWO, 6, usual).compare();
+    let report = compare::report(&document);
+    assert_eq!(report.sentence, document.verdict.text);
+    let unwrapped = report.text().replace('\n', " ");
+    assert!(unwrapped.starts_with(&document.verdict.text), "{unwrapped}");
+    let markdown = report.markdown();
+    assert!(
+        markdown.starts_with("**free-node wins against round-robin"),
+        "{markdown}"
+    );
+    let json = serde_json::to_value(&document).unwrap();
+    assert_eq!(json["verdict"]["text"], document.verdict.text);
+    assert_eq!(json["verdict"]["outcome"], "winner");
+    let mean = &json["policies"][1]["metrics"]["delay_s"]["mean"];
+    assert_eq!(mean["interval"]["low"], json["verdict"]["low"]);
+    assert!(
+        report
+            .text()
+            .lines()
+            .all(|line| line.chars().count() <= 100)
+    );
+}

@@ -1,0 +1,124 @@
+//! Intervals and p-values against scipy.
+
+use crate::need;
+use gridrig_core::rng;
+use gridrig_results::stats::{Paired, Resamples};
+use rand::RngExt;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What scipy says of the same pairs. The BCa interval is computed by scipy
+/// from our resamples, so that only the formula is compared; and once from its
+/// own, so that ours are known to be drawn well.
+const SCRIPT: &str = r#"
+import json, sys, types
+import numpy as np
+from scipy import stats
+
+def bca(values, means, level):
+    given = types.SimpleNamespace(bootstrap_distribution=np.asarray(means))
+    got = stats.bootstrap((values,), np.mean, n_resamples=0, vectorized=True, axis=-1,
+                          confidence_level=level, method="BCa", bootstrap_result=given)
+    return got.confidence_interval
+
+answers = []
+for case in json.load(sys.stdin):
+    base, other = np.array(case["base"]), np.array(case["other"])
+    test = stats.ttest_rel(other, base)
+    interval = test.confidence_interval(0.95)
+    answer = {"t": [interval.low, interval.high, test.pvalue]}
+    values = other - base
+    if case["means"]:
+        own = bca(values, case["means"], 0.95)
+        free = stats.bootstrap((values,), np.mean, n_resamples=9999, method="BCa",
+                               rng=np.random.default_rng(7)).confidence_interval
+        # The interval at 1 - p ends at zero, to within one resample.
+        at_p = bca(values, case["means"], 1 - case["p"])
+        gap = np.diff(np.sort(case["means"])).max()
+        answer["bca"] = [own.low, own.high]
+        answer["free"] = [free.low, free.high]
+        answer["zero"] = [min(abs(at_p.low), abs(at_p.high)), gap]
+    answers.append(answer)
+json.dump(answers, sys.stdout)
+"#;
+
+fn ask(python: &Path, cases: &Value) -> Value {
+    let mut child = Command::new(python)
+        .args(["-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(cases.to_string().as_bytes()).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Pairs with skewed differences: most windows alike, some with a burst.
+fn pairs(n: usize, shift: f64) -> Vec<(f64, f64)> {
+    let mut stream = rng::stream(n as u64, "pairs");
+    let pair = |_| {
+        let base = stream.random_range(2.0..40.0);
+        let burst = stream.random_range(0.0_f64..1.0).powi(6) * 30.0;
+        (base, base + shift - burst + stream.random_range(-1.0..1.0))
+    };
+    (0..n).map(pair).collect()
+}
+
+#[test]
+fn intervals_and_p_values_are_those_of_scipy() {
+    let Some(python) = need::python("intervals_and_p_values_are_those_of_scipy") else {
+        return;
+    };
+    let sizes = [5, 6, 11, 19, 20, 24, 40];
+    let samples: Vec<Vec<(f64, f64)>> = sizes.map(|n| pairs(n, 3.0)).into();
+    let mut ours = Vec::new();
+    let mut cases = Vec::new();
+    for sample in &samples {
+        let mut resamples = Resamples::new(1);
+        let paired = Paired::of(sample, Some(&mut resamples)).unwrap();
+        let interval = paired.interval.unwrap();
+        let differences: Vec<f64> = sample.iter().map(|(a, b)| b - a).collect();
+        let bootstrap = sample.len() >= 20;
+        let means = bootstrap.then(|| resamples.means(&differences));
+        let (base, other): (Vec<f64>, Vec<f64>) = sample.iter().copied().unzip();
+        cases.push(json!({
+            "base": base, "other": other, "means": means.unwrap_or_default(), "p": interval.p,
+        }));
+        ours.push(interval);
+    }
+    let answers = ask(&python, &Value::Array(cases));
+    let mut bootstraps = 0;
+    for ((sample, interval), answer) in samples.iter().zip(&ours).zip(answers.as_array().unwrap()) {
+        let n = sample.len();
+        let of = |name: &str, index: usize| answer[name][index].as_f64().unwrap();
+        let close = |got: f64, expected: f64, tolerance: f64| {
+            let error = (got - expected).abs();
+            assert!(
+                error <= tolerance * expected.abs().max(1.0),
+                "n = {n}: {got}, {expected}"
+            );
+        };
+        if n < 20 {
+            close(interval.low, of("t", 0), 1e-9);
+            close(interval.high, of("t", 1), 1e-9);
+            close(interval.p, of("t", 2), 1e-9);
+            continue;
+        }
+        bootstraps += 1;
+        close(interval.low, of("bca", 0), 1e-9);
+        close(interval.high, of("bca", 1), 1e-9);
+        // Two sets of 9,999 resamples: their ends differ by a few hundredths
+        // of the interval's length.
+        let length = interval.high - interval.low;
+        close(interval.low, of("free", 0), 0.06 * length);
+        close(interval.high, of("free", 1), 0.06 * length);
+        assert!(of("zero", 0) <= of("zero", 1), "n = {n}: {answer}");
+    }
+    assert_eq!(bootstraps, 3);
+}

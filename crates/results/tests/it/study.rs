@@ -1,0 +1,263 @@
+//! Small studies on disk: runs of a few jobs on two sites, with the waits that
+//! a test asks for.
+
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::resource::Resources;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::compare::{self, CompareError, Comparison, Options};
+use gridrig_results::rundir::{self, RunFiles, RunInfo, StudyDoc, VariesDoc};
+use gridrig_results::{EventLog, JobTable, Measure, RunHeader, RunSummary};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A study in a directory of its own.
+pub struct Study {
+    pub dir: TempDir,
+}
+
+/// A run before it is written.
+pub struct Draft {
+    pub info: RunInfo,
+    pub grid: Grid,
+    /// Wait of each job in ms; a job without one never starts.
+    pub waits: Vec<Option<u64>>,
+}
+
+impl Draft {
+    pub fn new(policy: &str, replication: u32, waits: &[u64]) -> Self {
+        let text = |text: &str| text.to_owned();
+        Draft {
+            info: RunInfo {
+                policy: Some(text(policy)),
+                seed: 1,
+                replication,
+                clock: text("virtual"),
+                measure: Measure::default(),
+                workload_hashes: BTreeMap::from([
+                    (text("all"), format!("all {replication}")),
+                    (text("jobs"), format!("jobs {replication}")),
+                ]),
+                trace_sha256: BTreeMap::from([(text("t.swf"), text("abc"))]),
+                study: StudyDoc {
+                    key: format!("window+{replication}w"),
+                    varies: Some(VariesDoc {
+                        over: text("window"),
+                        count: 40,
+                        overlap: None,
+                    }),
+                    ..StudyDoc::default()
+                },
+                ..RunInfo::default()
+            },
+            grid: two_sites(4),
+            waits: waits.iter().copied().map(Some).collect(),
+        }
+    }
+}
+
+pub fn two_sites(processors: u32) -> Grid {
+    let cluster = |id: u16, name: &str| GridCluster {
+        name: name.to_owned(),
+        domain: Some(DomainId(id)),
+        config: ClusterConfig::new(
+            ClusterId(id),
+            Resources::homogeneous(processors),
+            DisciplineKind::FirstInFirstFit,
+        ),
+    };
+    let domain = |id: u16, name: &str| Domain {
+        name: name.to_owned(),
+        broker: BrokerSettings::default(),
+        clusters: vec![ClusterId(id)],
+    };
+    Grid {
+        domains: vec![domain(0, "a"), domain(1, "b")],
+        clusters: vec![cluster(0, "a1"), cluster(1, "b1")],
+        links: vec![Link {
+            consumer: DomainId(0),
+            provider: DomainId(1),
+            latency: SimDuration::from_millis(50),
+        }],
+    }
+}
+
+/// One cluster without a broker.
+pub fn pooled(processors: u32) -> Grid {
+    let mut grid = two_sites(processors);
+    grid.clusters.truncate(1);
+    grid.clusters[0].domain = None;
+    grid.clusters[0].name = "pool".to_owned();
+    grid.domains.clear();
+    grid.links.clear();
+    grid
+}
+
+/// Job i comes at 10 i s, wants 1 + i % 4 processors for 5 + i s, belongs to
+/// user i % 3, and runs at the site i % 2.
+fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
+    let entry = match grid.domains.is_empty() {
+        true => Entry::Cluster(ClusterId(0)),
+        false => Entry::Domain(DomainId(0)),
+    };
+    let job = |id: usize| Submission {
+        spec: JobSpec {
+            id: JobId(id as u32),
+            processors: 1 + id as u32 % 4,
+            run_time: SimDuration::from_secs(5 + id as u64),
+            requested_time: None,
+            requirements: Requirements::default(),
+        },
+        at: SimTime::from_secs(10 * id as u64),
+        entry,
+        label: JobLabel {
+            trace_id: id as u64,
+            workload: 0,
+            user: Some(id as u32 % 3),
+            failed_in_trace: false,
+        },
+    };
+    (0..jobs).map(job).collect()
+}
+
+fn log(submissions: &[Submission], waits: &[Option<u64>], grid: &Grid) -> EventLog {
+    const PLACE: &[PlacementRun] = &[PlacementRun {
+        resource: 0,
+        node: 0,
+        nodes: 1,
+        processors: 1,
+    }];
+    let mut events: Vec<(SimTime, Event<'static>)> = Vec::new();
+    for (submission, wait) in submissions.iter().zip(waits) {
+        let job = submission.spec.id;
+        let site = job.0 as usize % grid.clusters.len();
+        let cluster = ClusterId(site as u16);
+        let (intended, entry) = (submission.at, submission.entry);
+        events.push((
+            intended,
+            Event::Submitted {
+                job,
+                entry,
+                intended,
+            },
+        ));
+        events.push((intended, Event::Queued { job, cluster }));
+        let Some(wait) = wait else {
+            continue;
+        };
+        let start = intended + SimDuration::from_millis(*wait);
+        let finish = start + submission.spec.run_time;
+        let placement = PLACE;
+        let by = match grid.domains.is_empty() {
+            true => Party::Client,
+            false => Party::Broker(DomainId(0)),
+        };
+        events.push((
+            start,
+            Event::Started {
+                job,
+                cluster,
+                placement,
+            },
+        ));
+        events.push((finish, Event::Finished { job, cluster }));
+        events.push((finish, Event::FinishSeen { job, by }));
+    }
+    events.sort_by_key(|(at, _)| *at);
+    let mut log = EventLog::default();
+    events.iter().for_each(|(at, event)| log.emit(*at, *event));
+    log
+}
+
+impl Study {
+    pub fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        Study { dir }
+    }
+
+    /// One run per policy and replication; `waits(policy, replication)` is the
+    /// wait of each of three jobs, in ms.
+    pub fn of(policies: &[&str], replications: u32, waits: impl Fn(&str, u32) -> [u64; 3]) -> Self {
+        let study = Study::new();
+        for policy in policies {
+            for replication in 0..replications {
+                let waits = waits(policy, replication);
+                study.write(Draft::new(policy, replication, &waits));
+            }
+        }
+        study
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn run_dir(&self, policy: &str, replication: u32) -> PathBuf {
+        self.path().join(policy).join(format!("r{replication:03}"))
+    }
+
+    pub fn write(&self, draft: Draft) -> PathBuf {
+        let policy = draft.info.policy.as_deref().unwrap_or("no-broker");
+        let dir = self.run_dir(policy, draft.info.replication);
+        Self::write_to(&dir, draft);
+        dir
+    }
+
+    pub fn write_to(dir: &Path, mut draft: Draft) {
+        let submissions = submissions(draft.waits.len(), &draft.grid);
+        let log = log(&submissions, &draft.waits, &draft.grid);
+        let table = JobTable::build(&log, &submissions, &draft.grid, &["t.swf".to_owned()]);
+        if draft.info.summary.is_none() {
+            let header = RunHeader {
+                valid: true,
+                ..RunHeader::default()
+            };
+            let summary = RunSummary::compute(&table, &draft.info.measure, &header);
+            draft.info.summary = Some(summary);
+        }
+        let files = RunFiles {
+            info: &draft.info,
+            scenario: "",
+            grid: &draft.grid,
+            submissions: &submissions,
+            log: &log,
+            table: &table,
+        };
+        rundir::write(dir, false, &files).unwrap();
+    }
+
+    pub fn compare(&self) -> Comparison {
+        self.try_compare(&Options::default()).unwrap()
+    }
+
+    pub fn try_compare(&self, options: &Options) -> Result<Comparison, CompareError> {
+        compare::compare(&[self.path().to_owned()], options)
+    }
+
+    /// Why it cannot be compared.
+    pub fn refusal(&self) -> String {
+        self.try_compare(&Options::default())
+            .unwrap_err()
+            .to_string()
+    }
+}
+
+/// What `policy` waits in the usual story: free-node is better than
+/// round-robin by about a second, more or less in each replication.
+pub fn usual(policy: &str, replication: u32) -> [u64; 3] {
+    let base = 4_000 + 100 * u64::from(replication);
+    match policy {
+        "round-robin" => [base, 2 * base, 3 * base],
+        "free-node" => {
+            let gain = 800 + 90 * u64::from(replication % 5);
+            [base - gain, 2 * base - gain, 3 * base - gain]
+        }
+        _ => [base + 500, 2 * base, 3 * base + 500],
+    }
+}
