@@ -11,7 +11,9 @@ mod file;
 mod grid_doc;
 mod job_columns;
 mod manifest;
+mod placements;
 mod read;
+mod series;
 mod tables;
 
 pub use events::UnreadableRow;
@@ -20,8 +22,10 @@ pub use job_columns::{Codes, JobColumns};
 pub use manifest::{
     FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
+pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;
 pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
+pub use series::{ClusterSeries, SeriesPoint, read_series};
 
 use crate::audit::AuditReport;
 use crate::audit::Violation;

@@ -1,0 +1,100 @@
+//! Numbers in the tables of a report, with the digits of the verdict's
+//! sentence.
+
+use crate::plot::Cell;
+use crate::stats::Paired;
+
+/// A number with three or four digits that count.
+pub(super) fn short(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        0.0 => return "0".to_owned(),
+        1000.0.. => return crate::plot::number(value.round()),
+        100.0.. => format!("{value:.1}"),
+        1.0.. => format!("{value:.2}"),
+        0.001.. => format!("{value:.3}"),
+        _ => format!("{value:.1e}"),
+    };
+    match text.trim_matches(['-', '0', '.']).is_empty() {
+        true => "0".to_owned(),
+        false => text,
+    }
+}
+
+/// The same with its sign.
+pub(super) fn signed(value: f64) -> String {
+    match value > 0.0 {
+        true => format!("+{}", short(value)),
+        false => short(value),
+    }
+}
+
+/// A figure that may be undefined.
+pub(super) fn cell(value: Option<f64>) -> Cell {
+    match value.filter(|value| value.is_finite()) {
+        Some(value) => Cell::Number(short(value)),
+        None => Cell::Missing,
+    }
+}
+
+/// A share that may be undefined.
+pub(super) fn share(value: Option<f64>) -> Cell {
+    Cell::percent(value.unwrap_or(f64::NAN))
+}
+
+/// A figure with its difference behind it; a star where the interval of the
+/// difference excludes 0.
+pub(super) fn with_difference(value: Option<f64>, paired: Option<&Paired>) -> Cell {
+    let (Some(value), Some(paired)) = (value, paired) else {
+        return cell(value);
+    };
+    let interval = paired.interval;
+    let star = match interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) {
+        true => "*",
+        false => "",
+    };
+    let difference = signed(paired.difference);
+    Cell::Number(format!("{} ({difference}{star})", short(value)))
+}
+
+/// So many of something.
+pub(super) fn count(n: u64, one: &str) -> String {
+    let text = crate::plot::integer(n);
+    match n {
+        1 => format!("{text} {one}"),
+        _ => format!("{text} {one}s"),
+    }
+}
+
+/// Metrics in words.
+pub(super) fn metric_words(metric: &str) -> &str {
+    match metric {
+        "delay_s" => "delay",
+        "expansion" => "expansion ratio",
+        "wait_s" => "wait time",
+        "response_s" => "response time",
+        "bounded_slowdown" => "bounded slowdown",
+        "bounded_slowdown_ref" => "bounded slowdown at speed 1.0",
+        other => other,
+    }
+}
+
+/// Statistics in words.
+pub(super) fn statistic_words(statistic: &str) -> &str {
+    match statistic {
+        "p50" => "median",
+        "p95" => "95 % quantile",
+        "p99" => "99 % quantile",
+        other => other,
+    }
+}
+
+/// What varies between replications, one of it.
+pub(super) fn noun(over: &str) -> &str {
+    match over {
+        "window" | "seed" | "shake" | "workload" | "repeat" => over,
+        "sample-phase" => "sample phase",
+        "broker-phase" => "broker phase",
+        _ => "replication",
+    }
+}
