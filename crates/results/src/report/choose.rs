@@ -2,7 +2,7 @@
 
 use super::error::ReportError;
 use super::material::Material;
-use super::number::signed;
+use super::number::{key_words, signed};
 use crate::compare::Comparison;
 use crate::threshold::Figure;
 
@@ -48,10 +48,15 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
         why,
     };
     if let Some(wanted) = wanted {
-        let index = keys.iter().position(|key| *key == wanted);
+        let is_wanted = |key: &&str| *key == wanted || key_words(key) == wanted;
+        let index = keys.iter().position(is_wanted);
         let index = index.ok_or_else(|| ReportError::Replication {
             wanted: wanted.to_owned(),
-            known: keys.join(", "),
+            known: keys
+                .iter()
+                .map(|key| key_words(key))
+                .collect::<Vec<_>>()
+                .join(", "),
         })?;
         let why = format!("Shown up close: {wanted}, as asked for.");
         return Ok(at(index, why));
@@ -61,7 +66,7 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
     }
     let all = keys.len();
     let first = || {
-        let key = keys.first().copied().unwrap_or_default();
+        let key = key_words(keys.first().copied().unwrap_or_default());
         at(0, format!("Shown up close: {key}, the first of {all}."))
     };
     let Some(comparison) = &material.comparison else {
@@ -88,7 +93,7 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
     let why = format!(
         "Shown up close: {}, the one of {all} that disagrees most with the mean difference ({} of \
          {policy} to {}: {}{unit} here, {}{unit} on average).",
-        keys.get(index).copied().unwrap_or_default(),
+        key_words(keys.get(index).copied().unwrap_or_default()),
         figure,
         comparison.baseline,
         signed(value),

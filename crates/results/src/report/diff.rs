@@ -3,6 +3,7 @@
 use super::choose::Chosen;
 use super::error::ReportError;
 use super::material::{Material, OneRun};
+use super::number::key_words;
 use crate::plot::Page;
 use crate::rundir::{self, names};
 use std::fmt::Write as _;
@@ -55,7 +56,11 @@ fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError>
         .first()
         .map_or(&[] as &[OneRun], |c| &c.runs);
     if let [one, other, ..] = runs {
-        page.subheading(&format!("{} against {}", other.key, one.key));
+        page.subheading(&format!(
+            "{} against {}",
+            key_words(&other.key),
+            key_words(&one.key)
+        ));
         match diff(&text(one)?, &text(other)?) {
             Some(found) => page.code(&found),
             None => page.paragraph(

@@ -1,7 +1,7 @@
 //! What the runs were, and how to make them again.
 
 use super::material::{Column, Material, OneRun};
-use super::number::count;
+use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -233,7 +233,7 @@ fn list(page: &mut Page, material: &Material) {
             table.push([
                 Cell::Text(run.dir.display().to_string()),
                 Cell::Text(column.name.clone()),
-                Cell::Text(run.key.clone()),
+                Cell::Text(key_words(&run.key)),
                 Cell::Text(run.manifest.seed.to_string()),
                 match valid {
                     Some(true) => Cell::Pass("valid".to_owned()),

@@ -1,7 +1,7 @@
 //! Differences to the baseline: per policy, and per replication.
 
 use super::choose::differences;
-use super::number::{metric_words, noun, short, statistic_words};
+use super::number::{key_words, metric_words, noun, short, statistic_words};
 use crate::compare::{Comparison, Policy, Role};
 use crate::plot::{Axis, Chart, Color, Mark, Page, Rows, Series, Unit};
 use crate::threshold::Figure;
@@ -196,7 +196,7 @@ fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) 
             true => Color::Series(1),
             false => Color::Series(0),
         };
-        rows = rows.colored_row(key, f64::NAN, value, f64::NAN, color);
+        rows = rows.colored_row(key_words(&key), f64::NAN, value, f64::NAN, color);
     }
     rows
 }

@@ -4,6 +4,7 @@ use super::choose::Chosen;
 use super::data::{Jobs, Replications};
 use super::error::ReportError;
 use super::material::Material;
+use super::number::key_words;
 use crate::plot::{Axis, Color, Gantt, Page, Unit, integer};
 use crate::rundir::{self, GridDoc, Placements};
 
@@ -59,7 +60,8 @@ pub(super) fn draw(
         let chart = chart(&column.name, jobs, &placements, &run.manifest.grid, end);
         let caption = format!(
             "{}, {}. The time axis is the same in all of these charts.",
-            column.name, run.key
+            column.name,
+            key_words(&run.key)
         );
         page.figure(&chart, &caption);
     }
@@ -128,14 +130,16 @@ fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: 
     chart
 }
 
+/// The first processor of a resource, its nodes, and processors per node.
+type Group = (usize, u32, u32);
+
 /// All processors of the grid, and which are in use. A placement says how many
 /// processors of a node a job has; which ones is decided here, the lowest free
 /// ones first, as in `jobs.csv`.
 struct Machines {
     busy: Vec<bool>,
-    /// Of each cluster by name, the first processor of each resource with its
-    /// nodes and processors per node.
-    groups: Vec<(String, Vec<(usize, u32, u32)>)>,
+    /// The resources of each cluster, by its name.
+    groups: Vec<(String, Vec<Group>)>,
 }
 
 impl Machines {

@@ -1,7 +1,7 @@
 //! Groups of jobs, jobs that starved, and how evenly clusters were loaded.
 
 use super::material::{Column, Material};
-use super::number::{cell, count, metric_words, share, short, with_difference};
+use super::number::{cell, count, key_words, metric_words, share, short, with_difference};
 use crate::compare::{Breakdown, Comparison, Policy, Role};
 use crate::plot::{Cell, Page, Table};
 use serde_json::Value;
@@ -101,7 +101,7 @@ fn starvation(page: &mut Page, comparison: &Comparison) {
         for job in policy.starvation.iter().take(STARVED) {
             table.push([
                 Cell::Text(policy.name.clone()),
-                Cell::Text(job.replication.clone()),
+                Cell::Text(key_words(&job.replication)),
                 Cell::Number(job.job.to_string()),
                 Cell::from(u64::from(job.processors)),
                 cell(Some(job.run_time_s)),
@@ -153,8 +153,11 @@ fn load(page: &mut Page, comparison: &Comparison) {
     clusters(page, &loads.collect::<Vec<_>>());
 }
 
+/// The utilization of each cluster under a policy.
+type Loads<'a> = (&'a str, Vec<(String, Option<f64>)>);
+
 /// Utilization by cluster: a row per cluster, a column per policy.
-fn clusters(page: &mut Page, loads: &[(&str, Vec<(String, Option<f64>)>)]) {
+fn clusters(page: &mut Page, loads: &[Loads<'_>]) {
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in loads.iter().flat_map(|(_, clusters)| clusters) {
         if !names.contains(&name) {
@@ -174,7 +177,7 @@ fn clusters(page: &mut Page, loads: &[(&str, Vec<(String, Option<f64>)>)]) {
     };
     let mut table = Table::new(std::iter::once("cluster".to_owned()).chain(heads)).caption(caption);
     for name in names.into_iter().take(MOST_CLUSTERS) {
-        let of = |(_, clusters): &(&str, Vec<(String, Option<f64>)>)| {
+        let of = |(_, clusters): &Loads<'_>| {
             let own = clusters.iter().find(|(cluster, _)| cluster == name);
             match own {
                 Some((_, utilization)) => share(*utilization),
@@ -205,7 +208,7 @@ fn own_load(page: &mut Page, columns: &[Column]) {
     let loads: Vec<_> = loads.collect();
     match loads
         .iter()
-        .all(|(_, clusters): &(_, Vec<_>)| clusters.len() < 2)
+        .all(|(_, clusters): &Loads<'_>| clusters.len() < 2)
     {
         true => {
             page.paragraph("Every run has one cluster.");

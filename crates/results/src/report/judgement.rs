@@ -2,7 +2,7 @@
 //! thresholds.
 
 use super::material::Material;
-use super::number::{cell, metric_words, noun, short, signed, statistic_words};
+use super::number::{cell, key_words, metric_words, noun, short, signed, statistic_words};
 use crate::compare::{self, Comparison, Estimate, Outcome, Policy, Role};
 use crate::plot::{Cell, Page, Table, Verdict};
 use crate::threshold::Figure;
@@ -187,7 +187,7 @@ pub(super) fn thresholds(page: &mut Page, comparison: &Comparison) {
                 false => Cell::Fail(text),
             },
             cell(threshold.worst),
-            Cell::Text(threshold.worst_run.clone()),
+            Cell::Text(key_words(&threshold.worst_run)),
         ]);
     }
     page.table(&table);

@@ -1,7 +1,7 @@
 //! What a report is made of: the comparison, and the runs behind it.
 
 use super::error::ReportError;
-use crate::compare::{self, CompareError, Comparison, Role};
+use crate::compare::{self, CompareError, Comparison};
 use crate::rundir::{self, Manifest, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,6 @@ pub(super) struct OneRun {
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) role: Option<Role>,
     /// In the order of the replications.
     pub(super) runs: Vec<OneRun>,
 }
@@ -66,7 +65,6 @@ impl Material {
             .iter()
             .map(|policy| Column {
                 name: policy.name.clone(),
-                role: Some(policy.role),
                 runs: Vec::new(),
             })
             .collect();
@@ -143,7 +141,10 @@ impl Material {
         };
         match self.columns.as_slice() {
             [one] => format!("{scenarios}: {}", one.name),
-            more => format!("{scenarios}: {} side by side", many(more)),
+            more if self.comparison.is_some() => {
+                format!("{scenarios}: {} policies compared", more.len())
+            }
+            more => format!("{scenarios}: {} kinds of runs side by side", more.len()),
         }
     }
 
@@ -154,13 +155,6 @@ impl Material {
     /// How many replications every column has at least.
     pub(super) fn replications(&self) -> usize {
         self.columns.first().map_or(0, |column| column.runs.len())
-    }
-}
-
-fn many(columns: &[Column]) -> String {
-    match columns.iter().all(|column| column.role.is_some()) {
-        true => format!("{} policies", columns.len()),
-        false => format!("{} kinds of runs", columns.len()),
     }
 }
 
@@ -233,11 +227,7 @@ fn columns(runs: Vec<OneRun>) -> Vec<Column> {
             name = format!("{plain}#{number}");
             number += 1;
         }
-        columns.push(Column {
-            name,
-            role: None,
-            runs,
-        });
+        columns.push(Column { name, runs });
     }
     columns
 }

@@ -98,3 +98,38 @@ pub(super) fn noun(over: &str) -> &str {
         _ => "replication",
     }
 }
+
+/// A key as people read it: `window+1209600s` is `window+14d`.
+pub(super) fn key_words(key: &str) -> String {
+    let days = || {
+        let seconds: u64 = key
+            .strip_prefix("window+")?
+            .strip_suffix('s')?
+            .parse()
+            .ok()?;
+        seconds.is_multiple_of(86_400).then_some(seconds / 86_400)
+    };
+    days().map_or(key.to_owned(), |days| format!("window+{days}d"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_count() {
+        let shown = [0.0, 0.01234, 1.234, 123.45, -12_345.6, 0.000_04].map(short);
+        assert_eq!(shown, ["0", "0.012", "1.23", "123.5", "-12,346", "4.0e-5"]);
+        assert_eq!(
+            [signed(2.0), signed(-2.0), signed(0.0)],
+            ["+2.00", "-2.00", "0"]
+        );
+    }
+
+    #[test]
+    fn whole_days_of_a_window_are_days() {
+        assert_eq!(key_words("window+1209600s"), "window+14d");
+        assert_eq!(key_words("window+1.5s"), "window+1.5s");
+        assert_eq!(key_words("seed=3"), "seed=3");
+    }
+}

@@ -111,6 +111,8 @@ fn delays(page: &mut Page, material: &Material, replications: &Replications) {
     };
     let x = ends(&mut all().map(|point| point.0));
     let y = ends(&mut all().map(|point| point.1).filter(|delay| *delay > 0.0));
+    // Points at the very edge would be cut in half.
+    let room = (x.1 - x.0) * 0.01;
     let charts: Vec<Chart> = material
         .columns
         .iter()
@@ -119,8 +121,8 @@ fn delays(page: &mut Page, material: &Material, replications: &Replications) {
         .map(|(index, (column, points))| {
             Chart::new(&column.name)
                 .half()
-                .x(Axis::linear("submitted", Unit::Seconds).range(x.0, x.1))
-                .y(Axis::log("delay", Unit::Seconds).range(y.0, y.1))
+                .x(Axis::linear("submitted", Unit::Seconds).range(x.0 - room, x.1 + room))
+                .y(Axis::log("delay", Unit::Seconds).range(y.0 / 1.5, y.1 * 1.5))
                 .series(Series::scatter("", points.clone()).color(Color::Series(index)))
         })
         .collect();

@@ -1,7 +1,7 @@
 //! Runs without a comparison: each by its own figures.
 
 use super::material::{Material, OneRun};
-use super::number::{cell, metric_words, share};
+use super::number::{cell, key_words, metric_words, share};
 use crate::plot::{Cell, Page, Table};
 use crate::threshold::METRICS;
 use serde_json::Value;
@@ -82,7 +82,7 @@ fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {
     let other = others.iter().all(Option::is_some);
     vec![
         Cell::Text(name.to_owned()),
-        Cell::Text(run.key.clone()),
+        Cell::Text(key_words(&run.key)),
         Cell::Text(super::material::traces(run).join(", ")),
         number(jobs("submitted")),
         number(jobs("completed")),
@@ -104,7 +104,7 @@ fn metric_row(name: &str, run: &OneRun, metric: &str) -> Vec<Cell> {
     let n = summary.and_then(|s| s.get("n")).and_then(Value::as_u64);
     let mut cells = vec![
         Cell::Text(name.to_owned()),
-        Cell::Text(run.key.clone()),
+        Cell::Text(key_words(&run.key)),
         n.map_or(Cell::Missing, Cell::from),
     ];
     cells.extend(["mean", "p50", "p95", "p99", "max"].map(|statistic| cell(of(statistic))));
