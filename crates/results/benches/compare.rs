@@ -224,6 +224,16 @@ fn push(
             intended,
         },
     );
+    let (domain, hop) = (home, 0);
+    tell(intended, Event::BrokerArrival { job, domain, hop });
+    tell(
+        intended,
+        Event::Dispatched {
+            job,
+            domain,
+            cluster,
+        },
+    );
     tell(queued, Event::Queued { job, cluster });
     let placement = PLACE;
     tell(

@@ -6,6 +6,7 @@
 //! over the jobs that completed under every policy of its replication. Tables,
 //! Markdown, JSON and pages are all made from one [`Comparison`].
 
+mod age;
 mod breakdown;
 mod classes;
 mod document;
@@ -23,8 +24,9 @@ mod text;
 mod verdict;
 
 pub use document::{
-    Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, Load, Measured,
-    Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric, StarvedJob, ThresholdDoc,
+    Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
+    Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric, StarvedJob,
+    ThresholdDoc,
 };
 pub use error::CompareError;
 pub use present::{Report, Table, report};

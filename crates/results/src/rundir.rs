@@ -9,16 +9,15 @@ mod columns;
 mod events;
 mod file;
 mod grid_doc;
-mod job_columns;
 mod manifest;
 mod placements;
 mod read;
 mod series;
+mod table_columns;
 mod tables;
 
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
-pub use job_columns::{Codes, JobColumns};
 pub use manifest::{
     FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
@@ -26,6 +25,7 @@ pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;
 pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
+pub use table_columns::{Codes, TableColumns};
 
 use crate::audit::AuditReport;
 use crate::audit::Violation;

@@ -59,8 +59,12 @@ pub struct Pairs {
     /// Replications that every policy has, each different from all others.
     pub n: u64,
     /// What varies between them: `window`, `sample-phase`, `seed`,
-    /// `broker-phase`, `shake`, `workload` or `repeat`.
+    /// `broker-phase`, `shake`, `workload` or `repeat`; `replication` if there
+    /// is only one.
     pub over: String,
+    /// Different workloads among them. With one, intervals say how much its
+    /// result hangs on what varies, and nothing of other workloads.
+    pub workloads: u64,
     /// Their keys.
     pub keys: Vec<String>,
     /// Replications that gave the same runs as an earlier one; they count once.
@@ -182,8 +186,26 @@ pub struct Load {
     pub waited_share: Option<f64>,
     /// Last finish - first submit.
     pub makespan_s: Option<f64>,
+    /// How old the information behind its decisions was: over all
+    /// replications. Null on the real clock, and for policies that look at no
+    /// information or at the truth.
+    pub information: Option<InformationAge>,
     /// By cluster.
     pub clusters: Vec<ClusterShare>,
+}
+
+/// Age of what was known of the chosen candidate when it was chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct InformationAge {
+    /// Decisions: the last of each visit to a broker.
+    pub decisions: u64,
+    /// Those before the first report, with the load taken as idle; they have
+    /// no age.
+    pub before_first: u64,
+    /// Mean age.
+    pub mean_s: f64,
+    /// Largest age.
+    pub max_s: f64,
 }
 
 /// The load of a cluster: mean over the replications.

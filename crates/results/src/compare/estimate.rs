@@ -2,8 +2,8 @@
 
 use super::Options;
 use super::document::{
-    ClusterShare, Comparison, Estimate, Forwarded, Guard, Load, Measured, Method, Pairs, Policy,
-    Role, RunDoc, RunMetric, ThresholdDoc,
+    ClusterShare, Comparison, Estimate, Forwarded, Guard, InformationAge, Load, Measured, Method,
+    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc,
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
@@ -66,9 +66,15 @@ impl Tables<'_> {
 
     fn pairs(&self) -> Pairs {
         let (over, overlap) = self.study.varies();
+        let keys = &self.study.keys;
         Pairs {
             n: self.study.keys.len() as u64,
             over,
+            workloads: keys
+                .iter()
+                .map(|k| &k.workload)
+                .collect::<BTreeSet<_>>()
+                .len() as u64,
             keys: self.study.keys.iter().map(|key| key.text.clone()).collect(),
             identical: self.study.identical.clone(),
             unpaired: self.study.unpaired.clone(),
@@ -140,7 +146,7 @@ impl Tables<'_> {
             name: variant.name.clone(),
             role: variant.role,
             metrics,
-            load: self.load(variant),
+            load: self.load(variant, figures().filter_map(|run| run.age)),
             forwarding: forwarding
                 .into_iter()
                 .map(|((from, to), jobs)| Forwarded { from, to, jobs })
@@ -196,7 +202,7 @@ impl Tables<'_> {
     }
 
     /// From the summaries of the runs; null where a run has none.
-    fn load(&self, variant: &Variant<'_>) -> Load {
+    fn load(&self, variant: &Variant<'_>, ages: impl Iterator<Item = InformationAge>) -> Load {
         let runs: Vec<&FoundRun> = self
             .study
             .keys
@@ -248,6 +254,7 @@ impl Tables<'_> {
             away_share: mean("away_share"),
             waited_share: mean("waited_share"),
             makespan_s: mean("makespan_s"),
+            information: over_runs(ages),
             clusters: clusters.collect(),
         }
     }
@@ -341,6 +348,19 @@ impl Tables<'_> {
             });
         told.collect()
     }
+}
+
+/// The ages of several runs as one, every decision counting alike.
+fn over_runs(ages: impl Iterator<Item = InformationAge>) -> Option<InformationAge> {
+    ages.reduce(|a, b| {
+        let known = |age: InformationAge| (age.decisions - age.before_first) as f64;
+        InformationAge {
+            decisions: a.decisions + b.decisions,
+            before_first: a.before_first + b.before_first,
+            mean_s: (a.mean_s * known(a) + b.mean_s * known(b)) / (known(a) + known(b)),
+            max_s: a.max_s.max(b.max_s),
+        }
+    })
 }
 
 fn run_metric(run: &RunFigures, metric: usize) -> RunMetric {

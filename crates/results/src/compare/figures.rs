@@ -3,14 +3,14 @@
 //! that of a few columns of as many runs as there are processors.
 
 use super::classes::{run_time_class, size_class};
-use super::document::StarvedJob;
+use super::document::{InformationAge, StarvedJob};
 use super::error::CompareError;
 use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::each;
-use super::starvation;
+use super::{age, starvation};
 use crate::measure::Measure;
-use crate::rundir::{Codes, JobColumns, RunDirError, names};
+use crate::rundir::{Codes, RunDirError, TableColumns, names};
 use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -61,6 +61,8 @@ pub(super) struct RunFigures {
     pub(super) groups: Groups,
     pub(super) forwarding: BTreeMap<(String, String), u64>,
     pub(super) starving: Vec<StarvedJob>,
+    /// `None` where nothing was looked at, or nobody knows when.
+    pub(super) age: Option<InformationAge>,
 }
 
 /// One replication.
@@ -134,7 +136,7 @@ fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
 /// A run whose jobs are open.
 struct Opened<'a> {
     run: &'a FoundRun,
-    columns: JobColumns,
+    columns: TableColumns,
     measure: Measure,
     jobs: Vec<u32>,
     /// By row: completed, and submitted in the measured interval.
@@ -150,7 +152,7 @@ impl<'a> Opened<'a> {
             value: format!("{:?}", run.manifest.measure),
             expected: "durations with their unit",
         })?;
-        let columns = JobColumns::open(&run.dir)?;
+        let columns = TableColumns::open(&run.dir, names::JOBS)?;
         let response = columns.f64s("response_s")?;
         let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();
         if measure.from > SimTime::ZERO || measure.until.is_some() {
@@ -219,6 +221,7 @@ impl<'a> Opened<'a> {
         sums.by_code(groups, By::OriginDomain, &origin);
         let exec = self.columns.codes("exec_domain")?;
         sums.by_code(groups, By::ExecDomain, &exec);
+        figures.age = age::of(self.run)?;
         figures.forwarding = forwarding(common, &origin, &exec);
         figures.starving = starvation::find(&starvation::Rows {
             columns: &self.columns,

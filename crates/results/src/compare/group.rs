@@ -145,7 +145,9 @@ impl<'a> Study<'a> {
             self.keys.iter().map(of).collect::<BTreeSet<_>>().len() > 1
         };
         // Runs that were started one by one say nothing of each other.
-        let over = if differ(&|key| key.workload.clone()) {
+        let over = if self.keys.len() < 2 {
+            "replication"
+        } else if differ(&|key| key.workload.clone()) {
             "workload"
         } else if differ(&|key| key.seed.to_string()) {
             "seed"

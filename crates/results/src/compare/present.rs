@@ -88,6 +88,9 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
         pairs.n,
         noun(&pairs.over, pairs.n)
     );
+    if pairs.n > 1 && pairs.workloads == 1 {
+        paired.push_str("; all of one workload, so that nothing here is said of other workloads");
+    }
     if !pairs.identical.is_empty() {
         let listed = listed(&pairs.identical);
         paired.push_str(&format!("; identical, counted once: {listed}"));
@@ -297,6 +300,8 @@ fn load_table(document: &Comparison) -> Table {
             percent(load.away_share),
             percent(load.waited_share),
             maybe(load.makespan_s),
+            load.information
+                .map_or("-".to_owned(), |age| number(age.mean_s)),
         ])
     });
     Table {
@@ -310,9 +315,11 @@ fn load_table(document: &Comparison) -> Table {
             "away %",
             "waited %",
             "makespan s",
+            "info age s",
         ]),
         rows: rows.collect(),
-        note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
+        note: Some("CV and Gini: imbalance of utilization between clusters. Info age: mean age of what was \
+             known of the chosen candidate.".to_owned()),
     }
 }
 

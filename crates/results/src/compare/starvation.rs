@@ -2,14 +2,14 @@
 //! lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).
 
 use super::document::StarvedJob;
-use crate::rundir::{JobColumns, RunDirError};
+use crate::rundir::{RunDirError, TableColumns};
 
 /// So many jobs of each run are told.
 pub(super) const MOST: usize = 10;
 
 /// The rows of a run to look through.
 pub(super) struct Rows<'a> {
-    pub(super) columns: &'a JobColumns,
+    pub(super) columns: &'a TableColumns,
     pub(super) replication: &'a str,
     pub(super) tau_s: f64,
     pub(super) common: &'a [bool],

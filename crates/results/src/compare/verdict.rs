@@ -235,14 +235,16 @@ fn sentence(
         Outcome::BaselineWins => {
             format!("{baseline} wins: even with {policy}, the closest to it, the")
         }
-        Outcome::None => format!("No policy wins against {baseline}: with {policy}, the best, the"),
+        Outcome::None => {
+            format!("No policy wins against {baseline}: with {policy}, the best of the others, the")
+        }
         Outcome::TooFewRepeats => {
             let why = document.method.why_none.as_deref().unwrap_or_default();
-            format!("No verdict, {why}: with {policy} the")
+            format!("No verdict ({why}): with {policy} the")
         }
         Outcome::Descriptive => {
             let why = document.pairs.overlap.as_deref().unwrap_or_default();
-            format!("Descriptive only, {why}: with {policy} the")
+            format!("Descriptive only ({why}): with {policy} the")
         }
         Outcome::NotComparable => {
             format!("Not comparable, see below; as they are, with {policy} the")

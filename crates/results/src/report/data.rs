@@ -3,7 +3,7 @@
 use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
 use crate::measure::Measure;
-use crate::rundir::{Codes, JobColumns, RunDirError, names};
+use crate::rundir::{Codes, RunDirError, TableColumns, names};
 use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::thread;
@@ -131,7 +131,7 @@ fn keep_common(runs: &mut [Vec<f64>]) {
 
 /// Delays of the measured jobs that completed; NaN for the others.
 fn delays(run: &OneRun) -> Result<Vec<f64>, RunDirError> {
-    let columns = JobColumns::open(&run.dir)?;
+    let columns = TableColumns::open(&run.dir, names::JOBS)?;
     let mut delays = columns.f64s("delay_s")?;
     let measure = measure(run)?;
     if measure.from > SimTime::ZERO || measure.until.is_some() {
@@ -156,7 +156,7 @@ fn measure(run: &OneRun) -> Result<Measure, RunDirError> {
 }
 
 fn jobs(run: &OneRun) -> Result<Jobs, RunDirError> {
-    let columns = JobColumns::open(&run.dir)?;
+    let columns = TableColumns::open(&run.dir, names::JOBS)?;
     let seconds = |name| -> Result<Vec<f64>, RunDirError> {
         let nanos = columns.i64s(name)?;
         let seconds = nanos.into_iter().map(|nanos| match nanos {
@@ -188,7 +188,7 @@ fn jobs(run: &OneRun) -> Result<Jobs, RunDirError> {
 }
 
 fn forwarding(run: &OneRun) -> Result<Forwarding, RunDirError> {
-    let columns = JobColumns::open(&run.dir)?;
+    let columns = TableColumns::open(&run.dir, names::JOBS)?;
     let origin = columns.codes("origin_domain")?;
     let exec = columns.codes("exec_domain")?;
     let mut all = Forwarding::new();

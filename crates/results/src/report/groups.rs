@@ -131,8 +131,9 @@ fn load(page: &mut Page, comparison: &Comparison) {
         "Gini",
         "ever waited",
         "makespan, s",
+        "information age, s",
     ])
-    .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even");
+    .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even. Information age: mean age of what a broker knew of the cluster it chose");
     for policy in &comparison.policies {
         let load = &policy.load;
         table.push([
@@ -142,6 +143,7 @@ fn load(page: &mut Page, comparison: &Comparison) {
             cell(load.gini),
             share(load.waited_share),
             cell(load.makespan_s),
+            cell(load.information.map(|information| information.mean_s)),
         ]);
     }
     page.table(&table);

@@ -72,6 +72,23 @@ impl GridDoc {
         self.clusters.iter().map(ClusterDoc::processors).sum()
     }
 
+    /// How information of this domain is made; `None` if there is none such.
+    pub(crate) fn information(&self, domain: &str) -> Option<InformationRule> {
+        let doc = self.domains.iter().find(|doc| doc.name == domain)?;
+        Some(InformationRule {
+            exchange: SimDuration::parse(&doc.exchange).ok()?,
+            lrms_latency: SimDuration::parse(&doc.lrms_latency).ok()?,
+            fresh: doc.local_info == local_info_name(LocalInfo::Fresh),
+        })
+    }
+
+    /// One way between two domains; `None` without a link.
+    pub(crate) fn link_latency(&self, consumer: &str, provider: &str) -> Option<SimDuration> {
+        let mut links = self.links.iter();
+        let link = links.find(|link| link.consumer == consumer && link.provider == provider)?;
+        SimDuration::parse(&link.latency).ok()
+    }
+
     /// Whether the other has the same clusters with the same nodes; their
     /// disciplines may differ.
     #[must_use]
@@ -84,12 +101,15 @@ impl GridDoc {
     }
 }
 
-impl DomainDoc {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
+/// How a domain's information is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InformationRule {
+    /// Time between samples.
+    pub(crate) exchange: SimDuration,
+    /// From an LRMS to its broker.
+    pub(crate) lrms_latency: SimDuration,
+    /// Whether its broker reads its own clusters live.
+    pub(crate) fresh: bool,
 }
 
 impl ClusterDoc {

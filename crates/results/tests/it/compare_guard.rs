@@ -5,6 +5,9 @@ use gridrig_results::compare::{Options, Outcome};
 use gridrig_results::rundir::{ScaleDoc, names};
 use std::fs;
 
+/// What a change is refused with, and the change.
+type Refusal = (&'static str, fn(&mut Draft));
+
 const TWO: [&str; 2] = ["round-robin", "free-node"];
 
 /// Two policies on five replications, the runs of the second changed.
@@ -41,7 +44,7 @@ fn runs_of_different_traces_are_refused_by_name() {
 
 #[test]
 fn compression_version_machines_and_measure_have_to_agree() {
-    let refusals: [(&str, fn(&mut Draft)); 4] = [
+    let refusals: [Refusal; 4] = [
         ("versions: ", |draft| {
             draft.info.versions = [("gridrig".to_owned(), "9.9.9".to_owned())].into();
         }),

@@ -1,7 +1,8 @@
-//! `jobs.parquet` column by column, for readers that want few of many runs.
+//! Tables of a run column by column, for readers that want few columns of many
+//! runs.
 
+use super::RunDirError;
 use super::read::guarded;
-use super::{RunDirError, names};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef};
@@ -18,10 +19,11 @@ use std::sync::Arc;
 /// Rows decoded at a time.
 const BATCH: usize = 65_536;
 
-/// The jobs of a run directory, opened for reading single columns.
+/// A table of a run directory, opened for reading single columns.
 #[derive(Clone, Debug)]
-pub struct JobColumns {
+pub struct TableColumns {
     dir: PathBuf,
+    name: &'static str,
     path: PathBuf,
     metadata: ArrowReaderMetadata,
     rows: usize,
@@ -48,19 +50,20 @@ impl Codes {
     }
 }
 
-impl JobColumns {
-    /// Opens the jobs of a run directory.
+impl TableColumns {
+    /// Opens a table, such as [`names::JOBS`](super::names::JOBS).
     ///
     /// # Errors
     /// When there is no file, or it is no whole Parquet file.
-    pub fn open(dir: &Path) -> Result<Self, RunDirError> {
-        guarded(dir, names::JOBS, |path| {
+    pub fn open(dir: &Path, name: &'static str) -> Result<Self, RunDirError> {
+        guarded(dir, name, |path| {
             let file = File::open(path).map_err(RunDirError::io("open", path))?;
             let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
                 .map_err(RunDirError::parquet(path))?;
             let rows = metadata.metadata().file_metadata().num_rows();
-            Ok(JobColumns {
+            Ok(TableColumns {
                 dir: dir.to_owned(),
+                name,
                 path: path.to_owned(),
                 metadata,
                 rows: usize::try_from(rows).unwrap_or(0),
@@ -68,7 +71,7 @@ impl JobColumns {
         })
     }
 
-    /// Jobs.
+    /// Rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
@@ -157,7 +160,7 @@ impl JobColumns {
         as_dictionary: bool,
         mut take: impl FnMut(&ArrayRef) -> Result<(), RunDirError>,
     ) -> Result<(), RunDirError> {
-        guarded(&self.dir, names::JOBS, |path| {
+        guarded(&self.dir, self.name, |path| {
             let file = File::open(path).map_err(RunDirError::io("open", path))?;
             let schema = self.metadata.schema();
             let index = schema.index_of(name);

@@ -1,0 +1,149 @@
+//! How old the information behind a decision was.
+//!
+//! The log has no single information message, but on the virtual clock it
+//! needs none: every LRMS is sampled at the multiples of its domain's
+//! `exchange`, and a sample is there after the latency of the LRMS or of the
+//! link (design 5). With the instant of a decision that gives its age exactly.
+
+use super::document::InformationAge;
+use super::find::FoundRun;
+use crate::rundir::{self, GridDoc, RunDirError, TableColumns, names};
+
+/// Policies that look at no information, or at the truth.
+const WITHOUT: [&str; 4] = ["round-robin", "random", "local-only", "full-information"];
+
+/// The age over all decisions of a run, as far as each broker visit's last one
+/// is known; `None` on the real clock and for policies that look at nothing.
+pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>, RunDirError> {
+    let manifest = &run.manifest;
+    let policy = manifest.policy.as_deref();
+    if manifest.clock != "virtual" || policy.is_none_or(|policy| WITHOUT.contains(&policy)) {
+        return Ok(None);
+    }
+    rundir::is_unchanged(&run.dir, manifest, names::HOPS)?;
+    let hops = TableColumns::open(&run.dir, names::HOPS)?;
+    let domains = hops.codes("domain")?;
+    let peers = hops.codes("forwarded_to")?;
+    let forwarded = hops.i64s("forwarded_ns")?;
+    let dispatched = hops.i64s("dispatched_ns")?;
+    let grid = &manifest.grid;
+    let own: Vec<Option<Path>> = domains.names.iter().map(|d| Path::own(grid, d)).collect();
+    let linked: Vec<Vec<Option<Path>>> = domains
+        .names
+        .iter()
+        .map(|from| {
+            peers
+                .names
+                .iter()
+                .map(|to| Path::peer(grid, from, to))
+                .collect()
+        })
+        .collect();
+    let mut sum = Sum::default();
+    for row in 0..hops.rows() {
+        let domain = usize::from(domains.rows[row]);
+        if dispatched[row] >= 0 {
+            sum.add(own.get(domain).copied().flatten(), dispatched[row]);
+        }
+        if forwarded[row] >= 0 {
+            let paths = linked.get(domain);
+            let path = paths.and_then(|paths| paths.get(usize::from(peers.rows[row])));
+            sum.add(path.copied().flatten(), forwarded[row]);
+        }
+    }
+    Ok(sum.finish())
+}
+
+/// How information of a candidate reaches a broker.
+#[derive(Clone, Copy)]
+struct Path {
+    /// Between samples; 0 if it is read live.
+    exchange_ns: i64,
+    latency_ns: i64,
+}
+
+impl Path {
+    fn own(grid: &GridDoc, domain: &str) -> Option<Self> {
+        let rule = grid.information(domain)?;
+        let fresh = Path {
+            exchange_ns: 0,
+            latency_ns: 0,
+        };
+        let reported = Path {
+            exchange_ns: signed(rule.exchange.as_nanos()),
+            latency_ns: signed(rule.lrms_latency.as_nanos()),
+        };
+        Some(if rule.fresh { fresh } else { reported })
+    }
+
+    fn peer(grid: &GridDoc, from: &str, to: &str) -> Option<Self> {
+        Some(Path {
+            exchange_ns: signed(grid.information(to)?.exchange.as_nanos()),
+            latency_ns: signed(grid.link_latency(from, to)?.as_nanos()),
+        })
+    }
+
+    /// The age of the newest sample that is there at an instant; `None` before
+    /// the first.
+    fn age(self, at: i64) -> Option<i64> {
+        if self.exchange_ns == 0 {
+            return Some(0);
+        }
+        let sent = at.checked_sub(self.latency_ns).filter(|sent| *sent >= 0)?;
+        Some(at - sent / self.exchange_ns * self.exchange_ns)
+    }
+}
+
+fn signed(nanos: u64) -> i64 {
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}
+
+#[derive(Default)]
+struct Sum {
+    decisions: u64,
+    before_first: u64,
+    total_ns: i128,
+    max_ns: i64,
+}
+
+impl Sum {
+    fn add(&mut self, path: Option<Path>, at: i64) {
+        let Some(path) = path else {
+            return;
+        };
+        self.decisions += 1;
+        match path.age(at) {
+            None => self.before_first += 1,
+            Some(age) => {
+                self.total_ns += i128::from(age);
+                self.max_ns = self.max_ns.max(age);
+            }
+        }
+    }
+
+    fn finish(self) -> Option<InformationAge> {
+        let known = self.decisions - self.before_first;
+        (known > 0).then(|| InformationAge {
+            decisions: self.decisions,
+            before_first: self.before_first,
+            mean_s: self.total_ns as f64 / known as f64 / 1e9,
+            max_s: self.max_ns as f64 / 1e9,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Path;
+
+    #[test]
+    fn a_sample_grows_old_until_the_next_one_has_arrived() {
+        let path = Path {
+            exchange_ns: 15,
+            latency_ns: 2,
+        };
+        let ages = [0, 1, 2, 16, 17, 31, 32].map(|at| path.age(at));
+        let expected = [None, None, Some(2), Some(16), Some(2), Some(16), Some(2)];
+        assert_eq!(ages, expected);
+    }
+}

@@ -1,0 +1,173 @@
+//! `gridrig compare`: from runs on the disk to a sentence.
+
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+
+/// The pair of sites, its brokers out of phase in five ways.
+fn phases() -> Bench {
+    let scenario = format!(
+        "{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\nprimary = [\"wait_s.p95\"]\n"
+    );
+    let bench = Bench::new(&scenario, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    bench
+}
+
+/// The text without the ends of its lines.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_study_is_compared_as_text_markdown_and_json_with_one_sentence() {
+    let bench = phases();
+    let runs = bench.path("runs/s-1");
+    let compare = |more: &[&str]| {
+        let words = [
+            &["compare", runs.as_str(), "--baseline", "round-robin"],
+            more,
+        ]
+        .concat();
+        let output = run(&words);
+        expect_code(&output, 0);
+        output
+    };
+    let document = json(&compare(&["--json"]));
+    let sentence = document["verdict"]["text"].as_str().unwrap();
+    assert_eq!(document["verdict"]["figure"], "wait_s.p95");
+    assert_eq!(document["pairs"]["over"], "broker-phase");
+    assert_eq!(document["pairs"]["n"], 5);
+    assert_eq!(document["method"]["interval"], "paired-t");
+    assert_eq!(document["measured"]["jobs"], 30);
+    let text = stdout(&compare(&[]));
+    assert!(flowing(&text).starts_with(sentence), "{text}\n{sentence}");
+    for said in [
+        "baseline: round-robin",
+        "paired t",
+        "5 broker phases",
+        "of one workload",
+    ] {
+        assert!(flowing(&text).contains(said), "{said}:\n{text}");
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+    let markdown = stdout(&compare(&["--markdown"]));
+    assert!(markdown.starts_with("**"), "{markdown}");
+    assert!(
+        markdown.contains("| policy | value | difference |"),
+        "{markdown}"
+    );
+    // One replication's figures are those that `run --json` prints for it.
+    let alone = json(&bench.run(&["--json", "--force"]));
+    let shown = document["runs"][0]["metrics"]["wait_s"]["p95"].as_f64();
+    assert_eq!(shown, alone["runs"][0]["wait_s"]["p95"].as_f64());
+}
+
+#[test]
+fn a_threshold_that_is_missed_ends_with_99_and_is_marked() {
+    let scenario = format!("{PAIR}require = [\"jobs.completed == 6\"]\n");
+    let bench = Bench::new(&scenario, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let runs = bench.path("runs");
+    let kept = run(&["compare", &runs]);
+    expect_code(&kept, 0);
+    assert!(
+        stdout(&kept).contains("jobs.completed == 6"),
+        "{}",
+        stdout(&kept)
+    );
+    assert!(stdout(&kept).contains('\u{2713}'));
+    let missed = run(&["compare", &runs, "--require", "delay_s.max < 1"]);
+    expect_code(&missed, 99);
+    assert!(stdout(&missed).contains('\u{2717}'));
+    let said = stderr(&missed);
+    assert!(
+        said.contains("delay_s.max < 1: missed by round-robin in 1 of 1 runs"),
+        "{said}"
+    );
+}
+
+#[test]
+fn information_is_as_old_as_the_exchange_makes_it() {
+    // Cycles at 0, 5, 10, ... s; samples at 0 and 15 s, there a millisecond
+    // later. A job that comes at 12 s is decided at 15 s, on the sample of 0 s;
+    // one at 16 s is decided at 20 s, on that of 15 s.
+    let scenario = PAIR.replace("[run]", "[run]\ntie = \"first\"").replace(
+        "name = \"a\"",
+        "name = \"a\"\nbroker = { interval = \"5s\", exchange = \"15s\", phase = \"0s\" }",
+    );
+    let bench = Bench::new(&scenario, &[(0, 5, 1), (12, 5, 1), (16, 5, 1)]);
+    expect_code(&bench.run(&[]), 0);
+    let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
+    let policies = document["policies"].as_array().unwrap();
+    assert!(
+        policies[0]["load"]["information"].is_null(),
+        "{}",
+        policies[0]["load"]
+    );
+    let age = &policies[1]["load"]["information"];
+    assert_eq!(policies[1]["name"], "free-node");
+    // Time 0 of the run is the first submission, at which a cycle is due: the
+    // first decision comes before any report.
+    assert_eq!(
+        (&age["decisions"], &age["before_first"]),
+        (&3.into(), &1.into())
+    );
+    assert_eq!(age["mean_s"].as_f64(), Some(10.0));
+    assert_eq!(age["max_s"].as_f64(), Some(15.0));
+}
+
+#[test]
+fn two_runs_can_be_named_one_by_one() {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let one = bench.path("runs/s-1/round-robin/r000");
+    let other = bench.path("runs/s-1/free-node");
+    let output = run(&["compare", &one, &other, "--baseline", "free-node"]);
+    expect_code(&output, 0);
+    let text = flowing(&stdout(&output));
+    assert!(
+        text.contains("there is one run of each policy, and no repeat"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_bad_input_and_leaves_stdout_empty() {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let runs = bench.path("runs");
+    let refused = |words: &[&str], expected: &str| {
+        let output = run(&[&["compare", "--json"], words].concat());
+        expect_code(&output, 2);
+        assert_eq!(stdout(&output), "");
+        let said = stderr(&output);
+        assert!(said.contains(expected), "{expected}: {said}");
+    };
+    refused(
+        &[&runs, "--baseline", "best"],
+        "baseline \"best\": expected one of",
+    );
+    refused(
+        &[&runs, "--primary", "delay"],
+        "--primary \"delay\": it is not one of",
+    );
+    refused(
+        &[&runs, "--require", "delay"],
+        "expected a threshold such as",
+    );
+    refused(&[&format!("{runs}/s-1/free-node")], "1 runs of free-node");
+    refused(&[&bench.path("nowhere")], "nowhere");
+    refused(&[&bench.path(".")[..], "--markdown"], "cannot be used with");
+    let other = Bench::new(PAIR, &[(0, 10, 1), (5, 10, 2)]);
+    expect_code(&other.run(&[]), 0);
+    let (one, two) = (
+        format!("{runs}/s-1/round-robin"),
+        other.path("runs/s-1/free-node"),
+    );
+    refused(&[&one, &two], "not comparable: traces");
+    let manifest = bench.path("runs/s-1/free-node/r000/manifest.json");
+    std::fs::remove_file(manifest).unwrap();
+    refused(&[&runs], "without manifest.json");
+}
