@@ -6,22 +6,27 @@ use super::number::count;
 use crate::plot::{Axis, Chart, Page, Series, Unit};
 
 /// The tail begins at this share of jobs.
-const TAIL: f64 = 0.9;
+const TAIL: f64 = 0.95;
 
 pub(super) fn draw(page: &mut Page, material: &Material, replications: &Replications) {
     page.heading("Delays");
+    let delay = || Axis::log("delay", Unit::Seconds);
+    let tail_delay = match tail_ends(replications) {
+        Some((low, high)) => delay().range(low, high),
+        None => delay(),
+    };
     let share = || Axis::linear("share of jobs", Unit::Fraction);
     let body = chart(
         material,
         replications,
         "Delay: share of jobs with at most so much",
-        share(),
+        (delay(), share()),
     );
     let tail = chart(
         material,
         replications,
-        "The same, from the 90 % quantile on",
-        share().range(TAIL, 1.0),
+        "The same for the last 5 % of the jobs",
+        (tail_delay, share().range(TAIL, 1.0)),
     );
     let over = match (material.replications(), &material.comparison) {
         (_, None) => "Measured jobs that completed, all runs of a kind together.".to_owned(),
@@ -43,13 +48,30 @@ pub(super) fn draw(page: &mut Page, material: &Material, replications: &Replicat
     );
 }
 
-fn chart(material: &Material, replications: &Replications, title: &str, share: Axis) -> Chart {
-    let axis = Axis::log("delay", Unit::Seconds);
-    let chart = Chart::new(title).half().x(axis).y(share);
+fn chart(
+    material: &Material,
+    replications: &Replications,
+    title: &str,
+    (delay, share): (Axis, Axis),
+) -> Chart {
+    let chart = Chart::new(title).half().x(delay).y(share);
     let columns = material.columns.iter().zip(&replications.delays);
     columns.fold(chart, |chart, (column, delays)| {
         chart.series(Series::cdf(&column.name, delays.iter().copied()))
     })
+}
+
+/// The least delay at which a tail begins, and the greatest delay.
+fn tail_ends(replications: &Replications) -> Option<(f64, f64)> {
+    let ends = replications.delays.iter().filter_map(|delays| {
+        let mut delays = delays.clone();
+        let rank = (TAIL * delays.len() as f64) as usize;
+        let rank = rank.min(delays.len().checked_sub(1)?);
+        let (_, begin, longer) = delays.select_nth_unstable_by(rank, f64::total_cmp);
+        let begin = *begin;
+        Some((begin, longer.iter().copied().fold(begin, f64::max)))
+    });
+    ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// A log axis has no place for zeros.

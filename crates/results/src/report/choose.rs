@@ -2,7 +2,7 @@
 
 use super::error::ReportError;
 use super::material::Material;
-use super::number::{key_words, signed};
+use super::number::{figure_words, key_words, signed};
 use crate::compare::Comparison;
 use crate::threshold::Figure;
 
@@ -91,10 +91,10 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
         unit => format!(" {unit}"),
     };
     let why = format!(
-        "Shown up close: {}, the one of {all} that disagrees most with the mean difference ({} of \
-         {policy} to {}: {}{unit} here, {}{unit} on average).",
+        "Shown up close: {}, the one of {all} that disagrees most with the verdict: the {} of \
+         {policy} differs from that of {} by {}{unit} here, and by {}{unit} on average.",
         key_words(keys.get(index).copied().unwrap_or_default()),
-        figure,
+        figure_words(figure),
         comparison.baseline,
         signed(value),
         signed(mean),

@@ -1,13 +1,13 @@
 //! Differences to the baseline: per policy, and per replication.
 
 use super::choose::differences;
-use super::number::{key_words, metric_words, noun, short, statistic_words};
+use super::number::{figure_words, key_words, noun, short};
 use crate::compare::{Comparison, Policy, Role};
 use crate::plot::{Axis, Chart, Color, Mark, Page, Rows, Series, Unit};
 use crate::threshold::Figure;
 
 /// Up to so many rows the differences of all policies are one forest each;
-/// above, those of the policies that the verdict is not about are points.
+/// above, those of the policies that the verdict is not about are bars.
 const MOST_ROWS: usize = 60;
 
 pub(super) fn draw(page: &mut Page, comparison: &Comparison) {
@@ -35,15 +35,6 @@ fn unit(figure: Figure) -> Unit {
     }
 }
 
-fn words(figure: Figure) -> String {
-    let statistic = statistic_words(figure.statistic());
-    let metric = metric_words(figure.metric());
-    match figure.statistic() {
-        "mean" | "p50" => format!("{statistic} {metric}"),
-        _ => format!("{statistic} of the {metric}"),
-    }
-}
-
 fn caption(comparison: &Comparison) -> String {
     let one = noun(&comparison.pairs.over);
     let interval = match (comparison.method.interval, &comparison.method.why_none) {
@@ -66,14 +57,14 @@ fn per_policy(comparison: &Comparison, figure: Figure) -> Rows {
     let axis = Axis::linear(
         format!(
             "difference of the {} to {}",
-            words(figure),
+            figure_words(figure),
             comparison.baseline
         ),
         unit(figure),
     );
     let title = format!(
         "{}: difference to {}",
-        capital(&words(figure)),
+        capital(&figure_words(figure)),
         comparison.baseline
     );
     let mut rows = Rows::new(title, axis).reference(0.0, "no difference");
@@ -146,9 +137,9 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
     let rest: Vec<Chart> = contenders
         .iter()
         .skip(forests)
-        .map(|policy| points(comparison, policy, figure))
+        .map(|policy| bars(comparison, policy, figure))
         .collect();
-    let text = format!("A point per {one}, in their order.");
+    let text = format!("A bar per {one}, in their order: below 0 the policy is better.");
     page.grid(
         rest.iter()
             .map(|plot| (plot as &dyn crate::plot::Figure, text.as_str())),
@@ -171,7 +162,10 @@ fn title(policy: &Policy, comparison: &Comparison, figure: Figure) -> String {
 }
 
 fn axis(figure: Figure) -> Axis {
-    Axis::linear(format!("difference of the {}", words(figure)), unit(figure))
+    Axis::linear(
+        format!("difference of the {}", figure_words(figure)),
+        unit(figure),
+    )
 }
 
 fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) -> Rows {
@@ -201,26 +195,19 @@ fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) 
     rows
 }
 
-fn points(comparison: &Comparison, policy: &Policy, figure: Figure) -> Chart {
-    let one = noun(&comparison.pairs.over);
+fn bars(comparison: &Comparison, policy: &Policy, figure: Figure) -> Chart {
     let found = differences(comparison, &policy.name, figure);
-    let all = found.iter().zip(1..).filter_map(|((_, value), number)| {
-        let value = (*value)?;
-        Some((f64::from(number), value))
-    });
-    let (against, with): (Vec<_>, Vec<_>) =
-        all.partition(|(_, value)| disagrees(policy, figure, *value));
+    let names = found.iter().map(|(key, _)| key_words(key));
+    let heights = found.iter().map(|(_, value)| value.unwrap_or(f64::NAN));
+    let heights: Vec<f64> = heights.collect();
     let mut chart = Chart::new(title(policy, comparison, figure))
         .half()
-        .x(Axis::linear(format!("number of the {one}"), Unit::Plain))
-        .y(axis(figure).include(0.0))
-        .series(Series::scatter("as the mean", with))
-        .series(Series::scatter("other sign", against));
+        .x(Axis::categories(noun(&comparison.pairs.over), names))
+        .y(axis(figure))
+        .series(Series::bars("difference", heights));
     if let Some(paired) = policy.estimate(figure).and_then(|e| e.paired) {
-        chart = chart.mark(Mark::y(
-            paired.difference,
-            format!("mean {}", short(paired.difference)),
-        ));
+        let label = format!("mean {}", short(paired.difference));
+        chart = chart.mark(Mark::y(paired.difference, label));
     }
     chart
 }

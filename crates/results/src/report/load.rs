@@ -51,7 +51,7 @@ pub(super) fn draw(
         charts.push(utilization(cluster, &own));
     }
     let mut caption =
-        "Time of the run; utilization is the mean of each hundredth of it.".to_owned();
+        "Time of the run; lines of utilization are means of each hundredth of it.".to_owned();
     if !chosen.why.is_empty() {
         caption.push_str(&format!(" {}.", key_words(&chosen.key)));
     }
@@ -102,11 +102,11 @@ fn empty(title: String, y: Axis) -> Chart {
 fn queues(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("queued jobs", Unit::Plain).include(0.0);
     let mut chart = empty(format!("{cluster}: jobs that wait"), axis);
-    for (policy, series, end) in lines {
+    for (index, (policy, series, end)) in lines.iter().enumerate() {
         let points = series.points.iter();
         let points = points.map(|point| (point.at_s, point.queued_max as f64));
         let points: Vec<(f64, f64)> = points.collect();
-        chart = chart.series(Series::step(*policy, points).until(*end));
+        chart = chart.series(Series::step(*policy, points).until(*end).dash(index % 4));
     }
     chart
 }

@@ -3,6 +3,7 @@
 
 use crate::plot::Cell;
 use crate::stats::Paired;
+use crate::threshold::Figure;
 
 /// A number with three or four digits that count.
 pub(super) fn short(value: f64) -> String {
@@ -86,6 +87,16 @@ pub(super) fn statistic_words(statistic: &str) -> &str {
         "p95" => "95 % quantile",
         "p99" => "99 % quantile",
         other => other,
+    }
+}
+
+/// A figure in words.
+pub(super) fn figure_words(figure: Figure) -> String {
+    let statistic = statistic_words(figure.statistic());
+    let metric = metric_words(figure.metric());
+    match figure.statistic() {
+        "mean" | "p50" => format!("{statistic} {metric}"),
+        _ => format!("{statistic} of the {metric}"),
     }
 }
 
