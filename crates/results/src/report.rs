@@ -71,7 +71,7 @@ pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportErro
     let material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&material, chosen.index)?;
-    let page = page(&material, &chosen, &replications)?;
+    let page = page(&material, &chosen, &replications, options)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
         html: badged(page.to_html(), comparison.map(|c| c.verdict.outcome)),
@@ -88,6 +88,7 @@ fn page(
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
+    options: &Options,
 ) -> Result<Page, ReportError> {
     let mut page = Page::new(material.title());
     judgement::open(&mut page, material);
@@ -106,7 +107,7 @@ fn page(
     over_time::draw(&mut page, material, chosen, replications);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;
-    facts::draw(&mut page, material);
+    facts::draw(&mut page, material, options);
     Ok(page)
 }
 

@@ -1,5 +1,6 @@
 //! What the runs were, and how to make them again.
 
+use super::Options;
 use super::material::{Column, Material, OneRun};
 use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
@@ -9,10 +10,10 @@ use std::path::Path;
 /// Runs that are listed one by one.
 const MOST_RUNS: usize = 400;
 
-pub(super) fn draw(page: &mut Page, material: &Material) {
+pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
     page.heading("Runs and how to make them again");
     facts(page, material);
-    again(page, material);
+    again(page, material, options);
     warnings(page, material);
     list(page, material);
     let runs: usize = material
@@ -78,7 +79,7 @@ fn facts(page: &mut Page, material: &Material) {
     ]);
 }
 
-fn again(page: &mut Page, material: &Material) {
+fn again(page: &mut Page, material: &Material, options: &Options) {
     page.subheading("Run it again");
     page.paragraph(
         "The resolved scenario lies in each run directory, and on the virtual clock the same \
@@ -114,14 +115,44 @@ fn again(page: &mut Page, material: &Material) {
              file they came from.",
         );
     }
+    page.paragraph("And this page:");
+    page.code(&page_again(material, options));
+}
+
+/// The command that makes this page.
+fn page_again(material: &Material, options: &Options) -> String {
     let dirs = material.columns.iter().map(|column| folder(&column.runs));
     let dirs: BTreeSet<String> = dirs.collect();
-    page.paragraph("And this page:");
-    let dirs: Vec<String> = dirs.iter().map(|dir| quoted(dir)).collect();
-    page.code(&format!(
-        "gridrig report {} --out report.html",
-        dirs.join(" ")
-    ));
+    let mut words: Vec<String> = dirs.iter().map(|dir| quoted(dir)).collect();
+    let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
+    if let Some(comparison) = &material.comparison {
+        option("baseline", &comparison.baseline);
+    }
+    let compare = &options.compare;
+    compare
+        .primary
+        .iter()
+        .for_each(|figure| option("primary", &figure.to_string()));
+    compare
+        .require
+        .iter()
+        .for_each(|bound| option("require", &bound.to_string()));
+    if let Some(key) = &options.replication {
+        option("replication", key);
+    }
+    // What the command line has where nothing is said.
+    if compare.users != 10 {
+        option("users", &compare.users.to_string());
+    }
+    if compare.seed != 1 {
+        option("seed", &compare.seed.to_string());
+    }
+    let skip = if compare.skip_damaged {
+        " --skip-damaged"
+    } else {
+        ""
+    };
+    format!("gridrig report {}{skip} --out report.html", words.join(" "))
 }
 
 /// The directory that holds all runs of a column: the run itself if it is the

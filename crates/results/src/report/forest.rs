@@ -1,7 +1,7 @@
 //! Differences to the baseline: per policy, and per replication.
 
 use super::choose::differences;
-use super::number::{figure_words, key_words, noun, short};
+use super::number::{figure_words, key_words, noun};
 use crate::compare::{Comparison, Policy, Role};
 use crate::plot::{Axis, Chart, Color, Mark, Page, Rows, Series, Unit};
 use crate::threshold::Figure;
@@ -139,7 +139,8 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         .skip(forests)
         .map(|policy| bars(comparison, policy, figure))
         .collect();
-    let text = format!("A bar per {one}, in their order: below 0 the policy is better.");
+    let text =
+        format!("A bar per {one}, in their order: below 0 the policy is better. Dashed: the mean.");
     page.grid(
         rest.iter()
             .map(|plot| (plot as &dyn crate::plot::Figure, text.as_str())),
@@ -200,14 +201,13 @@ fn bars(comparison: &Comparison, policy: &Policy, figure: Figure) -> Chart {
     let names = found.iter().map(|(key, _)| key_words(key));
     let heights = found.iter().map(|(_, value)| value.unwrap_or(f64::NAN));
     let heights: Vec<f64> = heights.collect();
-    let mut chart = Chart::new(title(policy, comparison, figure))
+    let chart = Chart::new(title(policy, comparison, figure))
         .half()
         .x(Axis::categories(noun(&comparison.pairs.over), names))
         .y(axis(figure))
         .series(Series::bars("difference", heights));
-    if let Some(paired) = policy.estimate(figure).and_then(|e| e.paired) {
-        let label = format!("mean {}", short(paired.difference));
-        chart = chart.mark(Mark::y(paired.difference, label));
+    match policy.estimate(figure).and_then(|e| e.paired) {
+        Some(paired) => chart.mark(Mark::y(paired.difference, "")),
+        None => chart,
     }
-    chart
 }

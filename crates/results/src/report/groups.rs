@@ -33,15 +33,14 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
     load(page, comparison);
 }
 
-fn head(first: &str, policies: &[Policy]) -> Vec<String> {
+fn head(first: &str, same_jobs: bool, policies: &[Policy]) -> Vec<String> {
     let names = policies.iter().map(|policy| match policy.role {
         Role::Bound => format!("({})", policy.name),
         _ => policy.name.clone(),
     });
-    [first.to_owned(), "jobs".to_owned()]
-        .into_iter()
-        .chain(names)
-        .collect()
+    let jobs = same_jobs.then(|| "jobs".to_owned());
+    let first = std::iter::once(first.to_owned());
+    first.chain(jobs).chain(names).collect()
 }
 
 fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
@@ -57,16 +56,15 @@ fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
         ("run-time", _) => ", in time of the trace",
         _ => "",
     };
-    let mut table = Table::new(head(&by, &comparison.policies)).caption(format!(
-        "Mean {}{unit} by {by}{more}",
-        metric_words(breakdown.metric)
-    ));
+    let mut table =
+        Table::new(head(&by, breakdown.same_jobs, &comparison.policies)).caption(format!(
+            "Mean {}{unit} by {by}{more}",
+            metric_words(breakdown.metric)
+        ));
     for group in &breakdown.groups {
-        let jobs = match (breakdown.same_jobs, group.cells.first()) {
-            (true, Some(first)) => Cell::from(first.jobs),
-            _ => Cell::Number(String::new()),
-        };
-        let mut row = vec![Cell::Text(group.group.clone()), jobs];
+        let mut row = vec![Cell::Text(group.group.clone())];
+        let jobs = group.cells.first().filter(|_| breakdown.same_jobs);
+        row.extend(jobs.map(|first| Cell::from(first.jobs)));
         row.extend(group.cells.iter().map(|one| {
             if breakdown.same_jobs {
                 return with_difference(one.estimate.value, one.estimate.paired.as_ref());

@@ -42,7 +42,7 @@ fn demand(page: &mut Page, material: &Material, chosen: &Chosen, replications: &
         let run = column.at(chosen.index);
         let size = run.map_or(0, |run| run.manifest.grid.processors());
         let (running, processors) = unlimited(jobs);
-        let axis = || Axis::linear("time", Unit::Seconds);
+        let axis = || Axis::linear("time", Unit::Seconds).include(0.0);
         charts.push(
             Chart::new(format!("{name}jobs running, were resources unlimited"))
                 .half()
@@ -109,10 +109,10 @@ fn delays(page: &mut Page, material: &Material, replications: &Replications) {
             (ends.0.min(value), ends.1.max(value))
         })
     };
-    let x = ends(&mut all().map(|point| point.0));
+    let x = all().map(|point| point.0).fold(0.0, f64::max);
     let y = ends(&mut all().map(|point| point.1).filter(|delay| *delay > 0.0));
     // Points at the very edge would be cut in half.
-    let room = (x.1 - x.0) * 0.01;
+    let room = x * 0.01;
     let charts: Vec<Chart> = material
         .columns
         .iter()
@@ -121,7 +121,7 @@ fn delays(page: &mut Page, material: &Material, replications: &Replications) {
         .map(|(index, (column, points))| {
             Chart::new(&column.name)
                 .half()
-                .x(Axis::linear("submitted", Unit::Seconds).range(x.0 - room, x.1 + room))
+                .x(Axis::linear("submitted", Unit::Seconds).range(-room, x + room))
                 .y(Axis::log("delay", Unit::Seconds).range(y.0 / 1.5, y.1 * 1.5))
                 .series(Series::scatter("", points.clone()).color(Color::Series(index)))
         })
