@@ -41,10 +41,7 @@ pub(super) fn draw(page: &mut Page, material: &Material, replications: &Replicat
     );
     page.pair(
         (&body, caption.as_str()),
-        (
-            &tail,
-            "The jobs with the longest delays, which decide the mean.",
-        ),
+        (&tail, "The jobs with the longest delays."),
     );
 }
 

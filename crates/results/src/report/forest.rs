@@ -39,7 +39,8 @@ fn caption(comparison: &Comparison) -> String {
     let one = noun(&comparison.pairs.over);
     let interval = match (comparison.method.interval, &comparison.method.why_none) {
         (Some(method), _) => format!(
-            "Lines: 95 % intervals ({}) of the mean of {} paired differences.",
+            "Lines: 95 % intervals ({}) of the mean of {} paired differences. A line \
+             that crosses 0 means that the {one}s do not tell the policies apart.",
             method.name(),
             comparison.pairs.n
         ),
@@ -47,8 +48,7 @@ fn caption(comparison: &Comparison) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "Left of the line is better than {}. {interval} A line that crosses 0 means that the \
-         {one}s do not tell the policies apart.",
+        "Left of the dashed line is better than {}. {interval}",
         comparison.baseline
     )
 }

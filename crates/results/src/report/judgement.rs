@@ -30,7 +30,14 @@ pub(super) fn open(page: &mut Page, material: &Material) {
         page.verdict(Verdict::Warning, &objection.message);
     }
     left_out(page, &material.skipped);
-    page.facts(compare::report(comparison).facts);
+    // Settings that differ are told line by line, below.
+    let facts = compare::report(comparison).facts.into_iter();
+    page.facts(facts.filter(|(name, _)| name != "differs"));
+    if !comparison.guard.differences.is_empty() {
+        page.paragraph(
+            "Besides the policy, settings differ between these runs: see Scenarios, below.",
+        );
+    }
 }
 
 fn left_out(page: &mut Page, skipped: &[String]) {

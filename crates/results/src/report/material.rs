@@ -141,8 +141,11 @@ impl Material {
         };
         match self.columns.as_slice() {
             [one] => format!("{scenarios}: {}", one.name),
-            more if self.comparison.is_some() => {
+            more if self.comparison.is_some() && !self.unlike => {
                 format!("{scenarios}: {} policies compared", more.len())
+            }
+            more if self.comparison.is_some() => {
+                format!("{scenarios}: {} policies side by side", more.len())
             }
             more => format!("{scenarios}: {} kinds of runs side by side", more.len()),
         }
@@ -203,24 +206,27 @@ fn columns(runs: Vec<OneRun>) -> Vec<Column> {
         let own = sorted.entry((traces(&run), study, policy)).or_default();
         own.push(run);
     }
-    let same_policy = |policy: &str, all: &[(String, String)]| {
-        all.iter().filter(|(_, other)| other == policy).count() > 1
-    };
-    let names: Vec<(String, String)> = sorted
+    // The shortest name that tells it from the others: the policy, with its
+    // scenario, with its traces.
+    let names: Vec<[String; 3]> = sorted
         .iter()
-        .map(|((_, _, policy), runs)| {
+        .map(|((traces, _, policy), runs)| {
             let scenario = runs.first().map(|run| run.manifest.study.scenario.clone());
-            (scenario.unwrap_or_default(), policy.clone())
+            let with_scenario = format!("{}/{policy}", scenario.unwrap_or_default());
+            let with_traces = format!("{policy}, {}", traces.join(", "));
+            [policy.clone(), with_scenario, with_traces]
         })
         .collect();
+    let tells = |form: &usize| {
+        let all: BTreeSet<&String> = names.iter().map(|name| &name[*form]).collect();
+        all.len() == names.len()
+    };
+    let form = (0..3).find(tells).unwrap_or(2);
     let mut used = BTreeSet::new();
     let mut columns = Vec::new();
-    for (((_, _, policy), mut runs), (scenario, _)) in sorted.into_iter().zip(&names) {
+    for (mut runs, names) in sorted.into_values().zip(&names) {
         runs.sort_by_key(|run| run.manifest.replication);
-        let plain = match same_policy(&policy, &names) {
-            true => format!("{scenario}/{policy}"),
-            false => policy,
-        };
+        let plain = &names[form];
         let mut name = plain.clone();
         let mut number = 2;
         while !used.insert(name.clone()) {
