@@ -61,12 +61,8 @@ fn chart(
 /// The least delay at which a tail begins, and the greatest delay.
 fn tail_ends(replications: &Replications) -> Option<(f64, f64)> {
     let ends = replications.delays.iter().filter_map(|delays| {
-        let mut delays = delays.clone();
         let rank = (TAIL * delays.len() as f64) as usize;
-        let rank = rank.min(delays.len().checked_sub(1)?);
-        let (_, begin, longer) = delays.select_nth_unstable_by(rank, f64::total_cmp);
-        let begin = *begin;
-        Some((begin, longer.iter().copied().fold(begin, f64::max)))
+        Some((*delays.get(rank)?, *delays.last()?))
     });
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
@@ -76,7 +72,7 @@ fn zeros(material: &Material, replications: &Replications) -> String {
     let columns = material.columns.iter().zip(&replications.delays);
     let told: Vec<String> = columns
         .filter_map(|(column, delays)| {
-            let none = delays.iter().filter(|delay| **delay <= 0.0).count() as u64;
+            let none = delays.partition_point(|delay| *delay <= 0.0) as u64;
             (none > 0).then(|| format!("{} of {}", count(none, "job"), column.name))
         })
         .collect();

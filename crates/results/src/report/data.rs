@@ -40,7 +40,7 @@ pub(super) type Forwarding = BTreeMap<(String, String), u64>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replications {
     /// By column, over all replications: delays of the jobs that completed
-    /// under every policy (side by side: in that run).
+    /// under every policy (side by side: in that run), ascending.
     pub(super) delays: Vec<Vec<f64>>,
     /// By column, the jobs of the replication that is shown up close.
     pub(super) chosen: Vec<Jobs>,
@@ -84,6 +84,14 @@ impl Replications {
                 }
             }
         }
+        // Several charts are drawn from them, and each would sort them anew.
+        for part in all.delays.chunks_mut(threads()) {
+            thread::scope(|scope| {
+                for delays in part {
+                    scope.spawn(|| delays.sort_unstable_by(f64::total_cmp));
+                }
+            });
+        }
         Ok(all)
     }
 }
@@ -95,14 +103,17 @@ impl Column {
     }
 }
 
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// Applies `f` to every column, some at a time.
 fn each<T: Send>(
     columns: &[Column],
     f: impl Fn(&Column) -> Result<T, RunDirError> + Sync,
 ) -> Result<Vec<T>, ReportError> {
     let mut all = Vec::with_capacity(columns.len());
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    for part in columns.chunks(threads) {
+    for part in columns.chunks(threads()) {
         let results: Vec<_> = thread::scope(|scope| {
             let started: Vec<_> = part.iter().map(|c| scope.spawn(|| f(c))).collect();
             // A panic of a thread is passed on where it would have been.
