@@ -46,6 +46,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compare the policies of finished runs, with intervals
     Compare(CompareArgs),
+    /// Write one offline HTML page about finished runs
+    Report(ReportArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
     /// Read, reduce, validate and generate workload traces
@@ -185,6 +187,52 @@ pub struct CompareArgs {
     /// Print Markdown
     #[arg(long)]
     pub markdown: bool,
+}
+
+/// `gridrig report`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig report runs/two-sites-1 --out report.html\n\n\
+        Exit code 99: the page is written, and a threshold was missed."
+)]
+pub struct ReportArgs {
+    /// Run directories, or folders with runs below them
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The page to write; it must not exist yet
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Overwrite an existing page
+    #[arg(long)]
+    pub force: bool,
+    /// The policy that the others are held against [default: round-robin if
+    /// it is there, else the first]
+    #[arg(long, value_name = "POLICY")]
+    pub baseline: Option<String>,
+    /// What policies are judged by, as in delay_s.p95; may be repeated, the
+    /// first counts most [default: what the scenario declares]
+    #[arg(long, value_name = "METRIC.STATISTIC")]
+    pub primary: Vec<String>,
+    /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
+    /// repeated
+    #[arg(long, value_name = "BOUND")]
+    pub require: Vec<String>,
+    /// The replication that is shown up close, by its key, as in
+    /// window+604800s [default: the one that disagrees most, else the first]
+    #[arg(long, value_name = "KEY")]
+    pub replication: Option<String>,
+    /// How many users are shown, by processor time
+    #[arg(long, default_value = "10")]
+    pub users: usize,
+    /// Seed of the bootstrap
+    #[arg(long, default_value = "1")]
+    pub seed: u64,
+    /// Leave damaged and half-written runs out, and say so
+    #[arg(long)]
+    pub skip_damaged: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `gridrig audit`

@@ -3,6 +3,7 @@
 mod audit;
 mod check;
 mod compare;
+mod report;
 mod run;
 mod schema;
 mod services;
@@ -51,6 +52,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Report(args) => report::report(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),

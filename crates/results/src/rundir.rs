@@ -10,7 +10,9 @@ mod events;
 mod file;
 mod grid_doc;
 mod manifest;
+mod placements;
 mod read;
+mod series;
 mod table_columns;
 mod tables;
 
@@ -19,9 +21,10 @@ pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use manifest::{
     FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
+pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;
 pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
-
+pub use series::{ClusterSeries, SeriesPoint, read_series};
 pub use table_columns::{Codes, TableColumns};
 
 use crate::audit::AuditReport;

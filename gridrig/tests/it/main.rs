@@ -20,6 +20,7 @@ mod overrides;
 mod real_time;
 mod reduce_command;
 mod reduction_keys;
+mod report_command;
 mod resolved;
 mod run_command;
 mod scenario;

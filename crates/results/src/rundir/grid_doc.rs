@@ -113,6 +113,19 @@ pub(crate) struct InformationRule {
 }
 
 impl ClusterDoc {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Nodes and processors per node of each of its resources, in file order.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<(u32, u32)> {
+        let groups = self.resources.iter();
+        groups.map(|group| (group.count, group.cpu_count)).collect()
+    }
+
     /// All its processors.
     #[must_use]
     pub fn processors(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::audit::{AuditFacts, Finding, Rule, audit_with};
 use crate::log::EventLog;
 use crate::names::Names;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
@@ -338,6 +338,10 @@ impl Batch<'_> {
 
     pub(super) fn u64(&self, name: &'static str, index: usize) -> Result<Option<u64>, RunDirError> {
         self.number::<UInt64Type>(name, index, "uint64")
+    }
+
+    pub(super) fn f64(&self, name: &'static str, index: usize) -> Result<Option<f64>, RunDirError> {
+        self.number::<Float64Type>(name, index, "float64")
     }
 
     pub(super) fn bool(

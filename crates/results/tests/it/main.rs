@@ -17,6 +17,7 @@ mod job_table;
 mod markup;
 mod need;
 mod plots;
+mod report;
 mod run_directory;
 mod scipy;
 mod story;

@@ -1,0 +1,256 @@
+//! `report::report` over 10 runs of 1,000,000 jobs each: five replications of
+//! two policies, written to a temporary directory first. The report is made in
+//! a process of its own, whose time and peak memory are printed beside those
+//! of a bare scan (the same files, read once and hashed) and of the comparison
+//! that it holds.
+//!
+//! `cargo bench -p gridrig-results --bench report [-- JOBS]`
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench reads the clock, stops at what it did not expect and prints"
+)]
+
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::rng;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_results::compare::{self, Options, Outcome};
+use gridrig_results::report;
+use gridrig_results::rundir::{self, RunFiles, RunInfo, StudyDoc};
+use gridrig_results::{EventLog, JobTable};
+use rand::RngExt;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const POLICIES: [&str; 2] = ["round-robin", "free-node"];
+const REPLICATIONS: u32 = 5;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [step, dir] = words.as_slice()
+        && ["compare", "report", "scan"].contains(&step.as_str())
+    {
+        return measure(step, Path::new(dir));
+    }
+    let jobs = words.iter().find_map(|word| word.parse().ok());
+    let jobs: u32 = jobs.unwrap_or(1_000_000);
+    let dir = tempfile::tempdir().unwrap();
+    for replication in 0..REPLICATIONS {
+        for policy in POLICIES {
+            write(dir.path(), policy, replication, jobs);
+        }
+    }
+    println!("10 runs of {jobs} jobs each");
+    // Alternating, so that what else the machine does falls on both.
+    for _ in 0..3 {
+        for step in ["scan", "compare", "report"] {
+            let exe = std::env::current_exe().unwrap();
+            let done = Command::new(exe).arg(step).arg(dir.path()).status();
+            assert!(done.unwrap().success());
+        }
+    }
+}
+
+fn measure(step: &str, dir: &Path) {
+    let begin = Instant::now();
+    let said = match step {
+        "compare" => {
+            let options = Options::default();
+            let document = compare::compare(&[dir.to_owned()], &options).unwrap();
+            assert_ne!(document.verdict.outcome, Outcome::TooFewRepeats);
+            serde_json::to_string(&document).unwrap().len()
+        }
+        "report" => {
+            let page = report::report(&[dir.to_owned()], &report::Options::default());
+            page.unwrap().html.len()
+        }
+        _ => files(dir).iter().map(|path| scan(path)).sum(),
+    };
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM"));
+    let peak = peak.and_then(|line| line.split_whitespace().nth(1));
+    let mib = peak.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024;
+    let seconds = begin.elapsed().as_secs_f64();
+    println!("{step:<8} {seconds:6.2} s, peak {mib:5} MiB ({said} bytes)");
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for replication in 0..REPLICATIONS {
+        for policy in POLICIES {
+            files.push(run_dir(dir, policy, replication).join(rundir::names::JOBS));
+        }
+    }
+    files
+}
+
+fn scan(path: &Path) -> usize {
+    let bytes = std::fs::read(path).unwrap();
+    assert_eq!(Sha256::digest(&bytes).len(), 32);
+    bytes.len()
+}
+
+fn run_dir(dir: &Path, policy: &str, replication: u32) -> PathBuf {
+    dir.join(policy).join(format!("r{replication:03}"))
+}
+
+fn grid() -> Grid {
+    let cluster = |id: u16| {
+        let group = Resource {
+            name: None,
+            count: 512,
+            cpu_count: 1,
+            architecture: None,
+            os: None,
+            memory_mib: None,
+            disk_mib: None,
+            speed: Decimal::ONE,
+        };
+        let resources = Resources::new(vec![group]).unwrap();
+        GridCluster {
+            name: format!("c{id}"),
+            domain: Some(DomainId(id)),
+            config: ClusterConfig::new(ClusterId(id), resources, DisciplineKind::Fcfs),
+        }
+    };
+    let domain = |id: u16| Domain {
+        name: format!("d{id}"),
+        broker: BrokerSettings::default(),
+        clusters: vec![ClusterId(id)],
+    };
+    Grid {
+        domains: vec![domain(0), domain(1)],
+        clusters: vec![cluster(0), cluster(1)],
+        links: vec![Link {
+            consumer: DomainId(0),
+            provider: DomainId(1),
+            latency: SimDuration::from_millis(50),
+        }],
+    }
+}
+
+/// Jobs whose times are drawn: the figures mean nothing, but they are as many
+/// and as unlike as those of a real run.
+fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
+    let grid = grid();
+    let mut load = rng::stream(u64::from(replication), "jobs");
+    let submissions: Vec<Submission> = (0..jobs)
+        .map(|id| Submission {
+            spec: JobSpec {
+                id: JobId(id),
+                processors: 1 << load.random_range(0..8),
+                run_time: SimDuration::from_millis(load.random_range(1_000..10_000_000)),
+                requested_time: None,
+                requirements: Requirements::default(),
+            },
+            at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
+            entry: Entry::Domain(DomainId(0)),
+            label: JobLabel {
+                trace_id: u64::from(id),
+                workload: 0,
+                user: Some(load.random_range(0..500)),
+                failed_in_trace: false,
+            },
+        })
+        .collect();
+    let mut waits = rng::stream(u64::from(replication), policy);
+    let mut events: Vec<(SimTime, u32, Event<'static>)> = Vec::new();
+    for submission in &submissions {
+        let wait = waits.random_range(0_u64..100_000_000_000);
+        push(&mut events, submission, wait, waits.random_range(0..2));
+    }
+    events.sort_by_key(|(at, job, _)| (*at, *job));
+    let mut log = EventLog::with_capacity(submissions.len());
+    for (at, _, event) in &events {
+        log.emit(*at, *event);
+    }
+    let table = JobTable::build(&log, &submissions, &grid, &["drawn".to_owned()]);
+    let info = RunInfo {
+        policy: Some(policy.to_owned()),
+        seed: 1,
+        replication,
+        clock: "virtual".to_owned(),
+        workload_hashes: BTreeMap::from([("jobs".to_owned(), replication.to_string())]),
+        study: StudyDoc {
+            key: format!("shake={replication}"),
+            ..StudyDoc::default()
+        },
+        ..RunInfo::default()
+    };
+    let files = RunFiles {
+        info: &info,
+        scenario: "",
+        grid: &grid,
+        submissions: &submissions,
+        log: &log,
+        table: &table,
+    };
+    rundir::write(&run_dir(dir, policy, replication), false, &files).unwrap();
+}
+
+const PLACE: &[PlacementRun] = &[PlacementRun {
+    resource: 0,
+    node: 0,
+    nodes: 1,
+    processors: 1,
+}];
+
+fn push(
+    events: &mut Vec<(SimTime, u32, Event<'static>)>,
+    submission: &Submission,
+    wait: u64,
+    site: u16,
+) {
+    let job = submission.spec.id;
+    let (cluster, home) = (ClusterId(site), DomainId(0));
+    let queued = submission.at + SimDuration::from_millis(1);
+    let start = queued + SimDuration::from_nanos(wait);
+    let finish = start + submission.spec.run_time;
+    let seen = finish + SimDuration::from_millis(1);
+    let entry = Entry::Domain(home);
+    let intended = submission.at;
+    let mut tell = |at, event| events.push((at, job.0, event));
+    tell(
+        intended,
+        Event::Submitted {
+            job,
+            entry,
+            intended,
+        },
+    );
+    let (domain, hop) = (home, 0);
+    tell(intended, Event::BrokerArrival { job, domain, hop });
+    tell(
+        intended,
+        Event::Dispatched {
+            job,
+            domain,
+            cluster,
+        },
+    );
+    tell(queued, Event::Queued { job, cluster });
+    let placement = PLACE;
+    tell(
+        start,
+        Event::Started {
+            job,
+            cluster,
+            placement,
+        },
+    );
+    tell(finish, Event::Finished { job, cluster });
+    let by = Party::Broker(home);
+    tell(seen, Event::FinishSeen { job, by });
+}

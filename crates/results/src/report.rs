@@ -1,0 +1,127 @@
+//! One offline HTML page about finished runs (`docs/report.md`): what a
+//! comparison found, and what happened in the runs.
+//!
+//! The page is made from a [`Comparison`](crate::compare::Comparison) and the
+//! run directories behind it. Runs that cannot be compared (a single one, or
+//! runs of different traces) are shown side by side, without a verdict.
+
+mod cdf;
+mod choose;
+mod data;
+mod diff;
+mod error;
+mod facts;
+mod forest;
+mod gantt;
+mod groups;
+mod judgement;
+mod load;
+mod material;
+mod matrices;
+mod number;
+mod over_time;
+mod side_by_side;
+
+pub use error::ReportError;
+
+use crate::compare::{self, Outcome, ThresholdDoc, Verdict};
+use crate::plot::Page;
+use choose::Chosen;
+use data::Replications;
+use material::Material;
+use std::path::PathBuf;
+
+/// What to put on the page.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How the runs are compared. Runs that are not comparable are shown all
+    /// the same, without a verdict.
+    pub compare: compare::Options,
+    /// Key of the replication that is shown up close; `None` is the one that
+    /// disagrees most with the verdict, else the first.
+    pub replication: Option<String>,
+}
+
+/// A page and what it says.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The page: UTF-8, without script, nothing loaded from anywhere.
+    pub html: String,
+    /// The verdict; `None` if there was nothing to compare.
+    pub verdict: Option<Verdict>,
+    /// The sentence that the page opens with: that of the verdict, or what is
+    /// shown without one.
+    pub sentence: String,
+    /// Runs on the page.
+    pub runs: u64,
+    /// Key of the replication that is shown up close.
+    pub replication: String,
+    /// Bounds and how the runs kept them; empty without a comparison.
+    pub thresholds: Vec<ThresholdDoc>,
+    /// Damaged runs that were left out, and why.
+    pub skipped: Vec<String>,
+}
+
+/// Makes the page of all runs at or below these directories.
+///
+/// # Errors
+/// All are mistakes of input: no runs, a damaged, foreign or half-written one,
+/// an unknown baseline or replication.
+pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportError> {
+    let material = Material::gather(paths, &options.compare)?;
+    let chosen = choose::choose(&material, options.replication.as_deref())?;
+    let replications = Replications::read(&material, chosen.index)?;
+    let page = page(&material, &chosen, &replications, options)?;
+    let comparison = material.comparison.as_ref();
+    Ok(Report {
+        html: badged(page.to_html(), comparison.map(|c| c.verdict.outcome)),
+        verdict: comparison.map(|comparison| comparison.verdict.clone()),
+        sentence: material.sentence(),
+        runs: material.columns.iter().map(|c| c.runs.len() as u64).sum(),
+        replication: chosen.key,
+        thresholds: comparison.map_or(Vec::new(), |c| c.thresholds.clone()),
+        skipped: material.skipped,
+    })
+}
+
+fn page(
+    material: &Material,
+    chosen: &Chosen,
+    replications: &Replications,
+    options: &Options,
+) -> Result<Page, ReportError> {
+    let mut page = Page::new(material.title());
+    judgement::open(&mut page, material);
+    match &material.comparison {
+        Some(comparison) => {
+            judgement::policies(&mut page, comparison);
+            judgement::thresholds(&mut page, comparison);
+            forest::draw(&mut page, comparison);
+        }
+        None => side_by_side::draw(&mut page, material),
+    }
+    cdf::draw(&mut page, material, replications);
+    load::draw(&mut page, material, chosen)?;
+    matrices::draw(&mut page, material, replications);
+    gantt::draw(&mut page, material, chosen, replications)?;
+    over_time::draw(&mut page, material, chosen, replications);
+    groups::draw(&mut page, material);
+    diff::draw(&mut page, material, chosen)?;
+    facts::draw(&mut page, material, options);
+    Ok(page)
+}
+
+/// Says what was found in place of the page's own word. The verdict is the
+/// first thing on the page, and everything before it is escaped.
+fn badged(html: String, outcome: Option<Outcome>) -> String {
+    let (own, word) = match outcome {
+        Some(Outcome::Winner) => ("\u{2713} Pass", "\u{2713} Winner"),
+        Some(Outcome::BaselineWins) => ("\u{2713} Pass", "\u{2713} Baseline wins"),
+        Some(Outcome::None) => ("Note", "No winner"),
+        Some(Outcome::TooFewRepeats) => ("Warning", "Too few repeats"),
+        Some(Outcome::Descriptive) => ("Warning", "Descriptive only"),
+        Some(Outcome::NotComparable) => ("\u{2717} Fail", "\u{2717} Not comparable"),
+        None => return html,
+    };
+    html.replacen(&format!("<b>{own}</b>"), &format!("<b>{word}</b>"), 1)
+}

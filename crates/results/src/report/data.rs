@@ -1,0 +1,212 @@
+//! The jobs behind the pictures.
+
+use super::error::ReportError;
+use super::material::{Column, Material, OneRun};
+use crate::measure::Measure;
+use crate::rundir::{Codes, RunDirError, TableColumns, names};
+use gridrig_core::time::SimTime;
+use std::collections::BTreeMap;
+use std::thread;
+
+/// The jobs of one run, row by row; times are seconds since the run's start
+/// and NaN where something did not happen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Jobs {
+    pub(super) submit_s: Vec<f64>,
+    pub(super) delay_s: Vec<f64>,
+    pub(super) start_s: Vec<f64>,
+    pub(super) end_s: Vec<f64>,
+    pub(super) run_time_s: Vec<f64>,
+    pub(super) processors: Vec<u32>,
+    pub(super) cluster: Codes,
+    pub(super) origin: Codes,
+    pub(super) exec: Codes,
+}
+
+impl Jobs {
+    /// Whether a job ran away from where it was submitted.
+    pub(super) fn is_away(&self, row: usize) -> bool {
+        match (self.origin.name(row), self.exec.name(row)) {
+            (Some(origin), Some(exec)) => origin != exec,
+            _ => false,
+        }
+    }
+}
+
+/// Jobs by origin and executing domain.
+pub(super) type Forwarding = BTreeMap<(String, String), u64>;
+
+/// What is read of all runs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Replications {
+    /// By column, over all replications: delays of the jobs that completed
+    /// under every policy (side by side: in that run), ascending.
+    pub(super) delays: Vec<Vec<f64>>,
+    /// By column, the jobs of the replication that is shown up close.
+    pub(super) chosen: Vec<Jobs>,
+    /// By column, over all replications; only without a comparison, which has
+    /// it already.
+    pub(super) forwarding: Vec<Forwarding>,
+}
+
+impl Replications {
+    pub(super) fn read(material: &Material, chosen: usize) -> Result<Self, ReportError> {
+        let columns = &material.columns;
+        let mut all = Replications {
+            delays: vec![Vec::new(); columns.len()],
+            chosen: each(columns, |column| match column.at(chosen) {
+                Some(run) => jobs(run),
+                None => Ok(Jobs::default()),
+            })?,
+            forwarding: vec![Forwarding::new(); columns.len()],
+        };
+        let most = columns.iter().map(|column| column.runs.len()).max();
+        for index in 0..most.unwrap_or(0) {
+            let mut delays = each(columns, |column| match column.runs.get(index) {
+                Some(run) => delays(run),
+                None => Ok(Vec::new()),
+            })?;
+            if material.comparison.is_some() {
+                keep_common(&mut delays);
+            }
+            for (pool, own) in all.delays.iter_mut().zip(delays) {
+                pool.extend(own.into_iter().filter(|delay| !delay.is_nan()));
+            }
+            if material.comparison.is_none() {
+                let own = each(columns, |column| match column.runs.get(index) {
+                    Some(run) => forwarding(run),
+                    None => Ok(Forwarding::new()),
+                })?;
+                for (all, own) in all.forwarding.iter_mut().zip(own) {
+                    for (pair, jobs) in own {
+                        *all.entry(pair).or_default() += jobs;
+                    }
+                }
+            }
+        }
+        // Several charts are drawn from them, and each would sort them anew.
+        for part in all.delays.chunks_mut(threads()) {
+            thread::scope(|scope| {
+                for delays in part {
+                    scope.spawn(|| delays.sort_unstable_by(f64::total_cmp));
+                }
+            });
+        }
+        Ok(all)
+    }
+}
+
+impl Column {
+    /// Its run of a replication; side by side, where there is none, the first.
+    pub(super) fn at(&self, replication: usize) -> Option<&OneRun> {
+        self.runs.get(replication).or(self.runs.first())
+    }
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Applies `f` to every column, some at a time.
+fn each<T: Send>(
+    columns: &[Column],
+    f: impl Fn(&Column) -> Result<T, RunDirError> + Sync,
+) -> Result<Vec<T>, ReportError> {
+    let mut all = Vec::with_capacity(columns.len());
+    for part in columns.chunks(threads()) {
+        let results: Vec<_> = thread::scope(|scope| {
+            let started: Vec<_> = part.iter().map(|c| scope.spawn(|| f(c))).collect();
+            // A panic of a thread is passed on where it would have been.
+            let joined = started.into_iter().map(|thread| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            joined.collect()
+        });
+        for result in results {
+            all.push(result?);
+        }
+    }
+    Ok(all)
+}
+
+/// NaN in every run where a job did not complete in all of them.
+fn keep_common(runs: &mut [Vec<f64>]) {
+    let rows = runs.iter().map(Vec::len).min().unwrap_or(0);
+    for row in 0..rows {
+        if runs.iter().any(|run| run[row].is_nan()) {
+            runs.iter_mut().for_each(|run| run[row] = f64::NAN);
+        }
+    }
+}
+
+/// Delays of the measured jobs that completed; NaN for the others.
+fn delays(run: &OneRun) -> Result<Vec<f64>, RunDirError> {
+    let columns = TableColumns::open(&run.dir, names::JOBS)?;
+    let mut delays = columns.f64s("delay_s")?;
+    let measure = measure(run)?;
+    if measure.from > SimTime::ZERO || measure.until.is_some() {
+        for (delay, submit) in delays.iter_mut().zip(columns.i64s("submit_ns")?) {
+            let submit = u64::try_from(submit).map(SimTime::from_nanos);
+            if !submit.is_ok_and(|submit| measure.covers(submit)) {
+                *delay = f64::NAN;
+            }
+        }
+    }
+    Ok(delays)
+}
+
+fn measure(run: &OneRun) -> Result<Measure, RunDirError> {
+    let measure = run.manifest.measure.read();
+    measure.ok_or_else(|| RunDirError::Field {
+        path: run.dir.join(names::MANIFEST),
+        field: "measure".to_owned(),
+        value: format!("{:?}", run.manifest.measure),
+        expected: "durations with their unit",
+    })
+}
+
+fn jobs(run: &OneRun) -> Result<Jobs, RunDirError> {
+    let columns = TableColumns::open(&run.dir, names::JOBS)?;
+    let seconds = |name| -> Result<Vec<f64>, RunDirError> {
+        let nanos = columns.i64s(name)?;
+        let seconds = nanos.into_iter().map(|nanos| match nanos {
+            i64::MIN => f64::NAN,
+            nanos => nanos as f64 / 1e9,
+        });
+        Ok(seconds.collect())
+    };
+    let start_s = seconds("start_ns")?;
+    let mut end_s = seconds("end_ns")?;
+    // What still runs at the end of the run is shown until then.
+    let end = run.manifest.end_ns as f64 / 1e9;
+    for (end_s, start_s) in end_s.iter_mut().zip(&start_s) {
+        if end_s.is_nan() && start_s.is_finite() {
+            *end_s = end;
+        }
+    }
+    Ok(Jobs {
+        submit_s: seconds("submit_ns")?,
+        delay_s: columns.f64s("delay_s")?,
+        start_s,
+        end_s,
+        run_time_s: seconds("run_time_ref_ns")?,
+        processors: columns.u32s("processors")?,
+        cluster: columns.codes("cluster")?,
+        origin: columns.codes("origin_domain")?,
+        exec: columns.codes("exec_domain")?,
+    })
+}
+
+fn forwarding(run: &OneRun) -> Result<Forwarding, RunDirError> {
+    let columns = TableColumns::open(&run.dir, names::JOBS)?;
+    let origin = columns.codes("origin_domain")?;
+    let exec = columns.codes("exec_domain")?;
+    let mut all = Forwarding::new();
+    for row in 0..columns.rows() {
+        if let (Some(from), Some(to)) = (origin.name(row), exec.name(row)) {
+            *all.entry((from.to_owned(), to.to_owned())).or_default() += 1;
+        }
+    }
+    Ok(all)
+}

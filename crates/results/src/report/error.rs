@@ -1,0 +1,42 @@
+//! Why a report could not be made.
+
+use crate::compare::CompareError;
+use crate::rundir::RunDirError;
+use std::path::PathBuf;
+
+/// Why a report could not be made; all are mistakes of input.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The runs cannot be compared for a reason that leaves nothing to show.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// A file of a run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunDirError),
+    /// A directory cannot be searched for runs.
+    #[error("{}: cannot read the directory", path.display())]
+    Search {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The scenario of a run is no text.
+    #[error("{}: expected the resolved scenario, as UTF-8", path.display())]
+    Scenario {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        #[source]
+        source: std::io::Error,
+    },
+    /// No such replication.
+    #[error("replication \"{wanted}\": expected one of {known}")]
+    Replication {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        known: String,
+    },
+}

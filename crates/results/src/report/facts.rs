@@ -1,0 +1,294 @@
+//! What the runs were, and how to make them again.
+
+use super::Options;
+use super::material::{Column, Material, OneRun};
+use super::number::{count, key_words};
+use crate::plot::{Cell, Page, Table};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Runs that are listed one by one.
+const MOST_RUNS: usize = 400;
+
+pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
+    page.heading("Runs and how to make them again");
+    facts(page, material);
+    again(page, material, options);
+    warnings(page, material);
+    list(page, material);
+    let runs: usize = material
+        .columns
+        .iter()
+        .map(|column| column.runs.len())
+        .sum();
+    page.footer(&format!(
+        "Made by gridrig from {}. This page holds everything it shows and loads nothing.",
+        count(runs as u64, "run directory").replace("directorys", "directories")
+    ));
+}
+
+/// Values that the runs have, each once.
+fn distinct(material: &Material, of: impl Fn(&OneRun) -> Vec<String>) -> String {
+    let values: BTreeSet<String> = material.runs().flat_map(of).collect();
+    let all = values.len();
+    let mut shown: Vec<String> = values.into_iter().take(8).collect();
+    if all > shown.len() {
+        shown.push(format!("and {} more", all - shown.len()));
+    }
+    shown.join(", ")
+}
+
+fn facts(page: &mut Page, material: &Material) {
+    let pairs = |map: &std::collections::BTreeMap<String, String>| {
+        map.iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect::<Vec<_>>()
+    };
+    page.facts([
+        (
+            "scenario",
+            distinct(material, |run| vec![run.manifest.study.scenario.clone()]),
+        ),
+        (
+            "clock",
+            distinct(material, |run| vec![run.manifest.clock.clone()]),
+        ),
+        (
+            "seed",
+            distinct(material, |run| vec![run.manifest.seed.to_string()]),
+        ),
+        (
+            "trace, SHA-256",
+            distinct(material, |run| pairs(&run.manifest.trace_sha256)),
+        ),
+        (
+            "versions",
+            distinct(material, |run| pairs(&run.manifest.versions)),
+        ),
+        (
+            "measured",
+            distinct(material, |run| {
+                let measure = &run.manifest.measure;
+                let until = measure.until.as_deref().unwrap_or("the last finish");
+                vec![format!(
+                    "submitted from {} until {until}, {}, tau {}",
+                    measure.from, measure.stop, measure.tau
+                )]
+            }),
+        ),
+    ]);
+}
+
+fn again(page: &mut Page, material: &Material, options: &Options) {
+    page.subheading("Run it again");
+    page.paragraph(
+        "The resolved scenario lies in each run directory, and on the virtual clock the same \
+         scenario gives the same bytes. Where the trace lies elsewhere, add \
+         --set workload.trace=PATH; its SHA-256 is above.",
+    );
+    let mut commands: Vec<String> = Vec::new();
+    for column in &material.columns {
+        for command in commands_of(column) {
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+    }
+    let same = |column: &Column| {
+        column
+            .runs
+            .first()
+            .map(|run| run.manifest.scenario_hash.clone())
+    };
+    let hashes: BTreeSet<_> = material.columns.iter().map(same).collect();
+    // All policies of a study are in its scenario: one command makes them.
+    if hashes.len() == 1 && commands.len() == material.columns.len() {
+        commands.truncate(1);
+    }
+    page.code(&commands.join("\n"));
+    let mut paths = material
+        .runs()
+        .filter_map(|run| run.manifest.study.varies.as_ref());
+    if paths.any(|varies| varies.over == "shake") {
+        page.paragraph(
+            "These runs were shaken, and their directories do not say how far: run the scenario \
+             file they came from.",
+        );
+    }
+    page.paragraph("And this page:");
+    page.code(&page_again(material, options));
+}
+
+/// The command that makes this page.
+fn page_again(material: &Material, options: &Options) -> String {
+    let dirs = material.columns.iter().map(|column| folder(&column.runs));
+    let dirs: BTreeSet<String> = dirs.collect();
+    let mut words: Vec<String> = dirs.iter().map(|dir| quoted(dir)).collect();
+    let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
+    if let Some(comparison) = &material.comparison {
+        option("baseline", &comparison.baseline);
+    }
+    let compare = &options.compare;
+    compare
+        .primary
+        .iter()
+        .for_each(|figure| option("primary", &figure.to_string()));
+    compare
+        .require
+        .iter()
+        .for_each(|bound| option("require", &bound.to_string()));
+    if let Some(key) = &options.replication {
+        option("replication", key);
+    }
+    // What the command line has where nothing is said.
+    if compare.users != 10 {
+        option("users", &compare.users.to_string());
+    }
+    if compare.seed != 1 {
+        option("seed", &compare.seed.to_string());
+    }
+    let skip = if compare.skip_damaged {
+        " --skip-damaged"
+    } else {
+        ""
+    };
+    format!("gridrig report {}{skip} --out report.html", words.join(" "))
+}
+
+/// The directory that holds all runs of a column: the run itself if it is the
+/// only one.
+fn folder(runs: &[OneRun]) -> String {
+    let dir = match runs {
+        [one] => Some(one.dir.as_path()),
+        more => more.first().and_then(|run| run.dir.parent()),
+    };
+    dir.unwrap_or(Path::new(".")).display().to_string()
+}
+
+/// The commands that make a column's runs.
+fn commands_of(column: &Column) -> Vec<String> {
+    let Some(first) = column.runs.first() else {
+        return Vec::new();
+    };
+    let one = |run: &OneRun| {
+        let scenario = run.dir.join(crate::rundir::names::SCENARIO);
+        quoted(&scenario.display().to_string())
+    };
+    match replicate(column) {
+        Some(replicate) => vec![format!(
+            "gridrig run {} --set {} --out again",
+            one(first),
+            quoted(&format!("run.replicate={replicate}"))
+        )],
+        None if column.runs.len() == 1 => vec![format!("gridrig run {} --out again", one(first))],
+        None => {
+            let run = |run: &OneRun| {
+                let number = run.manifest.replication;
+                format!("gridrig run {} --out again/{number:03}", one(run))
+            };
+            column.runs.iter().map(run).collect()
+        }
+    }
+}
+
+/// What varies, as a scenario says it, if the first run is the replication
+/// from which the others can be made.
+fn replicate(column: &Column) -> Option<String> {
+    let [first, second, ..] = column.runs.as_slice() else {
+        return None;
+    };
+    let varies = first.manifest.study.varies.as_ref()?;
+    if first.manifest.replication != 0 || second.manifest.replication != 1 {
+        return None;
+    }
+    let (over, count) = (&varies.over, varies.count);
+    match over.as_str() {
+        "window" => {
+            let step = second.key.strip_prefix("window+")?;
+            Some(format!(
+                "{{ over = \"window\", step = \"{step}\", count = {count} }}"
+            ))
+        }
+        "seed" | "sample-phase" | "broker-phase" => {
+            Some(format!("{{ over = \"{over}\", count = {count} }}"))
+        }
+        _ => None,
+    }
+}
+
+/// A word of a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+fn warnings(page: &mut Page, material: &Material) {
+    let told: Vec<String> = match &material.comparison {
+        Some(comparison) => comparison.warnings.clone(),
+        None => {
+            let all = material
+                .runs()
+                .flat_map(|run| run.manifest.warnings.clone());
+            all.collect::<BTreeSet<String>>().into_iter().collect()
+        }
+    };
+    page.subheading("Warnings of the runs");
+    match told.is_empty() {
+        true => page.paragraph("None."),
+        false => page.list(told),
+    };
+}
+
+fn list(page: &mut Page, material: &Material) {
+    page.subheading("Every run");
+    let mut table = Table::new([
+        "run",
+        "policy",
+        "replication",
+        "seed",
+        "valid",
+        "jobs.parquet, SHA-256",
+    ]);
+    for column in &material.columns {
+        for run in &column.runs {
+            let jobs = run.manifest.files.get(crate::rundir::names::JOBS);
+            let hash = jobs.map_or("", |file| file.sha256.as_str());
+            let valid = run
+                .manifest
+                .summary
+                .get("valid")
+                .and_then(serde_json::Value::as_bool);
+            table.push([
+                Cell::Text(run.dir.display().to_string()),
+                Cell::Text(column.name.clone()),
+                Cell::Text(key_words(&run.key)),
+                Cell::Text(run.manifest.seed.to_string()),
+                match valid {
+                    Some(true) => Cell::Pass("valid".to_owned()),
+                    Some(false) => Cell::Fail("not valid".to_owned()),
+                    None => Cell::Missing,
+                },
+                Cell::Text(hash.chars().take(16).collect()),
+            ]);
+            if table.len() == MOST_RUNS {
+                break;
+            }
+        }
+    }
+    page.table(&table);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_word_of_a_shell_is_quoted_where_it_must_be() {
+        assert_eq!(quoted("runs/two-sites-1/r000"), "runs/two-sites-1/r000");
+        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,203 @@
+//! What ran where and when, processor by processor.
+
+use super::choose::Chosen;
+use super::data::{Jobs, Replications};
+use super::error::ReportError;
+use super::material::Material;
+use super::number::key_words;
+use crate::plot::{Axis, Color, Gantt, Page, Unit, integer};
+use crate::rundir::{self, GridDoc, Placements};
+
+/// Charts of so many policies are drawn.
+const MOST: usize = 4;
+
+/// Above so many jobs in a run, only two policies are drawn.
+const MANY_JOBS: usize = 100_000;
+
+/// Above so many jobs, boxes have no names to point at: they are drawn as
+/// cells, which have none.
+const MOST_NAMES: usize = 3_000;
+
+const HERE: Color = Color::Series(0);
+const AWAY: Color = Color::Series(1);
+
+pub(super) fn draw(
+    page: &mut Page,
+    material: &Material,
+    chosen: &Chosen,
+    replications: &Replications,
+) -> Result<(), ReportError> {
+    page.heading("Gantt charts");
+    let order = order(material);
+    let many = replications
+        .chosen
+        .iter()
+        .map(|jobs| jobs.start_s.len())
+        .max();
+    let most = match many.unwrap_or(0) > MANY_JOBS {
+        true => 2,
+        false => MOST,
+    };
+    page.paragraph(&format!(
+        "Time runs to the right, and a line of the chart is a processor. {}{}",
+        chosen.why,
+        match order.len() > most {
+            true => format!(" Drawn are {most} of {}.", order.len()),
+            false => String::new(),
+        }
+    ));
+    let ends = replications.chosen.iter().flat_map(|jobs| &jobs.end_s);
+    let end = ends
+        .copied()
+        .filter(|end| end.is_finite())
+        .fold(0.0, f64::max);
+    for index in order.into_iter().take(most) {
+        let (column, jobs) = (&material.columns[index], &replications.chosen[index]);
+        let Some(run) = column.at(chosen.index) else {
+            continue;
+        };
+        let placements = rundir::read_placements(&run.dir)?;
+        let chart = chart(&column.name, jobs, &placements, &run.manifest.grid, end);
+        let caption = format!(
+            "{}, {}. The time axis is the same in all of these charts.",
+            column.name,
+            key_words(&run.key)
+        );
+        page.figure(&chart, &caption);
+    }
+    Ok(())
+}
+
+/// The baseline and the policy of the verdict one under the other, then the
+/// others.
+fn order(material: &Material) -> Vec<usize> {
+    let about = material
+        .comparison
+        .as_ref()
+        .and_then(|c| c.verdict.policy.as_ref());
+    let mut order: Vec<usize> = (0..material.columns.len()).collect();
+    order.sort_by_key(|&index| match index {
+        0 => 0,
+        index if Some(&material.columns[index].name) == about => 1,
+        _ => 2,
+    });
+    order
+}
+
+fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: f64) -> Gantt {
+    let mut machines = Machines::new(grid);
+    let axis = Axis::linear("time", Unit::Seconds).range(0.0, end);
+    let mut chart = Gantt::new(name, axis, machines.names(grid))
+        .legend(HERE, "runs where it was submitted")
+        .legend(AWAY, "forwarded");
+    let mut events: Vec<(f64, bool, usize)> = Vec::new();
+    for (row, (start, end)) in jobs.start_s.iter().zip(&jobs.end_s).enumerate() {
+        // A box without a length cannot be seen and would never end.
+        if start < end {
+            events.push((*start, true, row));
+            events.push((*end, false, row));
+        }
+    }
+    // At one instant, what ends makes room for what begins.
+    events.sort_unstable_by(|a, b| (a.0.total_cmp(&b.0)).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let named = jobs.start_s.len() <= MOST_NAMES;
+    let mut held: Vec<Vec<usize>> = vec![Vec::new(); jobs.start_s.len()];
+    for (_, begins, row) in events {
+        if !begins {
+            let freed = std::mem::take(&mut held[row]);
+            freed
+                .into_iter()
+                .for_each(|processor| machines.busy[processor] = false);
+            continue;
+        }
+        let cluster = jobs.cluster.name(row).unwrap_or_default();
+        let taken = machines.take(cluster, placements.of(row));
+        let color = if jobs.is_away(row) { AWAY } else { HERE };
+        for block in taken.chunk_by(|a, b| *b == *a + 1) {
+            let label = match named {
+                true => format!(
+                    "job {row}: {} processors",
+                    integer(u64::from(jobs.processors[row]))
+                ),
+                false => String::new(),
+            };
+            let first = block.first().copied().unwrap_or(0);
+            let times = (jobs.start_s[row], jobs.end_s[row]);
+            chart.span((first, block.len()), times, color, label);
+        }
+        held[row] = taken;
+    }
+    chart
+}
+
+/// The first processor of a resource, its nodes, and processors per node.
+type Group = (usize, u32, u32);
+
+/// All processors of the grid, and which are in use. A placement says how many
+/// processors of a node a job has; which ones is decided here, the lowest free
+/// ones first, as in `jobs.csv`.
+struct Machines {
+    busy: Vec<bool>,
+    /// The resources of each cluster, by its name.
+    groups: Vec<(String, Vec<Group>)>,
+}
+
+impl Machines {
+    fn new(grid: &GridDoc) -> Self {
+        let mut first = 0;
+        let mut groups = Vec::with_capacity(grid.clusters.len());
+        for cluster in &grid.clusters {
+            let mut own = Vec::new();
+            for (nodes, per_node) in cluster.nodes() {
+                own.push((first, nodes, per_node));
+                first += nodes as usize * per_node as usize;
+            }
+            groups.push((cluster.name().to_owned(), own));
+        }
+        Machines {
+            busy: vec![false; first],
+            groups,
+        }
+    }
+
+    fn names(&self, grid: &GridDoc) -> Vec<String> {
+        let clusters = grid.clusters.iter();
+        clusters
+            .flat_map(|cluster| {
+                let name = cluster.name();
+                (0..cluster.processors()).map(move |number| format!("{name} {number}"))
+            })
+            .collect()
+    }
+
+    /// The processors of a placement, rising. Nodes that do not exist are
+    /// passed over; the audit tells of them.
+    fn take(
+        &mut self,
+        cluster: &str,
+        placement: &[gridrig_core::placement::PlacementRun],
+    ) -> Vec<usize> {
+        let mut taken = Vec::new();
+        let Some((_, groups)) = self.groups.iter().find(|(name, _)| name == cluster) else {
+            return taken;
+        };
+        for run in placement {
+            let Some(&(first, count, per_node)) = groups.get(usize::from(run.resource)) else {
+                continue;
+            };
+            let end = run.node.saturating_add(run.nodes).min(count);
+            for node in run.node..end {
+                let begin = first + node as usize * per_node as usize;
+                let own = begin..begin + per_node as usize;
+                let free = own.filter(|&processor| !self.busy[processor]);
+                let chosen: Vec<usize> = free.take(run.processors as usize).collect();
+                chosen
+                    .iter()
+                    .for_each(|&processor| self.busy[processor] = true);
+                taken.extend(chosen);
+            }
+        }
+        taken.sort_unstable();
+        taken
+    }
+}

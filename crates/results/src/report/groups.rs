@@ -1,0 +1,218 @@
+//! Groups of jobs, jobs that starved, and how evenly clusters were loaded.
+
+use super::material::{Column, Material};
+use super::number::{cell, count, key_words, metric_words, share, short, with_difference};
+use crate::compare::{Breakdown, Comparison, Policy, Role};
+use crate::plot::{Cell, Page, Table};
+use serde_json::Value;
+
+/// Jobs of each policy that the starvation report tells of.
+const STARVED: usize = 5;
+
+/// Clusters of so many columns are told one by one.
+const MOST_CLUSTERS: usize = 24;
+
+pub(super) fn draw(page: &mut Page, material: &Material) {
+    let Some(comparison) = &material.comparison else {
+        page.heading("Clusters");
+        own_load(page, &material.columns);
+        return;
+    };
+    page.heading("Groups of jobs");
+    page.paragraph(
+        "Means over the replications, with the difference to the baseline in parentheses. A star: \
+         its 95 % interval excludes 0, each by itself, not corrected for how many there are. It \
+         points at what to look into and claims nothing.",
+    );
+    let several = comparison.breakdown.iter().filter(|b| b.groups.len() > 1);
+    for breakdown in several {
+        page.table(&groups(comparison, breakdown));
+    }
+    starvation(page, comparison);
+    page.heading("Balance of load");
+    load(page, comparison);
+}
+
+fn head(first: &str, same_jobs: bool, policies: &[Policy]) -> Vec<String> {
+    let names = policies.iter().map(|policy| match policy.role {
+        Role::Bound => format!("({})", policy.name),
+        _ => policy.name.clone(),
+    });
+    let jobs = same_jobs.then(|| "jobs".to_owned());
+    let first = std::iter::once(first.to_owned());
+    first.chain(jobs).chain(names).collect()
+}
+
+fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
+    let by = breakdown.by.replace('-', " ");
+    let unit = match breakdown.metric.ends_with("_s") {
+        true => ", s",
+        false => "",
+    };
+    let more = match (breakdown.by, breakdown.same_jobs) {
+        (_, false) => "; other jobs under each policy, so there are no differences",
+        ("user", _) => ": the users with the most processor time",
+        ("size", _) => ", in processors",
+        ("run-time", _) => ", in time of the trace",
+        _ => "",
+    };
+    let mut table =
+        Table::new(head(&by, breakdown.same_jobs, &comparison.policies)).caption(format!(
+            "Mean {}{unit} by {by}{more}",
+            metric_words(breakdown.metric)
+        ));
+    for group in &breakdown.groups {
+        let mut row = vec![Cell::Text(group.group.clone())];
+        let jobs = group.cells.first().filter(|_| breakdown.same_jobs);
+        row.extend(jobs.map(|first| Cell::from(first.jobs)));
+        row.extend(group.cells.iter().map(|one| {
+            if breakdown.same_jobs {
+                return with_difference(one.estimate.value, one.estimate.paired.as_ref());
+            }
+            match one.estimate.value {
+                Some(value) => {
+                    Cell::Number(format!("{} ({})", short(value), count(one.jobs, "job")))
+                }
+                None => Cell::Missing,
+            }
+        }));
+        table.push(row);
+    }
+    table
+}
+
+fn starvation(page: &mut Page, comparison: &Comparison) {
+    page.heading("Starvation");
+    let mut table = Table::new([
+        "policy",
+        "replication",
+        "job",
+        "processors",
+        "run time, s",
+        "wait, s",
+        "wait / run time",
+        "overtaken by",
+        "cluster",
+    ])
+    .caption("Jobs that waited longest relative to their run time");
+    for policy in &comparison.policies {
+        for job in policy.starvation.iter().take(STARVED) {
+            table.push([
+                Cell::Text(policy.name.clone()),
+                Cell::Text(key_words(&job.replication)),
+                Cell::Number(job.job.to_string()),
+                Cell::from(u64::from(job.processors)),
+                cell(Some(job.run_time_s)),
+                cell(Some(job.wait_s)),
+                cell(Some(job.relative_wait)),
+                Cell::from(job.overtaken_by),
+                Cell::Text(job.cluster.clone().unwrap_or_default()),
+            ]);
+        }
+    }
+    if table.is_empty() {
+        page.paragraph("No job waited.");
+        return;
+    }
+    page.paragraph(
+        "Overtaken by: jobs that the same cluster queued later and started earlier. \
+         First-in-first-fit lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).",
+    );
+    page.table(&table);
+}
+
+fn load(page: &mut Page, comparison: &Comparison) {
+    let mut table = Table::new([
+        "policy",
+        "utilization",
+        "CV",
+        "Gini",
+        "ever waited",
+        "makespan, s",
+        "information age, s",
+    ])
+    .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even. Information age: mean age of what a broker knew of the cluster it chose");
+    for policy in &comparison.policies {
+        let load = &policy.load;
+        table.push([
+            Cell::Text(policy.name.clone()),
+            share(load.utilization),
+            cell(load.cv),
+            cell(load.gini),
+            share(load.waited_share),
+            cell(load.makespan_s),
+            cell(load.information.map(|information| information.mean_s)),
+        ]);
+    }
+    page.table(&table);
+    let loads = comparison.policies.iter().map(|policy| {
+        let clusters = policy.load.clusters.iter();
+        let clusters = clusters.map(|c| (c.cluster.clone(), c.utilization));
+        (policy.name.as_str(), clusters.collect())
+    });
+    clusters(page, &loads.collect::<Vec<_>>());
+}
+
+/// The utilization of each cluster under a policy.
+type Loads<'a> = (&'a str, Vec<(String, Option<f64>)>);
+
+/// Utilization by cluster: a row per cluster, a column per policy.
+fn clusters(page: &mut Page, loads: &[Loads<'_>]) {
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in loads.iter().flat_map(|(_, clusters)| clusters) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.len() < 2 {
+        return;
+    }
+    let heads = loads.iter().map(|(policy, _)| (*policy).to_owned());
+    let caption = match names.len() > MOST_CLUSTERS {
+        true => format!(
+            "Utilization of the first {MOST_CLUSTERS} of {} clusters",
+            names.len()
+        ),
+        false => "Utilization by cluster".to_owned(),
+    };
+    let mut table = Table::new(std::iter::once("cluster".to_owned()).chain(heads)).caption(caption);
+    for name in names.into_iter().take(MOST_CLUSTERS) {
+        let of = |(_, clusters): &Loads<'_>| {
+            let own = clusters.iter().find(|(cluster, _)| cluster == name);
+            match own {
+                Some((_, utilization)) => share(*utilization),
+                None => Cell::Number(String::new()),
+            }
+        };
+        let cells = loads.iter().map(of);
+        table.push(std::iter::once(Cell::Text(name.clone())).chain(cells));
+    }
+    page.table(&table);
+}
+
+/// From the summaries of the runs: the first of each column.
+fn own_load(page: &mut Page, columns: &[Column]) {
+    let loads = columns.iter().map(|column| {
+        let summary = column.runs.first().map(|run| &run.manifest.summary);
+        let clusters = summary
+            .and_then(|s| s.get("clusters"))
+            .and_then(Value::as_array);
+        let one = |cluster: &Value| {
+            let name = cluster.get("cluster").and_then(Value::as_str);
+            let utilization = cluster.get("utilization").and_then(Value::as_f64);
+            (name.unwrap_or_default().to_owned(), utilization)
+        };
+        let clusters = clusters.into_iter().flatten().map(one).collect();
+        (column.name.as_str(), clusters)
+    });
+    let loads: Vec<_> = loads.collect();
+    match loads
+        .iter()
+        .all(|(_, clusters): &Loads<'_>| clusters.len() < 2)
+    {
+        true => {
+            page.paragraph("Every run has one cluster.");
+        }
+        false => clusters(page, &loads),
+    }
+}

@@ -1,0 +1,201 @@
+//! The answer first: sentence, what it rests on, the table of policies, and
+//! thresholds.
+
+use super::material::Material;
+use super::number::{cell, key_words, metric_words, noun, short, signed, statistic_words};
+use crate::compare::{self, Comparison, Estimate, Outcome, Policy, Role};
+use crate::plot::{Cell, Page, Table, Verdict};
+use crate::threshold::Figure;
+
+/// The sentence and the guard's warnings, and what was measured and how.
+pub(super) fn open(page: &mut Page, material: &Material) {
+    let sentence = material.sentence();
+    let Some(comparison) = &material.comparison else {
+        let badge = match material.unlike {
+            true => Verdict::Warning,
+            false => Verdict::Info,
+        };
+        page.verdict(badge, &sentence);
+        left_out(page, &material.skipped);
+        return;
+    };
+    let badge = match comparison.verdict.outcome {
+        Outcome::Winner | Outcome::BaselineWins => Verdict::Pass,
+        Outcome::None => Verdict::Info,
+        Outcome::TooFewRepeats | Outcome::Descriptive => Verdict::Warning,
+        Outcome::NotComparable => Verdict::Fail,
+    };
+    page.verdict(badge, &sentence);
+    for objection in &comparison.guard.objections {
+        page.verdict(Verdict::Warning, &objection.message);
+    }
+    left_out(page, &material.skipped);
+    // Settings that differ are told line by line, below.
+    let facts = compare::report(comparison).facts.into_iter();
+    page.facts(facts.filter(|(name, _)| name != "differs"));
+    if !comparison.guard.differences.is_empty() {
+        page.paragraph(
+            "Besides the policy, settings differ between these runs: see Scenarios, below.",
+        );
+    }
+}
+
+fn left_out(page: &mut Page, skipped: &[String]) {
+    for run in skipped {
+        page.verdict(Verdict::Warning, &format!("left out: {run}"));
+    }
+}
+
+/// One table per primary metric.
+pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
+    page.heading("Policies");
+    page.paragraph(
+        "Less is better. Every figure is the mean over the replications of that statistic of a \
+         run, and differences are to the baseline. Where an interval crosses 0, the difference \
+         may be chance; p is corrected for how many comparisons were made (Holm), and only the \
+         primary figures of policies that compete have one.",
+    );
+    let mut metrics: Vec<&str> = Vec::new();
+    for figure in &comparison.primary {
+        if !metrics.contains(&figure.metric()) {
+            metrics.push(figure.metric());
+        }
+    }
+    for metric in metrics {
+        page.table(&table(comparison, metric));
+        page.paragraph(meaning(metric));
+    }
+    if comparison.policies.iter().any(|p| p.role == Role::Bound) {
+        page.paragraph(
+            "In parentheses: bounds. They show what is possible at best or at worst and do not \
+             compete.",
+        );
+    }
+}
+
+fn meaning(metric: &str) -> &'static str {
+    match metric {
+        "delay_s" => {
+            "Delay: end seen by the submitter - submit - run time: what the job lost to brokers, \
+             messages and queues (LSAP 4.3)."
+        }
+        "expansion" => "Expansion ratio: (end seen - submit) / run time; 1 is no loss.",
+        "wait_s" => "Wait time: start - submit.",
+        "response_s" => "Response time: finish - submit.",
+        "bounded_slowdown" | "bounded_slowdown_ref" => {
+            "Bounded slowdown: response time / run time, for short jobs as if they ran for tau; 1 \
+             is no loss."
+        }
+        _ => "",
+    }
+}
+
+fn table(comparison: &Comparison, metric: &str) -> Table {
+    let unit = match metric.ends_with("_s") {
+        true => ", s",
+        false => "",
+    };
+    let one = noun(&comparison.pairs.over);
+    let mut table = Table::new([
+        "statistic",
+        "policy",
+        "value",
+        "difference",
+        "95 % interval",
+        "ratio",
+        "p (Holm)",
+        "other sign",
+        "n",
+    ])
+    .caption(format!(
+        "{}{unit}; n: {one}s; other sign: {one}s whose difference has another sign than the mean",
+        metric_words(metric)
+    ));
+    let figures = Figure::all().filter(|figure| figure.metric() == metric);
+    for figure in figures {
+        let mut first = true;
+        for policy in &comparison.policies {
+            let Some(estimate) = policy.estimate(figure) else {
+                continue;
+            };
+            let statistic = match (first, comparison.primary.contains(&figure)) {
+                (false, _) => String::new(),
+                (true, true) => format!("{} (primary)", statistic_words(figure.statistic())),
+                (true, false) => statistic_words(figure.statistic()).to_owned(),
+            };
+            first = false;
+            table.push(row(statistic, policy, estimate, comparison.pairs.n));
+        }
+    }
+    table
+}
+
+fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<Cell> {
+    let name = match policy.role {
+        Role::Bound => format!("({})", policy.name),
+        Role::Baseline => format!("{} (baseline)", policy.name),
+        Role::Contender => policy.name.clone(),
+    };
+    let mut cells = vec![
+        Cell::Text(statistic),
+        Cell::Text(name),
+        cell(estimate.value),
+    ];
+    let Some(paired) = &estimate.paired else {
+        let empty = || Cell::Number(String::new());
+        cells.extend([empty(), empty(), empty(), empty(), empty(), Cell::from(n)]);
+        return cells;
+    };
+    let interval = paired.interval.map_or(Cell::Missing, |interval| {
+        Cell::Number(format!(
+            "{} to {}",
+            signed(interval.low),
+            signed(interval.high)
+        ))
+    });
+    let p = match estimate.p_holm {
+        None => Cell::Number(String::new()),
+        Some(p) if p < 0.0005 => Cell::Number("<0.001".to_owned()),
+        Some(p) => Cell::Number(format!("{p:.3}")),
+    };
+    let sign = match paired.tied {
+        0 => paired.disagree.to_string(),
+        tied => format!("{}, {tied} tied", paired.disagree),
+    };
+    cells.extend([
+        Cell::Number(signed(paired.difference)),
+        interval,
+        paired
+            .ratio
+            .map_or(Cell::Missing, |r| Cell::Number(short(r))),
+        p,
+        Cell::Number(sign),
+        Cell::from(paired.n),
+    ]);
+    cells
+}
+
+/// Bounds that the runs had to keep, with check marks.
+pub(super) fn thresholds(page: &mut Page, comparison: &Comparison) {
+    if comparison.thresholds.is_empty() {
+        return;
+    }
+    page.heading("Thresholds");
+    let mut table = Table::new(["require", "policy", "kept", "worst run", "in"])
+        .caption("Over all measured jobs of each run");
+    for threshold in &comparison.thresholds {
+        let kept = threshold.runs - threshold.missed;
+        let text = format!("{kept} of {} runs", threshold.runs);
+        table.push([
+            Cell::Text(threshold.require.clone()),
+            Cell::Text(threshold.policy.clone()),
+            match threshold.held {
+                true => Cell::Pass(text),
+                false => Cell::Fail(text),
+            },
+            cell(threshold.worst),
+            Cell::Text(key_words(&threshold.worst_run)),
+        ]);
+    }
+    page.table(&table);
+}

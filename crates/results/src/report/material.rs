@@ -1,0 +1,285 @@
+//! What a report is made of: the comparison, and the runs behind it.
+
+use super::error::ReportError;
+use crate::compare::{self, CompareError, Comparison};
+use crate::rundir::{self, Manifest, names};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// How deep runs may lie below a directory that is given, as in comparisons.
+const DEPTH: usize = 8;
+
+/// A run on the page.
+#[derive(Clone, Debug)]
+pub(super) struct OneRun {
+    /// Key of its replication.
+    pub(super) key: String,
+    pub(super) dir: PathBuf,
+    pub(super) manifest: Manifest,
+}
+
+/// A policy, or whatever else is shown beside others.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// In the order of the replications.
+    pub(super) runs: Vec<OneRun>,
+}
+
+/// Everything on the page.
+#[derive(Clone, Debug)]
+pub(super) struct Material {
+    pub(super) comparison: Option<Comparison>,
+    /// What is shown, and why nothing is compared; empty with a comparison.
+    without: String,
+    /// Whether the runs are of different traces or otherwise do not pair up.
+    pub(super) unlike: bool,
+    /// At least one, each with a run.
+    pub(super) columns: Vec<Column>,
+    pub(super) skipped: Vec<String>,
+}
+
+impl Material {
+    pub(super) fn gather(
+        paths: &[PathBuf],
+        options: &compare::Options,
+    ) -> Result<Self, ReportError> {
+        let shown = compare::Options {
+            anyway: true,
+            ..options.clone()
+        };
+        match compare::compare(paths, &shown) {
+            Ok(comparison) => Material::compared(comparison),
+            // Somebody who names a baseline wants a comparison.
+            Err(error) if options.baseline.is_some() => Err(error.into()),
+            Err(CompareError::OnePolicy { .. } | CompareError::NoPair { .. }) => {
+                Material::side_by_side(paths, options.skip_damaged)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn compared(comparison: Comparison) -> Result<Self, ReportError> {
+        let mut columns: Vec<Column> = comparison
+            .policies
+            .iter()
+            .map(|policy| Column {
+                name: policy.name.clone(),
+                runs: Vec::new(),
+            })
+            .collect();
+        for run in &comparison.runs {
+            let dir = PathBuf::from(&run.dir);
+            let manifest = rundir::read_manifest(&dir)?;
+            let own = columns.iter_mut().find(|column| column.name == run.policy);
+            if let Some(column) = own {
+                column.runs.push(OneRun {
+                    key: run.replication.clone(),
+                    dir,
+                    manifest,
+                });
+            }
+        }
+        Ok(Material {
+            skipped: comparison.skipped.clone(),
+            without: String::new(),
+            unlike: !comparison.guard.comparable,
+            columns,
+            comparison: Some(comparison),
+        })
+    }
+
+    /// The comparison has found the runs whole, or knows which are not.
+    fn side_by_side(paths: &[PathBuf], skip_damaged: bool) -> Result<Self, ReportError> {
+        let mut dirs = Vec::new();
+        let mut seen = BTreeSet::new();
+        for path in paths {
+            walk(path, DEPTH, &mut seen, &mut dirs)?;
+        }
+        let mut skipped = Vec::new();
+        let mut runs = Vec::new();
+        for dir in dirs {
+            match open(&dir) {
+                Ok(run) => runs.push(run),
+                Err(error) if skip_damaged => skipped.push(error.to_string()),
+                Err(error) => return Err(error),
+            }
+        }
+        if runs.is_empty() {
+            let path = paths.first().cloned().unwrap_or_default();
+            return Err(CompareError::NoRun { path }.into());
+        }
+        let traces: BTreeSet<Vec<String>> = runs.iter().map(traces).collect();
+        let columns = columns(runs);
+        Ok(Material {
+            comparison: None,
+            without: without(&columns, &traces),
+            unlike: columns.len() > 1,
+            columns,
+            skipped,
+        })
+    }
+
+    /// The sentence that the page opens with.
+    pub(super) fn sentence(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => comparison.verdict.text.clone(),
+            None => self.without.clone(),
+        }
+    }
+
+    pub(super) fn title(&self) -> String {
+        let scenarios: BTreeSet<&str> = self
+            .runs()
+            .map(|run| run.manifest.study.scenario.as_str())
+            .filter(|name| !name.is_empty())
+            .collect();
+        let scenarios: Vec<&str> = scenarios.into_iter().take(3).collect();
+        let scenarios = match scenarios.is_empty() {
+            true => "runs".to_owned(),
+            false => scenarios.join(", "),
+        };
+        match self.columns.as_slice() {
+            [one] => format!("{scenarios}: {}", one.name),
+            more if self.comparison.is_some() && !self.unlike => {
+                format!("{scenarios}: {} policies compared", more.len())
+            }
+            more if self.comparison.is_some() => {
+                format!("{scenarios}: {} policies side by side", more.len())
+            }
+            more => format!("{scenarios}: {} kinds of runs side by side", more.len()),
+        }
+    }
+
+    pub(super) fn runs(&self) -> impl Iterator<Item = &OneRun> {
+        self.columns.iter().flat_map(|column| &column.runs)
+    }
+
+    /// How many replications every column has at least.
+    pub(super) fn replications(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.runs.len())
+    }
+}
+
+fn without(columns: &[Column], traces: &BTreeSet<Vec<String>>) -> String {
+    let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+    let runs: usize = columns.iter().map(|column| column.runs.len()).sum();
+    if let [name] = names.as_slice() {
+        let what = match runs {
+            1 => format!("One run of {name}"),
+            _ => format!("{runs} runs of {name}"),
+        };
+        return format!("{what}: there is nothing to compare with, and no verdict.");
+    }
+    let why = match traces.len() {
+        0 | 1 => "they have no replication in common".to_owned(),
+        _ => {
+            let listed: Vec<String> = traces.iter().take(4).map(|t| t.join(", ")).collect();
+            format!("they are runs of different traces: {}", listed.join("; "))
+        }
+    };
+    format!(
+        "Not comparable: {why}. Shown side by side, without a verdict: {}.",
+        names.join(", ")
+    )
+}
+
+/// The traces of a run with the beginning of their hashes.
+pub(super) fn traces(run: &OneRun) -> Vec<String> {
+    let hashes = run.manifest.trace_sha256.iter();
+    hashes
+        .map(|(name, hash)| {
+            let short: String = hash.chars().take(12).collect();
+            format!("{name} ({short})")
+        })
+        .collect()
+}
+
+/// Runs of one study, policy and set of traces are a column.
+fn columns(runs: Vec<OneRun>) -> Vec<Column> {
+    let mut sorted: BTreeMap<(Vec<String>, String, String), Vec<OneRun>> = BTreeMap::new();
+    for run in runs {
+        let study = run.dir.parent().and_then(Path::parent);
+        let study = study.map_or(String::new(), |dir| dir.display().to_string());
+        let policy = run.manifest.policy.clone();
+        let policy = policy.unwrap_or_else(|| "no-broker".to_owned());
+        let own = sorted.entry((traces(&run), study, policy)).or_default();
+        own.push(run);
+    }
+    // The shortest name that tells it from the others: the policy, with its
+    // scenario, with its traces.
+    let names: Vec<[String; 3]> = sorted
+        .iter()
+        .map(|((traces, _, policy), runs)| {
+            let scenario = runs.first().map(|run| run.manifest.study.scenario.clone());
+            let with_scenario = format!("{}/{policy}", scenario.unwrap_or_default());
+            let with_traces = format!("{policy}, {}", traces.join(", "));
+            [policy.clone(), with_scenario, with_traces]
+        })
+        .collect();
+    let tells = |form: &usize| {
+        let all: BTreeSet<&String> = names.iter().map(|name| &name[*form]).collect();
+        all.len() == names.len()
+    };
+    let form = (0..3).find(tells).unwrap_or(2);
+    let mut used = BTreeSet::new();
+    let mut columns = Vec::new();
+    for (mut runs, names) in sorted.into_values().zip(&names) {
+        runs.sort_by_key(|run| run.manifest.replication);
+        let plain = &names[form];
+        let mut name = plain.clone();
+        let mut number = 2;
+        while !used.insert(name.clone()) {
+            name = format!("{plain}#{number}");
+            number += 1;
+        }
+        columns.push(Column { name, runs });
+    }
+    columns
+}
+
+fn open(dir: &Path) -> Result<OneRun, ReportError> {
+    let manifest = rundir::read_manifest(dir)?;
+    rundir::is_unchanged(dir, &manifest, names::JOBS)?;
+    let key = match manifest.study.key.as_str() {
+        "" => format!("replication {}", manifest.replication),
+        key => key.to_owned(),
+    };
+    Ok(OneRun {
+        key,
+        dir: dir.to_owned(),
+        manifest,
+    })
+}
+
+fn walk(
+    dir: &Path,
+    depth: usize,
+    seen: &mut BTreeSet<PathBuf>,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), ReportError> {
+    let unreadable = |source| ReportError::Search {
+        path: dir.to_owned(),
+        source,
+    };
+    if dir.join(names::MANIFEST).is_file() {
+        if seen.insert(dir.canonicalize().map_err(unreadable)?) {
+            found.push(dir.to_owned());
+        }
+        return Ok(());
+    }
+    let mut below = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            below.push(path);
+        }
+    }
+    below.sort();
+    if depth > 0 {
+        for path in below {
+            walk(&path, depth - 1, seen, found)?;
+        }
+    }
+    Ok(())
+}

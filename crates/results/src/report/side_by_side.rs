@@ -1,0 +1,112 @@
+//! Runs without a comparison: each by its own figures.
+
+use super::material::{Material, OneRun};
+use super::number::{cell, key_words, metric_words, share};
+use crate::plot::{Cell, Page, Table};
+use crate::threshold::METRICS;
+use serde_json::Value;
+
+/// Runs of a column that are told one by one.
+const MOST_RUNS: usize = 100;
+
+pub(super) fn draw(page: &mut Page, material: &Material) {
+    page.heading("Runs");
+    let mut jobs = Table::new([
+        "run",
+        "replication",
+        "trace",
+        "submitted",
+        "completed",
+        "rejected",
+        "other",
+        "utilization",
+        "ever waited",
+        "makespan, s",
+    ])
+    .caption("Jobs and load of each run");
+    let metrics = METRICS
+        .into_iter()
+        .filter(|metric| *metric != "bounded_slowdown_ref");
+    let mut tables: Vec<(&str, Table)> = metrics
+        .map(|metric| (metric, metric_table(metric)))
+        .collect();
+    let mut hidden = 0;
+    for column in &material.columns {
+        hidden += column.runs.len().saturating_sub(MOST_RUNS);
+        for run in column.runs.iter().take(MOST_RUNS) {
+            jobs.push(job_row(&column.name, run));
+            for (metric, table) in &mut tables {
+                table.push(metric_row(&column.name, run, metric));
+            }
+        }
+    }
+    page.table(&jobs);
+    tables.iter().for_each(|(_, table)| {
+        page.table(table);
+    });
+    if hidden > 0 {
+        page.paragraph(&format!("{hidden} more runs are not listed."));
+    }
+}
+
+fn metric_table(metric: &str) -> Table {
+    let unit = match metric.ends_with("_s") {
+        true => ", s",
+        false => "",
+    };
+    Table::new([
+        "run",
+        "replication",
+        "n",
+        "mean",
+        "median",
+        "p95",
+        "p99",
+        "max",
+    ])
+    .caption(format!(
+        "{}{unit}, over all measured jobs of the run",
+        metric_words(metric)
+    ))
+}
+
+fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {
+    let summary = &run.manifest.summary;
+    let jobs = |state: &str| {
+        let jobs = summary.get("jobs").and_then(|jobs| jobs.get(state));
+        jobs.and_then(Value::as_u64)
+    };
+    let number = |jobs: Option<u64>| jobs.map_or(Cell::Missing, Cell::from);
+    let figure = |name: &str| summary.get(name).and_then(Value::as_f64);
+    let others = ["cancelled", "failed", "unfinished"].map(jobs);
+    let other = others.iter().all(Option::is_some);
+    vec![
+        Cell::Text(name.to_owned()),
+        Cell::Text(key_words(&run.key)),
+        Cell::Text(super::material::traces(run).join(", ")),
+        number(jobs("submitted")),
+        number(jobs("completed")),
+        number(jobs("rejected")),
+        number(other.then(|| others.into_iter().flatten().sum())),
+        share(figure("utilization")),
+        share(figure("waited_share")),
+        cell(figure("makespan_s")),
+    ]
+}
+
+fn metric_row(name: &str, run: &OneRun, metric: &str) -> Vec<Cell> {
+    let summary = run.manifest.summary.get(metric);
+    let of = |statistic: &str| {
+        summary
+            .and_then(|s| s.get(statistic))
+            .and_then(Value::as_f64)
+    };
+    let n = summary.and_then(|s| s.get("n")).and_then(Value::as_u64);
+    let mut cells = vec![
+        Cell::Text(name.to_owned()),
+        Cell::Text(key_words(&run.key)),
+        n.map_or(Cell::Missing, Cell::from),
+    ];
+    cells.extend(["mean", "p50", "p95", "p99", "max"].map(|statistic| cell(of(statistic))));
+    cells
+}

@@ -1,0 +1,165 @@
+//! `gridrig report`
+
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs of two policies, each with five phases of its brokers.
+fn repeats() -> Bench {
+    let replicate = "replicate = { over = \"broker-phase\", count = 5 }\n";
+    let bench = Bench::new(&format!("{PAIR}{replicate}"), &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    bench
+}
+
+#[test]
+fn the_page_opens_with_the_sentence_of_compare() {
+    let bench = repeats();
+    let (runs, out) = (bench.path("runs"), bench.path("report.html"));
+    let compared = json(&run(&["compare", &runs, "--json"]));
+    let sentence = compared["verdict"]["text"].as_str().unwrap();
+    let output = run(&["report", &runs, "--out", &out]);
+    expect_code(&output, 0);
+    assert!(stdout(&output).starts_with(sentence));
+    let page = std::fs::read_to_string(&out).unwrap();
+    let opening = page.split("<h2").next().unwrap();
+    assert!(opening.contains(sentence), "{sentence}\n{opening}");
+    let again = run(&["report", &runs, "--out", &out, "--force", "--json"]);
+    let document = json(&again);
+    assert_eq!(document["verdict"], compared["verdict"]);
+    assert_eq!(document["runs"], 10);
+    assert_eq!(document["bytes"], page.len());
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), page);
+    let other = run(&[
+        "report",
+        &runs,
+        "--out",
+        &out,
+        "--force",
+        "--baseline",
+        "free-node",
+        "--json",
+    ]);
+    assert_eq!(json(&other)["verdict"]["baseline"], "free-node");
+}
+
+#[test]
+fn a_page_that_is_there_is_kept_unless_forced() {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let (runs, out) = (bench.path("runs"), bench.path("report.html"));
+    std::fs::write(&out, "mine").unwrap();
+    let refused = run(&["report", &runs, "--out", &out]);
+    expect_code(&refused, 2);
+    assert!(stderr(&refused).contains("expected a new file, or --force"));
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "mine");
+    expect_code(&run(&["report", &runs, "--out", &out, "--force"]), 0);
+    assert!(
+        std::fs::read_to_string(&out)
+            .unwrap()
+            .starts_with("<!DOCTYPE html>")
+    );
+    let nowhere = bench.path("no/such/folder/report.html");
+    let output = run(&["report", &runs, "--out", &nowhere]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("cannot be written"));
+}
+
+#[test]
+fn bad_input_writes_no_page() {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let (runs, out) = (bench.path("runs"), bench.path("report.html"));
+    let foreign = bench.path("foreign");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::write(Path::new(&foreign).join("manifest.json"), "{\"a\":1}").unwrap();
+    let cases: [&[&str]; 5] = [
+        &[&foreign],
+        &[&bench.path("nothing")],
+        &[&runs, "--baseline", "nobody"],
+        &[&runs, "--replication", "window+7d"],
+        &[&runs, "--primary", "delay.mean"],
+    ];
+    for words in cases {
+        let mut all = vec!["report"];
+        all.extend(words);
+        all.extend(["--out", &out, "--json"]);
+        let output = run(&all);
+        expect_code(&output, 2);
+        assert_eq!(stdout(&output), "");
+        assert!(
+            stderr(&output).starts_with("error: "),
+            "{}",
+            stderr(&output)
+        );
+        assert!(!Path::new(&out).exists(), "{words:?}");
+    }
+}
+
+#[test]
+fn a_missed_threshold_ends_with_99_and_a_page() {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let (runs, out) = (bench.path("runs"), bench.path("report.html"));
+    let output = run(&[
+        "report",
+        &runs,
+        "--out",
+        &out,
+        "--require",
+        "delay_s.max < 0.001",
+    ]);
+    expect_code(&output, 99);
+    assert!(stderr(&output).contains("delay_s.max < 0.001: missed by round-robin"));
+    assert!(
+        std::fs::read_to_string(&out)
+            .unwrap()
+            .contains("\u{2717} 0 of 1 runs")
+    );
+}
+
+#[test]
+fn the_command_on_the_page_makes_the_same_runs() {
+    let bench = repeats();
+    let (runs, out) = (bench.path("runs"), bench.path("report.html"));
+    expect_code(&run(&["report", &runs, "--out", &out]), 0);
+    let page = std::fs::read_to_string(&out).unwrap();
+    let section = page.split("id=\"run-it-again\"").nth(1).unwrap();
+    let code = section
+        .split("<code>")
+        .nth(1)
+        .unwrap()
+        .split("</code>")
+        .next()
+        .unwrap();
+    let unescaped = code
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'")
+        .replace("&amp;", "&");
+    assert_eq!(
+        unescaped.lines().count(),
+        1,
+        "one command for all: {unescaped}"
+    );
+    let bin = Path::new(env!("CARGO_BIN_EXE_gridrig")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("bash")
+        .args(["-euc", &unescaped])
+        .current_dir(bench.dir.path())
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let root = bench.dir.path();
+    for policy in ["round-robin", "free-node"] {
+        for replication in 0..5 {
+            let place = format!("s-1/{policy}/r{replication:03}/jobs.parquet");
+            let first = std::fs::read(root.join("runs").join(&place)).unwrap();
+            assert_eq!(
+                std::fs::read(root.join("again").join(&place)).unwrap(),
+                first,
+                "{place}"
+            );
+        }
+    }
+}
