@@ -218,7 +218,9 @@ impl Hand {
                     let size = last / runs * runs;
                     self.cells.pick_within(size, size + runs, leaning, random)
                 }
-                (_, None, Some(before)) if unit(random) < likeness.next_batch => {
+                (_, None, Some(before))
+                    if unit(random) < likeness.next_batch * leaning.of(before).min(1.0) =>
+                {
                     self.cells.pick_within(before, before + 1, leaning, random)
                 }
                 _ => None,

@@ -246,12 +246,16 @@ impl LookAlikeJobs<'_> {
         if busiest.is_some() {
             return busiest;
         }
+        let part = leaning::part(slot.hour_of_day);
         let mut found = None;
         for attempt in 0..TRIES {
             let again = self
                 .last
                 .filter(|(hand, _)| self.hands[*hand].batches.total > 0);
-            let stays = unit(&mut self.users) < self.model.likeness.same_user;
+            // Whoever submitted last stays less likely at an hour that is not
+            // theirs.
+            let lean = again.map_or(1.0, |last| self.leanings[last.0][part].min(1.0));
+            let stays = unit(&mut self.users) < self.model.likeness.same_user * lean;
             let at = match again {
                 Some(last) if stays && attempt == 0 => last,
                 _ => {

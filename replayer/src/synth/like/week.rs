@@ -19,7 +19,7 @@ const EPOCH_IN_WEEK: u64 = 3 * DAY;
 const MADE_UP_MONDAY: u64 = 1_704_067_200;
 
 /// Levels of days that a model keeps.
-const DAY_LEVELS: usize = 21;
+const DAY_LEVELS: usize = 64;
 
 /// Part of an hour to be filled.
 #[derive(Clone, Copy, Debug, PartialEq)]
