@@ -157,23 +157,7 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
     );
     let (batches, of_job) = batches(jobs, &run_times);
     let clock = Clock::of(&trace.header);
-    let rows: Vec<Row<'_>> = jobs
-        .iter()
-        .zip(of_job)
-        .map(|(job, batch)| {
-            let size_level = find(&sizes, u64::from(job.processors));
-            let run_level = find(&run_times, seconds(job.run_time));
-            Row {
-                submit: seconds(job.submit),
-                cell: (size_level * run_times.len() + run_level) as u64,
-                size_level: size_level as u64,
-                run_level,
-                part_of_day: leaning::part(clock.hour(job.submit)),
-                batch,
-                job,
-            }
-        })
-        .collect();
+    let rows = placed(jobs, of_job, &sizes, &run_times, &clock);
     let first = rows.first().map_or(0, |row| row.submit);
     let last = rows.last().map_or(0, |row| row.submit);
     let span = (last - first + 1) as f64 / 86_400.0;
@@ -217,6 +201,32 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         sizes,
         run_times,
     }
+}
+
+/// Each job with the ranges that it lies in.
+fn placed<'a>(
+    jobs: &'a [TraceJob],
+    of_job: Vec<usize>,
+    sizes: &[Level],
+    run_times: &[Level],
+    clock: &Clock,
+) -> Vec<Row<'a>> {
+    jobs.iter()
+        .zip(of_job)
+        .map(|(job, batch)| {
+            let size_level = find(sizes, u64::from(job.processors));
+            let run_level = find(run_times, seconds(job.run_time));
+            Row {
+                submit: seconds(job.submit),
+                cell: (size_level * run_times.len() + run_level) as u64,
+                size_level: size_level as u64,
+                run_level,
+                part_of_day: leaning::part(clock.hour(job.submit)),
+                batch,
+                job,
+            }
+        })
+        .collect()
 }
 
 /// How run times and sizes lean towards times of the day.
