@@ -14,7 +14,9 @@
 mod deal;
 mod fit;
 mod generate;
+mod leaning;
 mod levels;
+mod rhythm;
 mod week;
 
 pub use fit::{FitOptions, recurring_jobs};
@@ -65,6 +67,18 @@ pub struct LookAlike {
     pub hours_of_week: Vec<f64>,
     /// Quantiles of the jobs of a day over what its weekday has on average.
     pub day_levels: Vec<f64>,
+    /// For each hour of the day: means of equal parts of the jobs of that hour
+    /// over those expected from its hour of the week and its day, rising; empty
+    /// where hours are even.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hour_levels: Vec<Vec<f64>>,
+    /// Correlation of the levels of an hour and the next one.
+    #[serde(default)]
+    pub hour_persistence: f64,
+    /// For each halving of an hour, how much its batches crowd into one half:
+    /// the correlation of two of them, 0 for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bunching: Vec<f64>,
     /// Ranges of sizes in processors.
     pub sizes: Vec<Level>,
     /// Ranges of run times in seconds.
@@ -78,6 +92,14 @@ pub struct LookAlike {
     pub failed_permille: Vec<u64>,
     /// Ranges of batch sizes.
     pub batches: Vec<BatchLevel>,
+    /// For each range of run times: its jobs in each eighth of a day over those
+    /// that their users' hours give.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub run_time_leanings: Vec<Vec<f64>>,
+    /// For each range of sizes: its jobs in each eighth of a day over those that
+    /// their users' hours and run times give.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub size_leanings: Vec<Vec<f64>>,
     /// How alike the jobs of a batch are.
     pub likeness: Likeness,
     /// Users, alone or with others like them.
@@ -136,6 +158,10 @@ pub struct Profile {
     pub users: Vec<i64>,
     /// Pairs of an index into `batches` and a number of batches.
     pub batches: Vec<u64>,
+    /// Jobs in each eighth of a day, from midnight; empty where all hours are
+    /// alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts_of_day: Vec<u64>,
     /// Pairs of a cell (index of the size range x number of run-time ranges +
     /// index of the run-time range) and a number of jobs.
     pub cells: Vec<u64>,
@@ -160,14 +186,6 @@ impl LookAlike {
             self.unix_start.unwrap_or(0) as f64,
             0.0..=1e11,
         )?;
-        let length = |field: &str, found: usize, wanted: usize| match found == wanted {
-            true => Ok(()),
-            false => Err(SynthError::parameter(
-                field,
-                format!("{found} entries"),
-                format!("{wanted} entries"),
-            )),
-        };
         length("hours_of_week", self.hours_of_week.len(), 168)?;
         for weight in &self.hours_of_week {
             within("hours_of_week", *weight, 0.0..=1e12)?;
@@ -186,6 +204,7 @@ impl LookAlike {
             within("day_levels", *level, 0.0..=1e6)?;
         }
         within("day_levels (sum)", self.day_levels.iter().sum(), 1e-9..=1e9)?;
+        self.check_rhythm()?;
         levels::check("sizes", &self.sizes, 1.0..=f64::from(self.processors))?;
         levels::check("run_times", &self.run_times, 0.0..=1e9)?;
         length("requests", self.requests.len(), self.run_times.len())?;
@@ -211,6 +230,30 @@ impl LookAlike {
             }
         }
         self.check_profiles()
+    }
+
+    fn check_rhythm(&self) -> Result<(), SynthError> {
+        let table = |field: &str, rows: &[Vec<f64>], most: f64| {
+            for (at, row) in rows.iter().enumerate() {
+                let field = format!("{field}[{at}]");
+                within(&format!("{field} (entries)"), row.len() as f64, 0.0..=1e3)?;
+                for number in row {
+                    within(&field, *number, 0.0..=most)?;
+                }
+            }
+            Ok(())
+        };
+        if !self.hour_levels.is_empty() {
+            length("hour_levels", self.hour_levels.len(), 24)?;
+        }
+        table("hour_levels", &self.hour_levels, 1e6)?;
+        within("hour_persistence", self.hour_persistence, 0.0..=1.0)?;
+        within("bunching (entries)", self.bunching.len() as f64, 0.0..=8.0)?;
+        for correlation in &self.bunching {
+            within("bunching", *correlation, 0.0..=0.99)?;
+        }
+        table("run_time_leanings", &self.run_time_leanings, 1e6)?;
+        table("size_leanings", &self.size_leanings, 1e6)
     }
 
     fn check_profiles(&self) -> Result<(), SynthError> {
@@ -256,6 +299,18 @@ impl LookAlike {
             }
         };
         (wanted.0.round().max(1.0) as u64, wanted.1 * 86_400.0)
+    }
+}
+
+/// A table has as many entries as it must.
+fn length(field: &str, found: usize, wanted: usize) -> Result<(), SynthError> {
+    match found == wanted {
+        true => Ok(()),
+        false => Err(SynthError::parameter(
+            field,
+            format!("{found} entries"),
+            format!("{wanted} entries"),
+        )),
     }
 }
 

@@ -15,6 +15,7 @@ use gridrig_replayer::spec::SizeFrom;
 use gridrig_replayer::swf::SwfReader;
 use gridrig_replayer::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_replayer::synth::{Extent, Model, output};
+use gridrig_replayer::validate::{Group, Options, ValJob, validate};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -156,6 +157,38 @@ fn the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample() {
     let test = "the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample";
     if let Some(archive) = archive::need(test) {
         looks_like(&archive, "DAS2-fs1-2003-1");
+    }
+}
+
+/// Judges a look-alike as `trace validate --generated` does, by these groups.
+fn passes(archive: &Path, log: &str, groups: &[Group]) {
+    let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
+    let made = reread(&fitted(&source));
+    let jobs = |trace: &Loaded| trace.jobs.iter().map(ValJob::from).collect::<Vec<_>>();
+    let options = Options {
+        groups: Some(groups.iter().copied().collect()),
+        thin: Some(0.1),
+        ..Options::default()
+    };
+    let found = validate(&jobs(&source), &jobs(&made), &options).unwrap();
+    let failures: Vec<String> = found.failures().iter().map(ToString::to_string).collect();
+    assert!(found.passed(), "{log}: {}", failures.join("; "));
+}
+
+#[test]
+fn the_kth_look_alike_passes_what_generated_traces_are_held_to() {
+    let test = "the_kth_look_alike_passes_what_generated_traces_are_held_to";
+    if let Some(archive) = archive::need(test) {
+        passes(&archive, "KTH-SP2-1996-2.1-cln", &Group::GENERATED);
+    }
+}
+
+#[test]
+fn the_ctc_look_alike_passes_on_marginals_batches_and_hours() {
+    let test = "the_ctc_look_alike_passes_on_marginals_batches_and_hours";
+    if let Some(archive) = archive::need(test) {
+        let groups = [Group::Marginals, Group::Batches, Group::Hours];
+        passes(&archive, "CTC-SP2-1996-3.1-cln", &groups);
     }
 }
 

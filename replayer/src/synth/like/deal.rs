@@ -1,6 +1,7 @@
 //! Tables of counts that are dealt out without being put back.
 
-use super::{ALIKE, LookAlike, Profile};
+use super::leaning::Leaning;
+use super::{ALIKE, Profile};
 use crate::synth::unit::{below, unit};
 use rand::rngs::ChaCha8Rng;
 
@@ -33,17 +34,28 @@ impl Deck {
 
     /// As [`Deck::pick`], among the values from `from` to below `to`, which
     /// stand together because tables rise.
-    fn pick_within(&self, from: u64, to: u64, random: &mut ChaCha8Rng) -> Option<usize> {
+    fn pick_within(
+        &self,
+        from: u64,
+        to: u64,
+        leaning: &Leaning<'_>,
+        random: &mut ChaCha8Rng,
+    ) -> Option<usize> {
         let start = self.left.partition_point(|l| l.0 < from);
         let end = self.left.partition_point(|l| l.0 < to);
         let range = self.left.get(start..end)?;
-        let mut at = below(random, range.iter().map(|l| l.1).sum());
-        let found = range.iter().position(|(_, count)| {
-            let here = at < *count;
-            at = at.saturating_sub(*count);
-            here
+        let weight = |(cell, count): &(u64, u64)| match count {
+            0 => 0.0,
+            left => *left as f64 * leaning.of(*cell),
+        };
+        let mut at = unit(random) * range.iter().map(weight).sum::<f64>();
+        let found = range.iter().position(|entry| {
+            at -= weight(entry);
+            at < 0.0 && entry.1 > 0
         });
-        found.map(|place| start + place)
+        // What rounding leaves over is the last one's.
+        let last = || range.iter().rposition(|entry| entry.1 > 0);
+        found.or_else(last).map(|place| start + place)
     }
 
     pub(super) fn take(&mut self, place: usize) -> u64 {
@@ -187,30 +199,35 @@ impl Hand {
         user: usize,
         jobs: u64,
         alike: bool,
-        model: &LookAlike,
+        leaning: &Leaning<'_>,
         random: &mut ChaCha8Rng,
     ) -> Vec<u64> {
-        let likeness = &model.likeness;
-        let runs = model.run_times.len() as u64;
+        let likeness = &leaning.model.likeness;
+        let runs = leaning.model.run_times.len() as u64;
         let mut cells: Vec<u64> = Vec::with_capacity(jobs as usize);
         for _ in 0..jobs {
             let place = match (cells.first(), cells.last(), self.users[user].last_cell) {
                 (Some(first), Some(last), _) if alike => {
                     let kept = unit(random) < likeness.same_cell;
-                    let same = kept.then(|| self.cells.pick_within(*last, *last + 1, random));
+                    let same =
+                        kept.then(|| self.cells.pick_within(*last, *last + 1, leaning, random));
                     let same = same.flatten();
-                    same.or_else(|| self.pick_alike(*first, runs, random))
+                    same.or_else(|| self.pick_alike(*first, runs, leaning, random))
                 }
                 (_, Some(last), _) if unit(random) < likeness.same_size => {
                     let size = last / runs * runs;
-                    self.cells.pick_within(size, size + runs, random)
+                    self.cells.pick_within(size, size + runs, leaning, random)
                 }
-                (_, None, Some(before)) if unit(random) < likeness.next_batch => {
-                    self.cells.pick_within(before, before + 1, random)
+                (_, None, Some(before))
+                    if unit(random) < likeness.next_batch * leaning.of(before).min(1.0) =>
+                {
+                    self.cells.pick_within(before, before + 1, leaning, random)
                 }
                 _ => None,
             };
-            let Some(place) = place.or_else(|| self.cells.pick(random)) else {
+            let Some(place) =
+                place.or_else(|| self.cells.pick_within(0, u64::MAX, leaning, random))
+            else {
                 break;
             };
             cells.push(self.cells.take(place));
@@ -223,13 +240,19 @@ impl Hand {
 
     /// A cell whose run times are like those of another one, of the same sizes
     /// where there is one.
-    fn pick_alike(&self, cell: u64, runs: u64, random: &mut ChaCha8Rng) -> Option<usize> {
+    fn pick_alike(
+        &self,
+        cell: u64,
+        runs: u64,
+        leaning: &Leaning<'_>,
+        random: &mut ChaCha8Rng,
+    ) -> Option<usize> {
         let (size, run) = (cell / runs, cell % runs);
         let from = run.saturating_sub(ALIKE as u64);
         let until = (run + ALIKE as u64 + 1).min(runs);
         let in_size = |size: u64, random: &mut ChaCha8Rng| {
             self.cells
-                .pick_within(size * runs + from, size * runs + until, random)
+                .pick_within(size * runs + from, size * runs + until, leaning, random)
         };
         in_size(size, random).or_else(|| {
             let like =

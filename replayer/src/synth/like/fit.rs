@@ -1,5 +1,6 @@
 //! Fits a look-alike to a trace.
 
+use super::leaning::{self, PARTS, Seen};
 use super::levels::{Grain, divide, find};
 use super::{ALIKE, BATCH_WINDOW_S, BatchLevel, Level, Likeness, LookAlike, Profile, Source, week};
 use crate::characterize::calendar::Clock;
@@ -81,6 +82,7 @@ struct Row<'a> {
     cell: u64,
     size_level: u64,
     run_level: usize,
+    part_of_day: usize,
     batch: usize,
     job: &'a TraceJob,
 }
@@ -154,28 +156,15 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         grain(detail.run_times),
     );
     let (batches, of_job) = batches(jobs, &run_times);
-    let rows: Vec<Row<'_>> = jobs
-        .iter()
-        .zip(of_job)
-        .map(|(job, batch)| {
-            let size_level = find(&sizes, u64::from(job.processors));
-            let run_level = find(&run_times, seconds(job.run_time));
-            Row {
-                submit: seconds(job.submit),
-                cell: (size_level * run_times.len() + run_level) as u64,
-                size_level: size_level as u64,
-                run_level,
-                batch,
-                job,
-            }
-        })
-        .collect();
+    let clock = Clock::of(&trace.header);
+    let rows = placed(jobs, of_job, &sizes, &run_times, &clock);
     let first = rows.first().map_or(0, |row| row.submit);
     let last = rows.last().map_or(0, |row| row.submit);
     let span = (last - first + 1) as f64 / 86_400.0;
     let starts: Vec<(u64, u64)> = batches.iter().map(|b| (b.start, b.jobs)).collect();
-    let arrivals = week::measure(&starts, &Clock::of(&trace.header), last + 1);
+    let arrivals = week::measure(&starts, &clock, last + 1);
     let (levels, level_of) = batch_levels(&batches);
+    let (run_time_leanings, size_leanings) = leanings(&rows, run_times.len(), sizes.len());
     let (requested_times_s, requests) = requests(&rows, run_times.len());
     let name = Path::new(&trace.file)
         .file_name()
@@ -198,6 +187,11 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         first_submit_s: first + (last - first + 1).next_multiple_of(week::WEEK),
         hours_of_week: arrivals.hours_of_week,
         day_levels: arrivals.day_levels,
+        hour_levels: arrivals.rhythm.hour_levels,
+        hour_persistence: arrivals.rhythm.persistence,
+        bunching: arrivals.rhythm.bunching,
+        run_time_leanings,
+        size_leanings,
         failed_permille: failed(&rows, run_times.len()),
         requests,
         requested_times_s,
@@ -207,6 +201,46 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         sizes,
         run_times,
     }
+}
+
+/// Each job with the ranges that it lies in.
+fn placed<'a>(
+    jobs: &'a [TraceJob],
+    of_job: Vec<usize>,
+    sizes: &[Level],
+    run_times: &[Level],
+    clock: &Clock,
+) -> Vec<Row<'a>> {
+    jobs.iter()
+        .zip(of_job)
+        .map(|(job, batch)| {
+            let size_level = find(sizes, u64::from(job.processors));
+            let run_level = find(run_times, seconds(job.run_time));
+            Row {
+                submit: seconds(job.submit),
+                cell: (size_level * run_times.len() + run_level) as u64,
+                size_level: size_level as u64,
+                run_level,
+                part_of_day: leaning::part(clock.hour(job.submit)),
+                batch,
+                job,
+            }
+        })
+        .collect()
+}
+
+/// How run times and sizes lean towards times of the day.
+fn leanings(rows: &[Row<'_>], runs: usize, sizes: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let users: BTreeSet<Option<u32>> = rows.iter().map(|row| row.job.user).collect();
+    let places: BTreeMap<Option<u32>, usize> = users.into_iter().zip(0..).collect();
+    let seen = |row: &Row<'_>| Seen {
+        user: places.get(&row.job.user).copied().unwrap_or(0),
+        run: row.run_level,
+        size: row.size_level as usize,
+        part: row.part_of_day,
+    };
+    let jobs: Vec<Seen> = rows.iter().map(seen).collect();
+    leaning::measure(&jobs, places.len(), runs, sizes)
 }
 
 /// The batches in order of their first jobs, and the batch of each job. Jobs
@@ -345,6 +379,7 @@ fn profiles(
         jobs: u64,
         batches: BTreeMap<u64, u64>,
         cells: BTreeMap<u64, u64>,
+        parts: [u64; PARTS],
         labels: BTreeMap<[i64; 4], i64>,
     }
     let mut users: BTreeMap<Option<u32>, Tables> = BTreeMap::new();
@@ -356,6 +391,7 @@ fn profiles(
         let tables = users.entry(row.job.user).or_default();
         tables.user = row.job.user;
         tables.jobs += 1;
+        tables.parts[row.part_of_day] += 1;
         *tables.cells.entry(row.cell).or_default() += 1;
         let field = |value: Option<u32>| value.map_or(-1, i64::from);
         let job = row.job;
@@ -381,7 +417,12 @@ fn profiles(
                 .flat_map(|tables| [number(tables.user), tables.jobs.cast_signed()])
                 .collect();
             let (mut batches, mut cells, mut labels) = Default::default();
+            let mut parts = [0; PARTS];
             for tables in group {
+                parts
+                    .iter_mut()
+                    .zip(tables.parts)
+                    .for_each(|(sum, n)| *sum += n);
                 add(&mut batches, tables.batches);
                 add(&mut cells, tables.cells);
                 add(&mut labels, tables.labels);
@@ -392,6 +433,7 @@ fn profiles(
             Profile {
                 users,
                 batches: pairs(batches),
+                parts_of_day: parts.to_vec(),
                 cells: pairs(cells),
                 labels: labels
                     .into_iter()

@@ -1,6 +1,8 @@
 //! Deals the jobs of a look-alike, hour by hour.
 
 use super::deal::{Hand, Rounder, Rounders};
+use super::leaning::{self, Leaning, PARTS};
+use super::rhythm::Cascade;
 use super::week::{HOUR, Slot, slots};
 use super::{BATCH_WINDOW_S, BatchLevel, LookAlike};
 use crate::swf::Record;
@@ -26,6 +28,8 @@ pub struct LookAlikeJobs<'a> {
     model: &'a LookAlike,
     slots: Box<dyn Iterator<Item = Slot> + 'a>,
     hands: Vec<Hand>,
+    /// How much each hand leans towards each part of the day.
+    leanings: Vec<[f64; PARTS]>,
     /// Jobs that each hour of the day is behind its share.
     behind: [f64; 24],
     left: u64,
@@ -117,6 +121,7 @@ impl LookAlike {
             model: self,
             slots: Box::new(slots(self, jobs, length)),
             hands,
+            leanings: leaning::of_profiles(&self.profiles),
             behind: [-self.overshoot(); 24],
             left: jobs,
             end: self.first_submit_s + length as u64,
@@ -196,10 +201,14 @@ impl LookAlikeJobs<'_> {
             level,
             jobs,
         } = wanted;
+        let leaning = Leaning {
+            model: self.model,
+            part: leaning::part(slot.hour_of_day),
+        };
         let this = &mut self.hands[hand];
         this.batches.take(place);
         let alike = unit(&mut self.mixes) < self.model.batches[level].alike;
-        let cells = this.deal_cells(user, jobs, alike, self.model, &mut self.mixes);
+        let cells = this.deal_cells(user, jobs, alike, &leaning, &mut self.mixes);
         if cells.is_empty() {
             return None;
         }
@@ -237,16 +246,20 @@ impl LookAlikeJobs<'_> {
         if busiest.is_some() {
             return busiest;
         }
+        let part = leaning::part(slot.hour_of_day);
         let mut found = None;
         for attempt in 0..TRIES {
             let again = self
                 .last
                 .filter(|(hand, _)| self.hands[*hand].batches.total > 0);
-            let stays = unit(&mut self.users) < self.model.likeness.same_user;
+            // Whoever submitted last stays less likely at an hour that is not
+            // theirs.
+            let lean = again.map_or(1.0, |last| self.leanings[last.0][part].min(1.0));
+            let stays = unit(&mut self.users) < self.model.likeness.same_user * lean;
             let at = match again {
                 Some(last) if stays && attempt == 0 => last,
                 _ => {
-                    let hand = self.pick_hand()?;
+                    let hand = self.pick_hand(slot)?;
                     (hand, self.hands[hand].pick_user(&mut self.users))
                 }
             };
@@ -297,15 +310,22 @@ impl LookAlikeJobs<'_> {
         }
     }
 
-    fn pick_hand(&mut self) -> Option<usize> {
+    fn pick_hand(&mut self, slot: Slot) -> Option<usize> {
+        let part = leaning::part(slot.hour_of_day);
         for _ in 0..2 * self.hands.len() {
-            let total: u64 = self.hands.iter().map(|hand| hand.batches.total).sum();
-            let mut at = below(&mut self.users, total);
-            let hand = self.hands.iter().position(|hand| {
-                let here = at < hand.batches.total;
-                at = at.saturating_sub(hand.batches.total);
-                here
-            })?;
+            let weigh = |(hand, lean): (&Hand, &[f64; PARTS])| match hand.batches.total {
+                0 => 0.0,
+                left => left as f64 * lean[part],
+            };
+            let hands = || self.hands.iter().zip(&self.leanings);
+            let mut at = unit(&mut self.users) * hands().map(weigh).sum::<f64>();
+            let found = hands().position(|hand| {
+                at -= weigh(hand);
+                at < 0.0 && hand.0.batches.total > 0
+            });
+            // What rounding leaves over is the last one's.
+            let last = || self.hands.iter().rposition(|hand| hand.batches.total > 0);
+            let hand = found.or_else(last)?;
             if self.hands[hand].cells.total > 0 {
                 return Some(hand);
             }
@@ -318,7 +338,8 @@ impl LookAlikeJobs<'_> {
         None
     }
 
-    /// Gives the batches of an hour their instants: anywhere in it, those of
+    /// Gives the batches of an hour their instants: where its cascade
+    /// crowds them, those of
     /// one user so far apart that they stay batches of their own.
     fn place(&mut self, drafts: &mut [Draft], slot: Slot) {
         let mut order: Vec<usize> = (0..drafts.len()).collect();
@@ -326,18 +347,24 @@ impl LookAlikeJobs<'_> {
         let same = |a: &usize, b: &usize| {
             (drafts[*a].hand, drafts[*a].user) == (drafts[*b].hand, drafts[*b].user)
         };
+        let cascade = Cascade::new(&self.model.bunching, &mut self.times);
+        let length = (slot.until - slot.from) as f64;
         let groups: Vec<Vec<usize>> = order.chunk_by(same).map(<[usize]>::to_vec).collect();
         for group in groups {
             let (hand, user) = (drafts[group[0]].hand, drafts[group[0]].user);
             let last = &mut self.hands[hand].users[user].last_start;
             let earliest = last.map_or(slot.from, |start| slot.from.max(start + APART));
-            let taken = APART * (group.len() as u64 - 1);
-            let room = slot.until.saturating_sub(earliest + taken).max(1);
-            let mut offsets: Vec<u64> = Vec::with_capacity(group.len());
-            offsets.resize_with(group.len(), || below(&mut self.times, room));
-            offsets.sort_unstable();
-            for ((at, offset), before) in group.iter().zip(offsets).zip(0..) {
-                let start = earliest + offset + before * APART;
+            let mut starts: Vec<u64> = Vec::with_capacity(group.len());
+            let any = || slot.from + (cascade.place(&mut self.times) * length) as u64;
+            starts.resize_with(group.len(), any);
+            starts.sort_unstable();
+            let mut free = earliest;
+            for ((at, start), later) in group.iter().zip(starts).zip((0..group.len() as u64).rev())
+            {
+                // As late as leaves room for those behind it.
+                let latest = slot.until.saturating_sub(1 + later * APART);
+                let start = start.min(latest).max(free);
+                free = start + APART;
                 drafts[*at].start = start;
                 *last = Some(start);
             }

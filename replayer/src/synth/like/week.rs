@@ -2,6 +2,7 @@
 //! quieter than others of their name.
 
 use super::LookAlike;
+use super::rhythm::{self, Rhythm};
 use crate::characterize::calendar::Clock;
 use crate::synth::unit::below;
 use gridrig_core::rng;
@@ -18,7 +19,7 @@ const EPOCH_IN_WEEK: u64 = 3 * DAY;
 const MADE_UP_MONDAY: u64 = 1_704_067_200;
 
 /// Levels of days that a model keeps.
-const DAY_LEVELS: usize = 21;
+const DAY_LEVELS: usize = 64;
 
 /// Part of an hour to be filled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +37,7 @@ pub(super) struct Arrivals {
     pub(super) unix_start: Option<u64>,
     pub(super) hours_of_week: Vec<f64>,
     pub(super) day_levels: Vec<f64>,
+    pub(super) rhythm: Rhythm,
 }
 
 /// Jobs by the hour in which their batch begins: (second since time 0, jobs) of
@@ -53,12 +55,14 @@ pub(super) fn measure(batches: &[(u64, u64)], clock: &Clock, until: u64) -> Arri
     }
     let rates = rates(&jobs, &covered);
     let day_levels = day_levels(batches, &rates, start, until);
+    let rhythm = rhythm::measure(batches, &rates, start, until);
     // Six digits tell hours apart well enough and keep the file readable.
     let rounded = |rate: f64| (rate * 1e3).round() / 1e3;
     Arrivals {
         unix_start: clock.unix_start.map(|_| MADE_UP_MONDAY + start),
         hours_of_week: rates.into_iter().map(rounded).collect(),
         day_levels,
+        rhythm,
     }
 }
 
@@ -152,11 +156,16 @@ pub(super) fn slots(model: &LookAlike, jobs: u64, length: f64) -> impl Iterator<
     let until = from + (length as u64).max(1);
     let day_of =
         move |second: u64| ((second + start % DAY) / DAY - (from + start % DAY) / DAY) as usize;
-    let factors = day_factors(model, day_of(until) + 1);
+    let days = day_factors(model, day_of(until) + 1);
+    let weekday = ((from + start) / DAY % 7) as usize;
+    let levels = rhythm::hour_factors(model, &days, weekday);
+    let midnight = from + start - (from + start) % DAY;
     let weights = model.hours_of_week.clone();
     let weigh = move |(at, end, hour): (u64, u64, usize)| {
         let part = (end - at) as f64 / HOUR as f64;
-        let factor = factors.get(day_of(at)).copied().unwrap_or(1.0);
+        let place = ((at + start).saturating_sub(midnight) / HOUR) as usize;
+        let level = levels.get(place).copied().unwrap_or(1.0);
+        let factor = days.get(day_of(at)).copied().unwrap_or(1.0) * level;
         (at, end, hour % 24, weights[hour] * factor * part)
     };
     let total: f64 = hours(from, until, start).map(|h| weigh(h).3).sum();

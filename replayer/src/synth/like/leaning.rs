@@ -1,0 +1,141 @@
+//! Who submits what at which time of the day.
+//!
+//! A job leans towards a time of the day by its user, by its run time beyond
+//! that, and by its size beyond both. All three are ratios of what is found to
+//! what would be without the leaning.
+
+use super::{LookAlike, Profile};
+
+/// Parts of a day.
+pub(super) const PARTS: usize = 8;
+
+/// No user is kept from any time of the day altogether, or what is left of a
+/// table at the end might have no time at all.
+const LEAST: f64 = 0.02;
+
+/// The part of the day of an hour.
+pub(super) fn part(hour_of_day: usize) -> usize {
+    hour_of_day * PARTS / 24
+}
+
+/// A job as this module sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) user: usize,
+    pub(super) run: usize,
+    pub(super) size: usize,
+    pub(super) part: usize,
+}
+
+/// Leanings of run times and of sizes, each one by part of the day.
+pub(super) fn measure(
+    jobs: &[Seen],
+    users: usize,
+    runs: usize,
+    sizes: usize,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let by_user = |job: &Seen| job.user;
+    let by_both = |job: &Seen| job.user * runs + job.run;
+    (
+        ratios(jobs, &by_user, users, &|job| job.run, runs),
+        ratios(jobs, &by_both, users * runs, &|job| job.size, sizes),
+    )
+}
+
+/// Jobs of a class in a part of the day over those expected if, among the jobs
+/// of a group, class and part had nothing to do with each other.
+fn ratios(
+    jobs: &[Seen],
+    group: &dyn Fn(&Seen) -> usize,
+    groups: usize,
+    class: &dyn Fn(&Seen) -> usize,
+    classes: usize,
+) -> Vec<Vec<f64>> {
+    let mut parts = vec![[0.0f64; PARTS]; groups];
+    for job in jobs {
+        parts[group(job)][job.part] += 1.0;
+    }
+    let mut found = vec![[0.0f64; PARTS]; classes];
+    let mut expected = vec![[0.0f64; PARTS]; classes];
+    for job in jobs {
+        let of_group = &parts[group(job)];
+        let total: f64 = of_group.iter().sum();
+        found[class(job)][job.part] += 1.0;
+        for (sum, count) in expected[class(job)].iter_mut().zip(of_group) {
+            *sum += count / total;
+        }
+    }
+    let ratio = |(found, expected): (&f64, &f64)| match *expected > 0.0 {
+        true => (found / expected * 1e2).round() / 1e2,
+        false => 1.0,
+    };
+    found
+        .iter()
+        .zip(&expected)
+        .map(|(found, expected)| found.iter().zip(expected).map(ratio).collect())
+        .collect()
+}
+
+/// How much each profile leans towards each part of the day.
+pub(super) fn of_profiles(profiles: &[Profile]) -> Vec<[f64; PARTS]> {
+    let count = |profile: &Profile, part: usize| {
+        let jobs = profile.parts_of_day.get(part).copied().unwrap_or(0);
+        jobs as f64
+    };
+    let sum = |part: usize| profiles.iter().map(|p| count(p, part)).sum::<f64>();
+    let all: [f64; PARTS] = std::array::from_fn(sum);
+    let jobs: f64 = all.iter().sum();
+    let lean = |profile: &Profile| {
+        let own: f64 = (0..PARTS).map(|part| count(profile, part)).sum();
+        std::array::from_fn(|part| match own > 0.0 && all[part] > 0.0 {
+            true => (count(profile, part) / own / (all[part] / jobs)).max(LEAST),
+            false => 1.0,
+        })
+    };
+    profiles.iter().map(lean).collect()
+}
+
+/// How much a cell of a model leans towards a part of the day.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaning<'a> {
+    pub(super) model: &'a LookAlike,
+    pub(super) part: usize,
+}
+
+impl Leaning<'_> {
+    pub(super) fn of(&self, cell: u64) -> f64 {
+        let runs = self.model.run_times.len() as u64;
+        let at = |table: &[Vec<f64>], class: u64| {
+            let ratios = table.get(class as usize);
+            ratios.and_then(|r| r.get(self.part)).copied()
+        };
+        let run = at(&self.model.run_time_leanings, cell % runs).unwrap_or(1.0);
+        let size = at(&self.model.size_leanings, cell / runs).unwrap_or(1.0);
+        (run * size).max(LEAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_time_leans_beyond_what_its_user_does() {
+        // User 0 submits by day only, both run times alike; user 1 submits long
+        // jobs at night and short ones by day.
+        let job = |user, run, part| Seen {
+            user,
+            run,
+            size: 0,
+            part,
+        };
+        let jobs: Vec<Seen> = (0..100)
+            .flat_map(|i| [job(0, i % 2, 4), job(1, 1, 0), job(1, 0, 4)])
+            .collect();
+        let (runs, sizes) = measure(&jobs, 2, 2, 1);
+        // By day: 50 and 100 short jobs found, 50 and 50 expected.
+        assert_eq!((runs[0][4], runs[0][0]), (1.5, 0.0));
+        assert_eq!((runs[1][4], runs[1][0]), (0.5, 2.0));
+        assert!(sizes[0].iter().all(|ratio| *ratio == 1.0), "{sizes:?}");
+    }
+}
