@@ -74,7 +74,13 @@ pub(super) fn say_where(comparisons: &[Comparison]) {
     if let Some(first) = dirs.next() {
         match dirs.count() {
             0 => eprintln!("written: {}", first.display()),
-            more => eprintln!("written: {} and {more} more", first.display()),
+            more => {
+                eprintln!("written: {} and {more} more", first.display());
+                // OUT/SCENARIO-SEED/POLICY/rNNN
+                if let Some(study) = first.ancestors().nth(2) {
+                    eprintln!("next: gridrig compare {}", study.display());
+                }
+            }
         }
     }
 }
