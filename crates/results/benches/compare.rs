@@ -1,7 +1,7 @@
-//! `compare::compare` over 10 runs of 1,000,000 jobs each: five replications
-//! of two policies, written to a temporary directory first. The comparison
-//! runs in a process of its own, whose time and peak memory are printed beside
-//! those of a bare scan: the same files, read once and hashed.
+//! `compare::compare` and `report::report` over 10 runs of 1,000,000 jobs each:
+//! five replications of two policies, written to a temporary directory first.
+//! Each runs in a process of its own, whose time and peak memory are printed
+//! beside those of a bare scan: the same files, read once and hashed.
 //!
 //! `cargo bench -p gridrig-results --bench compare [-- JOBS]`
 
@@ -23,6 +23,7 @@ use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_results::compare::{self, Options, Outcome};
+use gridrig_results::report;
 use gridrig_results::rundir::{self, RunFiles, RunInfo, StudyDoc};
 use gridrig_results::{EventLog, JobTable};
 use rand::RngExt;
@@ -38,7 +39,7 @@ const REPLICATIONS: u32 = 5;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let [step, dir] = words.as_slice()
-        && ["compare", "scan"].contains(&step.as_str())
+        && ["compare", "report", "scan"].contains(&step.as_str())
     {
         return measure(step, Path::new(dir));
     }
@@ -53,7 +54,7 @@ fn main() {
     println!("10 runs of {jobs} jobs each");
     // Alternating, so that what else the machine does falls on both.
     for _ in 0..3 {
-        for step in ["scan", "compare"] {
+        for step in ["scan", "compare", "report"] {
             let exe = std::env::current_exe().unwrap();
             let done = Command::new(exe).arg(step).arg(dir.path()).status();
             assert!(done.unwrap().success());
@@ -69,6 +70,10 @@ fn measure(step: &str, dir: &Path) {
             let document = compare::compare(&[dir.to_owned()], &options).unwrap();
             assert_ne!(document.verdict.outcome, Outcome::TooFewRepeats);
             serde_json::to_string(&document).unwrap().len()
+        }
+        "report" => {
+            let page = report::report(&[dir.to_owned()], &report::Options::default());
+            page.unwrap().html.len()
         }
         _ => files(dir).iter().map(|path| scan(path)).sum(),
     };
