@@ -26,23 +26,31 @@ pub(super) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     thresholds(&comparison)
 }
 
-fn options(args: &CompareArgs) -> Result<Options, Failure> {
-    let primary = args.primary.iter().map(|text| {
-        let wrong = |why| Failure::input(anyhow!("--primary \"{text}\": {why}"));
-        Figure::parse(text).map_err(wrong)
-    });
-    let require = args.require.iter().map(|text| {
-        let wrong = |why| {
+/// The figures that `--primary` names.
+pub(super) fn primary(texts: &[String]) -> Result<Vec<Figure>, Failure> {
+    let parse = |text: &String| {
+        Figure::parse(text).map_err(|why| Failure::input(anyhow!("--primary \"{text}\": {why}")))
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// The thresholds that `--require` sets.
+pub(super) fn require(texts: &[String]) -> Result<Vec<Threshold>, Failure> {
+    let parse = |text: &String| {
+        Threshold::parse(text).map_err(|why| {
             Failure::input(anyhow!(
                 "--require \"{text}\": expected a threshold such as \"delay_s.p95 < 60\" ({why})"
             ))
-        };
-        Threshold::parse(text).map_err(wrong)
-    });
+        })
+    };
+    texts.iter().map(parse).collect()
+}
+
+fn options(args: &CompareArgs) -> Result<Options, Failure> {
     Ok(Options {
         baseline: args.baseline.clone(),
-        primary: primary.collect::<Result<_, _>>()?,
-        require: require.collect::<Result<_, _>>()?,
+        primary: primary(&args.primary)?,
+        require: require(&args.require)?,
         users: args.users,
         seed: args.seed,
         skip_damaged: args.skip_damaged,

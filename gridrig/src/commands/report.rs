@@ -1,12 +1,12 @@
 //! `gridrig report`
 
+use super::compare::{primary, require};
 use super::{print, print_json};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use gridrig_results::compare;
 use gridrig_results::report::{self, Options, Report};
-use gridrig_results::threshold::{Figure, Threshold};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,23 +35,11 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
 }
 
 fn options(args: &ReportArgs) -> Result<Options, Failure> {
-    let primary = args.primary.iter().map(|text| {
-        let wrong = |why| Failure::input(anyhow!("--primary \"{text}\": {why}"));
-        Figure::parse(text).map_err(wrong)
-    });
-    let require = args.require.iter().map(|text| {
-        let wrong = |why| {
-            Failure::input(anyhow!(
-                "--require \"{text}\": expected a threshold such as \"delay_s.p95 < 60\" ({why})"
-            ))
-        };
-        Threshold::parse(text).map_err(wrong)
-    });
     Ok(Options {
         compare: compare::Options {
             baseline: args.baseline.clone(),
-            primary: primary.collect::<Result<_, _>>()?,
-            require: require.collect::<Result<_, _>>()?,
+            primary: primary(&args.primary)?,
+            require: require(&args.require)?,
             users: args.users,
             seed: args.seed,
             skip_damaged: args.skip_damaged,
