@@ -14,6 +14,7 @@ mod compare_guard;
 mod compare_study;
 mod comparing;
 mod job_table;
+mod labels;
 mod markup;
 mod need;
 mod plots;
