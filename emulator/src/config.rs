@@ -1,5 +1,6 @@
 //! How an emulated LRMS is set up.
 
+use crate::faces::Faces;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -22,6 +23,8 @@ pub struct Config {
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.
     pub notify: NotifyHosts,
+    /// The interfaces of other systems that it offers.
+    pub faces: Faces,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
     /// Events that are kept; older ones are forgotten, and a run that wants
@@ -57,6 +60,7 @@ impl Config {
             broker: None,
             clock,
             notify: NotifyHosts::default(),
+            faces: Faces::default(),
             keep_ended: KEEP_ENDED,
             keep_events: KEEP_EVENTS,
         }

@@ -11,6 +11,7 @@
 
 mod app;
 mod config;
+pub mod faces;
 mod service;
 mod transport;
 

@@ -2,7 +2,9 @@
 
 use crate::app;
 use crate::config::Config;
+use crate::faces;
 use crate::transport::HttpTransport;
+use axum::Router;
 use gridrig_drivers::real_time::{Home, LrmsMachine, LrmsSetup, Recorder, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::ServiceGauges;
@@ -27,6 +29,10 @@ impl Service for Config {
 
     fn routes() -> OpenApiRouter<App<Self>> {
         app::routes()
+    }
+
+    fn faces(app: &App<Self>) -> Router {
+        faces::routes(app)
     }
 
     fn machine(&self, incarnation: u64, recorder: Recorder) -> LrmsMachine {

@@ -81,6 +81,7 @@ impl Client {
     /// # Errors
     /// [`ClientError::Setup`].
     pub fn new(timeout: Duration) -> Result<Self, ClientError> {
+        crate::tls::init();
         let builder = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT.min(timeout))
             .pool_idle_timeout(KEEP_IDLE)

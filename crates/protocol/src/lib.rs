@@ -3,3 +3,4 @@
 pub mod client;
 pub mod resources;
 pub mod rest;
+pub mod tls;

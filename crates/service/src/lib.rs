@@ -46,6 +46,12 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// Its routes, with their description.
     fn routes() -> OpenApiRouter<App<Self>>;
 
+    /// Interfaces of other systems that it offers besides its own. They are no
+    /// part of its OpenAPI description: each follows a document of its own.
+    fn faces(_app: &App<Self>) -> Router {
+        Router::new()
+    }
+
     /// Its machine, new, in this life.
     fn machine(&self, incarnation: u64, recorder: Recorder) -> Self::Machine;
 
@@ -115,7 +121,9 @@ pub fn openapi<S: Service>() -> OpenApi {
 fn router<S: Service>(app: App<S>, stall: Stall) -> Router {
     let metrics = Arc::clone(&app.metrics);
     let (router, _) = S::routes().split_for_parts();
-    serve::finish(router.with_state(app), &openapi::<S>(), metrics, stall)
+    let faces = S::faces(&app);
+    let router = router.with_state(app).merge(faces);
+    serve::finish(router, &openapi::<S>(), metrics, stall)
 }
 
 /// What a client is told when the machine cannot be called.

@@ -245,6 +245,7 @@ fn lrms_config(
         broker: home,
         clock,
         notify: NotifyHosts::default(),
+        faces: emulator::faces::Faces::default(),
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,

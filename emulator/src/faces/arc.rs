@@ -1,0 +1,13 @@
+//! ARC REST 1.0 with GLUE2, as A-REX serves it.
+
+use crate::config::Config;
+use axum::Router;
+use gridrig_service::App;
+
+/// How this face is set up.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {}
+
+pub(super) fn routes(_app: &App<Config>, _setup: &Setup) -> Router {
+    Router::new()
+}
