@@ -1,11 +1,14 @@
 //! An emulated LRMS: a queue, a discipline and nodes.
 
-use crate::discipline::{Discipline, DisciplineKind, View};
+use crate::discipline::{
+    Built, Discipline, DisciplineKind, Outlook, Planner, SlurmBackfillSettings, View,
+};
 use crate::event::{Event, EventSink};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
 use crate::placement::{ClassId, Nodes, PlacementRun};
+use crate::plan::Book;
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -21,6 +24,8 @@ pub struct ClusterConfig {
     pub resources: Resources,
     /// Its scheduling discipline.
     pub discipline: DisciplineKind,
+    /// What `slurm-backfill` goes by.
+    pub slurm: SlurmBackfillSettings,
     /// Zero: a pass follows every change at once. Else passes happen at
     /// multiples of it (LSAP 4.1: 5 ms).
     pub interval: SimDuration,
@@ -37,6 +42,7 @@ impl ClusterConfig {
             id,
             resources,
             discipline,
+            slurm: SlurmBackfillSettings::default(),
             interval,
             queue_limit: None,
         }
@@ -84,7 +90,7 @@ pub enum JobStatus {
 ///   pass ends in a new round of the same instant. Time only moves forward.
 pub struct Cluster {
     config: ClusterConfig,
-    discipline: Box<dyn Discipline>,
+    scheduler: Scheduler,
     nodes: Nodes,
     queue: Queue,
     jobs: JobTable,
@@ -101,7 +107,7 @@ impl Cluster {
     #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
         Cluster {
-            discipline: config.discipline.build(),
+            scheduler: Scheduler::new(&config),
             nodes: Nodes::new(&config.resources),
             classes: Classes::default(),
             queue: Queue::default(),
@@ -190,6 +196,9 @@ impl Cluster {
         let class = self
             .classes
             .of(&job.requirements, &self.config.resources, &mut self.nodes);
+        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
+            book.know(class, &self.config.resources, &job.requirements);
+        }
         if job.processors == 0 || job.processors > self.classes.capacity[class.0 as usize] {
             return Err(Reason::NeverFits);
         }
@@ -214,6 +223,9 @@ impl Cluster {
         if first_of_class {
             self.nodes.watch(class);
         }
+        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
+            book.arrive(job, class, arrival, slot);
+        }
         self.work.queue(job.processors, job.run_time);
         events.emit(
             now,
@@ -228,7 +240,7 @@ impl Cluster {
 
     /// Removes a job that waits or runs; `false` if it is not here (any more).
     pub fn cancel(&mut self, now: SimTime, job: JobId, events: &mut impl EventSink) -> bool {
-        if !self.remove(job) {
+        if !self.remove(now, job) {
             return false;
         }
         events.emit(
@@ -252,7 +264,7 @@ impl Cluster {
     ) -> Vec<JobId> {
         let lost = self.jobs.ids();
         for &job in &lost {
-            self.remove(job);
+            self.remove(now, job);
             let by = crate::event::Party::Lrms(self.config.id);
             events.emit(now, Event::Failed { job, by, reason });
         }
@@ -295,6 +307,9 @@ impl Cluster {
             }
             self.ends.pop();
             let job = self.jobs.remove(slot);
+            if let Scheduler::Planning { book, .. } = &mut self.scheduler {
+                book.end(finish, id);
+            }
             let running = job.running.expect("only running jobs have an end");
             let start = running.start;
             self.nodes.give_back(job.class, running.placement);
@@ -321,38 +336,77 @@ impl Cluster {
             return;
         }
         self.next_pass = None;
-        let mut started = false;
+        let busy_before = self.nodes.busy();
+        match &self.scheduler {
+            Scheduler::Instant(_) => self.pass_by_the_instant(now, events),
+            Scheduler::Planning { .. } => self.pass_by_a_plan(now, events),
+        }
+        if self.nodes.busy() != busy_before {
+            self.record(now);
+        }
+    }
+
+    fn pass_by_the_instant(&mut self, now: SimTime, events: &mut impl EventSink) {
         while !self.queue.is_empty() {
+            let Scheduler::Instant(discipline) = &mut self.scheduler else {
+                break;
+            };
             let view = View {
                 now,
                 queue: &self.queue,
                 nodes: &self.nodes,
             };
-            let Some(first) = self.discipline.next_start(&view) else {
+            let Some(first) = discipline.next_start(&view) else {
                 break;
             };
-            self.start(now, first, events);
-            started = true;
-        }
-        if started {
-            self.record(now);
+            self.start(now, first, None, events);
         }
     }
 
-    fn start(&mut self, now: SimTime, first: First, events: &mut impl EventSink) {
+    fn pass_by_a_plan(&mut self, now: SimTime, events: &mut impl EventSink) {
+        let mut begun = false;
+        while let Scheduler::Planning { planner, book } = &mut self.scheduler {
+            let outlook = Outlook {
+                now,
+                nodes: &self.nodes,
+                book,
+            };
+            if !begun {
+                planner.begin(&outlook);
+                begun = true;
+            }
+            let Some(planned) = planner.next_start(&outlook) else {
+                self.next_pass = planner.wakeup(&outlook);
+                break;
+            };
+            self.start(now, planned.first, Some(&planned.shares), events);
+        }
+    }
+
+    fn start(
+        &mut self,
+        now: SimTime,
+        first: First,
+        shares: Option<&[u32]>,
+        events: &mut impl EventSink,
+    ) {
         let First {
+            arrival,
             slot,
             class,
             processors,
             ..
         } = first;
-        let placement = self.nodes.take(class, processors);
+        let placement = self.nodes.take_within(class, processors, shares);
         if self.queue.remove_first(first) {
             self.nodes.unwatch(class);
         }
         let resources = &self.config.resources;
         let job = self.jobs.get_mut(slot);
         let finish = now + run_time_on(resources, &placement, job.run_time);
+        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
+            book.start(now, (job.id, arrival), &placement);
+        }
         let cluster = self.config.id;
         events.emit(
             now,
@@ -371,11 +425,17 @@ impl Cluster {
         self.ends.push(Reverse((finish, job.id, slot)));
     }
 
-    fn remove(&mut self, job: JobId) -> bool {
+    fn remove(&mut self, now: SimTime, job: JobId) -> bool {
         let Some(&slot) = self.jobs.by_id.get(&job) else {
             return false;
         };
         let job = self.jobs.remove(slot);
+        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
+            match job.running {
+                None => book.withdraw(job.arrival),
+                Some(_) => book.end(now, job.id),
+            }
+        }
         match job.running {
             None => {
                 if self.queue.remove(job.class, job.processors, job.arrival) {
@@ -394,14 +454,35 @@ impl Cluster {
 
     fn changed(&mut self, now: SimTime) {
         self.record(now);
-        let interval = self.config.interval;
-        self.next_pass
-            .get_or_insert_with(|| now.next_on_grid(SimDuration::ZERO, interval));
+        let due = now.next_on_grid(SimDuration::ZERO, self.config.interval);
+        // A pass that a plan wants later does not hold this one up.
+        self.next_pass = Some(self.next_pass.map_or(due, |pass| pass.min(due)));
     }
 
     fn record(&mut self, now: SimTime) {
         self.history
             .record(now, self.queue.len() as u64, u64::from(self.nodes.busy()));
+    }
+}
+
+/// The discipline, with the book where it plans.
+enum Scheduler {
+    Instant(Box<dyn Discipline>),
+    Planning {
+        planner: Box<dyn Planner>,
+        book: Box<Book>,
+    },
+}
+
+impl Scheduler {
+    fn new(config: &ClusterConfig) -> Self {
+        match config.discipline.build(config.slurm) {
+            Built::Instant(discipline) => Scheduler::Instant(discipline),
+            Built::Planning(planner) => Scheduler::Planning {
+                planner,
+                book: Box::new(Book::new(&config.resources)),
+            },
+        }
     }
 }
 

@@ -1,9 +1,15 @@
 //! Scheduling disciplines of an LRMS, one file each behind one trait.
 
+mod conservative_backfill;
+mod easy_backfill;
 mod fcfs;
 mod first_in_first_fit;
+mod slurm_backfill;
+
+pub use slurm_backfill::SlurmBackfillSettings;
 
 use crate::placement::{ClassId, Nodes};
+use crate::plan::{Book, Profile, Shares, Waiting};
 use crate::queue::{First, Queue};
 use crate::time::SimTime;
 
@@ -17,6 +23,42 @@ pub struct View<'a> {
     pub nodes: &'a Nodes,
 }
 
+/// What a discipline that plans may look at besides.
+pub struct Outlook<'a> {
+    /// The instant of the pass.
+    pub now: SimTime,
+    /// The nodes.
+    pub nodes: &'a Nodes,
+    /// The jobs with their estimates.
+    pub book: &'a Book,
+}
+
+impl Outlook<'_> {
+    /// What the job gets if it starts at this instant, by the plan and by the
+    /// nodes; `None` if it has to wait.
+    fn fit_now(&self, profile: &mut Profile, job: &Waiting) -> Option<Shares> {
+        let shares = profile.fit(self.book, job, self.now)?;
+        self.nodes.offers(job.class, &shares).then_some(shares)
+    }
+}
+
+/// The next job to start, and where.
+pub struct PlannedStart {
+    /// The job.
+    pub first: First,
+    /// How many processors of each resource it may take.
+    pub shares: Shares,
+}
+
+impl PlannedStart {
+    fn of(job: &Waiting, shares: Shares) -> Self {
+        PlannedStart {
+            first: First::picked(job.arrival, job.slot, job.class, job.processors),
+            shares,
+        }
+    }
+}
+
 impl View<'_> {
     /// Processors a job of this class could have this instant.
     #[must_use]
@@ -25,11 +67,35 @@ impl View<'_> {
     }
 }
 
-/// Decides which queued job starts next.
+/// Decides which queued job starts next, by what there is at this instant.
 pub trait Discipline: Send {
     /// The next job to start at this instant, or `None` when the pass is over.
     /// It is asked again after each start.
     fn next_start(&mut self, view: &View<'_>) -> Option<First>;
+}
+
+/// Decides which queued job starts next, by a plan of what will be free when.
+pub trait Planner: Send {
+    /// A pass begins.
+    fn begin(&mut self, outlook: &Outlook<'_>);
+
+    /// The next job to start at this instant, or `None` when the pass is over.
+    /// It is asked again after each start.
+    fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart>;
+
+    /// When it wants a pass though nothing has changed, asked at the end of
+    /// each pass; after this instant.
+    fn wakeup(&self, _outlook: &Outlook<'_>) -> Option<SimTime> {
+        None
+    }
+}
+
+/// A discipline, of either sort.
+pub(crate) enum Built {
+    /// Looks at this instant only.
+    Instant(Box<dyn Discipline>),
+    /// Plans; the book is kept for it alone.
+    Planning(Box<dyn Planner>),
 }
 
 /// The disciplines there are.
@@ -39,11 +105,25 @@ pub enum DisciplineKind {
     FirstInFirstFit,
     /// First come, first served: nobody passes the head of the queue.
     Fcfs,
+    /// The head of the queue has a reservation; others may pass it if they do
+    /// not delay it (Lifka 1995; Mu'alem and Feitelson 2001).
+    EasyBackfill,
+    /// Every job has a reservation when it arrives (Mu'alem and Feitelson 2001).
+    ConservativeBackfill,
+    /// First come, first served at each change, and a plan of the whole queue
+    /// at intervals, as Slurm's sched/backfill does.
+    SlurmBackfill,
 }
 
 impl DisciplineKind {
     /// All disciplines.
-    pub const ALL: [DisciplineKind; 2] = [DisciplineKind::FirstInFirstFit, DisciplineKind::Fcfs];
+    pub const ALL: [DisciplineKind; 5] = [
+        DisciplineKind::FirstInFirstFit,
+        DisciplineKind::Fcfs,
+        DisciplineKind::EasyBackfill,
+        DisciplineKind::ConservativeBackfill,
+        DisciplineKind::SlurmBackfill,
+    ];
 
     /// The name used in scenarios and results.
     #[must_use]
@@ -51,6 +131,9 @@ impl DisciplineKind {
         match self {
             DisciplineKind::FirstInFirstFit => "first-in-first-fit",
             DisciplineKind::Fcfs => "fcfs",
+            DisciplineKind::EasyBackfill => "easy-backfill",
+            DisciplineKind::ConservativeBackfill => "conservative-backfill",
+            DisciplineKind::SlurmBackfill => "slurm-backfill",
         }
     }
 
@@ -62,10 +145,21 @@ impl DisciplineKind {
 
     /// A fresh discipline of this kind.
     #[must_use]
-    pub fn build(self) -> Box<dyn Discipline> {
+    pub(crate) fn build(self, slurm: SlurmBackfillSettings) -> Built {
         match self {
-            DisciplineKind::FirstInFirstFit => Box::new(first_in_first_fit::FirstInFirstFit),
-            DisciplineKind::Fcfs => Box::new(fcfs::Fcfs),
+            DisciplineKind::FirstInFirstFit => {
+                Built::Instant(Box::new(first_in_first_fit::FirstInFirstFit))
+            }
+            DisciplineKind::Fcfs => Built::Instant(Box::new(fcfs::Fcfs)),
+            DisciplineKind::EasyBackfill => {
+                Built::Planning(Box::new(easy_backfill::EasyBackfill::default()))
+            }
+            DisciplineKind::ConservativeBackfill => Built::Planning(Box::new(
+                conservative_backfill::ConservativeBackfill::default(),
+            )),
+            DisciplineKind::SlurmBackfill => {
+                Built::Planning(Box::new(slurm_backfill::SlurmBackfill::new(slurm)))
+            }
         }
     }
 }

@@ -45,6 +45,7 @@ pub mod job;
 pub mod load;
 pub mod message;
 pub mod placement;
+pub mod plan;
 pub mod policy;
 pub mod queue;
 pub mod resource;

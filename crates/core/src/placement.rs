@@ -128,11 +128,33 @@ impl Nodes {
             .sum()
     }
 
+    /// Whether a job of this class could have, this instant, so many processors
+    /// of each resource.
+    #[must_use]
+    pub fn offers(&self, class: ClassId, shares: &[u32]) -> bool {
+        let memory_kib = self.classes[class.0 as usize].memory_kib;
+        let mut pairs = self.groups.iter().zip(shares);
+        pairs.all(|(group, &share)| share == 0 || group.available(memory_kib) >= share)
+    }
+
     /// Takes `wanted` processors; the caller has made sure they are there.
     ///
     /// # Panics
     /// When they are not: that would be a processor used twice.
     pub fn take(&mut self, class: ClassId, wanted: u32) -> Vec<PlacementRun> {
+        self.take_within(class, wanted, None)
+    }
+
+    /// Takes `wanted` processors, of each resource as many as planned at most.
+    ///
+    /// # Panics
+    /// As [`Nodes::take`].
+    pub fn take_within(
+        &mut self,
+        class: ClassId,
+        wanted: u32,
+        shares: Option<&[u32]>,
+    ) -> Vec<PlacementRun> {
         let Class {
             matching,
             memory_kib,
@@ -145,13 +167,15 @@ impl Nodes {
             if left == 0 {
                 break;
             }
+            let planned = shares.map_or(left, |shares| shares[usize::from(resource)].min(left));
             let group = &mut self.groups[usize::from(resource)];
-            left = match group.is_plain() {
+            let missing = match group.is_plain() {
                 // Nothing but the bit map has to follow a plain node, so that
                 // choosing and taking are one pass.
-                true => group.take_plain(resource, left, &mut placement),
-                false => group.choose(resource, memory_kib, left, &mut placement),
+                true => group.take_plain(resource, planned, &mut placement),
+                false => group.choose(resource, memory_kib, planned, &mut placement),
             };
+            left -= planned - missing;
         }
         assert_eq!(left, 0, "placement asked for more processors than are free");
         for run in &placement {

@@ -19,6 +19,9 @@ const LINE_BITS: u32 = 20;
 /// Past this size a search stands in for the table of ranks.
 const RANKS: u32 = 4_096;
 
+/// A job that may stand anywhere in its line.
+const ANYWHERE: u32 = u32::MAX;
+
 /// No job: later than every arrival number.
 const NONE: Head = u64::MAX;
 
@@ -51,6 +54,20 @@ pub struct First {
     pub processors: u32,
     /// Where its size stands in the index, until the next arrival.
     line: u32,
+}
+
+impl First {
+    /// A job that a plan has picked, wherever it stands.
+    #[must_use]
+    pub fn picked(arrival: u64, slot: Slot, class: ClassId, processors: u32) -> Self {
+        First {
+            arrival,
+            slot,
+            class,
+            processors,
+            line: ANYWHERE,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -123,9 +140,12 @@ impl Queue {
         first_of_class
     }
 
-    /// Removes a job that [`Queue::first_where`] has just found; answers whether
-    /// its class has none left.
+    /// Removes a job that [`Queue::first_where`] has just found, or that a plan
+    /// has picked; answers whether its class has none left.
     pub fn remove_first(&mut self, first: First) -> bool {
+        if first.line == ANYWHERE {
+            return self.remove(first.class, first.processors, first.arrival);
+        }
         if self.sole.take().is_some() {
             self.jobs = 0;
             return true;

@@ -57,6 +57,12 @@ impl SimTime {
         SimDuration(self.0.get().saturating_sub(earlier.0.get()))
     }
 
+    /// The instant right after this one.
+    #[must_use]
+    pub fn after(self) -> SimTime {
+        self + SimDuration(1)
+    }
+
     /// The first instant of the grid `phase + k * step` that is not before
     /// `self`. A zero step gives `self`.
     #[must_use]

@@ -9,6 +9,7 @@
 mod broker;
 mod cluster;
 mod grid;
+mod plan;
 
 pub use broker::{RefBroker, RefView};
 pub use cluster::{RefCluster, RefLoad, RefMean, RefStart};

@@ -8,7 +8,7 @@
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
-use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
@@ -160,6 +160,12 @@ fn cluster(rng: &mut ChaCha8Rng, id: ClusterId) -> ClusterConfig {
     let discipline = pick(rng, &DisciplineKind::ALL);
     let mut config = ClusterConfig::new(id, resources(rng), discipline);
     config.interval = millis(pick(rng, &[0, 0, 0, 5, 500, 750]));
+    config.slurm = SlurmBackfillSettings {
+        bf_interval: millis(pick(rng, &[500, 700, 3_000, 30_000])),
+        bf_resolution: millis(pick(rng, &[1, 250, 1_000])),
+        bf_window: millis(pick(rng, &[2_000, 86_400_000])),
+        bf_max_job_test: pick(rng, &[1, 3, 500]),
+    };
     if once_in(rng, 6) {
         config.queue_limit = Some(rng.random_range(0..4));
     }
@@ -245,11 +251,23 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
     } else {
         Requirements::default()
     };
+    let run_time = pick(rng, &run_times);
+    // Right, too long and too short estimates.
+    let requested = pick(
+        rng,
+        &[
+            None,
+            Some(run_time),
+            Some(2 * run_time),
+            Some(7 * run_time + 250),
+            Some(run_time / 2),
+        ],
+    );
     JobSpec {
         id,
         processors,
-        run_time: millis(pick(rng, &run_times)),
-        requested_time: None,
+        run_time: millis(run_time),
+        requested_time: requested.map(millis),
         requirements,
     }
 }

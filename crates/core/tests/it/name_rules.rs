@@ -31,7 +31,13 @@ fn ties_go_by_these_names_and_are_found_by_them() {
 
 #[test]
 fn disciplines_go_by_these_names_and_are_found_by_them() {
-    let names = ["first-in-first-fit", "fcfs"];
+    let names = [
+        "first-in-first-fit",
+        "fcfs",
+        "easy-backfill",
+        "conservative-backfill",
+        "slurm-backfill",
+    ];
     assert_eq!(DisciplineKind::ALL.map(DisciplineKind::name), names);
     assert_eq!(
         names.map(DisciplineKind::from_name),

@@ -1,5 +1,6 @@
 //! The reference cluster (design 4).
 
+use super::plan::{Hold, RefPlan, Wish};
 use crate::trail::Share;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
@@ -80,6 +81,16 @@ struct Running {
     spec: JobSpec,
     placement: Vec<Share>,
     finish: SimTime,
+    /// When it would end by its estimate.
+    expected: SimTime,
+    /// When it was promised to end, before it was known where it runs.
+    promised: SimTime,
+}
+
+/// A conservative promise.
+struct Promise {
+    job: JobId,
+    hold: Hold,
 }
 
 /// A cluster kept as plain lists.
@@ -90,6 +101,12 @@ pub struct RefCluster {
     running: Vec<Running>,
     /// Every change of (queued jobs, busy processors) since the start.
     history: Vec<(SimTime, u64, u64)>,
+    promises: Vec<Promise>,
+    /// Whether a job ended before its promise or was removed since the last
+    /// pass.
+    loosened: bool,
+    /// Whether anything happened since `slurm-backfill` last planned.
+    unplanned: bool,
 }
 
 impl RefCluster {
@@ -113,6 +130,9 @@ impl RefCluster {
             queue: Vec::new(),
             running: Vec::new(),
             history: Vec::new(),
+            promises: Vec::new(),
+            loosened: false,
+            unplanned: false,
         }
     }
 
@@ -131,6 +151,7 @@ impl RefCluster {
             return Err(Reason::QueueFull);
         }
         self.queue.push(job.clone());
+        self.unplanned = true;
         self.note(now);
         Ok(())
     }
@@ -139,12 +160,15 @@ impl RefCluster {
     pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
         if let Some(index) = self.queue.iter().position(|queued| queued.id == job) {
             self.queue.remove(index);
+            self.loosened = true;
         } else if let Some(index) = self.running.iter().position(|r| r.spec.id == job) {
             let running = self.running.remove(index);
             self.release(&running);
+            self.loosened |= now < running.promised;
         } else {
             return false;
         }
+        self.unplanned = true;
         self.note(now);
         true
     }
@@ -155,6 +179,8 @@ impl RefCluster {
         while let Some(index) = self.running.iter().position(|r| r.finish <= now) {
             let running = self.running.remove(index);
             self.release(&running);
+            self.loosened |= running.finish < running.promised;
+            self.unplanned = true;
             ended.push((running.finish, running.spec.id));
         }
         ended.sort_unstable();
@@ -167,30 +193,273 @@ impl RefCluster {
     /// One scheduling pass: starts what the discipline allows.
     pub fn pass(&mut self, now: SimTime) -> Vec<RefStart> {
         let mut started = Vec::new();
-        while let Some((index, placement)) = self.next_start() {
-            let spec = self.queue.remove(index);
-            let finish = SimTime::from_nanos(
-                now.as_nanos()
-                    .saturating_add(self.run_time(&spec, &placement).as_nanos()),
-            );
-            for share in &placement {
-                self.take(*share, spec.requirements.memory_kib);
-            }
-            started.push(RefStart {
-                job: spec.id,
-                placement: placement.clone(),
-                finish,
-            });
-            self.running.push(Running {
-                spec,
-                placement,
-                finish,
-            });
+        match self.config.discipline {
+            DisciplineKind::FirstInFirstFit => self.first_that_fit(now, usize::MAX, &mut started),
+            DisciplineKind::Fcfs => self.first_that_fit(now, 1, &mut started),
+            DisciplineKind::EasyBackfill => self.easy(now, &mut started),
+            DisciplineKind::ConservativeBackfill => self.conservative(now, &mut started),
+            DisciplineKind::SlurmBackfill => self.slurm(now, &mut started),
         }
         if !started.is_empty() {
             self.note(now);
         }
         started
+    }
+
+    /// When a pass is due though nothing changes: `slurm-backfill` plans on a
+    /// grid of instants, and conservative promises are kept when their time
+    /// comes, unless a job overruns: then they wait for its end.
+    #[must_use]
+    pub fn wakeup(&self, now: SimTime) -> Option<SimTime> {
+        match self.config.discipline {
+            DisciplineKind::SlurmBackfill => {
+                let grid = self.config.slurm.bf_interval.as_nanos();
+                (self.unplanned && !self.queue.is_empty())
+                    .then(|| SimTime::from_nanos((now.as_nanos() / grid + 1) * grid))
+            }
+            DisciplineKind::ConservativeBackfill => {
+                if self.running.iter().any(|running| running.expected <= now) {
+                    return None;
+                }
+                let starts = self.promises.iter().map(|promise| promise.hold.from);
+                starts.filter(|start| *start > now).min()
+            }
+            _ => None,
+        }
+    }
+
+    fn first_that_fit(&mut self, now: SimTime, look_at: usize, started: &mut Vec<RefStart>) {
+        let everything = vec![u32::MAX; self.config.resources.groups().len()];
+        loop {
+            let mut candidates = self.queue.iter().take(look_at).enumerate();
+            let found = candidates
+                .find_map(|(index, job)| Some((index, self.place_within(job, &everything)?)));
+            let Some((index, placement)) = found else {
+                return;
+            };
+            started.push(self.start(now, index, placement));
+        }
+    }
+
+    /// The queue in order; the first that has to wait is promised the earliest
+    /// instant for ever, the others may start if that stays true.
+    fn easy(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
+        let mut promise: Option<Hold> = None;
+        let mut index = 0;
+        while index < self.queue.len() {
+            let job = self.queue[index].clone();
+            let mut holds = self.running_holds(now);
+            holds.extend(promise.clone());
+            if let Some(placement) = self.fits_now(&holds, &job, now) {
+                started.push(self.start(now, index, placement));
+                continue;
+            }
+            if promise.is_none() {
+                let next = now + SimDuration::from_nanos(1);
+                let found = self.plan(holds).earliest(&self.wish(&job), next);
+                promise = found.map(|(from, shares)| Hold {
+                    from,
+                    to: SimTime::MAX,
+                    shares,
+                    memory_kib: job.requirements.memory_kib,
+                });
+            }
+            index += 1;
+        }
+    }
+
+    fn conservative(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
+        let waiting: Vec<JobId> = self.queue.iter().map(|job| job.id).collect();
+        self.promises
+            .retain(|promise| waiting.contains(&promise.job));
+        let missed = self.promises.iter().any(|promise| promise.hold.from < now);
+        let overrun = self.running.iter().any(|running| running.expected <= now);
+        if missed || overrun {
+            self.promises.clear();
+        }
+        let compress = std::mem::take(&mut self.loosened);
+        for job in self.queue.clone() {
+            let held = self.promises.iter().position(|p| p.job == job.id);
+            if held.is_some() && !compress {
+                continue;
+            }
+            if let Some(held) = held {
+                self.promises.remove(held);
+            }
+            let mut holds = self.running_holds(now);
+            holds.extend(self.promises.iter().map(|promise| promise.hold.clone()));
+            let wish = self.wish(&job);
+            if let Some((from, shares)) = self.plan(holds).earliest(&wish, now) {
+                let to = from + wish.length;
+                let memory_kib = wish.memory_kib;
+                let hold = Hold {
+                    from,
+                    to,
+                    shares,
+                    memory_kib,
+                };
+                self.promises.push(Promise { job: job.id, hold });
+            }
+        }
+        let mut index = 0;
+        while index < self.queue.len() {
+            let job = self.queue[index].clone();
+            let promise = self.promises.iter().find(|promise| promise.job == job.id);
+            let due = promise.filter(|promise| promise.hold.from <= now);
+            match due.and_then(|due| self.place_within(&job, &due.hold.shares)) {
+                Some(placement) => {
+                    self.promises.retain(|promise| promise.job != job.id);
+                    started.push(self.start(now, index, placement));
+                }
+                None => index += 1,
+            }
+        }
+    }
+
+    fn slurm(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
+        let settings = self.config.slurm;
+        let on_grid = now
+            .as_nanos()
+            .is_multiple_of(settings.bf_interval.as_nanos());
+        let plans = on_grid && self.unplanned;
+        if plans {
+            self.unplanned = false;
+        }
+        while let Some(head) = self.queue.first().cloned() {
+            let holds = self.running_holds(now);
+            let Some(placement) = self.fits_now(&holds, &head, now) else {
+                break;
+            };
+            started.push(self.start(now, 0, placement));
+        }
+        if !plans {
+            return;
+        }
+        let floor = |at: SimTime| {
+            let step = settings.bf_resolution.as_nanos();
+            SimTime::from_nanos(at.as_nanos() / step * step)
+        };
+        // What has started in the plan ends in the plan at a rounded instant.
+        let mut holds = self.running_holds(now);
+        let mut index = 0;
+        for _ in 0..settings.bf_max_job_test {
+            let Some(job) = self.queue.get(index).cloned() else {
+                break;
+            };
+            let wish = self.wish(&job);
+            let memory_kib = wish.memory_kib;
+            let shares = self.plan(holds.clone()).fit(&wish, now);
+            let placed = shares.and_then(|shares| {
+                let placement = self.place_within(&job, &shares)?;
+                Some((shares, placement))
+            });
+            if let Some((shares, placement)) = placed {
+                let to = floor(now + wish.length);
+                holds.push(Hold {
+                    from: now,
+                    to,
+                    shares,
+                    memory_kib,
+                });
+                started.push(self.start(now, index, placement));
+                continue;
+            }
+            index += 1;
+            let next = now + SimDuration::from_nanos(1);
+            if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wish, next)
+                && start <= now + settings.bf_window
+            {
+                let (from, to) = (floor(start).max(now), floor(start + wish.length));
+                holds.push(Hold {
+                    from,
+                    to,
+                    shares,
+                    memory_kib,
+                });
+            }
+        }
+    }
+
+    fn start(&mut self, now: SimTime, index: usize, placement: Vec<Share>) -> RefStart {
+        let spec = self.queue.remove(index);
+        let later = |length: SimDuration| {
+            let finish = now.as_nanos().saturating_add(length.as_nanos());
+            SimTime::from_nanos(finish)
+        };
+        let finish = later(self.time_on(spec.run_time, &placement));
+        let expected = later(self.time_on(estimate(&spec), &placement));
+        let promised = later(self.wish(&spec).length);
+        for share in &placement {
+            self.take(*share, spec.requirements.memory_kib);
+        }
+        self.unplanned = true;
+        let start = RefStart {
+            job: spec.id,
+            placement: placement.clone(),
+            finish,
+        };
+        self.running.push(Running {
+            spec,
+            placement,
+            finish,
+            expected,
+            promised,
+        });
+        start
+    }
+
+    fn plan(&self, holds: Vec<Hold>) -> RefPlan<'_> {
+        let groups = self.config.resources.groups();
+        RefPlan { groups, holds }
+    }
+
+    /// An end that is overdue is expected right after this instant.
+    fn running_holds(&self, now: SimTime) -> Vec<Hold> {
+        let next = now + SimDuration::from_nanos(1);
+        let holds = self.running.iter().map(|running| {
+            let mut shares = vec![0; self.config.resources.groups().len()];
+            for share in &running.placement {
+                shares[usize::from(share.resource)] += share.processors;
+            }
+            Hold {
+                from: SimTime::ZERO,
+                to: running.expected.max(next),
+                shares,
+                memory_kib: running.spec.requirements.memory_kib,
+            }
+        });
+        holds.collect()
+    }
+
+    fn wish(&self, job: &JobSpec) -> Wish {
+        let memory_kib = job.requirements.memory_kib;
+        let groups = self.config.resources.groups().iter();
+        let usable = groups.clone().filter(|g| is_of_kind(g, &job.requirements));
+        let longest = usable.map(|group| group.speed.divide(estimate(job).as_nanos()));
+        let most = groups.map(|group| {
+            let by_memory = match group.memory_mib {
+                Some(mib) if memory_kib > 0 => mib.saturating_mul(1024) / memory_kib,
+                _ => u64::MAX,
+            };
+            let per_node = u64::from(group.cpu_count).min(by_memory);
+            let all = u64::from(group.count) * per_node;
+            match is_of_kind(group, &job.requirements) {
+                true => u32::try_from(all).unwrap_or(u32::MAX),
+                false => 0,
+            }
+        });
+        Wish {
+            processors: job.processors,
+            length: SimDuration::from_nanos(longest.max().unwrap_or(0)),
+            most: most.collect(),
+            memory_kib,
+        }
+    }
+
+    /// Where it goes if the plan and the nodes let it start now.
+    fn fits_now(&self, holds: &[Hold], job: &JobSpec, now: SimTime) -> Option<Vec<Share>> {
+        let shares = self.plan(holds.to_vec()).fit(&self.wish(job), now)?;
+        self.place_within(job, &shares)
     }
 
     /// When the next running job ends.
@@ -237,23 +506,18 @@ impl RefCluster {
         }
     }
 
-    /// The first queued job that the discipline lets start, and where.
-    fn next_start(&self) -> Option<(usize, Vec<Share>)> {
-        let may_look_at = match self.config.discipline {
-            DisciplineKind::FirstInFirstFit => self.queue.len(),
-            DisciplineKind::Fcfs => self.queue.len().min(1),
-        };
-        let candidates = self.queue.iter().take(may_look_at).enumerate();
-        candidates
-            .filter_map(|(index, job)| Some((index, self.place(job)?)))
-            .next()
-    }
-
     /// Resources in file order, nodes in number order, on each as many
     /// processors as it has free and its remaining memory allows.
     fn place(&self, job: &JobSpec) -> Option<Vec<Share>> {
+        let everything = vec![u32::MAX; self.config.resources.groups().len()];
+        self.place_within(job, &everything)
+    }
+
+    /// The same, with so many of each resource at most.
+    fn place_within(&self, job: &JobSpec, shares: &[u32]) -> Option<Vec<Share>> {
         let mut placement = Vec::new();
         let mut missing = job.processors;
+        let mut allowed = shares.to_vec();
         for node in &self.nodes {
             let resource = &self.config.resources.groups()[usize::from(node.resource)];
             if missing == 0 || !is_of_kind(resource, &job.requirements) {
@@ -263,7 +527,8 @@ impl RefCluster {
                 (None, _) | (_, 0) => u64::MAX,
                 (Some(left), each) => left / each,
             };
-            let here = u64::from(node.free.min(missing)).min(by_memory);
+            let allowed = &mut allowed[usize::from(node.resource)];
+            let here = u64::from(node.free.min(missing).min(*allowed)).min(by_memory);
             let Ok(here) = u32::try_from(here) else {
                 continue;
             };
@@ -274,6 +539,7 @@ impl RefCluster {
                     processors: here,
                 });
                 missing -= here;
+                *allowed -= here;
             }
         }
         (missing == 0).then_some(placement)
@@ -281,13 +547,13 @@ impl RefCluster {
 
     /// Over mixed speeds a job runs at the slowest: the longest of the times
     /// it would take on each of its nodes.
-    fn run_time(&self, job: &JobSpec, placement: &[Share]) -> SimDuration {
+    fn time_on(&self, run_time: SimDuration, placement: &[Share]) -> SimDuration {
         let groups = self.config.resources.groups();
         let times = placement.iter().map(|share| {
             let speed = groups[usize::from(share.resource)].speed;
-            SimDuration::from_nanos(speed.divide(job.run_time.as_nanos()))
+            SimDuration::from_nanos(speed.divide(run_time.as_nanos()))
         });
-        times.max().unwrap_or(job.run_time)
+        times.max().unwrap_or(run_time)
     }
 
     fn take(&mut self, share: Share, memory_kib: u64) {
@@ -350,6 +616,11 @@ impl RefCluster {
             weight: u128::from(length),
         }
     }
+}
+
+/// What the user said, else the truth.
+fn estimate(job: &JobSpec) -> SimDuration {
+    job.requested_time.unwrap_or(job.run_time)
 }
 
 fn is_of_kind(resource: &Resource, wanted: &Requirements) -> bool {

@@ -328,6 +328,7 @@ impl<'a> Simulation<'a> {
             let step = Step::Started(cluster, start.placement);
             self.trails.note(now, start.job, step);
         }
+        self.passes[index] = self.clusters[index].wakeup(now);
     }
 
     /// Samples every LRMS of a domain, for its own broker and for its consumers.
@@ -438,7 +439,8 @@ impl<'a> Simulation<'a> {
         } else {
             interval - now_ns % interval
         };
-        self.passes[index] = Some(after(now, SimDuration::from_nanos(wait)));
+        let due = after(now, SimDuration::from_nanos(wait));
+        self.passes[index] = Some(self.passes[index].map_or(due, |pass| pass.min(due)));
     }
 
     fn loads(&self, now: SimTime, clusters: &[ClusterId]) -> Vec<(ClusterId, RefLoad)> {

@@ -71,13 +71,14 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
                 }
             }
             if changed {
-                ref_pass = Some(now.next_on_grid(Default::default(), interval));
+                let due = now.next_on_grid(Default::default(), interval);
+                ref_pass = Some(ref_pass.map_or(due, |pass| pass.min(due)));
             }
             if ref_pass == Some(now) {
-                ref_pass = None;
                 for start in reference.pass(now) {
                     ref_trails.note(now, start.job, Step::Started(id, start.placement));
                 }
+                ref_pass = reference.wakeup(now);
             }
             real.handle_pass(now, &mut real_trails);
             first_round = false;

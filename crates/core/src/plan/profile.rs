@@ -1,0 +1,221 @@
+//! Free capacity over time.
+
+use super::{Book, Shares, Waiting};
+use crate::time::SimTime;
+
+/// What is free by resource, as steps from one instant on; the last step lasts
+/// for ever. Numbers are signed, since a plan that jobs have overrun may
+/// promise more than there is.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    times: Vec<SimTime>,
+    /// Processors: `resources` numbers per step.
+    free: Vec<i64>,
+    /// Memory in KiB: `resources` numbers per step.
+    memory: Vec<i64>,
+    resources: usize,
+    /// The least of the steps looked at, by resource.
+    least: (Vec<i64>, Vec<i64>),
+}
+
+/// An instant after all others.
+const EVER: SimTime = SimTime::MAX;
+
+impl Profile {
+    pub(super) fn new(now: SimTime, free: Vec<i64>, memory: Vec<i64>) -> Self {
+        let resources = free.len();
+        Profile {
+            times: vec![now],
+            free,
+            memory,
+            resources,
+            least: (vec![0; resources], vec![0; resources]),
+        }
+    }
+
+    /// From `at` on, which is not before the last step, this is free.
+    pub(super) fn append(&mut self, at: SimTime, free: &[i64], memory: &[i64]) {
+        if self.times.last() == Some(&at) {
+            self.free.truncate(self.free.len() - self.resources);
+            self.memory.truncate(self.memory.len() - self.resources);
+        } else {
+            self.times.push(at);
+        }
+        self.free.extend_from_slice(free);
+        self.memory.extend_from_slice(memory);
+    }
+
+    /// Whether any processor is free in the first step.
+    #[must_use]
+    pub fn any_free_now(&self) -> bool {
+        self.free.iter().take(self.resources).any(|free| *free > 0)
+    }
+
+    /// What the job would get of each resource from `start` on for the length
+    /// of its estimate: resources in file order, from each as much as is free
+    /// all the while. `None` if that is not enough.
+    #[must_use]
+    pub fn fit(&mut self, book: &Book, job: &Waiting, start: SimTime) -> Option<Shares> {
+        let first = self.step_at(start);
+        let last = self.steps_before(start + job.estimate, first);
+        self.shares(book, job, first, last).ok()
+    }
+
+    /// The earliest instant from `from` on at which the job fits, and what it
+    /// gets then. It always fits in the end: the last step is the empty
+    /// cluster, less what is promised for ever.
+    #[must_use]
+    pub fn earliest(
+        &mut self,
+        book: &Book,
+        job: &Waiting,
+        from: SimTime,
+    ) -> Option<(SimTime, Shares)> {
+        let mut first = self.step_at(from);
+        while first < self.times.len() {
+            let start = self.times[first].max(from);
+            let last = self.steps_before(start + job.estimate, first);
+            match self.shares(book, job, first, last) {
+                Ok(shares) => return Some((start, shares)),
+                Err(step) => first = step + 1,
+            }
+        }
+        None
+    }
+
+    /// Takes these processors from `start` to `end`.
+    pub fn reserve(
+        &mut self,
+        book: &Book,
+        job: &Waiting,
+        span: (SimTime, SimTime),
+        shares: &[u32],
+    ) {
+        self.change(book, job, span, shares, -1);
+    }
+
+    /// Undoes [`Profile::reserve`].
+    pub fn free_again(
+        &mut self,
+        book: &Book,
+        job: &Waiting,
+        span: (SimTime, SimTime),
+        shares: &[u32],
+    ) {
+        self.change(book, job, span, shares, 1);
+    }
+
+    fn change(
+        &mut self,
+        book: &Book,
+        job: &Waiting,
+        (start, end): (SimTime, SimTime),
+        shares: &[u32],
+        sign: i64,
+    ) {
+        if end <= start {
+            return;
+        }
+        let (_, memory_kib) = book.demand(job);
+        let memory_kib = i64::try_from(memory_kib).unwrap_or(i64::MAX);
+        let first = self.split(start);
+        let last = match end == EVER {
+            true => self.times.len(),
+            false => self.split(end),
+        };
+        for step in first..last {
+            for (resource, &share) in shares.iter().enumerate() {
+                let at = step * self.resources + resource;
+                self.free[at] += sign * i64::from(share);
+                let memory = memory_kib.saturating_mul(i64::from(share));
+                self.memory[at] = self.memory[at].saturating_add(sign * memory);
+            }
+        }
+    }
+
+    /// The step that begins at `at`, made if there is none.
+    fn split(&mut self, at: SimTime) -> usize {
+        match self.times.binary_search(&at) {
+            Ok(step) => step,
+            Err(0) => 0,
+            Err(next) => {
+                self.times.insert(next, at);
+                let width = self.resources;
+                for numbers in [&mut self.free, &mut self.memory] {
+                    let before = numbers[(next - 1) * width..next * width].to_vec();
+                    numbers.splice(next * width..next * width, before);
+                }
+                next
+            }
+        }
+    }
+
+    /// The step that holds at this instant.
+    fn step_at(&self, at: SimTime) -> usize {
+        self.times.partition_point(|time| *time <= at).max(1) - 1
+    }
+
+    /// One past the last step that begins before `end`; at least `first + 1`,
+    /// since also a job of no length needs its processors for an instant.
+    fn steps_before(&self, end: SimTime, first: usize) -> usize {
+        let steps = self.times[first..].partition_point(|time| *time < end);
+        first + steps.max(1)
+    }
+
+    /// What the job gets if it holds all steps of `first..last`; else the last
+    /// step at which it certainly cannot be running.
+    fn shares(
+        &mut self,
+        book: &Book,
+        job: &Waiting,
+        first: usize,
+        last: usize,
+    ) -> Result<Shares, usize> {
+        let (most, memory_kib) = book.demand(job);
+        let wanted = i64::from(job.processors);
+        let (free, memory) = (&mut self.least.0, &mut self.least.1);
+        free.fill(i64::MAX);
+        memory.fill(i64::MAX);
+        for step in first..last {
+            let at = step * self.resources;
+            let now_free = &self.free[at..at + self.resources];
+            let now_memory = &self.memory[at..at + self.resources];
+            if offered(most, memory_kib, now_free, now_memory).sum::<i64>() < wanted {
+                return Err(step);
+            }
+            for resource in 0..self.resources {
+                free[resource] = free[resource].min(now_free[resource]);
+                memory[resource] = memory[resource].min(now_memory[resource]);
+            }
+        }
+        let mut left = wanted;
+        let offers = offered(most, memory_kib, free, memory);
+        let shares = offers.map(|offer| {
+            let share = offer.min(left);
+            left -= share;
+            u32::try_from(share).unwrap_or(0)
+        });
+        let shares = shares.collect();
+        match left {
+            0 => Ok(shares),
+            _ => Err(first),
+        }
+    }
+}
+
+/// Processors of each resource that a job may have of what is free.
+fn offered<'a>(
+    most: &'a [u32],
+    memory_kib: u64,
+    free: &'a [i64],
+    memory: &'a [i64],
+) -> impl Iterator<Item = i64> + 'a {
+    let memory_kib = i64::try_from(memory_kib).unwrap_or(i64::MAX);
+    most.iter().enumerate().map(move |(resource, &most)| {
+        let by_memory = match memory_kib {
+            0 => i64::MAX,
+            each => memory[resource] / each,
+        };
+        free[resource].min(by_memory).clamp(0, i64::from(most))
+    })
+}
