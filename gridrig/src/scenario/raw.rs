@@ -265,9 +265,27 @@ pub(crate) struct RawCluster {
     pub(crate) resources: Option<At<Str<PathText>>>,
     /// Which job is next. Default "first-in-first-fit".
     pub(crate) discipline: Option<Str<Name<DisciplineKind>>>,
+    /// What the discipline "slurm-backfill" goes by, and no other.
+    pub(crate) slurm: Option<At<RawSlurm>>,
     /// Time between scheduling passes. Default "0s": a pass follows every
     /// change at once.
     pub(crate) interval: Option<Duration>,
+}
+
+/// SchedulerParameters of Slurm, by its names. No scale divides them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Slurm")]
+pub(crate) struct RawSlurm {
+    /// Time between plans. Default "30s".
+    pub(crate) bf_interval: Option<Str<AboveZero>>,
+    /// Reservations begin and end on multiples of it. Default "60s"; "0s": they
+    /// are not rounded.
+    pub(crate) bf_resolution: Option<Duration>,
+    /// A job that could start only later gets no reservation. Default "1d".
+    pub(crate) bf_window: Option<Duration>,
+    /// Jobs that one plan looks at. Default 500.
+    pub(crate) bf_max_job_test: Option<Count>,
 }
 
 /// One administrative site: a broker and its clusters.

@@ -3,6 +3,7 @@
 use super::raw::Choose;
 use super::value::{Named, name_of};
 use super::{Clock, ClusterSource, Over, Scenario, Until};
+use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{Grid, GridCluster, Link};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
@@ -162,12 +163,23 @@ fn cluster_keys(
         ClusterSource::Processors(processors) => ("processors", processors.to_string()),
         ClusterSource::File(file) => ("resources", path(file, paths)),
     };
-    vec![
+    let mut keys = vec![
         ("name", string(&cluster.name)),
         resources,
         ("discipline", named(cluster.config.discipline)),
         ("interval", duration(cluster.config.interval)),
-    ]
+    ];
+    if cluster.config.discipline == DisciplineKind::SlurmBackfill {
+        let slurm = cluster.config.slurm;
+        let settings = [
+            ("bf_interval", duration(slurm.bf_interval)),
+            ("bf_resolution", duration(slurm.bf_resolution)),
+            ("bf_window", duration(slurm.bf_window)),
+            ("bf_max_job_test", slurm.bf_max_job_test.to_string()),
+        ];
+        keys.push(("slurm", inline(&settings)));
+    }
+    keys
 }
 
 fn write_links(out: &mut Lines, grid: &Grid) {

@@ -57,7 +57,11 @@ fn the_resolved_text_is_the_same_scenario() {
         "domain = \"a\"",
         "cluster = \"b1\"\nshare = 0.25\nzero_run_time = \"keep\"",
     );
-    for text in [PAIR, ALONE, &full, &many, &shared] {
+    let backfilled = ALONE.replace(
+        "[cluster]",
+        "[cluster]\ndiscipline = \"slurm-backfill\"\nslurm = { bf_interval = \"7s\", bf_resolution = \"0s\", bf_window = \"2d\", bf_max_job_test = 9 }",
+    );
+    for text in [PAIR, ALONE, &full, &many, &shared, &backfilled] {
         let first = parse(text);
         let resolved = first.to_resolved_toml();
         let second = parse(&resolved);

@@ -5,7 +5,7 @@ use crate::scenario::raw::{RawBroker, RawCluster, RawDomain, RawLink, RawRun, Ra
 use crate::scenario::value::{At, Identifier, Str};
 use crate::scenario::{ClusterSource, ScenarioError};
 use gridrig_core::cluster::ClusterConfig;
-use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::PolicyKind;
@@ -157,6 +157,7 @@ impl Context<'_> {
             .map_or(DisciplineKind::FirstInFirstFit, |d| d.0.0);
         let mut config = ClusterConfig::new(id, resources, discipline);
         config.interval = cluster.interval.unwrap_or_default().0;
+        config.slurm = self.slurm(cluster, discipline)?;
         built.cluster_sources.push(source);
         built.grid.clusters.push(GridCluster {
             name,
@@ -164,6 +165,30 @@ impl Context<'_> {
             config,
         });
         Ok(())
+    }
+
+    fn slurm(
+        &self,
+        cluster: &RawCluster,
+        discipline: DisciplineKind,
+    ) -> Result<SlurmBackfillSettings, ScenarioError> {
+        let default = SlurmBackfillSettings::default();
+        let Some(raw) = &cluster.slurm else {
+            return Ok(default);
+        };
+        if discipline != DisciplineKind::SlurmBackfill {
+            let expected = "no slurm settings, or discipline = \"slurm-backfill\"";
+            return Err(self.document.refuse(&raw.span(), expected));
+        }
+        let raw = raw.get();
+        Ok(SlurmBackfillSettings {
+            bf_interval: raw.bf_interval.map_or(default.bf_interval, |d| d.0.0),
+            bf_resolution: raw.bf_resolution.map_or(default.bf_resolution, |d| d.0),
+            bf_window: raw.bf_window.map_or(default.bf_window, |d| d.0),
+            bf_max_job_test: raw
+                .bf_max_job_test
+                .map_or(default.bf_max_job_test, |n| n.as_u32()),
+        })
     }
 
     fn resources(&self, raw: &At<RawCluster>) -> Result<(Resources, ClusterSource), ScenarioError> {

@@ -1,0 +1,192 @@
+//! The disciplines that plan, each case worked out by hand.
+
+use gridrig_core::cluster::{Cluster, ClusterConfig};
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
+use gridrig_core::event::{Event, EventSink};
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+
+const EASY: DisciplineKind = DisciplineKind::EasyBackfill;
+const CONSERVATIVE: DisciplineKind = DisciplineKind::ConservativeBackfill;
+const SLURM: DisciplineKind = DisciplineKind::SlurmBackfill;
+
+/// Arrival, processors, run time and estimate, in seconds.
+type Job = (u64, u32, u64, u64);
+
+#[derive(Default)]
+struct Starts(Vec<Option<u64>>);
+
+impl EventSink for Starts {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        if let Event::Started { job, .. } = event {
+            self.0[job.index()] = Some(at.as_nanos() / 1_000_000_000);
+        }
+    }
+}
+
+fn group(count: u32, speed: &str, memory_mib: Option<u64>) -> Resource {
+    Resource {
+        name: None,
+        count,
+        cpu_count: 1,
+        architecture: None,
+        os: None,
+        memory_mib,
+        disk_mib: None,
+        speed: Decimal::parse(speed).unwrap(),
+    }
+}
+
+/// When each job starts, in seconds.
+fn starts_on(resources: Resources, kind: DisciplineKind, jobs: &[(Job, u64)]) -> Vec<u64> {
+    let mut cluster = Cluster::new(ClusterConfig::new(ClusterId(0), resources, kind));
+    let mut starts = Starts(vec![None; jobs.len()]);
+    let mut left = (0u32..).zip(jobs).peekable();
+    loop {
+        let arrival = left.peek().map(|(_, job)| SimTime::from_secs(job.0.0));
+        let Some(now) = cluster.poll_timeout().into_iter().chain(arrival).min() else {
+            break;
+        };
+        cluster.handle_completions(now, &mut starts, &mut Vec::new());
+        while let Some((id, ((_, processors, run_time, estimate), memory_kib))) =
+            left.next_if(|(_, job)| SimTime::from_secs(job.0.0) == now)
+        {
+            let requirements = Requirements {
+                memory_kib: *memory_kib,
+                ..Requirements::default()
+            };
+            let job = JobSpec {
+                requested_time: Some(SimDuration::from_secs(*estimate)),
+                requirements,
+                ..JobSpec::rigid(JobId(id), *processors, SimDuration::from_secs(*run_time))
+            };
+            cluster.submit(now, &job, &mut starts).unwrap();
+        }
+        cluster.handle_pass(now, &mut starts);
+    }
+    let starts = starts.0.into_iter();
+    starts
+        .map(|start| start.expect("every job starts"))
+        .collect()
+}
+
+fn starts(kind: DisciplineKind, jobs: &[Job]) -> Vec<u64> {
+    let jobs: Vec<(Job, u64)> = jobs.iter().map(|job| (*job, 0)).collect();
+    starts_on(Resources::homogeneous(10), kind, &jobs)
+}
+
+#[test]
+fn easy_lets_a_job_pass_that_ends_by_the_shadow_time() {
+    let jobs = [(0, 6, 10, 10), (0, 8, 10, 10), (0, 4, 10, 10)];
+    assert_eq!(starts(EASY, &jobs), [0, 10, 0]);
+    let longer = [(0, 6, 10, 10), (0, 8, 10, 10), (0, 4, 10, 11)];
+    assert_eq!(starts(EASY, &longer), [0, 10, 20]);
+}
+
+#[test]
+fn easy_lets_a_job_pass_on_processors_that_the_head_leaves_over_and_only_on_those() {
+    let jobs = [
+        (0, 6, 10, 10),
+        (0, 8, 10, 10),
+        (0, 2, 100, 100),
+        (0, 2, 100, 100),
+    ];
+    assert_eq!(starts(EASY, &jobs), [0, 10, 0, 20]);
+    let first_fit = DisciplineKind::FirstInFirstFit;
+    assert_eq!(starts(first_fit, &jobs), [0, 100, 0, 0]);
+}
+
+#[test]
+fn conservative_protects_also_those_behind_the_head() {
+    let jobs = [
+        (0, 6, 10, 10),
+        (0, 8, 10, 10),
+        (0, 10, 10, 10),
+        (0, 2, 25, 25),
+    ];
+    assert_eq!(starts(EASY, &jobs), [0, 10, 25, 0]);
+    assert_eq!(starts(CONSERVATIVE, &jobs), [0, 10, 20, 30]);
+}
+
+#[test]
+fn conservative_compresses_when_a_job_ends_before_its_estimate() {
+    let jobs = [(0, 6, 10, 100), (0, 8, 10, 10), (0, 10, 5, 5)];
+    assert_eq!(starts(CONSERVATIVE, &jobs), [0, 10, 20]);
+}
+
+#[test]
+fn a_job_past_its_estimate_keeps_its_processors_and_the_plan_waits_for_its_end() {
+    let jobs = [(0, 4, 30, 10), (0, 8, 10, 10), (15, 4, 5, 5)];
+    for kind in [EASY, CONSERVATIVE] {
+        assert_eq!(starts(kind, &jobs), [0, 30, 40], "{kind:?}");
+    }
+}
+
+#[test]
+fn slurm_passes_the_head_only_when_it_plans() {
+    // Half a minute after the start the plan has room for the third job until
+    // the second one's reservation, which begins at 100 s rounded down to 60 s;
+    // there is none for the fourth, which would still run then.
+    let jobs = [
+        (0, 6, 100, 100),
+        (1, 8, 100, 100),
+        (2, 2, 25, 25),
+        (2, 2, 200, 200),
+    ];
+    assert_eq!(starts(SLURM, &jobs), [0, 100, 30, 100]);
+    assert_eq!(starts(EASY, &jobs), [0, 100, 2, 2]);
+}
+
+#[test]
+fn slurm_starts_the_head_at_the_end_that_makes_room_for_it() {
+    let jobs = [(0, 10, 17, 60), (1, 10, 5, 60), (2, 10, 5, 60)];
+    assert_eq!(starts(SLURM, &jobs), [0, 17, 22]);
+}
+
+#[test]
+fn a_plan_keeps_to_the_resources_it_promised() {
+    // Four slow and four fast processors. The head waits for all eight; the
+    // third job fits beside it only where its end comes in time, which on the
+    // slow ones it would not.
+    let nodes = Resources::new(vec![group(4, "0.5", None), group(4, "1", None)]).unwrap();
+    let jobs = [
+        ((0, 4, 10, 10), 0),
+        ((0, 8, 10, 10), 0),
+        ((0, 2, 10, 10), 0),
+    ];
+    assert_eq!(starts_on(nodes, EASY, &jobs), [0, 20, 0]);
+}
+
+#[test]
+fn a_job_that_scattered_memory_cannot_hold_waits_for_the_next_change() {
+    // The sum of the memory left would do for the third job, no node has it.
+    let nodes = Resources::new(vec![Resource {
+        cpu_count: 2,
+        ..group(2, "1", Some(4))
+    }])
+    .unwrap();
+    let mib = 1_024;
+    let jobs = [
+        ((0, 1, 10, 10), 3 * mib),
+        ((0, 1, 20, 20), 3 * mib),
+        ((0, 1, 5, 5), 2 * mib),
+    ];
+    for kind in [EASY, CONSERVATIVE, SLURM] {
+        assert_eq!(
+            starts_on(nodes.clone(), kind, &jobs),
+            [0, 0, 10],
+            "{kind:?}"
+        );
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_slurm_22_05() {
+    let settings = SlurmBackfillSettings::default();
+    assert_eq!(settings.bf_interval, SimDuration::from_secs(30));
+    assert_eq!(settings.bf_resolution, SimDuration::from_secs(60));
+    assert_eq!(settings.bf_window, SimDuration::from_secs(24 * 3600));
+    assert_eq!(settings.bf_max_job_test, 500);
+}
