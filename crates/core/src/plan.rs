@@ -110,6 +110,12 @@ impl Book {
         self.waiting.range(arrival..).map(|(_, waiting)| waiting)
     }
 
+    /// How many jobs wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Whether this job waits.
     #[must_use]
     pub fn waits(&self, arrival: u64) -> bool {

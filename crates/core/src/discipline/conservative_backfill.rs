@@ -42,6 +42,9 @@ impl Planner for ConservativeBackfill {
         }
         let compress = self.loosened != book.loosened();
         self.loosened = book.loosened();
+        if !compress && self.reservations.len() == book.waiting() {
+            return;
+        }
         let mut profile = book.profile(now);
         for (arrival, reservation) in &self.reservations {
             if let Some(job) = book.waiting_from(*arrival).next() {

@@ -142,8 +142,10 @@ impl Profile {
                 self.times.insert(next, at);
                 let width = self.resources;
                 for numbers in [&mut self.free, &mut self.memory] {
-                    let before = numbers[(next - 1) * width..next * width].to_vec();
-                    numbers.splice(next * width..next * width, before);
+                    // One move makes room and leaves the step before in it.
+                    let end = numbers.len();
+                    numbers.resize(end + width, 0);
+                    numbers.copy_within((next - 1) * width..end, next * width);
                 }
                 next
             }
@@ -173,19 +175,27 @@ impl Profile {
     ) -> Result<Shares, usize> {
         let (most, memory_kib) = book.demand(job);
         let wanted = i64::from(job.processors);
+        let width = self.resources;
         let (free, memory) = (&mut self.least.0, &mut self.least.1);
         free.fill(i64::MAX);
         memory.fill(i64::MAX);
         for step in first..last {
-            let at = step * self.resources;
-            let now_free = &self.free[at..at + self.resources];
-            let now_memory = &self.memory[at..at + self.resources];
+            let now_free = &self.free[step * width..(step + 1) * width];
+            let now_memory = match memory_kib {
+                0 => memory.as_slice(),
+                _ => &self.memory[step * width..(step + 1) * width],
+            };
             if offered(most, memory_kib, now_free, now_memory).sum::<i64>() < wanted {
                 return Err(step);
             }
-            for resource in 0..self.resources {
-                free[resource] = free[resource].min(now_free[resource]);
-                memory[resource] = memory[resource].min(now_memory[resource]);
+            for (least, now) in free.iter_mut().zip(now_free) {
+                *least = (*least).min(*now);
+            }
+            if memory_kib > 0 {
+                let now_memory = &self.memory[step * width..(step + 1) * width];
+                for (least, now) in memory.iter_mut().zip(now_memory) {
+                    *least = (*least).min(*now);
+                }
             }
         }
         let mut left = wanted;
