@@ -1,7 +1,9 @@
 //! Wire and file formats: native REST types, resource XML, and what faces of
 //! other systems speak.
 
+pub mod adl;
 pub mod client;
+pub mod dom;
 pub mod element;
 pub mod glue2;
 pub mod resources;
