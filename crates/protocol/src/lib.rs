@@ -2,6 +2,7 @@
 //! other systems speak.
 
 pub mod adl;
+pub mod certificate;
 pub mod client;
 pub mod dom;
 pub mod element;
