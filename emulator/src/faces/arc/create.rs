@@ -121,7 +121,7 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
     let delegation = match &activity.delegation {
         None => None,
         Some(id) => {
-            let number = face.number(id);
+            let number = face.delegation_number(id);
             let found = number.and_then(|number| store.delegations.get(&number));
             let found = found.filter(|found| found.is_visible(viewer.map(AsRef::as_ref)));
             match found {
