@@ -1,9 +1,14 @@
 //! The emulator over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod arc;
+mod arc_clients;
+mod arc_rest;
+mod arc_wire;
 mod errors;
 mod jobs;
 mod lifecycle;
+mod need;
 mod openapi;
 
 use gridrig_core::discipline::DisciplineKind;
