@@ -1,6 +1,11 @@
-//! Wire and file formats: native REST types and resource XML
+//! Wire and file formats: native REST types, resource XML, SOAP, JSDL and
+//! OGSA-BES
 
+pub mod bes;
 pub mod client;
+pub mod element;
+pub mod jsdl;
 pub mod resources;
 pub mod rest;
+pub mod soap;
 pub mod tls;
