@@ -13,7 +13,7 @@ pub use messages::{
     factory_attributes_response, identifiers, response, responses,
 };
 
-use crate::element::Element;
+use crate::xml::Element;
 
 /// The factory's namespace.
 pub const FACTORY: &str = "http://schemas.ggf.org/bes/2006/08/bes-factory";

@@ -3,9 +3,9 @@
 
 pub mod bes;
 pub mod client;
-pub mod element;
 pub mod jsdl;
 pub mod resources;
 pub mod rest;
 pub mod soap;
 pub mod tls;
+pub mod xml;

@@ -23,7 +23,7 @@ pub use addressing::{ANONYMOUS, Addressing, EndpointReference, NONE};
 pub use fault::{Fault, FaultKind};
 pub use http::{Reply, Request, answer};
 
-use crate::element::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2};
+use crate::xml::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2};
 
 /// The namespace of the `problem` element in the detail of our faults.
 pub const PROBLEM: &str = "urn:gridrig:soap:1";
@@ -127,7 +127,7 @@ impl Envelope {
         let (mut header, mut body) = (None, None);
         let own = version.namespace();
         for part in root.children {
-            let crate::element::Node::Element(part) = part else {
+            let crate::xml::Node::Element(part) = part else {
                 continue;
             };
             if part.is(own, "Header") && header.is_none() && body.is_none() {
@@ -217,8 +217,8 @@ impl Envelope {
 
 fn into_elements(parent: Element) -> impl Iterator<Item = Element> {
     parent.children.into_iter().filter_map(|node| match node {
-        crate::element::Node::Element(element) => Some(element),
-        crate::element::Node::Text(_) => None,
+        crate::xml::Node::Element(element) => Some(element),
+        crate::xml::Node::Text(_) => None,
     })
 }
 

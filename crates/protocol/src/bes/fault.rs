@@ -1,10 +1,10 @@
 //! The faults of the specification (GFD.108, section 6).
 
 use super::{ActivityState, FACTORY};
-use crate::element::Element;
 use crate::jsdl::JsdlError;
 use crate::rest::Problem;
 use crate::soap::{Fault, FaultKind};
+use crate::xml::Element;
 
 /// The faults that the specification names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

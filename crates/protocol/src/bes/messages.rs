@@ -1,9 +1,9 @@
 //! Requests as they are taken apart, answers as they are put together.
 
 use super::{BesFault, FACTORY, GRIDSAM, OWN, Operation};
-use crate::element::Element;
 use crate::jsdl::{JSDL, architecture_element, operating_system_element};
 use crate::soap::EndpointReference;
+use crate::xml::Element;
 use gridrig_core::resource::{Resource, Resources};
 
 /// The job definition that a `CreateActivity` holds.

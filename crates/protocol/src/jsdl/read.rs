@@ -8,7 +8,7 @@ use super::{
     Bound, Exact, HPC_PROFILE, Identification, JSDL, JobDefinition, JsdlError, OWN,
     OperatingSystem, POSIX, Position, Quantity, Range, RangeValue, Resources, SPMD,
 };
-use crate::element::{Element, SCHEMA_INSTANCE, is_space};
+use crate::xml::{Element, SCHEMA_INSTANCE, is_space};
 use gridrig_core::time::SimDuration;
 
 /// A document of somebody who is not strict about the standard.

@@ -5,7 +5,7 @@ use super::{
     Application, Bound, DataStaging, FileName, Identification, JSDL, JobDefinition, OWN, Processes,
     Program, ProgramKind, RangeValue, Resources, SPMD,
 };
-use crate::element::{Attribute, Element, Name, SCHEMA_INSTANCE};
+use crate::xml::{Attribute, Element, Name, SCHEMA_INSTANCE};
 
 impl JobDefinition {
     /// The document.

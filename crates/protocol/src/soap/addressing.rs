@@ -1,7 +1,7 @@
 //! WS-Addressing 1.0: message properties and endpoint references.
 
 use super::Fault;
-use crate::element::{ADDRESSING, Attribute, Element, Name};
+use crate::xml::{ADDRESSING, Attribute, Element, Name};
 
 /// Answers go back over the connection of the request.
 pub const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";

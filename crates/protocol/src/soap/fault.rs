@@ -1,7 +1,7 @@
 //! Faults: what a service answers when it cannot do what it was asked.
 
 use super::{Envelope, PROBLEM, Version};
-use crate::element::{Attribute, Element, Name, XML};
+use crate::xml::{Attribute, Element, Name, XML};
 
 /// Who is at fault, in the words of SOAP 1.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! them.
 
 use super::{Addressing, Envelope, Fault, Unreadable, Version};
-use crate::element::Element;
+use crate::xml::Element;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};

@@ -5,7 +5,7 @@ use super::super::{
     ProgramKind, SPMD, Spmd, Variable,
 };
 use super::{Reader, at, is_nc_name};
-use crate::element::{Element, SCHEMA_INSTANCE, is_space};
+use crate::xml::{Element, SCHEMA_INSTANCE, is_space};
 
 impl Reader<'_> {
     pub(super) fn application(

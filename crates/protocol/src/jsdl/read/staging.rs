@@ -2,7 +2,7 @@
 
 use super::super::{CreationFlag, DataStaging, JSDL, JsdlError, OWN};
 use super::{Reader, at, is_nc_name};
-use crate::element::{Element, is_space};
+use crate::xml::{Element, is_space};
 
 impl Reader<'_> {
     pub(super) fn staging(

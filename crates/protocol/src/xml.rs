@@ -7,7 +7,7 @@
 //! nodes and attributes; document types and entities are refused.
 //!
 //! ```
-//! use gridrig_protocol::element::Element;
+//! use gridrig_protocol::xml::Element;
 //!
 //! let root = Element::parse(br#"<a xmlns="urn:x"><b>1 &lt; 2</b></a>"#).unwrap();
 //! assert!(root.is("urn:x", "a"));
