@@ -8,6 +8,7 @@ use axum::Router;
 use gridrig_drivers::real_time::{Home, LrmsMachine, LrmsSetup, Recorder, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::ServiceGauges;
+use gridrig_protocol::tls::ServerTls;
 use gridrig_service::{App, Service};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -25,6 +26,10 @@ impl Service for Config {
 
     fn keep_events(&self) -> usize {
         self.keep_events
+    }
+
+    fn tls(&self) -> Option<&ServerTls> {
+        self.tls.as_ref()
     }
 
     fn routes() -> OpenApiRouter<App<Self>> {

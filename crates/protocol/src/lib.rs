@@ -1,8 +1,13 @@
-//! Wire and file formats: native REST types, resource XML, SOAP, JSDL and
-//! OGSA-BES
+//! Wire and file formats: native REST types, resource XML, and what faces of
+//! other systems speak.
 
+pub mod adl;
 pub mod bes;
+pub mod certificate;
 pub mod client;
+pub mod dom;
+pub mod element;
+pub mod glue2;
 pub mod jsdl;
 pub mod resources;
 pub mod rest;

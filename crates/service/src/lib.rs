@@ -17,6 +17,7 @@ use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::{self, Metrics, ServiceGauges, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
+use gridrig_protocol::tls::ServerTls;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa::openapi::OpenApi;
@@ -25,7 +26,8 @@ use utoipa_axum::router::OpenApiRouter;
 /// One kind of service, by how it is configured.
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
-///   [`keep_events`](Self::keep_events), [`routes`](Self::routes).
+///   [`keep_events`](Self::keep_events), [`tls`](Self::tls),
+///   [`routes`](Self::routes), [`faces`](Self::faces).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion), [`gauges`](Self::gauges).
 pub trait Service: Sized + Send + Sync + 'static {
@@ -42,6 +44,11 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// How many of its newest events it keeps.
     fn keep_events(&self) -> usize;
+
+    /// How it speaks TLS; `None` is plain HTTP.
+    fn tls(&self) -> Option<&ServerTls> {
+        None
+    }
 
     /// Its routes, with their description.
     fn routes() -> OpenApiRouter<App<Self>>;
