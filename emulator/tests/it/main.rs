@@ -1,6 +1,7 @@
 //! The emulator over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod bes;
 mod errors;
 mod jobs;
 mod lifecycle;

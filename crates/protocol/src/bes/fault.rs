@@ -152,7 +152,8 @@ impl From<Problem> for BesFault {
             _ if problem.code == "never-fits" => FaultName::UnsupportedFeature,
             _ => FaultName::InvalidRequestMessage,
         };
-        let about = (name == FaultName::UnsupportedFeature).then(|| "Resources".to_owned());
+        let about = (name == FaultName::UnsupportedFeature)
+            .then(|| "JobDefinition/JobDescription/Resources".to_owned());
         BesFault {
             about,
             ..BesFault::new(name, problem.code, problem.detail)

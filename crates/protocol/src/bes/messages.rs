@@ -117,8 +117,6 @@ pub struct Factory<'a> {
     pub accepting: bool,
     /// Jobs that wait and run.
     pub activities: u64,
-    /// References of some of them.
-    pub references: Vec<EndpointReference>,
     /// Jobs that wait.
     pub queued: u64,
     /// Processors that are taken.
@@ -137,7 +135,6 @@ const LRMS: &str = "urn:gridrig:emulator";
 pub fn factory_attributes_response(factory: &Factory<'_>) -> Element {
     let text = |name: &'static str, text: String| Element::with_text(FACTORY, name, text);
     let groups = factory.resources.groups();
-    let references = factory.references.iter();
     let document = Element::new(FACTORY, "FactoryResourceAttributesDocument")
         .with(overall(factory))
         .with(text(
@@ -150,7 +147,6 @@ pub fn factory_attributes_response(factory: &Factory<'_>) -> Element {
             "TotalNumberOfActivities",
             factory.activities.to_string(),
         ))
-        .with_all(references.map(|reference| reference.write(FACTORY, "ActivityReference")))
         .with(text(
             "TotalNumberOfContainedResources",
             groups.len().to_string(),

@@ -14,7 +14,7 @@ pub enum LengthPlace {
     Name,
     /// `runtime=60s` in an argument, or the argument of `sleep`.
     Argument,
-    /// The environment variable `GRIDRIG_RUNTIME`.
+    /// The environment variable `GRIDRIG_RUN_TIME`.
     Environment,
     /// `WallTimeLimit`, in seconds.
     WallTimeLimit,
@@ -33,7 +33,7 @@ impl fmt::Display for LengthPlace {
 }
 
 /// The environment variable that says how long a job runs.
-const VARIABLE: &str = "GRIDRIG_RUNTIME";
+const VARIABLE: &str = "GRIDRIG_RUN_TIME";
 const EXPECTED: &str = "a length of time such as \"60s\"";
 
 impl JobDefinition {
@@ -182,7 +182,7 @@ mod tests {
             job.identification.name = Some("x runtime=2s".to_owned());
             program.arguments = vec![FileName::of("-v"), FileName::of("--runtime=3s")];
             program.environment = vec![Variable {
-                name: "GRIDRIG_RUNTIME".to_owned(),
+                name: "GRIDRIG_RUN_TIME".to_owned(),
                 value: FileName::of(" 4s "),
             }];
             program.limits.insert(Limit::WallTime, 5);
