@@ -16,6 +16,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Submission;
 use gridrig_core::time::{Decimal, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
+use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::rest::serve::Weather;
 use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
 use std::future::Future;
@@ -38,6 +39,9 @@ pub struct RealOptions {
     pub faults: Vec<Fault>,
     /// When a service counts as lost.
     pub liveness: gridrig_metabroker_stub::Liveness,
+    /// The interfaces of other systems that clusters offer, by position in
+    /// the grid; those beyond its end offer none.
+    pub faces: Vec<Vec<FaceKind>>,
 }
 
 impl RealOptions {
@@ -51,6 +55,7 @@ impl RealOptions {
             stop_at: None,
             faults: Vec::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
+            faces: Vec::new(),
         }
     }
 }

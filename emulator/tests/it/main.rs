@@ -1,6 +1,8 @@
 //! The emulator over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod arc;
+mod arc_rest;
 mod bes;
 mod errors;
 mod jobs;

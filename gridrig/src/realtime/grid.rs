@@ -7,6 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
+use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub as broker;
 use gridrig_protocol::rest::serve::NotifyHosts;
 use std::collections::BTreeMap;
@@ -45,7 +46,12 @@ impl Services {
             brokers: Vec::new(),
         };
         for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
-            let config = lrms_config(grid, cluster, &broker_urls, clock);
+            let mut config = lrms_config(grid, cluster, &broker_urls, clock);
+            let faces = options.faces.get(cluster.config.id.index());
+            if let Some(faces) = faces.filter(|faces| !faces.is_empty()) {
+                config.faces = emulator::faces::Faces::of(faces);
+                announce(&cluster.name, &door.url, faces);
+            }
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms
@@ -214,6 +220,15 @@ fn bind() -> Result<Door, RealError> {
     door.map_err(|source| failed("a listener on 127.0.0.1", source))
 }
 
+/// Whoever is to submit through a face has to know where it is, and the port
+/// is a new one in each run.
+fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
+    let names: Vec<&str> = faces.iter().map(|face| face.name()).collect();
+    let faces = names.join(", ");
+    // An answer to the user, not a log line: it shows at any log level.
+    eprintln!("cluster {cluster} offers {faces} at {url}");
+}
+
 fn failed(service: &str, source: std::io::Error) -> RealError {
     RealError::Start {
         service: service.to_owned(),
@@ -246,6 +261,7 @@ fn lrms_config(
         clock,
         notify: NotifyHosts::default(),
         faces: emulator::faces::Faces::default(),
+        tls: None,
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,

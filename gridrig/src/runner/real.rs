@@ -33,6 +33,7 @@ pub(super) fn execute(
         Stop::Drained => None,
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
+    real.faces.clone_from(&scenario.faces);
     real.faults = kills(grid, &options.kill)?;
     let observe =
         |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));

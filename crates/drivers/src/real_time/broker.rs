@@ -456,6 +456,7 @@ impl JobKeeper for BrokerMachine {
             spec: record.spec.clone(),
             arrived: record.arrived,
             state,
+            tag: record.tag.clone(),
         })
     }
 
