@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and how each answer ends.
 
+use crate::commands::gridway::GridwayArgs;
 use crate::commands::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -58,6 +59,8 @@ pub enum Command {
     Broker(BrokerArgs),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
+    /// Be a driver of the GridWay meta-scheduler, for emulated clusters
+    Gridway(GridwayArgs),
     /// Print the schema of a file format
     Schema(SchemaArgs),
     /// Print a completion script for a shell

@@ -2,11 +2,15 @@
 //! other systems speak.
 
 pub mod adl;
+pub mod bes;
 pub mod certificate;
 pub mod client;
 pub mod dom;
 pub mod glue2;
+pub mod jsdl;
 pub mod markup;
 pub mod resources;
 pub mod rest;
+pub mod soap;
 pub mod tls;
+pub mod xml;

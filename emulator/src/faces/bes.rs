@@ -1,13 +1,179 @@
-//! OGSA-BES 1.0 with JSDL 1.0 over SOAP.
+//! OGSA-BES 1.0 with JSDL 1.0 over SOAP: the factory and the management port,
+//! in the subset of the HPC Basic Profile. `docs/bes.md` has what is served.
+//!
+//! The operations are dispatched on the element in the body, since clients
+//! disagree about SOAPAction, and answered in the version of SOAP that was
+//! used. An activity is a job of the cluster; its name carries the job's
+//! number and the life of the service, so that a reference from before a
+//! restart names no job of after it.
+
+mod activity;
+mod documents;
+mod operations;
+mod wsdl;
 
 use crate::config::Config;
 use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use documents::Documents;
+use gridrig_core::time::SimDuration;
+use gridrig_protocol::bes::Operation;
+use gridrig_protocol::rest::Problem;
+use gridrig_protocol::soap::{self, Fault, Reply, Request};
 use gridrig_service::App;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where the service is found: under a path of its own, and under the one that
+/// GridWay's driver has built in.
+const PATHS: [&str; 2] = ["/services/bes", "/gridsam/services/bes"];
 
 /// How this face is set up.
-#[derive(Clone, Debug, Default)]
-pub struct Setup {}
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// How long a job runs whose description does not say.
+    pub default_run_time: SimDuration,
+    /// Documents of activities that are kept; of older ones the service knows
+    /// what the cluster knows of the job.
+    pub max_documents: usize,
+    /// Bytes of the requests that these documents came in.
+    pub max_document_bytes: usize,
+}
 
-pub(super) fn routes(_app: &App<Config>, _setup: &Setup) -> Router {
-    Router::new()
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            default_run_time: SimDuration::from_secs(60),
+            max_documents: 100_000,
+            max_document_bytes: 256 * 1024 * 1024,
+        }
+    }
+}
+
+/// What the handlers work with.
+struct Face {
+    app: App<Config>,
+    setup: Setup,
+    /// Tells the activities of this life of the service from others.
+    life: String,
+    accepting: AtomicBool,
+    documents: Mutex<Documents>,
+}
+
+pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
+    let life = format!("{}-{:x}", app.config.cluster.id.0, began());
+    let face = Arc::new(Face {
+        app: app.clone(),
+        setup: setup.clone(),
+        life,
+        accepting: AtomicBool::new(true),
+        documents: Mutex::new(Documents::new(
+            setup.max_documents,
+            setup.max_document_bytes,
+        )),
+    });
+    let mut routes = Router::new();
+    for path in PATHS {
+        routes = routes.route(path, post(serve).get(describe));
+    }
+    routes.with_state(face)
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the lives of a service are told apart by when they began"
+)]
+fn began() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The header block of WS-Security. What is in it is not looked at: an
+/// emulated cluster has no users of its own, and the clients of the HPC Basic
+/// Profile send a name and password that must be understood.
+const SECURITY: (&str, &str) = (
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd",
+    "Security",
+);
+
+/// The WS-Addressing action of what is no operation's fault.
+const FAULT: &str = "http://www.w3.org/2005/08/addressing/fault";
+
+async fn serve(
+    State(face): State<Arc<Face>>,
+    uri: Uri,
+    request: Result<Request, Reply>,
+) -> Response {
+    let request = match request {
+        Ok(request) => request,
+        Err(reply) => return reply.into_response(),
+    };
+    let Some(operation) = Operation::of(&request.envelope.body) else {
+        let fault = Fault::unknown_operation(&request.envelope.body);
+        return soap::answer(&request, (FAULT, FAULT), Err(fault));
+    };
+    let actions = (operation.response_action(), operation.fault_action());
+    let result = match request.envelope.check_understood(&[SECURITY]) {
+        Ok(()) => {
+            let address = face.address(&request.headers, &uri);
+            operations::answer(&face, operation, &request, &address).await
+        }
+        Err(fault) => Err(fault),
+    };
+    soap::answer(&request, (&actions.0, &actions.1), result)
+}
+
+async fn describe(
+    State(face): State<Arc<Face>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
+    if !uri.query().is_some_and(asks) {
+        let detail = format!("{} takes SOAP by POST; its WSDL is at ?wsdl", uri.path());
+        return Err(Problem::new(405, "method-not-allowed", detail));
+    }
+    let text = wsdl::document(&face.address(&headers, &uri));
+    let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];
+    Ok((StatusCode::OK, media, text).into_response())
+}
+
+impl Face {
+    /// The service's address as this client has it, so that references work
+    /// from where it stands.
+    fn address(&self, headers: &HeaderMap, uri: &Uri) -> String {
+        let scheme = if self.app.config.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
+        let host = host.filter(|host| is_host(host)).unwrap_or("localhost");
+        format!("{scheme}://{host}{}", uri.path())
+    }
+
+    /// The names this cluster goes by: its own, and the host that the client
+    /// has reached it under.
+    fn names<'a>(&'a self, address: &'a str) -> [&'a str; 2] {
+        let host = address.split("://").nth(1).unwrap_or_default();
+        let host = host.split('/').next().unwrap_or_default();
+        let host = match host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => host,
+        };
+        [&self.app.config.name, host]
+    }
+}
+
+/// Whether a text is a host with or without a port, and nothing that would
+/// have to be escaped in an answer.
+fn is_host(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+    !text.is_empty() && text.len() <= 255 && text.chars().all(fits)
 }

@@ -5,6 +5,7 @@ mod arc;
 mod arc_clients;
 mod arc_rest;
 mod arc_wire;
+mod bes;
 mod errors;
 mod jobs;
 mod lifecycle;

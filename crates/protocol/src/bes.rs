@@ -1,0 +1,161 @@
+//! OGSA Basic Execution Service 1.0 (GFD.108): its operations, states, faults
+//! and messages, in the subset of the HPC Basic Profile 1.0 (GFD.114).
+//!
+//! The messages are elements; `soap` puts them into envelopes, `jsdl` has the
+//! job definitions in them. `docs/bes.md` tells what is served.
+
+mod fault;
+mod messages;
+
+pub use fault::{BesFault, FaultName};
+pub use messages::{
+    ActivityAnswer, Factory, activity_document, contained, create_activity_response,
+    factory_attributes_response, identifiers, response, responses,
+};
+
+use crate::xml::Element;
+
+/// The factory's namespace.
+pub const FACTORY: &str = "http://schemas.ggf.org/bes/2006/08/bes-factory";
+/// The management port's namespace.
+pub const MANAGEMENT: &str = "http://schemas.ggf.org/bes/2006/08/bes-management";
+/// GridSAM's own namespace; its clients look into endpoint references for the
+/// elements of it.
+pub const GRIDSAM: &str = "http://www.icenigrid.org/service/gridsam";
+/// Our own elements in messages of the factory.
+pub const OWN: &str = "urn:gridrig:bes:1";
+
+/// An operation of the two ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Takes a job in.
+    CreateActivity,
+    /// Tells where jobs stand.
+    GetActivityStatuses,
+    /// Removes jobs.
+    TerminateActivities,
+    /// Gives the documents of jobs.
+    GetActivityDocuments,
+    /// Tells of the service itself.
+    GetFactoryAttributesDocument,
+    /// Takes no more jobs in.
+    StopAcceptingNewActivities,
+    /// Takes jobs in again.
+    StartAcceptingNewActivities,
+}
+
+impl Operation {
+    /// Every operation.
+    pub const ALL: [Operation; 7] = [
+        Operation::CreateActivity,
+        Operation::GetActivityStatuses,
+        Operation::TerminateActivities,
+        Operation::GetActivityDocuments,
+        Operation::GetFactoryAttributesDocument,
+        Operation::StopAcceptingNewActivities,
+        Operation::StartAcceptingNewActivities,
+    ];
+
+    /// The operation that the element in a body names.
+    #[must_use]
+    pub fn of(body: &Element) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|operation| body.is(operation.namespace(), operation.name()))
+    }
+
+    /// The name of its request.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::CreateActivity => "CreateActivity",
+            Operation::GetActivityStatuses => "GetActivityStatuses",
+            Operation::TerminateActivities => "TerminateActivities",
+            Operation::GetActivityDocuments => "GetActivityDocuments",
+            Operation::GetFactoryAttributesDocument => "GetFactoryAttributesDocument",
+            Operation::StopAcceptingNewActivities => "StopAcceptingNewActivities",
+            Operation::StartAcceptingNewActivities => "StartAcceptingNewActivities",
+        }
+    }
+
+    /// The namespace of its messages.
+    #[must_use]
+    pub fn namespace(self) -> &'static str {
+        match self {
+            Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities => {
+                MANAGEMENT
+            }
+            _ => FACTORY,
+        }
+    }
+
+    /// The name of its answer.
+    #[must_use]
+    pub fn response(self) -> &'static str {
+        match self {
+            Operation::CreateActivity => "CreateActivityResponse",
+            Operation::GetActivityStatuses => "GetActivityStatusesResponse",
+            Operation::TerminateActivities => "TerminateActivitiesResponse",
+            Operation::GetActivityDocuments => "GetActivityDocumentsResponse",
+            Operation::GetFactoryAttributesDocument => "GetFactoryAttributesDocumentResponse",
+            Operation::StopAcceptingNewActivities => "StopAcceptingNewActivitiesResponse",
+            Operation::StartAcceptingNewActivities => "StartAcceptingNewActivitiesResponse",
+        }
+    }
+
+    /// The WS-Addressing action of its answer.
+    #[must_use]
+    pub fn response_action(self) -> String {
+        format!("{}/{}", self.port_type(), self.response())
+    }
+
+    /// The WS-Addressing action of its faults.
+    #[must_use]
+    pub fn fault_action(self) -> String {
+        format!("{}/Fault", self.port_type())
+    }
+
+    fn port_type(self) -> String {
+        let name = match self.namespace() {
+            MANAGEMENT => "BESManagementPortType",
+            _ => "BESFactoryPortType",
+        };
+        format!("{}/{name}", self.namespace())
+    }
+}
+
+/// Where an activity stands (GFD.108, section 4). What the text calls
+/// Terminated is written `Cancelled` by the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityState {
+    /// It waits.
+    Pending,
+    /// It runs.
+    Running,
+    /// It was removed on request.
+    Terminated,
+    /// It was lost or turned away.
+    Failed,
+    /// It ran to its end.
+    Finished,
+}
+
+impl ActivityState {
+    /// Its name in a message.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ActivityState::Pending => "Pending",
+            ActivityState::Running => "Running",
+            ActivityState::Terminated => "Cancelled",
+            ActivityState::Failed => "Failed",
+            ActivityState::Finished => "Finished",
+        }
+    }
+
+    /// The element that tells of it.
+    #[must_use]
+    pub fn element(self) -> Element {
+        Element::new(FACTORY, "ActivityStatus").with_attribute("state", self.name())
+    }
+}

@@ -1,0 +1,235 @@
+//! Requests as they are taken apart, answers as they are put together.
+
+use super::{BesFault, FACTORY, GRIDSAM, OWN, Operation};
+use crate::jsdl::{JSDL, architecture_element, operating_system_element};
+use crate::soap::EndpointReference;
+use crate::xml::Element;
+use gridrig_core::resource::{Resource, Resources};
+
+/// The job definition that a `CreateActivity` holds.
+///
+/// # Errors
+/// When it has none.
+pub fn activity_document(request: &Element) -> Result<&Element, BesFault> {
+    let document = request.child(FACTORY, "ActivityDocument").ok_or_else(|| {
+        BesFault::invalid(
+            "CreateActivity/ActivityDocument",
+            "element CreateActivity: missing element: expected ActivityDocument",
+        )
+    })?;
+    document.child(JSDL, "JobDefinition").ok_or_else(|| {
+        let message = format!(
+            "element CreateActivity/ActivityDocument: missing element: expected JobDefinition of {JSDL}"
+        );
+        BesFault::invalid("CreateActivity/ActivityDocument/JobDefinition", message)
+    })
+}
+
+/// The activities that a request is about, in its order.
+///
+/// # Errors
+/// When one is no endpoint reference.
+pub fn identifiers(request: &Element) -> Result<Vec<EndpointReference>, BesFault> {
+    let named = request
+        .elements()
+        .filter(|child| child.is(FACTORY, "ActivityIdentifier"));
+    named
+        .map(|child| {
+            EndpointReference::read(child).map_err(|fault| {
+                let element = format!("{}/ActivityIdentifier", request.name);
+                BesFault::invalid(&element, fault.reason)
+            })
+        })
+        .collect()
+}
+
+/// The endpoint reference of an activity, in the form of GridSAM: its clients
+/// look for an element literally called `ID`, without a prefix.
+impl EndpointReference {
+    /// The reference of the activity `id` of the service at `address`.
+    #[must_use]
+    pub fn of_activity(address: &str, id: &str) -> Self {
+        let inner = Element::with_text(GRIDSAM, "ID", id);
+        EndpointReference {
+            address: address.to_owned(),
+            parameters: vec![Element::new(GRIDSAM, "JobIdentifier").with(inner)],
+        }
+    }
+
+    /// The activity that the reference names, if it names one.
+    #[must_use]
+    pub fn activity(&self) -> Option<String> {
+        self.parameter(&[GRIDSAM, ""], "ID")
+    }
+}
+
+/// The answer to a `CreateActivity`; what was left out of the document is
+/// listed in elements of our own.
+#[must_use]
+pub fn create_activity_response(reference: &EndpointReference, ignored: &[String]) -> Element {
+    let ignored = ignored.iter();
+    Element::new(FACTORY, Operation::CreateActivity.response())
+        .with(reference.write(FACTORY, "ActivityIdentifier"))
+        .with_all(ignored.map(|path| Element::with_text(OWN, "Ignored", path.as_str())))
+}
+
+/// What is said of one activity.
+pub type ActivityAnswer = Result<Element, BesFault>;
+
+/// The answer about several activities, in the order in which they were asked
+/// for.
+#[must_use]
+pub fn responses(operation: Operation, answers: impl IntoIterator<Item = Element>) -> Element {
+    Element::new(operation.namespace(), operation.response()).with_all(answers)
+}
+
+/// The answer about one activity.
+#[must_use]
+pub fn response(
+    operation: Operation,
+    reference: &EndpointReference,
+    answer: ActivityAnswer,
+) -> Element {
+    let mut response =
+        Element::new(FACTORY, "Response").with(reference.write(FACTORY, "ActivityIdentifier"));
+    if operation == Operation::TerminateActivities {
+        let done = answer.is_ok().to_string();
+        response.push(Element::with_text(FACTORY, "Terminated", done));
+    }
+    match answer {
+        Ok(element) if operation != Operation::TerminateActivities => response.push(element),
+        Ok(_) => {}
+        Err(fault) => response.push(fault.within_answer()),
+    }
+    response
+}
+
+/// What the service tells of itself.
+#[derive(Clone, Debug)]
+pub struct Factory<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it is, in a sentence.
+    pub description: &'a str,
+    /// Its nodes.
+    pub resources: &'a Resources,
+    /// Whether it takes jobs in.
+    pub accepting: bool,
+    /// Jobs that wait and run.
+    pub activities: u64,
+    /// Jobs that wait.
+    pub queued: u64,
+    /// Processors that are taken.
+    pub busy: u32,
+}
+
+/// Activities are named by plain endpoint references (GFD.108, section 5.1).
+const NAMING: &str = "http://schemas.ggf.org/bes/2006/08/bes/naming/BasicWSAddressing";
+/// The HPC Basic Profile (GFD.114, section 4).
+const HPC_BASIC_PROFILE: &str = "http://schemas.ogf.org/hpcp/2007/01/bp";
+/// Which LRMS stands behind the service.
+const LRMS: &str = "urn:gridrig:emulator";
+
+/// The answer to a `GetFactoryAttributesDocument`.
+#[must_use]
+pub fn factory_attributes_response(factory: &Factory<'_>) -> Element {
+    let text = |name: &'static str, text: String| Element::with_text(FACTORY, name, text);
+    let groups = factory.resources.groups();
+    let document = Element::new(FACTORY, "FactoryResourceAttributesDocument")
+        .with(overall(factory))
+        .with(text(
+            "IsAcceptingNewActivities",
+            factory.accepting.to_string(),
+        ))
+        .with(text("CommonName", factory.name.to_owned()))
+        .with(text("LongDescription", factory.description.to_owned()))
+        .with(text(
+            "TotalNumberOfActivities",
+            factory.activities.to_string(),
+        ))
+        .with(text(
+            "TotalNumberOfContainedResources",
+            groups.len().to_string(),
+        ))
+        .with_all(groups.iter().map(contained))
+        .with(text("NamingProfile", NAMING.to_owned()))
+        .with(text("BESExtension", HPC_BASIC_PROFILE.to_owned()))
+        .with(text("LocalResourceManagerType", LRMS.to_owned()))
+        .with(Element::with_text(
+            OWN,
+            "QueuedJobs",
+            factory.queued.to_string(),
+        ))
+        .with(Element::with_text(
+            OWN,
+            "BusyProcessors",
+            factory.busy.to_string(),
+        ));
+    Element::new(FACTORY, Operation::GetFactoryAttributesDocument.response()).with(document)
+}
+
+/// What all nodes have in common, and their processors together.
+fn overall(factory: &Factory<'_>) -> Element {
+    let groups = factory.resources.groups();
+    let common = |property: fn(&Resource) -> &Option<String>| -> Option<&str> {
+        let first = property(groups.first()?).as_deref()?;
+        groups
+            .iter()
+            .all(|group| property(group).as_deref() == Some(first))
+            .then_some(first)
+    };
+    let mut element = Element::new(FACTORY, "BasicResourceAttributesDocument");
+    element.push(Element::with_text(FACTORY, "ResourceName", factory.name));
+    basic(
+        element,
+        common(|group| &group.os),
+        common(|group| &group.architecture),
+        factory.resources.processors(),
+        None,
+    )
+}
+
+/// A group of identical nodes as a contained resource: one node of it, and
+/// how many there are.
+#[must_use]
+pub fn contained(group: &Resource) -> Element {
+    let mut element = Element::new(FACTORY, "BasicResourceAttributesDocument");
+    if let Some(name) = &group.name {
+        element.push(Element::with_text(FACTORY, "ResourceName", name.as_str()));
+    }
+    let (os, architecture) = (group.os.as_deref(), group.architecture.as_deref());
+    let document = basic(element, os, architecture, group.cpu_count, group.memory_mib)
+        .with(Element::with_text(OWN, "Nodes", group.count.to_string()))
+        .with(Element::with_text(OWN, "Speed", group.speed.to_string()));
+    Element::new(FACTORY, "ContainedResource").with(document)
+}
+
+fn basic(
+    mut element: Element,
+    os: Option<&str>,
+    architecture: Option<&str>,
+    processors: u32,
+    memory_mib: Option<u64>,
+) -> Element {
+    if let Some(os) = os {
+        element.push(operating_system_element(FACTORY, os));
+    }
+    if let Some(architecture) = architecture {
+        element.push(architecture_element(FACTORY, architecture));
+    }
+    element.push(Element::with_text(
+        FACTORY,
+        "CPUCount",
+        processors.to_string(),
+    ));
+    if let Some(mib) = memory_mib {
+        // Bytes, as JSDL counts memory.
+        let bytes = u128::from(mib) * 1_048_576;
+        element.push(Element::with_text(
+            FACTORY,
+            "PhysicalMemory",
+            bytes.to_string(),
+        ));
+    }
+    element
+}

@@ -1,0 +1,351 @@
+//! Job Submission Description Language 1.0 (GFD.56, with the corrections of
+//! GFD.136): a job as a document, with the POSIX application, the HPC Profile
+//! application (GFD.111) and the SPMD application (GFD.115).
+//!
+//! A document is read by [`JobDefinition::read`], which refuses what it does
+//! not support by the path of the element, or [`JobDefinition::read_lenient`],
+//! which leaves out what others have put between the elements of the standard
+//! and says so. `docs/jsdl.md` has the table of what a job of ours becomes.
+//!
+//! ```
+//! use gridrig_protocol::jsdl::JobDefinition;
+//!
+//! let text = r#"<JobDefinition xmlns="http://schemas.ggf.org/jsdl/2005/11/jsdl">
+//!   <JobDescription>
+//!     <JobIdentification><JobName>runtime=90s</JobName></JobIdentification>
+//!     <Resources><TotalCPUCount><Exact>4</Exact></TotalCPUCount></Resources>
+//!   </JobDescription>
+//! </JobDefinition>"#;
+//! let job = JobDefinition::read("job.jsdl", text.as_bytes()).unwrap();
+//! let (length, _) = job.virtual_length().unwrap().unwrap();
+//! let spec = job.to_job(length, &[]).unwrap();
+//! assert_eq!((spec.processors, spec.run_time.to_string()), (4, "90s".to_owned()));
+//! ```
+
+mod error;
+mod length;
+mod map;
+mod range;
+mod read;
+mod resources;
+mod write;
+
+pub use error::{JsdlError, Position};
+pub use length::{LengthPlace, annotated, sleep_length};
+pub use range::{Bound, Exact, Range, RangeValue};
+pub use read::Lenient;
+pub use resources::{OperatingSystem, Quantity, Resources};
+pub use write::{architecture_element, operating_system_element};
+
+use gridrig_core::time::SimDuration;
+use std::collections::BTreeMap;
+
+/// JSDL 1.0.
+pub const JSDL: &str = "http://schemas.ggf.org/jsdl/2005/11/jsdl";
+/// The POSIX application of JSDL 1.0.
+pub const POSIX: &str = "http://schemas.ggf.org/jsdl/2005/11/jsdl-posix";
+/// The application of the HPC Profile.
+pub const HPC_PROFILE: &str = "http://schemas.ggf.org/jsdl/2006/07/jsdl-hpcpa";
+/// The SPMD application.
+pub const SPMD: &str = "http://schemas.ogf.org/jsdl/2007/02/jsdl-spmd";
+/// Our own elements; `resources/xsd/gridrig-jsdl.xsd` describes them.
+pub const OWN: &str = "urn:gridrig:jsdl:1";
+
+/// The document: one job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobDefinition {
+    /// The attribute `id`.
+    pub id: Option<String>,
+    /// What the job is called.
+    pub identification: Identification,
+    /// What it executes.
+    pub application: Option<Application>,
+    /// What it runs on.
+    pub resources: Resources,
+    /// The files that go in and out.
+    pub staging: Vec<DataStaging>,
+    /// How long it runs on a node of speed 1.0 (`gridrig:RunTime`).
+    pub run_time: Option<SimDuration>,
+    /// The user's estimate, where whole seconds of a `WallTimeLimit` would not
+    /// say it exactly (`gridrig:RequestedTime`).
+    pub requested_time: Option<SimDuration>,
+}
+
+/// `JobIdentification`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identification {
+    /// `JobName`.
+    pub name: Option<String>,
+    /// `Description`.
+    pub description: Option<String>,
+    /// `JobAnnotation`, any number.
+    pub annotations: Vec<String>,
+    /// `JobProject`, any number.
+    pub projects: Vec<String>,
+}
+
+/// `Application`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Application {
+    /// `ApplicationName`.
+    pub name: Option<String>,
+    /// `ApplicationVersion`.
+    pub version: Option<String>,
+    /// `Description`.
+    pub description: Option<String>,
+    /// The program, in one of three forms.
+    pub program: Option<Program>,
+}
+
+/// The form of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// `jsdl-posix:POSIXApplication`.
+    #[default]
+    Posix,
+    /// `jsdl-hpcpa:HPCProfileApplication`.
+    HpcProfile,
+    /// `jsdl-spmd:SPMDApplication`.
+    Spmd,
+}
+
+impl ProgramKind {
+    /// The namespace and name of its element.
+    #[must_use]
+    pub fn element(self) -> (&'static str, &'static str) {
+        match self {
+            ProgramKind::Posix => (POSIX, "POSIXApplication"),
+            ProgramKind::HpcProfile => (HPC_PROFILE, "HPCProfileApplication"),
+            ProgramKind::Spmd => (SPMD, "SPMDApplication"),
+        }
+    }
+
+    /// The namespace of what its element holds: SPMD takes the elements of
+    /// the POSIX application.
+    #[must_use]
+    pub fn inner(self) -> &'static str {
+        match self {
+            ProgramKind::Posix | ProgramKind::Spmd => POSIX,
+            ProgramKind::HpcProfile => HPC_PROFILE,
+        }
+    }
+}
+
+/// A program and how it is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// In which form.
+    pub kind: ProgramKind,
+    /// The attribute `name`.
+    pub name: Option<String>,
+    /// `Executable`.
+    pub executable: Option<FileName>,
+    /// `Argument`, any number.
+    pub arguments: Vec<FileName>,
+    /// `Input`.
+    pub input: Option<FileName>,
+    /// `Output`.
+    pub output: Option<FileName>,
+    /// `Error`.
+    pub error: Option<FileName>,
+    /// `WorkingDirectory`.
+    pub working_directory: Option<FileName>,
+    /// `Environment`, any number.
+    pub environment: Vec<Variable>,
+    /// The limits of the POSIX application.
+    pub limits: BTreeMap<Limit, u64>,
+    /// `UserName`.
+    pub user: Option<String>,
+    /// `GroupName`, of the POSIX application.
+    pub group: Option<String>,
+    /// What only the SPMD application has.
+    pub spmd: Option<Spmd>,
+}
+
+/// A text that may be relative to a file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileName {
+    /// The text.
+    pub value: String,
+    /// The attribute `filesystemName`.
+    pub filesystem: Option<String>,
+}
+
+impl FileName {
+    /// A text that belongs to no file system.
+    #[must_use]
+    pub fn of(value: impl Into<String>) -> Self {
+        FileName {
+            value: value.into(),
+            filesystem: None,
+        }
+    }
+}
+
+/// An environment variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// The attribute `name`.
+    pub name: String,
+    /// Its value.
+    pub value: FileName,
+}
+
+/// What only the SPMD application has (GFD.115).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spmd {
+    /// `NumberOfProcesses`.
+    pub processes: Option<Processes>,
+    /// `ProcessesPerHost`.
+    pub per_host: Option<u32>,
+    /// `ThreadsPerProcess`.
+    pub threads: Option<Processes>,
+    /// `SPMDVariation`: which kind of parallel environment, as a URI.
+    pub variation: String,
+}
+
+/// A number of processes or threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processes {
+    /// So many.
+    Number(u32),
+    /// As many as the job gets processors: `xsi:nil` with
+    /// `actualtotalcpucount` or `actualindividualcpucount`.
+    Actual,
+}
+
+/// `DataStaging`: a file that is brought before the job or taken after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DataStaging {
+    /// The attribute `name`.
+    pub name: Option<String>,
+    /// `FileName`.
+    pub file: String,
+    /// `FilesystemName`.
+    pub filesystem: Option<String>,
+    /// `CreationFlag`.
+    pub creation: CreationFlag,
+    /// `DeleteOnTermination`.
+    pub delete: Option<bool>,
+    /// `Source/URI`; the inner `None` is a `Source` that names none.
+    pub source: Option<Option<String>>,
+    /// `Target/URI`; the inner `None` is a `Target` that names none.
+    pub target: Option<Option<String>>,
+    /// Its size in bytes (`gridrig:Size`); JSDL has no word for it.
+    pub size: Option<u64>,
+}
+
+/// What to do with a file that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CreationFlag {
+    /// Replace it.
+    #[default]
+    Overwrite,
+    /// Write at its end.
+    Append,
+    /// Leave it.
+    DontOverwrite,
+}
+
+impl CreationFlag {
+    /// Every flag.
+    pub const ALL: [CreationFlag; 3] = [
+        CreationFlag::Overwrite,
+        CreationFlag::Append,
+        CreationFlag::DontOverwrite,
+    ];
+
+    /// Its name in a document.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CreationFlag::Overwrite => "overwrite",
+            CreationFlag::Append => "append",
+            CreationFlag::DontOverwrite => "dontOverwrite",
+        }
+    }
+}
+
+/// A limit of the POSIX application, in the order of its schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// Seconds of wall-clock time.
+    WallTime,
+    /// Bytes of a file.
+    FileSize,
+    /// Bytes of a core dump.
+    CoreDump,
+    /// Bytes of the data segment.
+    DataSegment,
+    /// Bytes of locked memory.
+    LockedMemory,
+    /// Bytes of memory.
+    Memory,
+    /// Open file descriptors.
+    OpenDescriptors,
+    /// Bytes of a pipe.
+    PipeSize,
+    /// Bytes of the stack.
+    StackSize,
+    /// Seconds of processor time.
+    CpuTime,
+    /// Processes.
+    ProcessCount,
+    /// Bytes of virtual memory.
+    VirtualMemory,
+    /// Threads.
+    ThreadCount,
+}
+
+impl Limit {
+    /// Every limit, in the order of the schema.
+    pub const ALL: [Limit; 13] = [
+        Limit::WallTime,
+        Limit::FileSize,
+        Limit::CoreDump,
+        Limit::DataSegment,
+        Limit::LockedMemory,
+        Limit::Memory,
+        Limit::OpenDescriptors,
+        Limit::PipeSize,
+        Limit::StackSize,
+        Limit::CpuTime,
+        Limit::ProcessCount,
+        Limit::VirtualMemory,
+        Limit::ThreadCount,
+    ];
+
+    /// The name of its element.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::WallTime => "WallTimeLimit",
+            Limit::FileSize => "FileSizeLimit",
+            Limit::CoreDump => "CoreDumpLimit",
+            Limit::DataSegment => "DataSegmentLimit",
+            Limit::LockedMemory => "LockedMemoryLimit",
+            Limit::Memory => "MemoryLimit",
+            Limit::OpenDescriptors => "OpenDescriptorsLimit",
+            Limit::PipeSize => "PipeSizeLimit",
+            Limit::StackSize => "StackSizeLimit",
+            Limit::CpuTime => "CPUTimeLimit",
+            Limit::ProcessCount => "ProcessCountLimit",
+            Limit::VirtualMemory => "VirtualMemoryLimit",
+            Limit::ThreadCount => "ThreadCountLimit",
+        }
+    }
+}
+
+impl JobDefinition {
+    /// The bytes that are brought to the job before it can start, as far as
+    /// their sizes are given.
+    #[must_use]
+    pub fn staged_in_bytes(&self) -> u64 {
+        let sources = self.staging.iter().filter(|file| file.source.is_some());
+        sources.fold(0, |sum, file| sum.saturating_add(file.size.unwrap_or(0)))
+    }
+
+    pub(crate) fn program(&self) -> Option<&Program> {
+        self.application.as_ref()?.program.as_ref()
+    }
+}

@@ -1,0 +1,348 @@
+//! A document as a job of ours, and back. `docs/jsdl.md` has it as a table.
+
+use super::length::wall_time;
+use super::{
+    JobDefinition, JsdlError, Limit, OperatingSystem, Processes, Program, ProgramKind, Quantity,
+    RangeValue,
+};
+use crate::jsdl::{Application, Identification};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::time::SimDuration;
+
+const RESOURCES: &str = "JobDefinition/JobDescription/Resources";
+
+impl JobDefinition {
+    /// The document of a job, under this name.
+    #[must_use]
+    pub fn of(spec: &JobSpec, name: Option<String>) -> Self {
+        let mut job = JobDefinition {
+            identification: Identification {
+                name,
+                ..Identification::default()
+            },
+            run_time: Some(spec.run_time),
+            ..JobDefinition::default()
+        };
+        if let Some(time) = spec.requested_time {
+            let mut program = Program::default();
+            // A limit that cuts a fraction off would kill the job early.
+            let seconds = time.as_nanos().div_ceil(NANOS);
+            program.limits.insert(Limit::WallTime, seconds);
+            job.application = Some(Application {
+                program: Some(program),
+                ..Application::default()
+            });
+            let exact = time.as_nanos() % NANOS == 0;
+            job.requested_time = (!exact).then_some(time);
+        }
+        let wanted = &spec.requirements;
+        let resources = &mut job.resources;
+        resources.architecture = wanted.architecture.as_deref().map(str::to_owned);
+        resources.operating_system = wanted.os.as_deref().map(|name| OperatingSystem {
+            name: Some(name.to_owned()),
+            ..OperatingSystem::default()
+        });
+        let mut set = |quantity, value| resources.quantities.insert(quantity, value);
+        if wanted.memory_kib > 0 {
+            let bytes = RangeValue::at_least(as_number(wanted.memory_kib) * KIB);
+            set(Quantity::IndividualPhysicalMemory, bytes);
+        }
+        if wanted.disk_mib > 0 {
+            let bytes = RangeValue::at_least(as_number(wanted.disk_mib) * MIB);
+            set(Quantity::IndividualDiskSpace, bytes);
+        }
+        let processors = RangeValue::exactly(f64::from(spec.processors));
+        set(Quantity::TotalCpuCount, processors);
+        job
+    }
+
+    /// The job that the document asks for, with this length, on a cluster
+    /// that goes by any of these names. Its id is 0.
+    ///
+    /// Of every range the cluster gives the least number that is in it.
+    ///
+    /// # Errors
+    /// When it asks for something that no job of ours can ask for, or for
+    /// contradictory things; the path of the element is named.
+    pub fn to_job(&self, length: SimDuration, hosts: &[&str]) -> Result<JobSpec, JsdlError> {
+        self.check_supported(hosts)?;
+        let processors = self.processors()?;
+        let system = self.resources.operating_system.as_ref();
+        let architecture = self.resources.architecture.as_deref();
+        let requested = match (self.requested_time, self.limit(Limit::WallTime)) {
+            (Some(time), _) => Some(time),
+            (None, Some(seconds)) => Some(wall_time(seconds)?),
+            (None, None) => None,
+        };
+        Ok(JobSpec {
+            id: JobId(0),
+            processors,
+            run_time: length,
+            requested_time: requested,
+            requirements: Requirements {
+                architecture: architecture.map(Into::into),
+                os: system.and_then(|s| s.name.as_deref()).map(Into::into),
+                memory_kib: self.memory_kib(processors)?,
+                disk_mib: match self.least(Quantity::IndividualDiskSpace, 0)? {
+                    Some(bytes) => bytes.div_ceil(MIB as u64),
+                    None => 0,
+                },
+            },
+        })
+    }
+
+    fn check_supported(&self, hosts: &[&str]) -> Result<(), JsdlError> {
+        let resources = &self.resources;
+        let refuse = |part: &str, why: &str| {
+            Err(JsdlError::unsupported(&format!("{RESOURCES}/{part}"), why))
+        };
+        let here = |wanted: &String| hosts.iter().any(|host| host.eq_ignore_ascii_case(wanted));
+        if !resources.candidate_hosts.is_empty() && !resources.candidate_hosts.iter().any(here) {
+            return refuse("CandidateHosts", "this cluster is none of them");
+        }
+        if resources.exclusive == Some(true) {
+            return refuse(
+                "ExclusiveExecution",
+                "processors are exclusive, nodes are shared",
+            );
+        }
+        let version = resources.operating_system.as_ref();
+        if version.is_some_and(|system| system.version.is_some()) {
+            let why = "nodes have an operating system without a version";
+            return refuse("OperatingSystem/OperatingSystemVersion", why);
+        }
+        for quantity in UNSUPPORTED {
+            let value = resources.quantities.get(&quantity);
+            // What begins at 0 without an upper end asks for nothing.
+            let asks =
+                |value: &&RangeValue| value.least_whole(0) != Some(0) || value.upper.is_some();
+            if value.is_some_and(|value| asks(&value)) {
+                return refuse(quantity.name(), "jobs cannot ask for it here");
+            }
+        }
+        let spmd = self.program().and_then(|program| program.spmd.as_ref());
+        if spmd.is_some_and(|spmd| spmd.per_host.is_some()) {
+            let path = "JobDefinition/JobDescription/Application/SPMDApplication/ProcessesPerHost";
+            let why = "the cluster spreads processes over nodes by its own rule";
+            return Err(JsdlError::unsupported(path, why));
+        }
+        Ok(())
+    }
+
+    /// SPMD's processes times threads, else `TotalCPUCount`, else
+    /// `IndividualCPUCount` times `TotalResourceCount`, else 1.
+    fn processors(&self) -> Result<u32, JsdlError> {
+        let total = self.resources.quantities.get(&Quantity::TotalCpuCount);
+        let path = format!("{RESOURCES}/TotalCPUCount");
+        let number = match (self.spmd_processors(), total) {
+            (Some(number), Some(total)) if !total.contains(as_number(number)) => {
+                let expected = format!("a range with the {number} processors of SPMDApplication");
+                return Err(JsdlError::value(&path, &shown(total), &expected));
+            }
+            (Some(number), _) => number,
+            (None, Some(_)) => self.least(Quantity::TotalCpuCount, 1)?.unwrap_or(1),
+            (None, None) => {
+                let each = self.least(Quantity::IndividualCpuCount, 1)?.unwrap_or(1);
+                let hosts = self.least(Quantity::TotalResourceCount, 1)?.unwrap_or(1);
+                each.saturating_mul(hosts)
+            }
+        };
+        u32::try_from(number)
+            .map_err(|_| JsdlError::value(&path, &number.to_string(), "at most 4294967295"))
+    }
+
+    fn spmd_processors(&self) -> Option<u64> {
+        let program = self
+            .program()
+            .filter(|program| program.kind == ProgramKind::Spmd)?;
+        let spmd = program.spmd.as_ref()?;
+        let number = |processes| match processes {
+            Some(Processes::Number(number)) => Some(u64::from(number)),
+            Some(Processes::Actual) | None => None,
+        };
+        // As many threads as a host has processors is known to the host only;
+        // one counts for each process then.
+        let threads = number(spmd.threads).unwrap_or(1);
+        Some(number(spmd.processes)?.saturating_mul(threads))
+    }
+
+    /// A host of JSDL is one processor, unless `IndividualCPUCount` says more.
+    fn memory_kib(&self, processors: u32) -> Result<u64, JsdlError> {
+        let each = self.least(Quantity::IndividualCpuCount, 1)?.unwrap_or(1);
+        let per_host = self
+            .least(Quantity::IndividualPhysicalMemory, 0)?
+            .unwrap_or(0);
+        let total = self.least(Quantity::TotalPhysicalMemory, 0)?.unwrap_or(0);
+        let of_hosts = per_host.div_ceil(each.saturating_mul(KIB as u64));
+        let of_total = total.div_ceil(u64::from(processors.max(1)) * KIB as u64);
+        Ok(of_hosts.max(of_total))
+    }
+
+    fn least(&self, quantity: Quantity, from: u32) -> Result<Option<u64>, JsdlError> {
+        let Some(value) = self.resources.quantities.get(&quantity) else {
+            return Ok(None);
+        };
+        let path = format!("{RESOURCES}/{}", quantity.name());
+        let expected = format!("a range with a whole number from {from} to 2^53");
+        let least = value.least_whole(from);
+        least
+            .map(Some)
+            .ok_or_else(|| JsdlError::value(&path, &shown(value), &expected))
+    }
+
+    fn limit(&self, limit: Limit) -> Option<u64> {
+        self.program()?.limits.get(&limit).copied()
+    }
+}
+
+const NANOS: u64 = 1_000_000_000;
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1_048_576.0;
+
+/// What a job of ours has no word for.
+const UNSUPPORTED: [Quantity; 7] = [
+    Quantity::IndividualCpuSpeed,
+    Quantity::IndividualCpuTime,
+    Quantity::IndividualNetworkBandwidth,
+    Quantity::IndividualVirtualMemory,
+    Quantity::TotalCpuTime,
+    Quantity::TotalVirtualMemory,
+    Quantity::TotalDiskSpace,
+];
+
+/// Exact up to 2^53, and no cluster has more of anything.
+#[allow(clippy::cast_precision_loss, reason = "numbers below 2^53 are exact")]
+fn as_number(number: u64) -> f64 {
+    number as f64
+}
+
+/// A range in a message.
+fn shown(value: &RangeValue) -> String {
+    let mut parts = Vec::new();
+    let exact = value.exact.iter().map(|exact| exact.value.to_string());
+    parts.extend(exact);
+    parts.extend(value.lower.map(|bound| format!("from {}", bound.value)));
+    parts.extend(value.upper.map(|bound| format!("up to {}", bound.value)));
+    let ranges = value.ranges.iter();
+    parts.extend(ranges.map(|range| format!("{} to {}", range.lower.value, range.upper.value)));
+    parts.join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsdl::{Bound, Spmd};
+
+    fn asking(quantities: &[(Quantity, RangeValue)]) -> JobDefinition {
+        let mut job = JobDefinition::default();
+        job.resources.quantities.extend(quantities.iter().cloned());
+        job
+    }
+
+    fn job(job: &JobDefinition) -> Result<JobSpec, JsdlError> {
+        job.to_job(SimDuration::from_secs(1), &["c1"])
+    }
+
+    fn spmd(processes: Processes, threads: Option<Processes>) -> Program {
+        Program {
+            kind: ProgramKind::Spmd,
+            spmd: Some(Spmd {
+                processes: Some(processes),
+                threads,
+                ..Spmd::default()
+            }),
+            ..Program::default()
+        }
+    }
+
+    #[test]
+    fn processors_come_from_spmd_then_the_total_then_hosts_times_processors() {
+        let (each, hosts) = (RangeValue::exactly(4.0), RangeValue::at_least(3.0));
+        let mut asked = asking(&[
+            (Quantity::IndividualCpuCount, each),
+            (Quantity::TotalResourceCount, hosts),
+        ]);
+        assert_eq!(job(&asked).unwrap().processors, 12);
+        let total = RangeValue {
+            lower: Some(Bound {
+                value: 6.0,
+                exclusive: true,
+            }),
+            ..RangeValue::default()
+        };
+        asked
+            .resources
+            .quantities
+            .insert(Quantity::TotalCpuCount, total);
+        assert_eq!(job(&asked).unwrap().processors, 7);
+        asked.application = Some(Application {
+            program: Some(spmd(Processes::Number(5), Some(Processes::Number(2)))),
+            ..Application::default()
+        });
+        assert_eq!(job(&asked).unwrap().processors, 10);
+        assert_eq!(job(&JobDefinition::default()).unwrap().processors, 1);
+    }
+
+    #[test]
+    fn a_total_that_contradicts_spmd_is_refused() {
+        let mut asked = asking(&[(Quantity::TotalCpuCount, RangeValue::exactly(4.0))]);
+        asked.application = Some(Application {
+            program: Some(spmd(Processes::Number(5), None)),
+            ..Application::default()
+        });
+        let error = job(&asked).unwrap_err().to_string();
+        assert!(
+            error.contains("TotalCPUCount") && error.contains("\"4\""),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn memory_of_a_host_is_shared_by_its_processors_and_rounded_up() {
+        let mut asked = asking(&[
+            (Quantity::IndividualCpuCount, RangeValue::exactly(4.0)),
+            (
+                Quantity::IndividualPhysicalMemory,
+                RangeValue::at_least(4097.0),
+            ),
+        ]);
+        assert_eq!(job(&asked).unwrap().requirements.memory_kib, 2);
+        let total = RangeValue::exactly(40960.0);
+        asked
+            .resources
+            .quantities
+            .insert(Quantity::TotalPhysicalMemory, total);
+        assert_eq!(job(&asked).unwrap().requirements.memory_kib, 10);
+    }
+
+    #[test]
+    fn what_no_job_can_ask_for_is_refused_by_its_path() {
+        for quantity in UNSUPPORTED {
+            let error = job(&asking(&[(quantity, RangeValue::at_least(1.0))])).unwrap_err();
+            assert_eq!(error.code(), "unsupported-jsdl");
+            assert!(error.path().unwrap().ends_with(quantity.name()), "{error}");
+            let nothing = asking(&[(quantity, RangeValue::at_least(0.0))]);
+            assert!(job(&nothing).is_ok(), "{quantity:?} from 0 on asks nothing");
+        }
+    }
+
+    #[test]
+    fn candidate_hosts_are_matched_by_the_cluster_s_names() {
+        let mut asked = JobDefinition::default();
+        asked.resources.candidate_hosts = vec!["x".to_owned(), "C1".to_owned()];
+        assert!(job(&asked).is_ok());
+        asked.resources.candidate_hosts.pop();
+        let error = job(&asked).unwrap_err().to_string();
+        assert!(error.contains("CandidateHosts"), "{error}");
+    }
+
+    #[test]
+    fn no_processors_at_all_are_no_job() {
+        let error = job(&asking(&[(
+            Quantity::TotalCpuCount,
+            RangeValue::exactly(0.0),
+        )]));
+        assert!(error.unwrap_err().to_string().contains("TotalCPUCount"));
+    }
+}

@@ -1,0 +1,270 @@
+//! Faults: what a service answers when it cannot do what it was asked.
+
+use super::{Envelope, PROBLEM, Version};
+use crate::xml::{Attribute, Element, Name, XML};
+
+/// Who is at fault, in the words of SOAP 1.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The envelope is of a version that is not spoken here.
+    VersionMismatch,
+    /// A header block that must be understood is not.
+    MustUnderstand,
+    /// Whoever asked; `Client` in SOAP 1.1.
+    Sender,
+    /// Whoever was asked; `Server` in SOAP 1.1.
+    Receiver,
+}
+
+/// A fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Who is at fault.
+    pub kind: FaultKind,
+    /// The code that a problem document would carry.
+    pub code: String,
+    /// What is wrong and what was expected.
+    pub reason: String,
+    /// What the interface's own specification puts into the detail.
+    pub detail: Vec<Element>,
+    /// The HTTP status, where it is not the one of SOAP's HTTP binding.
+    pub status: Option<u16>,
+    /// The header blocks that were not understood: namespace and local name.
+    not_understood: Vec<(String, String)>,
+}
+
+impl Fault {
+    /// A fault of this kind.
+    #[must_use]
+    pub fn new(kind: FaultKind, code: impl Into<String>, reason: impl Into<String>) -> Self {
+        Fault {
+            kind,
+            code: code.into(),
+            reason: reason.into(),
+            detail: Vec::new(),
+            status: None,
+            not_understood: Vec::new(),
+        }
+    }
+
+    /// A fault of whoever asked.
+    #[must_use]
+    pub fn sender(code: impl Into<String>, reason: impl Into<String>) -> Self {
+        Fault::new(FaultKind::Sender, code, reason)
+    }
+
+    /// A fault of whoever was asked.
+    #[must_use]
+    pub fn receiver(code: impl Into<String>, reason: impl Into<String>) -> Self {
+        Fault::new(FaultKind::Receiver, code, reason)
+    }
+
+    /// The operation that the body names is none of this service.
+    #[must_use]
+    pub fn unknown_operation(body: &Element) -> Self {
+        let reason = format!(
+            "element {{{}}}{} in the Body: expected an operation of this service",
+            super::shortened(&body.namespace),
+            super::shortened(&body.name)
+        );
+        Fault::sender("unknown-operation", reason)
+    }
+
+    pub(super) fn version_mismatch(reason: impl Into<String>) -> Self {
+        Fault::new(FaultKind::VersionMismatch, "version-mismatch", reason)
+    }
+
+    pub(super) fn must_understand(not_understood: Vec<(String, String)>) -> Self {
+        let names: Vec<String> = not_understood
+            .iter()
+            .map(|(namespace, name)| {
+                let (namespace, name) = (super::shortened(namespace), super::shortened(name));
+                format!("{{{namespace}}}{name}")
+            })
+            .collect();
+        let reason = format!("header blocks not understood: {}", names.join(", "));
+        Fault {
+            not_understood,
+            ..Fault::new(FaultKind::MustUnderstand, "must-understand", reason)
+        }
+    }
+
+    /// The same fault with one more element in its detail.
+    #[must_use]
+    pub fn with_detail(mut self, detail: Element) -> Self {
+        self.detail.push(detail);
+        self
+    }
+
+    /// The same fault under another HTTP status.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Its HTTP status: SOAP 1.1 knows 500 only (section 6.2), SOAP 1.2 tells
+    /// senders' faults from receivers' (part 2, table 20).
+    #[must_use]
+    pub fn http_status(&self, version: Version) -> u16 {
+        match (self.status, version, self.kind) {
+            (Some(status), _, _) => status,
+            (None, Version::Soap12, FaultKind::Sender) => 400,
+            (None, _, _) => 500,
+        }
+    }
+
+    /// The message that tells of the fault.
+    #[must_use]
+    pub fn envelope(&self, version: Version, mut header: Vec<Element>) -> Envelope {
+        if version == Version::Soap12 {
+            header.extend(self.not_understood.iter().map(|(namespace, name)| {
+                let mut block = Element::new(version.namespace(), "NotUnderstood")
+                    .with_attribute("qname", format!("n:{name}"));
+                // The name's prefix has to be declared; an attribute of its
+                // namespace would not tell which prefix the writer chooses.
+                block.attributes.push(Attribute {
+                    namespace: Name::Borrowed(""),
+                    name: Name::Borrowed("xmlns:n"),
+                    value: namespace.clone(),
+                });
+                block
+            }));
+        }
+        Envelope {
+            version,
+            header,
+            body: self.element(version),
+        }
+    }
+
+    /// The `Fault` element. Its children have no namespace in SOAP 1.1.
+    #[must_use]
+    pub fn element(&self, version: Version) -> Element {
+        let own = version.namespace();
+        let code = format!("{}:{}", version.prefix(), self.name(version));
+        match version {
+            Version::Soap11 => {
+                let mut fault = Element::new(own, "Fault")
+                    .with(Element::with_text("", "faultcode", code))
+                    .with(Element::with_text("", "faultstring", self.reason.as_str()));
+                // SOAP 1.1, section 4.4: a fault about the header has no detail.
+                if matches!(self.kind, FaultKind::Sender | FaultKind::Receiver) {
+                    fault.push(Element::new("", "detail").with_all(self.details()));
+                }
+                fault
+            }
+            Version::Soap12 => {
+                let mut text = Element::with_text(own, "Text", self.reason.as_str());
+                text.attributes.push(Attribute {
+                    namespace: Name::Borrowed(XML),
+                    name: Name::Borrowed("lang"),
+                    value: "en".to_owned(),
+                });
+                let value = Element::with_text(own, "Value", code);
+                Element::new(own, "Fault")
+                    .with(Element::new(own, "Code").with(value))
+                    .with(Element::new(own, "Reason").with(text))
+                    .with(Element::new(own, "Detail").with_all(self.details()))
+            }
+        }
+    }
+
+    /// What the interface says, then our own code for every fault alike.
+    fn details(&self) -> impl Iterator<Item = Element> {
+        let problem = Element::new(PROBLEM, "problem")
+            .with(Element::with_text(PROBLEM, "code", self.code.as_str()))
+            .with(Element::with_text(PROBLEM, "detail", self.reason.as_str()));
+        let detail = self.detail.iter().cloned();
+        detail.chain(std::iter::once(problem))
+    }
+
+    fn name(&self, version: Version) -> &'static str {
+        match (self.kind, version) {
+            (FaultKind::VersionMismatch, _) => "VersionMismatch",
+            (FaultKind::MustUnderstand, _) => "MustUnderstand",
+            (FaultKind::Sender, Version::Soap11) => "Client",
+            (FaultKind::Sender, Version::Soap12) => "Sender",
+            (FaultKind::Receiver, Version::Soap11) => "Server",
+            (FaultKind::Receiver, Version::Soap12) => "Receiver",
+        }
+    }
+
+    /// The fault that a message tells of, if it does.
+    #[must_use]
+    pub fn of(envelope: &Envelope) -> Option<Fault> {
+        let (own, body) = (envelope.version.namespace(), &envelope.body);
+        if !body.is(own, "Fault") {
+            return None;
+        }
+        let text = |element: Option<&Element>| element.map(Element::text).unwrap_or_default();
+        let (code, reason, detail) = match envelope.version {
+            Version::Soap11 => (
+                text(body.child("", "faultcode")),
+                text(body.child("", "faultstring")),
+                body.child("", "detail"),
+            ),
+            Version::Soap12 => {
+                let code = body.child(own, "Code");
+                let reason = body.child(own, "Reason");
+                (
+                    text(code.and_then(|code| code.child(own, "Value"))),
+                    text(reason.and_then(|reason| reason.child(own, "Text"))),
+                    body.child(own, "Detail"),
+                )
+            }
+        };
+        let kind = match code.rsplit(':').next().map(str::trim) {
+            Some("VersionMismatch") => FaultKind::VersionMismatch,
+            Some("MustUnderstand") => FaultKind::MustUnderstand,
+            Some("Client" | "Sender") => FaultKind::Sender,
+            _ => FaultKind::Receiver,
+        };
+        let problem = detail.and_then(|detail| detail.child(PROBLEM, "problem"));
+        let code = problem.and_then(|problem| problem.child(PROBLEM, "code"));
+        let code = code.map_or_else(|| "unspecified".to_owned(), Element::text);
+        let detail = detail.into_iter().flat_map(Element::elements);
+        Some(Fault {
+            detail: detail
+                .filter(|element| !element.is(PROBLEM, "problem"))
+                .cloned()
+                .collect(),
+            ..Fault::new(kind, code, reason)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_survives_the_wire_in_both_versions() {
+        for version in [Version::Soap11, Version::Soap12] {
+            for kind in [FaultKind::Sender, FaultKind::Receiver] {
+                let detail = Element::with_text("urn:x", "why", "a < b");
+                let sent = Fault::new(kind, "too-bad", "it & is").with_detail(detail);
+                let text = sent.envelope(version, Vec::new()).write();
+                let read = Envelope::read(text.as_bytes(), version).unwrap();
+                let read = Fault::of(&read).unwrap();
+                assert_eq!(
+                    (read.kind, &read.code, &read.reason),
+                    (kind, &sent.code, &sent.reason)
+                );
+                assert_eq!(read.detail.len(), 1);
+                assert_eq!(read.detail[0].text(), "a < b");
+            }
+        }
+    }
+
+    #[test]
+    fn soap_1_2_names_what_was_not_understood() {
+        let fault = Fault::must_understand(vec![("urn:s".to_owned(), "Sec".to_owned())]);
+        let text = fault.envelope(Version::Soap12, Vec::new()).write();
+        assert!(
+            text.contains(r#"<env:NotUnderstood qname="n:Sec" xmlns:n="urn:s"/>"#),
+            "{text}"
+        );
+        assert!(Envelope::read(text.as_bytes(), Version::Soap12).is_ok());
+    }
+}

@@ -1,0 +1,271 @@
+//! An XML document as a tree of elements with resolved namespaces: what the
+//! SOAP and JSDL codecs read from and write to.
+//!
+//! Messages of the interfaces here are small and carry parts of each other
+//! (a job definition in a request in an envelope), so that a tree that is read
+//! once serves all of them. Reading is bounded in depth and in the number of
+//! nodes and attributes; document types and entities are refused.
+//!
+//! ```
+//! use gridrig_protocol::xml::Element;
+//!
+//! let root = Element::parse(br#"<a xmlns="urn:x"><b>1 &lt; 2</b></a>"#).unwrap();
+//! assert!(root.is("urn:x", "a"));
+//! assert_eq!(root.child("urn:x", "b").unwrap().text(), "1 < 2");
+//! ```
+
+mod read;
+mod write;
+
+use std::borrow::Cow;
+
+/// A name or namespace: mostly one that is known beforehand.
+pub type Name = Cow<'static, str>;
+
+/// Deepest nesting that is read.
+pub const MAX_DEPTH: usize = 64;
+/// Most elements and texts of one document.
+pub const MAX_NODES: usize = 100_000;
+/// Most attributes of one element.
+pub const MAX_ATTRIBUTES: usize = 64;
+
+/// SOAP 1.1.
+pub const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+/// SOAP 1.2.
+pub const SOAP_1_2: &str = "http://www.w3.org/2003/05/soap-envelope";
+/// WS-Addressing 1.0.
+pub const ADDRESSING: &str = "http://www.w3.org/2005/08/addressing";
+/// The attributes that XML itself defines.
+pub const XML: &str = "http://www.w3.org/XML/1998/namespace";
+/// Attributes such as `xsi:nil` and `xsi:schemaLocation`.
+pub const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
+/// An element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Element {
+    /// Its namespace; empty for none.
+    pub namespace: Name,
+    /// Its local name.
+    pub name: Name,
+    /// Its attributes, without the declarations of namespaces.
+    pub attributes: Vec<Attribute>,
+    /// What is in it.
+    pub children: Vec<Node>,
+    /// The line it begins on, from 1; 0 for one that was not read.
+    pub line: usize,
+}
+
+/// An attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its namespace; empty for none, as most attributes have.
+    pub namespace: Name,
+    /// Its local name.
+    pub name: Name,
+    /// Its value.
+    pub value: String,
+}
+
+/// What an element holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// An element.
+    Element(Element),
+    /// Characters, with references resolved.
+    Text(String),
+}
+
+/// Why a document could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum XmlError {
+    /// The bytes are not UTF-8.
+    #[error("line {line}: the text is not UTF-8: expected XML in UTF-8")]
+    NotUtf8 {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// It is not well-formed XML with namespaces.
+    #[error("line {line}: not well-formed XML: {problem}")]
+    Malformed {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It has a document type or an entity.
+    #[error("line {line}: {what}: expected none, document types and entities are refused")]
+    Refused {
+        /// The line, from 1.
+        line: usize,
+        /// What it has.
+        what: String,
+    },
+    /// It is larger than any document of ours.
+    #[error("line {line}: expected at most {most} {what}")]
+    TooComplex {
+        /// The line, from 1.
+        line: usize,
+        /// The bound.
+        most: usize,
+        /// What there is too much of.
+        what: &'static str,
+    },
+}
+
+impl XmlError {
+    /// The code of problem documents and faults.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            XmlError::NotUtf8 { .. } | XmlError::Malformed { .. } => "malformed-xml",
+            XmlError::Refused { .. } => "doctype-refused",
+            XmlError::TooComplex { .. } => "too-complex",
+        }
+    }
+
+    /// The line at fault, from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        match self {
+            XmlError::NotUtf8 { line }
+            | XmlError::Malformed { line, .. }
+            | XmlError::Refused { line, .. }
+            | XmlError::TooComplex { line, .. } => *line,
+        }
+    }
+}
+
+impl Element {
+    /// An empty element.
+    #[must_use]
+    pub fn new(namespace: &'static str, name: &'static str) -> Self {
+        Element {
+            namespace: Cow::Borrowed(namespace),
+            name: Cow::Borrowed(name),
+            ..Element::default()
+        }
+    }
+
+    /// An element with a text.
+    #[must_use]
+    pub fn with_text(namespace: &'static str, name: &'static str, text: impl Into<String>) -> Self {
+        let mut element = Element::new(namespace, name);
+        let text = text.into();
+        if !text.is_empty() {
+            element.children.push(Node::Text(text));
+        }
+        element
+    }
+
+    /// The same element with one more child.
+    #[must_use]
+    pub fn with(mut self, child: Element) -> Self {
+        self.push(child);
+        self
+    }
+
+    /// The same element with more children.
+    #[must_use]
+    pub fn with_all(mut self, children: impl IntoIterator<Item = Element>) -> Self {
+        self.children
+            .extend(children.into_iter().map(Node::Element));
+        self
+    }
+
+    /// The same element with one more attribute of no namespace.
+    #[must_use]
+    pub fn with_attribute(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.attributes.push(Attribute {
+            namespace: Cow::Borrowed(""),
+            name: Cow::Borrowed(name),
+            value: value.into(),
+        });
+        self
+    }
+
+    /// Adds a child.
+    pub fn push(&mut self, child: Element) {
+        self.children.push(Node::Element(child));
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// [`XmlError`].
+    pub fn parse(document: &[u8]) -> Result<Self, XmlError> {
+        read::parse(document)
+    }
+
+    /// Whether it has this name.
+    #[must_use]
+    pub fn is(&self, namespace: &str, name: &str) -> bool {
+        self.name == name && self.namespace == namespace
+    }
+
+    /// The elements in it.
+    pub fn elements(&self) -> impl Iterator<Item = &Element> {
+        self.children.iter().filter_map(|node| match node {
+            Node::Element(element) => Some(element),
+            Node::Text(_) => None,
+        })
+    }
+
+    /// The first child of this name.
+    #[must_use]
+    pub fn child(&self, namespace: &str, name: &str) -> Option<&Element> {
+        self.elements().find(|child| child.is(namespace, name))
+    }
+
+    /// The value of an attribute; `""` is no namespace.
+    #[must_use]
+    pub fn attribute(&self, namespace: &str, name: &str) -> Option<&str> {
+        let mut found = self.attributes.iter();
+        found
+            .find(|attribute| attribute.name == name && attribute.namespace == namespace)
+            .map(|attribute| attribute.value.as_str())
+    }
+
+    /// The characters directly in it, as they are.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for node in &self.children {
+            if let Node::Text(part) = node {
+                text.push_str(part);
+            }
+        }
+        text
+    }
+
+    /// The first characters between its elements that are more than space.
+    #[must_use]
+    pub fn stray_text(&self) -> Option<&str> {
+        self.children.iter().find_map(|node| match node {
+            Node::Text(text) if text.contains(|c| !is_space(c)) => {
+                Some(text.trim_matches(is_space))
+            }
+            _ => None,
+        })
+    }
+
+    /// The document with this root.
+    #[must_use]
+    pub fn to_document(&self) -> String {
+        let mut xml = String::with_capacity(1024);
+        xml.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        write::write(self, &mut xml);
+        xml
+    }
+}
+
+/// White space of XML.
+#[must_use]
+pub fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n')
+}
+
+/// Whether XML 1.0 has this character.
+#[must_use]
+pub fn is_xml(c: char) -> bool {
+    is_space(c) || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'))
+}

@@ -1,0 +1,243 @@
+//! Reading a document into a tree.
+
+use super::{
+    Attribute, Element, MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, Name, Node, XmlError, is_space,
+    is_xml, write,
+};
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesDecl, BytesRef, BytesStart, Event};
+use quick_xml::name::ResolveResult;
+use quick_xml::reader::NsReader;
+use std::borrow::Cow;
+
+pub(super) fn parse(document: &[u8]) -> Result<Element, XmlError> {
+    let text = std::str::from_utf8(document).map_err(|error| {
+        let good = &document[..error.valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        XmlError::NotUtf8 { line }
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Parser {
+        text,
+        line: 1,
+        counted: 0,
+        nodes: 0,
+        open: Vec::new(),
+        root: None,
+    }
+    .parse()
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// Line of the event at hand, and the byte up to which lines are counted.
+    line: usize,
+    counted: usize,
+    nodes: usize,
+    /// The elements that have begun and not ended, outermost first.
+    open: Vec<Element>,
+    root: Option<Element>,
+}
+
+impl Parser<'_> {
+    fn parse(mut self) -> Result<Element, XmlError> {
+        if let Some(at) = self.text.find(|c| !is_xml(c)) {
+            self.count_lines(at);
+            return Err(self.malformed("a control character"));
+        }
+        let mut reader = NsReader::from_str(self.text);
+        reader.config_mut().enable_all_checks(true);
+        loop {
+            self.count_lines(usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX));
+            let event = match reader.read_event() {
+                Ok(event) => event,
+                Err(error) => {
+                    let at = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
+                    self.count_lines(at);
+                    return Err(self.malformed(&error.to_string()));
+                }
+            };
+            match event {
+                Event::Start(tag) => self.begin(&reader, &tag)?,
+                Event::Empty(tag) => {
+                    self.begin(&reader, &tag)?;
+                    self.end();
+                }
+                Event::End(_) => self.end(),
+                Event::Text(text) => {
+                    let text = text.xml10_content();
+                    if text.contains("]]>") {
+                        return Err(self.malformed("`]]>` in a text"));
+                    }
+                    self.characters(&text)?;
+                }
+                Event::CData(text) => self.characters(&text.xml10_content())?,
+                Event::GeneralRef(reference) => self.reference(&reference)?,
+                Event::Decl(declaration) => self.declaration(&declaration)?,
+                Event::DocType(_) => return Err(self.refused("a document type")),
+                Event::Comment(_) | Event::PI(_) => {}
+                Event::Eof => break,
+            }
+        }
+        match self.root.take() {
+            Some(root) if self.open.is_empty() => Ok(root),
+            _ => Err(self.malformed("the document ends before its root element does")),
+        }
+    }
+
+    fn begin(&mut self, reader: &NsReader<&[u8]>, tag: &BytesStart<'_>) -> Result<(), XmlError> {
+        if self.open.is_empty() && self.root.is_some() {
+            return Err(self.malformed("a second root element"));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(self.too_complex(MAX_DEPTH, "elements within each other"));
+        }
+        self.count_node()?;
+        let (namespace, local) = reader.resolver().resolve_element(tag.name());
+        let namespace = self.namespace(&namespace)?;
+        let mut element = Element {
+            namespace,
+            name: Cow::Owned(local.into_inner().to_owned()),
+            line: self.line,
+            ..Element::default()
+        };
+        for (number, attribute) in tag.attributes().enumerate() {
+            if number >= MAX_ATTRIBUTES {
+                return Err(self.too_complex(MAX_ATTRIBUTES, "attributes of an element"));
+            }
+            let attribute = attribute.map_err(|error| self.malformed(&error.to_string()))?;
+            if attribute.value.contains('<') {
+                return Err(self.malformed("`<` in an attribute"));
+            }
+            if attribute.key.as_namespace_binding().is_some() {
+                continue;
+            }
+            let (namespace, local) = reader.resolver().resolve_attribute(attribute.key);
+            let namespace = self.namespace(&namespace)?;
+            let value = attribute
+                .normalized_value(XmlVersion::Explicit1_0)
+                .map_err(|error| self.refused(&format!("an attribute ({error})")))?;
+            element.attributes.push(Attribute {
+                namespace,
+                name: Cow::Owned(local.into_inner().to_owned()),
+                value: value.into_owned(),
+            });
+        }
+        self.open.push(element);
+        Ok(())
+    }
+
+    /// The XML reader refuses an end tag that has no start tag.
+    fn end(&mut self) {
+        let Some(element) = self.open.pop() else {
+            return;
+        };
+        match self.open.last_mut() {
+            Some(parent) => parent.children.push(Node::Element(element)),
+            None => self.root = Some(element),
+        }
+    }
+
+    fn characters(&mut self, content: &str) -> Result<(), XmlError> {
+        let Some(parent) = self.open.last_mut() else {
+            if content.contains(|c| !is_space(c)) {
+                return Err(self.malformed("characters outside the root element"));
+            }
+            return Ok(());
+        };
+        if let Some(Node::Text(text)) = parent.children.last_mut() {
+            text.push_str(content);
+            return Ok(());
+        }
+        parent.children.push(Node::Text(content.to_owned()));
+        self.count_node()
+    }
+
+    fn reference(&mut self, reference: &BytesRef<'_>) -> Result<(), XmlError> {
+        let name = reference.xml10_content().into_owned();
+        let character = match name.as_str() {
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "amp" => Some('&'),
+            "apos" => Some('\''),
+            "quot" => Some('"'),
+            _ if reference.is_char_ref() => reference.resolve_char_ref().ok().flatten(),
+            _ => None,
+        };
+        match character.filter(|c| is_xml(*c)) {
+            Some(character) => self.characters(character.encode_utf8(&mut [0; 4])),
+            None => {
+                let name: String = name.chars().take(80).collect();
+                Err(self.refused(&format!("the entity &{name};")))
+            }
+        }
+    }
+
+    fn declaration(&self, declaration: &BytesDecl<'_>) -> Result<(), XmlError> {
+        if self.counted > 0 {
+            return Err(self.malformed("an XML declaration that is not at the start"));
+        }
+        if let Some(Ok(encoding)) = declaration.encoding()
+            && !encoding.eq_ignore_ascii_case("utf-8")
+            && !encoding.eq_ignore_ascii_case("us-ascii")
+        {
+            return Err(self.malformed(&format!("encoding = {encoding:?}: expected UTF-8")));
+        }
+        match declaration.version() {
+            Ok(version) if version == "1.0" => Ok(()),
+            Ok(version) => Err(self.malformed(&format!("version = {version:?}: expected 1.0"))),
+            Err(error) => Err(self.malformed(&error.to_string())),
+        }
+    }
+
+    fn namespace(&self, namespace: &ResolveResult<'_>) -> Result<Name, XmlError> {
+        match namespace {
+            ResolveResult::Bound(bound) => Ok(match write::known(bound.0) {
+                Some(known) => Cow::Borrowed(known),
+                None => Cow::Owned(bound.0.to_owned()),
+            }),
+            ResolveResult::Unbound => Ok(Cow::Borrowed("")),
+            ResolveResult::Unknown(prefix) => {
+                Err(self.malformed(&format!("the prefix {prefix:?} is not declared")))
+            }
+        }
+    }
+
+    fn count_node(&mut self) -> Result<(), XmlError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(self.too_complex(MAX_NODES, "elements and texts"));
+        }
+        Ok(())
+    }
+
+    fn count_lines(&mut self, upto: usize) {
+        let upto = upto.min(self.text.len());
+        if let Some(passed) = self.text.as_bytes().get(self.counted..upto) {
+            self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+            self.counted = upto;
+        }
+    }
+
+    fn malformed(&self, problem: &str) -> XmlError {
+        XmlError::Malformed {
+            line: self.line,
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn refused(&self, what: &str) -> XmlError {
+        XmlError::Refused {
+            line: self.line,
+            what: what.to_owned(),
+        }
+    }
+
+    fn too_complex(&self, most: usize, what: &'static str) -> XmlError {
+        XmlError::TooComplex {
+            line: self.line,
+            most,
+            what,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Writing a tree as a document.
+//!
+//! Namespaces of the standards get their customary prefixes, declared once at
+//! the root. Any other becomes the default namespace of the element it begins
+//! with, so that its elements stand un-prefixed: GridWay's BES driver looks
+//! for an element called literally `ID`.
+
+use super::{ADDRESSING, Element, Node, SCHEMA_INSTANCE, SOAP_1_1, SOAP_1_2, XML};
+use crate::{bes, jsdl, soap};
+
+/// Namespaces with a customary prefix.
+const PREFIXES: [(&str, &str); 12] = [
+    (SOAP_1_1, "soapenv"),
+    (SOAP_1_2, "env"),
+    (ADDRESSING, "wsa"),
+    (XML, "xml"),
+    (SCHEMA_INSTANCE, "xsi"),
+    (bes::FACTORY, "bes-factory"),
+    (bes::MANAGEMENT, "bes-mgmt"),
+    (jsdl::JSDL, "jsdl"),
+    (jsdl::POSIX, "jsdl-posix"),
+    (jsdl::HPC_PROFILE, "jsdl-hpcpa"),
+    (jsdl::SPMD, "jsdl-spmd"),
+    (jsdl::OWN, "gridrig"),
+];
+
+/// The same text with a static lifetime, if it is a namespace of ours.
+pub(super) fn known(namespace: &str) -> Option<&'static str> {
+    let mut namespaces = PREFIXES.iter().map(|(namespace, _)| *namespace);
+    namespaces
+        .find(|known| *known == namespace)
+        .or((namespace == soap::PROBLEM).then_some(soap::PROBLEM))
+}
+
+fn prefix(namespace: &str) -> Option<usize> {
+    PREFIXES.iter().position(|(known, _)| *known == namespace)
+}
+
+pub(super) fn write(root: &Element, xml: &mut String) {
+    let mut used = [false; PREFIXES.len()];
+    mark(root, &mut used);
+    let mut declarations = String::new();
+    for ((namespace, prefix), used) in PREFIXES.iter().zip(used) {
+        if used && *namespace != XML {
+            declarations.push_str(" xmlns:");
+            declarations.push_str(prefix);
+            declarations.push_str("=\"");
+            declarations.push_str(namespace);
+            declarations.push('"');
+        }
+    }
+    element(root, "", &declarations, xml);
+    xml.push('\n');
+}
+
+fn mark(root: &Element, used: &mut [bool]) {
+    let attributes = root.attributes.iter().map(|attribute| &attribute.namespace);
+    for namespace in std::iter::once(&root.namespace).chain(attributes) {
+        if let Some(position) = prefix(namespace) {
+            used[position] = true;
+        }
+    }
+    for child in root.elements() {
+        mark(child, used);
+    }
+}
+
+/// `default` is the default namespace where the element stands.
+fn element(this: &Element, default: &str, declarations: &str, xml: &mut String) {
+    xml.push('<');
+    let mut inner = default;
+    match prefix(&this.namespace) {
+        Some(position) => {
+            name(position, &this.name, xml);
+        }
+        None => {
+            xml.push_str(&this.name);
+            if this.namespace != default {
+                xml.push_str(" xmlns=\"");
+                escape(&this.namespace, true, xml);
+                xml.push('"');
+                inner = &this.namespace;
+            }
+        }
+    }
+    xml.push_str(declarations);
+    for (number, attribute) in this.attributes.iter().enumerate() {
+        xml.push(' ');
+        match prefix(&attribute.namespace) {
+            Some(position) => name(position, &attribute.name, xml),
+            None if attribute.namespace.is_empty() => xml.push_str(&attribute.name),
+            None => {
+                let prefix = format!("a{number}");
+                xml.push_str(&format!("xmlns:{prefix}=\""));
+                escape(&attribute.namespace, true, xml);
+                xml.push_str(&format!("\" {prefix}:{}", attribute.name));
+            }
+        }
+        xml.push_str("=\"");
+        escape(&attribute.value, true, xml);
+        xml.push('"');
+    }
+    if this.children.is_empty() {
+        xml.push_str("/>");
+        return;
+    }
+    xml.push('>');
+    for child in &this.children {
+        match child {
+            Node::Element(child) => element(child, inner, "", xml),
+            Node::Text(text) => escape(text, false, xml),
+        }
+    }
+    xml.push_str("</");
+    match prefix(&this.namespace) {
+        Some(position) => name(position, &this.name, xml),
+        None => xml.push_str(&this.name),
+    }
+    xml.push('>');
+}
+
+fn name(position: usize, local: &str, xml: &mut String) {
+    xml.push_str(PREFIXES[position].1);
+    xml.push(':');
+    xml.push_str(local);
+}
+
+/// Characters that XML does not have become the replacement character, since
+/// no reference could carry them.
+fn escape(text: &str, attribute: bool, xml: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' if attribute => xml.push_str("&quot;"),
+            '\n' if attribute => xml.push_str("&#10;"),
+            '\t' if attribute => xml.push_str("&#9;"),
+            '\r' => xml.push_str("&#13;"),
+            c if !super::is_xml(c) => xml.push('\u{fffd}'),
+            c => xml.push(c),
+        }
+    }
+}

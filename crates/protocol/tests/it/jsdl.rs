@@ -1,0 +1,168 @@
+//! JSDL documents: what is written is read as it was and holds against the
+//! schemas; what is not supported is refused by its path.
+
+mod generate;
+mod refused;
+
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::time::SimDuration;
+use gridrig_protocol::jsdl::{HPC_PROFILE, JSDL, JobDefinition, OWN, POSIX, SPMD};
+use gridrig_protocol::xml::Element;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn required() -> bool {
+    std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all")
+}
+
+/// A schema that takes in those of JSDL and our own; `None`, said out loud,
+/// where xmllint or the schemas are not at hand.
+fn oracle(test: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let surface = std::env::var_os("GRIDRIG_SURFACE")
+        .map_or_else(|| root.join("../shared/surface"), PathBuf::from);
+    let schemas = surface.join("schemas");
+    let lint = Command::new("xmllint")
+        .arg("--version")
+        .stderr(Stdio::null())
+        .status();
+    if !schemas.is_dir() || !lint.is_ok_and(|status| status.success()) {
+        assert!(!required(), "{test} needs xmllint and GRIDRIG_SURFACE");
+        println!("SKIPPED: {test}: no xmllint or no schemas (GRIDRIG_SURFACE)");
+        return None;
+    }
+    let files = [
+        (JSDL, schemas.join("jsdl.xsd")),
+        (POSIX, schemas.join("jsdl-posix.xsd")),
+        (HPC_PROFILE, schemas.join("jsdl-hpcpa.xsd")),
+        (SPMD, schemas.join("jsdl-spmd.xsd")),
+        (OWN, root.join("resources/xsd/gridrig-jsdl.xsd")),
+    ];
+    let imports: String = files
+        .iter()
+        .map(|(namespace, file)| {
+            let file = file.canonicalize().unwrap();
+            let file = file.display();
+            format!("<import namespace=\"{namespace}\" schemaLocation=\"{file}\"/>")
+        })
+        .collect();
+    let text = format!("<schema xmlns=\"http://www.w3.org/2001/XMLSchema\">{imports}</schema>");
+    let name = format!("gridrig-jsdl-{}-{test}.xsd", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, text).unwrap();
+    Some(path)
+}
+
+fn complaint(oracle: &Path, document: &str) -> Option<String> {
+    let mut lint = Command::new("xmllint")
+        .args(["--nonet", "--noout", "--schema"])
+        .arg(oracle)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = lint.stdin.take();
+    stdin.unwrap().write_all(document.as_bytes()).unwrap();
+    let output = lint.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (!output.status.success()).then_some(said)
+}
+
+fn read(text: &str) -> Result<JobDefinition, String> {
+    JobDefinition::read("job.jsdl", text.as_bytes()).map_err(|error| error.to_string())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_document_survives_the_wire(job in generate::definition()) {
+        let text = job.write();
+        prop_assert_eq!(read(&text), Ok(job.clone()), "{}", text);
+        // The lenient reader finds the same and nothing to leave out.
+        let root = Element::parse(text.as_bytes()).unwrap();
+        let lenient = JobDefinition::read_lenient("job.jsdl", &root).unwrap();
+        prop_assert_eq!(lenient.ignored, Vec::<String>::new());
+        prop_assert_eq!(lenient.job, job);
+    }
+
+    #[test]
+    fn a_job_of_ours_survives_the_way_through_a_document(spec in spec()) {
+        let text = JobDefinition::of(&spec, Some("a <name>".to_owned())).write();
+        let read = read(&text).unwrap();
+        let (length, _) = read.virtual_length().unwrap().unwrap();
+        let seen = read.to_job(length, &[]).unwrap();
+        prop_assert_eq!(seen, spec);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn no_change_of_a_document_makes_the_reader_panic(
+        job in generate::definition(),
+        at in any::<prop::sample::Index>(),
+        with in any::<u8>(),
+    ) {
+        let mut bytes = job.write().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = with;
+        let _ = JobDefinition::read("job.jsdl", &bytes);
+        bytes.truncate(at);
+        prop_assert!(JobDefinition::read("job.jsdl", &bytes).is_err());
+    }
+}
+
+/// Jobs with names that JSDL's lists have or have not, in their spelling.
+fn spec() -> impl Strategy<Value = JobSpec> {
+    let architecture = prop::option::of(prop::sample::select(vec!["x86_64", "powerpc", "riscv64"]));
+    let os = prop::option::of(prop::sample::select(vec!["LINUX", "AIX", "Plan 9"]));
+    let times = (0..u64::MAX / 2, prop::option::of(0..u64::MAX / 2));
+    let sizes = (1..u32::MAX, 0..1_u64 << 42, 0..1_u64 << 32);
+    (architecture, os, times, sizes).prop_map(|(architecture, os, times, sizes)| JobSpec {
+        id: JobId(0),
+        processors: sizes.0,
+        run_time: SimDuration::from_nanos(times.0),
+        requested_time: times.1.map(SimDuration::from_nanos),
+        requirements: Requirements {
+            architecture: architecture.map(Into::into),
+            os: os.map(Into::into),
+            memory_kib: sizes.1,
+            disk_mib: sizes.2,
+        },
+    })
+}
+
+#[test]
+fn what_is_written_holds_against_the_schemas() {
+    let Some(oracle) = oracle("what_is_written_holds_against_the_schemas") else {
+        return;
+    };
+    let mut runner = prop::test_runner::TestRunner::deterministic();
+    let mut complaints = Vec::new();
+    for _ in 0..40 {
+        let job = generate::definition()
+            .new_tree(&mut runner)
+            .unwrap()
+            .current();
+        let text = job.write();
+        complaints.extend(complaint(&oracle, &text).map(|said| format!("{said}\n{text}")));
+        let spec = spec().new_tree(&mut runner).unwrap().current();
+        let text = JobDefinition::of(&spec, None).write();
+        complaints.extend(complaint(&oracle, &text).map(|said| format!("{said}\n{text}")));
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+    let wrong = format!("<JobDefinition xmlns=\"{JSDL}\"><Wrong/></JobDefinition>");
+    assert!(
+        complaint(&oracle, &wrong).is_some(),
+        "an oracle that complains of nothing"
+    );
+    let _ = std::fs::remove_file(oracle);
+}

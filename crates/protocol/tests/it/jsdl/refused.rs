@@ -1,0 +1,126 @@
+//! What the reader refuses, in which words.
+
+use super::*;
+
+/// A document with this in its JobDescription, on the second line.
+fn document(inner: &str) -> String {
+    format!(
+        "<JobDefinition xmlns=\"{JSDL}\" xmlns:p=\"{POSIX}\" xmlns:s=\"{SPMD}\">\n\
+         <JobDescription>{inner}</JobDescription></JobDefinition>"
+    )
+}
+
+#[test]
+fn what_is_refused_is_named_by_its_path() {
+    let cases = [
+        (
+            "<Resources><FileSystem name=\"HOME\"/></Resources>",
+            "job.jsdl:2: element JobDefinition/JobDescription/Resources/FileSystem: not supported",
+        ),
+        (
+            "<Application><p:POSIXApplication><p:Shell>x</p:Shell></p:POSIXApplication></Application>",
+            "Application/POSIXApplication/Shell: not supported",
+        ),
+        (
+            "<Surprise xmlns=\"urn:x\"/>",
+            "JobDescription/Surprise: not supported: it is in the namespace \"urn:x\"",
+        ),
+        (
+            "<Resources><TotalCPUCount><Exact>four</Exact></TotalCPUCount></Resources>",
+            "TotalCPUCount/Exact = \"four\": expected a finite number",
+        ),
+        (
+            "<Resources><TotalCPUCount><Exact>NaN</Exact></TotalCPUCount></Resources>",
+            "TotalCPUCount/Exact = \"NaN\": expected a finite number",
+        ),
+        (
+            "<Resources><TotalCPUCount/></Resources>",
+            "TotalCPUCount: missing element: expected Exact",
+        ),
+        (
+            "<Resources><CPUArchitecture><CPUArchitectureName>z80</CPUArchitectureName></CPUArchitecture></Resources>",
+            "CPUArchitectureName = \"z80\": expected a name of JSDL 1.0's list",
+        ),
+        (
+            "<Resources><CPUArchitecture><CPUArchitectureName>other</CPUArchitectureName></CPUArchitecture></Resources>",
+            "\"other\" says nothing without a gridrig:Name",
+        ),
+        (
+            "<JobIdentification/><JobIdentification/>",
+            "JobIdentification: given twice: expected it once",
+        ),
+        (
+            "(null)",
+            "text \"(null)\" between elements: expected an element",
+        ),
+        (
+            "<DataStaging><FileName>f</FileName></DataStaging>",
+            "DataStaging: missing element: expected CreationFlag",
+        ),
+        (
+            "<Application><s:SPMDApplication/></Application>",
+            "SPMDApplication: missing element: expected SPMDVariation",
+        ),
+        (
+            "<Application><p:POSIXApplication><p:Environment>x</p:Environment></p:POSIXApplication></Application>",
+            "Environment: missing element: expected the attribute name",
+        ),
+        (
+            "<Application><p:POSIXApplication><p:WallTimeLimit>-5</p:WallTimeLimit></p:POSIXApplication></Application>",
+            "WallTimeLimit = \"-5\": expected a whole number from 0 on",
+        ),
+        (
+            "<RunTime xmlns=\"urn:gridrig:jsdl:1\">soon</RunTime>",
+            "RunTime = \"soon\": expected a length of time such as \"60s\"",
+        ),
+    ];
+    for (inner, expected) in cases {
+        let error = read(&document(inner)).unwrap_err();
+        assert!(error.contains(expected), "{error}\n  expected {expected}");
+        assert!(error.starts_with("job.jsdl:2: "), "{error}");
+    }
+}
+
+#[test]
+fn a_document_of_another_kind_is_no_job() {
+    for (text, expected) in [
+        ("<JobDefinition/>", "expected the element JobDefinition"),
+        ("<a", "not well-formed XML"),
+        (
+            "<!DOCTYPE a><a/>",
+            "document types and entities are refused",
+        ),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let bare = format!("<JobDefinition xmlns=\"{JSDL}\"/>");
+    let error = read(&bare).unwrap_err();
+    assert!(error.contains("expected JobDescription"), "{error}");
+}
+
+#[test]
+fn the_lenient_reader_leaves_out_what_others_have_put_in_and_says_so() {
+    let text = document("<JobIdentification x=\"1\"/>(null)<Surprise xmlns=\"urn:x\"/>");
+    let root = Element::parse(text.as_bytes()).unwrap();
+    let lenient = JobDefinition::read_lenient("job.jsdl", &root).unwrap();
+    let expected = [
+        "JobDefinition/JobDescription/text()",
+        "JobDefinition/JobDescription/JobIdentification/@x",
+        "JobDefinition/JobDescription/Surprise",
+    ];
+    assert_eq!(lenient.ignored, expected);
+    let jsdl = document("<Resources><FileSystem name=\"HOME\"/></Resources>");
+    let root = Element::parse(jsdl.as_bytes()).unwrap();
+    let error = JobDefinition::read_lenient("job.jsdl", &root).unwrap_err();
+    assert_eq!(error.code(), "unsupported-jsdl");
+}
+
+#[test]
+fn what_is_left_out_is_listed_up_to_a_bound_and_counted_beyond() {
+    let text = document(&"<x xmlns=\"urn:x\"/>".repeat(50));
+    let root = Element::parse(text.as_bytes()).unwrap();
+    let lenient = JobDefinition::read_lenient("job.jsdl", &root).unwrap();
+    assert_eq!(lenient.ignored.len(), 33);
+    assert_eq!(lenient.ignored[32], "and 18 more");
+}

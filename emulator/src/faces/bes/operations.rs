@@ -1,0 +1,216 @@
+//! The operations.
+
+use super::Face;
+use super::activity::{state, unknown};
+use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::ids::JobId;
+use gridrig_drivers::real_time::{Arrival, JobKeeper, JobView, LrmsMachine};
+use gridrig_protocol::bes::{
+    self, ActivityAnswer, ActivityState, BesFault, Factory, FaultName, Operation,
+};
+use gridrig_protocol::jsdl::JobDefinition;
+use gridrig_protocol::rest::Problem;
+use gridrig_protocol::soap::{EndpointReference, Fault, Request};
+use gridrig_protocol::xml::{Element, Name};
+use gridrig_service::gone;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+pub(super) async fn answer(
+    face: &Face,
+    operation: Operation,
+    request: &Request,
+    address: &str,
+) -> Result<Element, Fault> {
+    let body = &request.envelope.body;
+    let result = match operation {
+        Operation::CreateActivity => create(face, request, address).await,
+        Operation::GetActivityStatuses
+        | Operation::TerminateActivities
+        | Operation::GetActivityDocuments => about(face, operation, body).await,
+        Operation::GetFactoryAttributesDocument => attributes(face).await,
+        Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities => {
+            let accepting = operation == Operation::StartAcceptingNewActivities;
+            face.accepting.store(accepting, Ordering::SeqCst);
+            tracing::info!(cluster = face.app.config.name, accepting, "BES management");
+            Ok(bes::responses(operation, []))
+        }
+    };
+    result.map_err(Fault::from)
+}
+
+async fn create(face: &Face, request: &Request, address: &str) -> Result<Element, BesFault> {
+    if !face.accepting.load(Ordering::SeqCst) {
+        let message = "the service takes no new activities in at present";
+        let name = FaultName::NotAcceptingNewActivities;
+        return Err(BesFault::new(name, "not-accepting", message));
+    }
+    let document = bes::activity_document(&request.envelope.body)?;
+    let read = JobDefinition::read_lenient("request", document)?;
+    let length = read.job.virtual_length()?;
+    let length = length.map_or(face.setup.default_run_time, |(length, _)| length);
+    let spec = read.job.to_job(length, &face.names(address))?;
+    let arrival = Arrival {
+        key: key(request),
+        id: None,
+        spec,
+        from: Party::Client,
+        hop: 0,
+        meant: None,
+        notify: None,
+    };
+    let call = |machine: &mut LrmsMachine, now| machine.submit(now, arrival);
+    let receipt = face.app.actor.message(None, call).await;
+    let receipt = receipt.map_err(gone)?;
+    let receipt = receipt.map_err(|error| {
+        let message = format!("header wsa:MessageID: {error}");
+        BesFault::invalid("Header/MessageID", message)
+    })?;
+    match receipt.repeated {
+        true => face.app.metrics.count_repeated(),
+        false => face.app.metrics.count_message(MessageKind::Submit),
+    }
+    receipt.taken.map_err(Problem::rejected)?;
+    let bytes = content_length(request);
+    let mut documents = face
+        .documents
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    documents.keep(receipt.job, read.job, bytes);
+    drop(documents);
+    let reference = face.reference(address, receipt.job);
+    Ok(bes::create_activity_response(&reference, &read.ignored))
+}
+
+/// A message that is sent again under its name creates no second activity.
+fn key(request: &Request) -> Option<String> {
+    let id = request.addressing.message_id.as_deref()?;
+    let fits = !id.is_empty() && id.len() <= 190;
+    fits.then(|| format!("bes/{id}"))
+}
+
+/// What a document costs to keep, by what it took to send.
+fn content_length(request: &Request) -> usize {
+    let length = request.headers.get(axum::http::header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    // Without a length the body came in chunks, and is bounded all the same.
+    length.unwrap_or(gridrig_protocol::rest::serve::MAX_BODY_BYTES)
+}
+
+/// An operation about activities: one answer for each, in order, by one call
+/// to the machine.
+async fn about(face: &Face, operation: Operation, body: &Element) -> Result<Element, BesFault> {
+    let references = bes::identifiers(body)?;
+    let jobs: Vec<Result<JobId, BesFault>> = references
+        .iter()
+        .map(|reference| face.job(reference))
+        .collect();
+    let wanted: Vec<JobId> = jobs.iter().filter_map(|job| job.clone().ok()).collect();
+    let terminate = operation == Operation::TerminateActivities;
+    let look = move |machine: &mut LrmsMachine, now| -> Vec<(bool, Option<JobView>)> {
+        let look = |job: &JobId| {
+            let cancelled = terminate && machine.cancel(now, *job);
+            (cancelled, machine.view(*job))
+        };
+        wanted.iter().map(look).collect()
+    };
+    let mut views = face.app.actor.call(look).await.map_err(gone)?.into_iter();
+    let answers: Vec<Element> = references
+        .iter()
+        .zip(jobs)
+        .map(|(reference, job)| {
+            let answer = job.and_then(|job| {
+                let (cancelled, view) = views.next().unwrap_or((false, None));
+                let named = || reference.activity().unwrap_or_default();
+                let view = view.ok_or_else(|| unknown(&named()))?;
+                one(face, operation, job, cancelled, &view)
+            });
+            bes::response(operation, &echo(reference), answer)
+        })
+        .collect();
+    Ok(bes::responses(operation, answers))
+}
+
+/// The reference as the answer repeats it: its address and the activity, and
+/// nothing else that a client may have put there.
+fn echo(reference: &EndpointReference) -> EndpointReference {
+    match reference.activity() {
+        Some(id) => EndpointReference::of_activity(&reference.address, &id),
+        None => EndpointReference::of(&reference.address),
+    }
+}
+
+fn one(
+    face: &Face,
+    operation: Operation,
+    job: JobId,
+    cancelled: bool,
+    view: &JobView,
+) -> ActivityAnswer {
+    match operation {
+        Operation::TerminateActivities => terminated(cancelled, view),
+        Operation::GetActivityDocuments => Ok(document(face, job, view)),
+        _ => Ok(state(view).element()),
+    }
+}
+
+fn terminated(cancelled: bool, view: &JobView) -> ActivityAnswer {
+    let state = state(view);
+    if cancelled || state == ActivityState::Terminated {
+        return Ok(state.element());
+    }
+    let message = format!(
+        "the activity is {}: expected Pending or Running",
+        state.name()
+    );
+    Err(BesFault {
+        state: Some(state),
+        ..BesFault::new(
+            FaultName::CantApplyOperationToCurrentState,
+            "activity-ended",
+            message,
+        )
+    })
+}
+
+/// The document of an activity. One that is kept no more is made anew from
+/// what the cluster knows of the job.
+fn document(face: &Face, job: JobId, view: &JobView) -> Element {
+    let documents = face
+        .documents
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let kept = documents.of(job);
+    drop(documents);
+    let mut element = match kept {
+        Some(document) => document.element(),
+        None => JobDefinition::of(&view.spec, None).element(),
+    };
+    // Within this answer the schema has it under the name of the factory.
+    element.namespace = Name::Borrowed(bes::FACTORY);
+    element
+}
+
+async fn attributes(face: &Face) -> Result<Element, BesFault> {
+    let look = |machine: &mut LrmsMachine, _| {
+        let cluster = machine.cluster();
+        (cluster.present(), cluster.queued(), cluster.busy())
+    };
+    let (present, queued, busy) = face.app.actor.call(look).await.map_err(gone)?;
+    let config = &face.app.config;
+    let resources = &config.cluster.resources;
+    let description = format!(
+        "An emulated cluster of {} processors, scheduled {}",
+        resources.processors(),
+        config.cluster.discipline.name()
+    );
+    Ok(bes::factory_attributes_response(&Factory {
+        name: &config.name,
+        description: &description,
+        resources,
+        accepting: face.accepting.load(Ordering::SeqCst),
+        activities: present as u64,
+        queued: queued as u64,
+        busy,
+    }))
+}

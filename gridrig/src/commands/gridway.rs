@@ -1,0 +1,99 @@
+//! `gridrig gridway`: drivers (MADs) of the GridWay meta-scheduler, so that an
+//! unmodified `gwd` has emulated clusters for hosts. `docs/gridway.md` has the
+//! protocol and how gwd is set up.
+
+mod clusters;
+mod em;
+mod filter;
+mod im;
+mod job;
+mod tm;
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use clusters::ClusterArgs;
+use gridrig_core::time::SimDuration;
+use std::time::Duration;
+
+/// `gridrig gridway`
+#[derive(Debug, Args)]
+pub struct GridwayArgs {
+    /// Which driver.
+    #[command(subcommand)]
+    driver: Driver,
+}
+
+/// The three drivers of a GridWay host. Each reads requests on stdin and
+/// answers on stdout until FINALIZE or the end of its input.
+#[derive(Debug, Subcommand)]
+enum Driver {
+    /// Information driver: which clusters there are and how busy they are
+    #[command(
+        after_help = "Example:\n  printf 'INIT - - -\\nDISCOVER - - -\\nMONITOR 0 a1 -\\n' |\n    \
+            gridrig gridway im --cluster a1=http://127.0.0.1:8101"
+    )]
+    Im(ImArgs),
+    /// Execution driver: submits, polls and cancels jobs
+    #[command(
+        after_help = "Example:\n  gridrig gridway em --clusters clusters.txt --default-run-time 5min"
+    )]
+    Em(EmArgs),
+    /// Transfer driver: answers as if files moved, and writes what is fetched
+    #[command(after_help = "Example:\n  gridrig gridway tm")]
+    Tm,
+}
+
+#[derive(Debug, Args)]
+struct ImArgs {
+    #[command(flatten)]
+    clusters: ClusterArgs,
+}
+
+#[derive(Debug, Args)]
+struct EmArgs {
+    #[command(flatten)]
+    clusters: ClusterArgs,
+    /// Length of a job that says none
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    default_run_time: String,
+    /// Wall-clock time between two looks at the jobs that have not ended
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    interval: String,
+}
+
+/// Does what was asked for.
+pub(super) fn gridway(args: &GridwayArgs) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::run)?;
+    match &args.driver {
+        Driver::Im(args) => {
+            args.clusters.check()?;
+            let driver = im::Driver::new(args.clusters.clone())?;
+            runtime.block_on(filter::run(driver))
+        }
+        Driver::Em(args) => {
+            args.clusters.check()?;
+            let default = length("--default-run-time", &args.default_run_time)?;
+            let interval = length("--interval", &args.interval)?;
+            let interval = Duration::from_nanos(interval.as_nanos()).max(Duration::from_millis(10));
+            let driver = em::Driver::new(args.clusters.clone(), default)?;
+            runtime.block_on(async {
+                driver.watch(interval);
+                filter::run(driver).await
+            })
+        }
+        Driver::Tm => runtime.block_on(filter::run(tm::Driver)),
+    }
+}
+
+fn length(flag: &str, text: &str) -> Result<SimDuration, Failure> {
+    SimDuration::parse(text).map_err(|error| {
+        Failure::input(anyhow!(
+            "{flag} {text}: {error} (expected a duration such as 5s)"
+        ))
+    })
+}

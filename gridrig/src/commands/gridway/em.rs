@@ -1,0 +1,264 @@
+//! The execution driver.
+
+use super::clusters::{ClusterArgs, Clusters};
+use super::filter::{self, Request, say};
+use super::job;
+use crate::exit::Failure;
+use gridrig_core::time::SimDuration;
+use gridrig_protocol::client::{Client, ClientError};
+use gridrig_protocol::rest::JobStatus;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, RwLock};
+
+/// How long a cluster may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Jobs that have ended and are still answered for.
+const KEEP_ENDED: usize = 10_000;
+
+pub(super) struct Driver(Arc<Inner>);
+
+struct Inner {
+    args: ClusterArgs,
+    client: Client,
+    default: SimDuration,
+    clusters: RwLock<Clusters>,
+    jobs: Mutex<Jobs>,
+}
+
+/// The jobs by gwd's numbers.
+#[derive(Default)]
+struct Jobs {
+    by_number: BTreeMap<String, Job>,
+    /// Those that have ended, oldest first.
+    ended: VecDeque<String>,
+}
+
+#[derive(Clone)]
+struct Job {
+    /// The address of its cluster.
+    url: String,
+    /// Its number there.
+    id: u32,
+    /// What gwd has been told last.
+    told: State,
+}
+
+/// A state in gwd's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    Active,
+    Done,
+    Failed,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            State::Pending => "PENDING",
+            State::Active => "ACTIVE",
+            State::Done => "DONE",
+            State::Failed => "FAILED",
+        }
+    }
+
+    fn is_over(self) -> bool {
+        matches!(self, State::Done | State::Failed)
+    }
+
+    /// GridWay's own BES driver calls a cancelled job done: gwd waits for
+    /// that word when it has cancelled one.
+    fn of(job: &JobStatus) -> Self {
+        match job.state.as_str() {
+            "running" => State::Active,
+            "completed" | "cancelled" => State::Done,
+            "rejected" | "failed" => State::Failed,
+            _ => State::Pending,
+        }
+    }
+}
+
+impl Jobs {
+    /// Notes where a job stands; `false` if gwd knows it already.
+    fn tell(&mut self, number: &str, state: State) -> bool {
+        let Some(job) = self.by_number.get_mut(number) else {
+            return false;
+        };
+        if job.told == state || job.told.is_over() {
+            return false;
+        }
+        job.told = state;
+        if state.is_over() {
+            self.ended.push_back(number.to_owned());
+            if self.ended.len() > KEEP_ENDED
+                && let Some(oldest) = self.ended.pop_front()
+                // Its number may have been given to another job since.
+                && self.by_number.get(&oldest).is_some_and(|job| job.told.is_over())
+            {
+                self.by_number.remove(&oldest);
+            }
+        }
+        true
+    }
+}
+
+impl Driver {
+    pub(super) fn new(args: ClusterArgs, default: SimDuration) -> Result<Self, Failure> {
+        Ok(Driver(Arc::new(Inner {
+            args,
+            client: Client::new(TIMEOUT).map_err(Failure::run)?,
+            default,
+            clusters: RwLock::default(),
+            jobs: Mutex::default(),
+        })))
+    }
+
+    /// Looks at the jobs that have not ended, again and again, and tells gwd
+    /// what has changed without being asked.
+    pub(super) fn watch(&self, interval: Duration) {
+        let inner = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(interval).await;
+                inner.look().await;
+            }
+        });
+    }
+}
+
+impl Inner {
+    async fn look(self: &Arc<Self>) {
+        let jobs = self.jobs.lock().await;
+        let mut by_cluster: BTreeMap<String, Vec<(String, Job)>> = BTreeMap::new();
+        for (number, job) in &jobs.by_number {
+            if !job.told.is_over() {
+                let entry = (number.clone(), job.clone());
+                by_cluster.entry(job.url.clone()).or_default().push(entry);
+            }
+        }
+        drop(jobs);
+        let mut looking = tokio::task::JoinSet::new();
+        for (url, jobs) in by_cluster {
+            let inner = Arc::clone(self);
+            looking.spawn(async move {
+                for (number, job) in jobs {
+                    if !inner.look_at(&number, &job).await {
+                        // The others of this cluster would not be heard of
+                        // either; they are asked for in the next round.
+                        tracing::warn!(url, "the cluster does not answer");
+                        return;
+                    }
+                }
+            });
+        }
+        while looking.join_next().await.is_some() {}
+    }
+
+    /// Whether the cluster has answered.
+    async fn look_at(&self, number: &str, job: &Job) -> bool {
+        let state = match self.client.job(&job.url, job.id).await {
+            Ok(status) => State::of(&status),
+            Err(ClientError::Problem { problem, .. }) if problem.code == "unknown-job" => {
+                State::Failed
+            }
+            Err(_) => return false,
+        };
+        let mut jobs = self.jobs.lock().await;
+        // A cancelled and submitted again job has another number there.
+        let same = jobs
+            .by_number
+            .get(number)
+            .is_some_and(|now| now.id == job.id);
+        if same && jobs.tell(number, state) {
+            say(&format!("CALLBACK {number} SUCCESS {}", state.name()));
+        }
+        true
+    }
+
+    async fn cluster(&self, name: &str) -> Result<String, String> {
+        if let Some(url) = self.clusters.read().await.get(name) {
+            return Ok(url.clone());
+        }
+        // The file may have been written since.
+        let found = self.args.load(&self.client).await;
+        let found = found.map_err(|error| format!("{error:#}"))?;
+        let url = found.get(name).cloned();
+        *self.clusters.write().await = found;
+        url.ok_or_else(|| format!("host {name}: expected a cluster of --cluster or --clusters"))
+    }
+
+    async fn submit(&self, number: &str, contact: &str, rsl: &str) -> Result<String, String> {
+        let name = contact.split('/').next().unwrap_or_default();
+        let url = self.cluster(name).await?;
+        let submission = job::read(Path::new(rsl), self.default);
+        let submission = submission.map_err(|error| format!("{error:#}"))?;
+        let receipt = self.client.submit(&url, &submission).await;
+        let receipt = receipt.map_err(|error| error.to_string())?;
+        self.follow(number, &url, receipt.id).await;
+        Ok(format!("{name}/{}", receipt.id))
+    }
+
+    async fn follow(&self, number: &str, url: &str, id: u32) {
+        let job = Job {
+            url: url.to_owned(),
+            id,
+            told: State::Pending,
+        };
+        let mut jobs = self.jobs.lock().await;
+        jobs.by_number.insert(number.to_owned(), job);
+    }
+
+    async fn poll(&self, number: &str) -> Result<String, String> {
+        let job = self.job(number).await?;
+        let status = self.client.job(&job.url, job.id).await;
+        let state = State::of(&status.map_err(|error| error.to_string())?);
+        self.jobs.lock().await.tell(number, state);
+        Ok(state.name().to_owned())
+    }
+
+    async fn recover(&self, number: &str, contact: &str) -> Result<String, String> {
+        let parts = contact.rsplit_once('/');
+        let parts = parts.and_then(|(name, id)| Some((name, id.parse::<u32>().ok()?)));
+        let (name, id) =
+            parts.ok_or_else(|| format!("contact {contact}: expected what SUBMIT has answered"))?;
+        let url = self.cluster(name).await?;
+        let status = self.client.job(&url, id).await;
+        let state = State::of(&status.map_err(|error| error.to_string())?);
+        self.follow(number, &url, id).await;
+        self.jobs.lock().await.tell(number, state);
+        Ok(state.name().to_owned())
+    }
+
+    async fn cancel(&self, number: &str) -> Result<String, String> {
+        let job = self.job(number).await?;
+        let status = self.client.cancel(&job.url, job.id).await;
+        status
+            .map(|_| "-".to_owned())
+            .map_err(|error| error.to_string())
+    }
+
+    async fn job(&self, number: &str) -> Result<Job, String> {
+        let jobs = self.jobs.lock().await;
+        let job = jobs.by_number.get(number).cloned();
+        job.ok_or_else(|| format!("job {number}: expected one that was submitted or recovered"))
+    }
+}
+
+impl filter::Driver for Driver {
+    async fn handle(&self, request: &Request) -> Result<String, String> {
+        let (inner, number) = (&self.0, request.id.as_str());
+        match request.operation.as_str() {
+            "INIT" => Ok("-".to_owned()),
+            "SUBMIT" => inner.submit(number, request.word(0), request.word(1)).await,
+            "POLL" => inner.poll(number).await,
+            "RECOVER" => inner.recover(number, request.word(0)).await,
+            "CANCEL" => inner.cancel(number).await,
+            other => Err(format!(
+                "operation {other}: expected INIT, SUBMIT, POLL, RECOVER or CANCEL"
+            )),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The information driver.
+
+use super::clusters::{ClusterArgs, Clusters};
+use super::filter::{self, Request};
+use crate::exit::Failure;
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::{ClusterInfo, NodeGroup};
+use std::fmt::Write as _;
+use std::time::Duration;
+use tokio::sync::RwLock;
+
+/// How long a cluster may take to say how busy it is.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) struct Driver {
+    args: ClusterArgs,
+    client: Client,
+    clusters: RwLock<Clusters>,
+}
+
+impl Driver {
+    pub(super) fn new(args: ClusterArgs) -> Result<Self, Failure> {
+        Ok(Driver {
+            args,
+            client: Client::new(TIMEOUT).map_err(Failure::run)?,
+            clusters: RwLock::default(),
+        })
+    }
+
+    async fn discover(&self) -> Result<String, String> {
+        let found = self.args.load(&self.client).await;
+        let found = found.map_err(|error| format!("{error:#}"))?;
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        let names = names.join(" ");
+        *self.clusters.write().await = found;
+        Ok(names)
+    }
+
+    async fn monitor(&self, host: &str) -> Result<String, String> {
+        let known = self.clusters.read().await.get(host).cloned();
+        let url = match known {
+            Some(url) => url,
+            // gwd that has been restarted monitors hosts it knows from before.
+            None => {
+                self.discover().await?;
+                let clusters = self.clusters.read().await;
+                let url = clusters.get(host).cloned();
+                url.ok_or_else(|| format!("host {host}: expected a cluster that was discovered"))?
+            }
+        };
+        let info = self.client.cluster(&url).await;
+        info.map(|info| attributes(host, &info))
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl filter::Driver for Driver {
+    async fn handle(&self, request: &Request) -> Result<String, String> {
+        match request.operation.as_str() {
+            "INIT" => Ok("-".to_owned()),
+            "DISCOVER" => self.discover().await,
+            "MONITOR" => self.monitor(request.word(0)).await,
+            other => Err(format!(
+                "operation {other}: expected INIT, DISCOVER or MONITOR"
+            )),
+        }
+    }
+}
+
+/// What GridWay wants to know of a host, in the variables of its host
+/// requirements and ranks. A node of GridWay is a processor here.
+fn attributes(host: &str, info: &ClusterInfo) -> String {
+    let free = info.processors.saturating_sub(info.load.busy);
+    let first = info.resources.first();
+    let text = |value: Option<&String>| {
+        let value = value.map_or("NULL", String::as_str);
+        value.replace(['"', '\n'], " ")
+    };
+    let total = |of: fn(&NodeGroup) -> Option<u64>| -> u64 {
+        let groups = info.resources.iter();
+        groups.fold(0, |sum, group| {
+            sum.saturating_add(of(group).unwrap_or(0).saturating_mul(group.nodes.into()))
+        })
+    };
+    let memory = total(|group| group.memory_mib);
+    let disk = total(|group| group.disk_mib);
+    let share = u64::from(free) * 100 / u64::from(info.processors.max(1));
+    let mut line = String::new();
+    // Writing to a String cannot fail.
+    let _ = write!(
+        line,
+        "HOSTNAME=\"{host}\" ARCH=\"{}\" OS_NAME=\"{}\" OS_VERSION=\"NULL\" CPU_MODEL=\"NULL\" \
+         CPU_MHZ=0 CPU_FREE={share} CPU_SMP={} NODECOUNT={} SIZE_MEM_MB={memory} \
+         FREE_MEM_MB={} SIZE_DISK_MB={disk} FREE_DISK_MB={disk} FORK_NAME=\"fork\" \
+         LRMS_NAME=\"gridrig\" LRMS_TYPE=\"gridrig\"",
+        text(first.and_then(|group| group.architecture.as_ref())),
+        text(first.and_then(|group| group.os.as_ref())),
+        first.map_or(1, |group| group.processors_per_node),
+        info.processors,
+        memory.saturating_mul(free.into()) / u64::from(info.processors.max(1)),
+    );
+    let _ = write!(
+        line,
+        " QUEUE_NAME[0]=\"batch\" QUEUE_NODECOUNT[0]={} QUEUE_FREENODECOUNT[0]={free} \
+         QUEUE_MAXTIME[0]=0 QUEUE_MAXCPUTIME[0]=0 QUEUE_MAXCOUNT[0]={} \
+         QUEUE_MAXRUNNINGJOBS[0]=0 QUEUE_MAXJOBSINQUEUE[0]=0 QUEUE_STATUS[0]=\"enabled\" \
+         QUEUE_DISPATCHTYPE[0]=\"batch\" QUEUE_PRIORITY[0]=\"NULL\" QUEUE_JOBWAIT[0]={}",
+        info.processors, info.processors, info.load.queued,
+    );
+    line
+}
