@@ -7,7 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use gridrig_service::KEEP_EVENTS;
 
 /// How an emulated LRMS is set up.
@@ -25,6 +25,8 @@ pub struct Config {
     pub notify: NotifyHosts,
     /// The interfaces of other systems that it offers.
     pub faces: Faces,
+    /// How it is monitored.
+    pub monitoring: Monitoring,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
     /// Events that are kept; older ones are forgotten, and a run that wants
@@ -61,6 +63,7 @@ impl Config {
             clock,
             notify: NotifyHosts::default(),
             faces: Faces::default(),
+            monitoring: Monitoring::default(),
             keep_ended: KEEP_ENDED,
             keep_events: KEEP_EVENTS,
         }

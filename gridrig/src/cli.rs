@@ -144,6 +144,9 @@ pub struct RunArgs {
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]
     pub kill: Vec<String>,
+    /// Metrics; real clock only.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
 }
 
 /// `gridrig compare`
@@ -289,6 +292,21 @@ pub struct ServiceArgs {
     /// cannot be audited
     #[arg(long, value_name = "N", default_value = "1000000")]
     pub keep_events: usize,
+    /// Metrics.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
+}
+
+/// How services are monitored.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MonitoringArgs {
+    /// Put a label on every metric, as in site=north; may be repeated
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// While it serves, keep a file in this folder that tells Prometheus
+    /// where (file_sd_configs)
+    #[arg(long, value_name = "DIR")]
+    pub targets: Option<PathBuf>,
 }
 
 /// `gridrig emulator`
@@ -395,6 +413,13 @@ pub struct ReplayArgs {
     /// Overwrite a run directory that exists
     #[arg(long)]
     pub force: bool,
+    /// Serve /metrics here while submitting; port 0 takes a free one, which is
+    /// said on stderr [default with --targets: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<std::net::SocketAddr>,
+    /// Metrics.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,

@@ -81,8 +81,11 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     let listener = TcpListener::bind(bind)?;
     let mut stdout = io::stdout();
-    writeln!(stdout, "{}", listening_line(listener.local_addr()?))?;
+    let address = listener.local_addr()?;
+    writeln!(stdout, "{}", listening_line(address))?;
     stdout.flush()?;
+    let monitoring = config.monitoring();
+    let _announced = monitoring.announce(&config.name(), address, &config.labels())?;
     run(config, listener, shutdown).await
 }
 
@@ -96,10 +99,11 @@ struct Parts<M> {
 impl<M> Parts<M> {
     fn of<S: Service<Machine = M>>(config: &S) -> Self {
         let recorder = Recorder::keeping(config.keep_events());
+        let incarnation = incarnation();
         Parts {
-            machine: config.machine(incarnation(), recorder.clone()),
+            machine: config.machine(incarnation, recorder.clone()),
             recorder,
-            metrics: Arc::default(),
+            metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
             stall: Stall::default(),
         }
     }
@@ -137,11 +141,13 @@ async fn host<S: Service>(
     served
 }
 
+/// A number for this life of a service: when it begins, in Unix nanoseconds.
 #[allow(
     clippy::disallowed_methods,
     reason = "the lives of a service are told apart by when they began"
 )]
-fn incarnation() -> u64 {
+#[must_use]
+pub fn incarnation() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

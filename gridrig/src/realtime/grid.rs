@@ -8,7 +8,8 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_metabroker_stub as broker;
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::serve::metrics::Target;
+use gridrig_protocol::rest::serve::{Labels, Monitoring, NotifyHosts};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -45,7 +46,8 @@ impl Services {
             brokers: Vec::new(),
         };
         for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
-            let config = lrms_config(grid, cluster, &broker_urls, clock);
+            let monitoring = monitoring(grid, cluster.domain, options);
+            let config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms
@@ -62,6 +64,7 @@ impl Services {
                 },
                 clock,
                 notify: NotifyHosts::default(),
+                monitoring: monitoring(grid, None, options),
                 // The run audits them.
                 keep_events: usize::MAX,
                 liveness: options.liveness,
@@ -99,6 +102,16 @@ impl Services {
     #[must_use]
     pub fn broker(&self, domain: DomainId) -> Option<&broker::Handle> {
         self.brokers.get(domain.index())
+    }
+
+    /// Where the metrics of each are, for Prometheus.
+    pub(super) fn targets(&self) -> Vec<Target> {
+        let brokers = self.brokers.iter();
+        let brokers = brokers.map(|one| Target::new(one.address(), one.metrics().labels()));
+        let lrms = self.lrms.iter();
+        brokers
+            .chain(lrms.map(|one| Target::new(one.address(), one.metrics().labels())))
+            .collect()
     }
 
     /// Makes something go wrong with a service.
@@ -226,6 +239,7 @@ fn lrms_config(
     cluster: &GridCluster,
     brokers: &[String],
     clock: RunClock,
+    monitoring: Monitoring,
 ) -> emulator::Config {
     let home = cluster.domain.and_then(|domain| {
         let (site, url) = (
@@ -246,9 +260,23 @@ fn lrms_config(
         clock,
         notify: NotifyHosts::default(),
         faces: emulator::faces::Faces::default(),
+        monitoring,
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
+    }
+}
+
+/// The labels of the run, and of the domain where a service does not know it.
+/// Where they all listen is told in one file.
+fn monitoring(grid: &Grid, domain: Option<DomainId>, options: &RealOptions) -> Monitoring {
+    let domain = domain.and_then(|id| grid.domains.get(id.index()));
+    let labels = domain.map_or_else(Labels::default, |domain| {
+        Labels::default().with("domain", &domain.name)
+    });
+    Monitoring {
+        labels: labels.and(&options.monitoring.labels),
+        targets: None,
     }
 }
 

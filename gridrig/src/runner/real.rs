@@ -34,6 +34,7 @@ pub(super) fn execute(
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
     real.faults = kills(grid, &options.kill)?;
+    real.monitoring = options.monitoring.clone();
     let observe =
         |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
     let outcome = runtime

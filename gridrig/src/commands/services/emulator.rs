@@ -4,6 +4,7 @@ use super::{clock, duration, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::monitor;
 use crate::scenario::Scenario;
 use anyhow::anyhow;
 use gridrig_core::discipline::DisciplineKind;
@@ -11,6 +12,7 @@ use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_emulator::{Broker, Config};
+use gridrig_protocol::rest::serve::Monitoring;
 
 /// Serves one emulated cluster until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
@@ -20,6 +22,11 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
     };
     config.notify = notify_hosts(&args.service);
     config.keep_events = args.service.keep_events;
+    let monitoring = monitor::monitoring(&args.service.monitoring)?;
+    config.monitoring = Monitoring {
+        labels: config.monitoring.labels.and(&monitoring.labels),
+        ..monitoring
+    };
     serve(
         args.service.listen,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
@@ -80,6 +87,8 @@ fn from_scenario(args: &EmulatorArgs) -> Result<Config, Failure> {
     let clock = clock(&args.service)?;
     let mut config = Config::new(&args.name, resources, cluster.config.discipline, clock);
     config.cluster = cluster.config.clone();
+    let domain = cluster.domain.map(|id| &grid.domains[id.index()].name);
+    config.monitoring.labels = monitor::of_scenario(&scenario, domain);
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
