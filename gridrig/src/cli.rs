@@ -58,6 +58,8 @@ pub enum Command {
     Broker(BrokerArgs),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
+    /// Show the metrics of the services; set up Prometheus and Grafana
+    Metrics(MetricsArgs),
     /// Print the schema of a file format
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -244,6 +246,25 @@ pub struct ReportArgs {
 pub struct AuditArgs {
     /// A run directory
     pub run: PathBuf,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `gridrig metrics`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig metrics\n  gridrig metrics --out monitoring\n\n\
+        The second writes prometheus.yml, the Grafana dashboards and the provisioning of both. \
+        Services started with --targets monitoring/targets are then found by themselves."
+)]
+pub struct MetricsArgs {
+    /// Write the setup of Prometheus and Grafana into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    pub out: Option<PathBuf>,
+    /// Overwrite files that exist
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,

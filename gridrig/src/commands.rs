@@ -3,6 +3,7 @@
 mod audit;
 mod check;
 mod compare;
+mod metrics;
 mod report;
 mod run;
 mod schema;
@@ -58,6 +59,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),
+        Command::Metrics(args) => metrics::metrics(&args),
         Command::Schema(args) => schema::schema(args.format),
         Command::Completions { shell } => {
             let mut script = Vec::new();

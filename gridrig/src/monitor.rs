@@ -1,6 +1,11 @@
 //! How the services of a run are monitored: what the command line says of it,
 //! and the labels that a scenario gives.
 
+mod dashboards;
+pub(crate) mod files;
+mod panel;
+mod query;
+
 use crate::cli::MonitoringArgs;
 use crate::exit::Failure;
 use crate::scenario::{Replication, Scenario};
