@@ -266,7 +266,8 @@ fn latency_by_route(service: &str, title: &'static str) -> Panel {
     )
 }
 
-fn cluster() -> Vec<Panel> {
+/// The line of figures on top of a cluster.
+fn cluster_figures() -> Vec<Panel> {
     let emulator = |metric| of(metric, "emulator");
     let figure =
         |title, about, query| panel(title, about, Form::Figure, "short", query, "").wide(4);
@@ -298,6 +299,13 @@ fn cluster() -> Vec<Panel> {
             "Jobs that ended by themselves",
             emulator(&table::JOB_EVENTS).with("event", "finished").sum(),
         ),
+    ]
+}
+
+fn cluster() -> Vec<Panel> {
+    let emulator = |metric| of(metric, "emulator");
+    let mut panels = cluster_figures();
+    panels.extend([
         panel(
             "Processors",
             "Busy, available, and wanted by the jobs that wait",
@@ -350,7 +358,8 @@ fn cluster() -> Vec<Panel> {
         latency_by_route("emulator", "Request latency, p99, by route"),
         requests_by_status("emulator"),
         lives("emulator", "cluster").wide(24),
-    ]
+    ]);
+    panels
 }
 
 fn requests_by_status(service: &str) -> Panel {
@@ -382,7 +391,8 @@ fn lives(service: &str, name: &'static str) -> Panel {
     )
 }
 
-fn brokers() -> Vec<Panel> {
+/// What brokers know, hold and decide.
+fn decisions() -> Vec<Panel> {
     let broker = |metric| of(metric, "broker");
     let sources = "domain, source, source_kind";
     vec![
@@ -421,6 +431,13 @@ fn brokers() -> Vec<Panel> {
                 .rate_by("domain, event"),
             "{{domain}} {{event}}",
         ),
+    ]
+}
+
+fn brokers() -> Vec<Panel> {
+    let broker = |metric| of(metric, "broker");
+    let mut panels = decisions();
+    panels.extend([
         forwarding_matrix(),
         panel(
             "Forwarded jobs per second",
@@ -457,5 +474,6 @@ fn brokers() -> Vec<Panel> {
         latency_by_route("broker", "Request latency, p99, by route"),
         requests_by_status("broker"),
         lives("broker", "domain").wide(24),
-    ]
+    ]);
+    panels
 }
