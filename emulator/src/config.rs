@@ -8,6 +8,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
+use gridrig_protocol::tls::ServerTls;
 use gridrig_service::KEEP_EVENTS;
 
 /// How an emulated LRMS is set up.
@@ -27,6 +28,8 @@ pub struct Config {
     pub faces: Faces,
     /// How it is monitored.
     pub monitoring: Monitoring,
+    /// How it speaks TLS; `None` is plain HTTP.
+    pub tls: Option<ServerTls>,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
     /// Events that are kept; older ones are forgotten, and a run that wants
@@ -64,6 +67,7 @@ impl Config {
             notify: NotifyHosts::default(),
             faces: Faces::default(),
             monitoring: Monitoring::default(),
+            tls: None,
             keep_ended: KEEP_ENDED,
             keep_events: KEEP_EVENTS,
         }

@@ -10,6 +10,7 @@ use gridrig_drivers::real_time::{Home, LrmsMachine, LrmsSetup, Recorder, RunCloc
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::metrics::table;
 use gridrig_protocol::rest::serve::{Labels, Monitoring, Samples};
+use gridrig_protocol::tls::ServerTls;
 use gridrig_service::{App, Service};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -27,6 +28,10 @@ impl Service for Config {
 
     fn keep_events(&self) -> usize {
         self.keep_events
+    }
+
+    fn tls(&self) -> Option<&ServerTls> {
+        self.tls.as_ref()
     }
 
     fn routes() -> OpenApiRouter<App<Self>> {

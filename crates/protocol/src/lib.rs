@@ -1,6 +1,12 @@
-//! Wire and file formats: native REST types and resource XML
+//! Wire and file formats: native REST types, resource XML, and what faces of
+//! other systems speak.
 
+pub mod adl;
+pub mod certificate;
 pub mod client;
+pub mod dom;
+pub mod element;
+pub mod glue2;
 pub mod resources;
 pub mod rest;
 pub mod tls;

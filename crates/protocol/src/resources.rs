@@ -25,6 +25,8 @@ mod field;
 mod read;
 mod write;
 
+pub(crate) use read::is_xml;
+
 pub use write::{WriteError, write};
 
 use gridrig_core::resource::Resources;

@@ -1,4 +1,14 @@
-//! One TLS provider for the whole process.
+//! TLS of the services, and one provider for the whole process.
+
+mod client;
+
+use crate::certificate::{self, CertificateError};
+use client::GridClients;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{RootCertStore, ServerConfig};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Names ring as the provider, unless one is named already. reqwest is built
 /// without a provider of its own and panics when it makes a client, even for
@@ -7,4 +17,130 @@
 pub fn init() {
     // An error says that another call was first, which is just as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// The files of a service that speaks TLS, all in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Its certificate, and those between it and its authority.
+    pub cert: PathBuf,
+    /// Its private key, without a passphrase.
+    pub key: PathBuf,
+    /// Authorities of clients. With them a client may present a certificate,
+    /// and one that does not hold is refused; without, none is asked for.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// Why a service cannot speak TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file that is not what it should be.
+    #[error("{}: {problem} (expected {expected})", file.display())]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong.
+        problem: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// Files that do not belong together.
+    #[error("{} and {}: {source} (expected a certificate and its key)", cert.display(), key.display())]
+    Pair {
+        /// The certificate.
+        cert: PathBuf,
+        /// The key.
+        key: PathBuf,
+        /// Why not.
+        source: rustls::Error,
+    },
+}
+
+/// How a service speaks TLS. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ServerTls {
+    config: Arc<ServerConfig>,
+    issuer: String,
+}
+
+impl ServerTls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// [`TlsError`]
+    pub fn read(files: &TlsFiles) -> Result<Self, TlsError> {
+        init();
+        let certificates = certificates(&files.cert)?;
+        let issuer = certificates.first().map(|first| issuer(first));
+        let issuer = issuer
+            .unwrap_or(Err(CertificateError::Empty))
+            .map_err(|error| file(&files.cert, error, "a certificate in PEM"))?;
+        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
+            file(
+                &files.key,
+                error,
+                "a private key in PEM, without passphrase",
+            )
+        })?;
+        let builder = ServerConfig::builder();
+        let builder = match &files.client_ca {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let mut roots = RootCertStore::empty();
+                for authority in self::certificates(path)? {
+                    roots
+                        .add(authority)
+                        .map_err(|error| file(path, error, "certificates of authorities"))?;
+                }
+                let clients = GridClients::new(roots)
+                    .map_err(|error| file(path, error, "certificates of authorities"))?;
+                builder.with_client_cert_verifier(Arc::new(clients))
+            }
+        };
+        let config = builder.with_single_cert(certificates, key);
+        let mut config = config.map_err(|source| TlsError::Pair {
+            cert: files.cert.clone(),
+            key: files.key.clone(),
+            source,
+        })?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(ServerTls {
+            config: Arc::new(config),
+            issuer,
+        })
+    }
+
+    /// The distinguished name of who signed the service's certificate.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// What a connection is served with.
+    #[must_use]
+    pub fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    const EXPECTED: &str = "certificates in PEM";
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let read: Vec<_> = read.map_err(|error| file(path, error, EXPECTED))?;
+    match read.is_empty() {
+        true => Err(file(path, "no certificate in it", EXPECTED)),
+        false => Ok(read),
+    }
+}
+
+fn issuer(der: &[u8]) -> Result<String, CertificateError> {
+    Ok(certificate::slashed(certificate::parse(der)?.issuer()))
+}
+
+fn file(path: &Path, problem: impl std::fmt::Display, expected: &'static str) -> TlsError {
+    TlsError::File {
+        file: path.to_owned(),
+        problem: problem.to_string(),
+        expected,
+    }
 }

@@ -3,8 +3,9 @@
 use crate::{App, Service, router};
 use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, Tally, start};
 use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{
-    self, BoundedListener, Life, Metrics, ServiceThread, Stall, Weather, listening_line,
+    self, Door, Life, Metrics, ServiceThread, Stall, Weather, base_url, listening_line,
 };
 use std::future::Future;
 use std::io::{self, Write};
@@ -21,6 +22,7 @@ pub struct Handle<M> {
     metrics: Arc<Metrics>,
     stall: Stall,
     undelivered: Arc<Tally>,
+    is_secure: bool,
 }
 
 /// How long a request from one service to another may take.
@@ -35,7 +37,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
     let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
     let (stall, undelivered) = (parts.stall.clone(), parts.machine.undelivered());
     let (ready, started) = oneshot::channel();
-    let name = config.name();
+    let (name, is_secure) = (config.name(), config.tls().is_some());
     let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
         host(config, parts, listener, life, ready)
     })?;
@@ -47,6 +49,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
             metrics,
             stall,
             undelivered,
+            is_secure,
         }),
         Err(_ended) => {
             thread.stop().await?;
@@ -81,11 +84,14 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     let listener = TcpListener::bind(bind)?;
     let mut stdout = io::stdout();
-    let address = listener.local_addr()?;
-    writeln!(stdout, "{}", listening_line(address))?;
+    let (address, is_secure) = (listener.local_addr()?, config.tls().is_some());
+    writeln!(stdout, "{}", listening_line(address, is_secure))?;
     stdout.flush()?;
-    let monitoring = config.monitoring();
-    let _announced = monitoring.announce(&config.name(), address, &config.labels())?;
+    let mut target = Target::new(address, &config.labels());
+    if is_secure {
+        target = target.over_tls();
+    }
+    let _announced = config.monitoring().announce(&config.name(), target)?;
     run(config, listener, shutdown).await
 }
 
@@ -116,7 +122,7 @@ async fn host<S: Service>(
     life: Life,
     ready: oneshot::Sender<Actor<S::Machine>>,
 ) -> io::Result<()> {
-    let listener = BoundedListener::new(listener)?;
+    let door = Door::open(listener, config.tls())?;
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
     let actor = start(parts.machine, config.clock(), Arc::clone(&transport));
@@ -132,7 +138,7 @@ async fn host<S: Service>(
     let router = router(app, parts.stall);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
-    let served = serve::serve(listener, router, life).await;
+    let served = serve::serve(door, router, life).await;
     // What the machine has said is still sent, within reason.
     let _ = tokio::time::timeout(serve::GRACE, drain.drained()).await;
     if let Some(companion) = companion {
@@ -164,7 +170,7 @@ impl<M: JobKeeper> Handle<M> {
     /// Its base URL.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address())
+        base_url(self.address(), self.is_secure)
     }
 
     /// The events so far; they stay readable when the service is gone.

@@ -19,6 +19,7 @@ use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::{self, Labels, Metrics, Monitoring, Samples, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
+use gridrig_protocol::tls::ServerTls;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa::openapi::OpenApi;
@@ -27,7 +28,8 @@ use utoipa_axum::router::OpenApiRouter;
 /// One kind of service, by how it is configured.
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
-///   [`keep_events`](Self::keep_events), [`routes`](Self::routes).
+///   [`keep_events`](Self::keep_events), [`tls`](Self::tls),
+///   [`routes`](Self::routes), [`faces`](Self::faces).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion).
 /// - What is seen of it: [`monitoring`](Self::monitoring), [`labels`](Self::labels),
@@ -46,6 +48,11 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// How many of its newest events it keeps.
     fn keep_events(&self) -> usize;
+
+    /// How it speaks TLS; `None` is plain HTTP.
+    fn tls(&self) -> Option<&ServerTls> {
+        None
+    }
 
     /// Its routes, with their description.
     fn routes() -> OpenApiRouter<App<Self>>;

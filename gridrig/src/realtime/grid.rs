@@ -261,6 +261,7 @@ fn lrms_config(
         notify: NotifyHosts::default(),
         faces: emulator::faces::Faces::default(),
         monitoring,
+        tls: None,
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,

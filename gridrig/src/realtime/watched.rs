@@ -6,9 +6,7 @@ use axum::Router;
 use axum::routing::get;
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_protocol::rest::serve::metrics::{Target, TargetsFile, metrics_route, table};
-use gridrig_protocol::rest::serve::{
-    self, BoundedListener, Labels, Metrics, Samples, ServiceThread, Stall,
-};
+use gridrig_protocol::rest::serve::{self, Door, Labels, Metrics, Samples, ServiceThread, Stall};
 use gridrig_replayer::player::Progress;
 use gridrig_service::{clock_samples, count_samples, incarnation, lag_samples};
 use std::io;
@@ -52,7 +50,7 @@ impl SubmitterMetrics {
             .route("/healthz", get(async || "ok"));
         let router = serve::bounded(router, metrics, Stall::default());
         let thread = ServiceThread::spawn("submitter", listener, async move |listener, life| {
-            serve::serve(BoundedListener::new(listener)?, router, life).await
+            serve::serve(Door::open(listener, None)?, router, life).await
         })?;
         Ok(SubmitterMetrics {
             thread,

@@ -307,7 +307,7 @@ fn is_space(c: char) -> bool {
 }
 
 /// Whether XML 1.0 has this character.
-pub(super) fn is_xml(c: char) -> bool {
+pub(crate) fn is_xml(c: char) -> bool {
     is_space(c) || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'))
 }
 

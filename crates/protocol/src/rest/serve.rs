@@ -3,6 +3,7 @@
 //! own that can be ended gently or killed.
 
 mod answers;
+mod door;
 mod extract;
 mod listener;
 pub mod metrics;
@@ -11,8 +12,8 @@ mod query;
 mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
+pub use door::{Door, Peer, Stream};
 pub use extract::{Body, Path, Query};
-pub use listener::BoundedListener;
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery};
@@ -139,10 +140,11 @@ pub fn metrics_text(text: String) -> Response {
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub async fn serve(listener: BoundedListener, router: Router, life: Life) -> std::io::Result<()> {
+pub async fn serve(door: Door, router: Router, life: Life) -> std::io::Result<()> {
     let ending = life.clone();
+    let router = router.into_make_service_with_connect_info::<Peer>();
     let server =
-        axum::serve(listener, router).with_graceful_shutdown(async move { ending.ended().await });
+        axum::serve(door, router).with_graceful_shutdown(async move { ending.ended().await });
     let server = async move { server.await };
     tokio::pin!(server);
     tokio::select! {
@@ -161,6 +163,13 @@ pub const GRACE: Duration = Duration::from_secs(3);
 
 /// The first stdout line of a service.
 #[must_use]
-pub fn listening_line(address: SocketAddr) -> String {
-    format!("{{\"listening\":\"http://{address}\"}}")
+pub fn listening_line(address: SocketAddr, is_secure: bool) -> String {
+    format!("{{\"listening\":\"{}\"}}", base_url(address, is_secure))
+}
+
+/// Where a service that listens there is found.
+#[must_use]
+pub fn base_url(address: SocketAddr, is_secure: bool) -> String {
+    let scheme = if is_secure { "https" } else { "http" };
+    format!("{scheme}://{address}")
 }

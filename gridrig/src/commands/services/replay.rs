@@ -19,7 +19,7 @@ use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::Monitoring;
-use gridrig_protocol::rest::serve::metrics::TargetsFile;
+use gridrig_protocol::rest::serve::metrics::{Target, TargetsFile};
 use gridrig_replayer::player::{self, Patience, PlayConfig, Played};
 use gridrig_results::EventLog;
 use serde_json::json;
@@ -166,7 +166,7 @@ fn offer_metrics(
     })?;
     let address = metrics.address();
     eprintln!("metrics: http://{address}/metrics");
-    let file = monitoring.announce("replay", address, metrics.labels());
+    let file = monitoring.announce("replay", Target::new(address, metrics.labels()));
     Ok(Some((metrics, file.map_err(Failure::run)?)))
 }
 

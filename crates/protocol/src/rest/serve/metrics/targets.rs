@@ -23,16 +23,11 @@ impl Monitoring {
     ///
     /// # Errors
     /// When the folder cannot be made or written to.
-    pub fn announce(
-        &self,
-        name: &str,
-        address: SocketAddr,
-        labels: &Labels,
-    ) -> io::Result<Option<TargetsFile>> {
+    pub fn announce(&self, name: &str, target: Target) -> io::Result<Option<TargetsFile>> {
         let Some(folder) = &self.targets else {
             return Ok(None);
         };
-        let written = TargetsFile::write(folder, name, &[Target::new(address, labels)]);
+        let written = TargetsFile::write(folder, name, &[target]);
         written.map(Some).map_err(|source| {
             io::Error::other(format!("targets folder {}: {source}", folder.display()))
         })
@@ -55,6 +50,16 @@ impl Target {
             targets: [reachable(address).to_string()],
             labels: labels.map(|(n, v)| (n.to_owned(), v.to_owned())).collect(),
         }
+    }
+}
+
+impl Target {
+    /// The same, spoken to over TLS.
+    #[must_use]
+    pub fn over_tls(mut self) -> Self {
+        let (label, scheme) = ("__scheme__", "https");
+        self.labels.insert(label.to_owned(), scheme.to_owned());
+        self
     }
 }
 
@@ -134,13 +139,14 @@ mod tests {
     fn a_targets_file_is_what_file_sd_reads_and_goes_with_its_service() {
         let folder = std::env::temp_dir().join(format!("gridrig-targets-{}", std::process::id()));
         let labels = Labels::of("emulator").with("cluster", "a/../1");
-        let target = Target::new("127.0.0.1:8101".parse().unwrap(), &labels);
+        let target = Target::new("127.0.0.1:8101".parse().unwrap(), &labels).over_tls();
         let file = TargetsFile::write(&folder, "emulator-a/../1", &[target]).unwrap();
         assert_eq!(file.path().parent(), Some(&*folder));
         let text = std::fs::read_to_string(file.path()).unwrap();
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read[0]["targets"][0], "127.0.0.1:8101");
         assert_eq!(read[0]["labels"]["cluster"], "a/../1");
+        assert_eq!(read[0]["labels"]["__scheme__"], "https");
         drop(file);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
         std::fs::remove_dir(&folder).unwrap();

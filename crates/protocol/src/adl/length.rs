@@ -1,0 +1,85 @@
+//! How long an emulated job runs: nothing is executed, so its description has
+//! to say.
+
+use super::Activity;
+use gridrig_core::time::{Decimal, SimDuration};
+
+/// The environment variable that gives a job's virtual length.
+pub const RUN_TIME_VARIABLE: &str = "GRIDRIG_RUN_TIME";
+
+/// Where a job's virtual length was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthFrom {
+    /// [`RUN_TIME_VARIABLE`].
+    Variable,
+    /// The argument of `sleep`.
+    Sleep,
+    /// The requested wall time.
+    WallTime,
+    /// Nowhere: the default of the cluster.
+    Default,
+}
+
+impl LengthFrom {
+    /// What it is called in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LengthFrom::Variable => RUN_TIME_VARIABLE,
+            LengthFrom::Sleep => "sleep",
+            LengthFrom::WallTime => "WallTime",
+            LengthFrom::Default => "default",
+        }
+    }
+}
+
+impl Activity {
+    /// The virtual length of the job, in this order: the environment variable
+    /// `GRIDRIG_RUN_TIME` (a duration such as `90s`, or seconds); `sleep N` as
+    /// the program with its argument or within an argument of a shell; the
+    /// requested wall time; `default`. A variable that is no duration counts as
+    /// none and is named in the error.
+    ///
+    /// # Errors
+    /// The variable's value where it is no duration.
+    pub fn run_time(&self, default: SimDuration) -> Result<(SimDuration, LengthFrom), String> {
+        let mut named = self.environment.iter();
+        if let Some((_, value)) = named.find(|(name, _)| name == RUN_TIME_VARIABLE) {
+            return match seconds(value) {
+                Some(length) => Ok((length, LengthFrom::Variable)),
+                None => Err(value.chars().take(80).collect()),
+            };
+        }
+        if let Some(length) = self.slept() {
+            return Ok((length, LengthFrom::Sleep));
+        }
+        match self.wall_time_s {
+            Some(wall) if wall > 0 => {
+                let wall = wall.min(u64::MAX / 1_000_000_000);
+                Ok((SimDuration::from_secs(wall), LengthFrom::WallTime))
+            }
+            _ => Ok((default, LengthFrom::Default)),
+        }
+    }
+
+    fn slept(&self) -> Option<SimDuration> {
+        let executable = self.executable.as_ref()?;
+        if executable.path.rsplit('/').next() == Some("sleep") {
+            return seconds(executable.arguments.first()?);
+        }
+        executable.arguments.iter().find_map(|argument| {
+            let mut words = argument.split(|c: char| c.is_whitespace() || c == ';');
+            words.find(|word| word.rsplit('/').next() == Some("sleep"))?;
+            words.find(|word| !word.is_empty()).and_then(seconds)
+        })
+    }
+}
+
+/// A duration with a unit, or a number of seconds.
+fn seconds(text: &str) -> Option<SimDuration> {
+    let text = text.trim();
+    if Decimal::parse(text).is_some() {
+        return SimDuration::parse(&format!("{text}s")).ok();
+    }
+    SimDuration::parse(text).ok()
+}

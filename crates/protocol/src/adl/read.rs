@@ -1,0 +1,210 @@
+//! From elements to a description.
+
+use super::{Activity, AdlError, Executable, InputFile, NAMESPACE, NORDUGRID, OutputFile};
+use crate::dom::Node;
+use std::str::FromStr;
+
+/// Reads one `ActivityDescription`.
+pub(super) fn activity(root: &Node) -> Result<Activity, AdlError> {
+    if root.name != "ActivityDescription" || root.namespace != NAMESPACE {
+        return Err(AdlError::Root {
+            line: root.line,
+            found: format!("{{{}}}{}", root.namespace, root.name),
+        });
+    }
+    let mut activity = Activity {
+        slots: 1,
+        ..Activity::default()
+    };
+    for section in &root.children {
+        match section.name.as_str() {
+            "ActivityIdentification" => identification(&mut activity, section),
+            "Application" => application(&mut activity, section)?,
+            "Resources" => resources(&mut activity, section)?,
+            "DataStaging" => staging(&mut activity, section)?,
+            _ => ignore(&mut activity, &section.name, ""),
+        }
+    }
+    Ok(activity)
+}
+
+fn identification(activity: &mut Activity, section: &Node) {
+    for node in &section.children {
+        match node.name.as_str() {
+            "Name" => activity.name = some(node),
+            name => ignore(activity, "ActivityIdentification", name),
+        }
+    }
+}
+
+fn application(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
+    for node in &section.children {
+        match node.name.as_str() {
+            "Executable" => activity.executable = executable(node),
+            "Input" => activity.input = some(node),
+            "Output" => activity.output = some(node),
+            "Error" => activity.error = some(node),
+            "Environment" => {
+                let name = child(node, "Name").unwrap_or_default();
+                if name.is_empty() {
+                    return Err(wrong(node, "Application/Environment/Name", "a name"));
+                }
+                let value = child(node, "Value").unwrap_or_default();
+                activity.environment.push((name, value));
+            }
+            name => ignore(activity, "Application", name),
+        }
+    }
+    Ok(())
+}
+
+/// The client writes an empty element for a job without a program.
+fn executable(node: &Node) -> Option<Executable> {
+    let path = child(node, "Path").filter(|path| !path.is_empty())?;
+    let arguments = node.all(NAMESPACE, "Argument");
+    Some(Executable {
+        path,
+        arguments: arguments.map(|node| node.text.clone()).collect(),
+    })
+}
+
+fn resources(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
+    for node in &section.children {
+        match node.name.as_str() {
+            "SlotRequirement" => slots(activity, node)?,
+            "QueueName" => activity.queue = some(node),
+            // An estimate for the whole job where it is given, else for one of
+            // its processes, which run side by side.
+            "WallTime" | "TotalWallTime" => activity.wall_time_s = Some(number(node, section)?),
+            "IndividualWallTime" if activity.wall_time_s.is_none() => {
+                activity.wall_time_s = Some(number(node, section)?);
+            }
+            "IndividualPhysicalMemory" => activity.memory_bytes = Some(number(node, section)?),
+            "DiskSpaceRequirement" => activity.disk_bytes = Some(number(node, section)?),
+            "Platform" => activity.platform = some(node),
+            "OperatingSystem" => {
+                let family = child(node, "Family").or_else(|| child(node, "Name"));
+                activity.os = family.filter(|family| !family.is_empty());
+            }
+            name => ignore(activity, "Resources", name),
+        }
+    }
+    Ok(())
+}
+
+fn slots(activity: &mut Activity, node: &Node) -> Result<(), AdlError> {
+    const ELEMENT: &str = "Resources/SlotRequirement/NumberOfSlots";
+    for part in &node.children {
+        match part.name.as_str() {
+            "NumberOfSlots" => {
+                let slots: u32 = parse(part, ELEMENT, "a number from 1 to 4294967295")?;
+                if slots == 0 {
+                    return Err(wrong(part, ELEMENT, "a number from 1 to 4294967295"));
+                }
+                activity.slots = slots;
+            }
+            name => ignore(activity, "Resources/SlotRequirement", name),
+        }
+    }
+    Ok(())
+}
+
+fn staging(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
+    for node in &section.children {
+        match node.name.as_str() {
+            "ClientDataPush" => activity.client_data_push = flag(node)?,
+            "InputFile" => {
+                let name = file_name(node, "DataStaging/InputFile/Name")?;
+                let sources = uris(node, "Source");
+                activity.inputs.push(InputFile { name, sources });
+            }
+            "OutputFile" => {
+                let name = file_name(node, "DataStaging/OutputFile/Name")?;
+                let targets = uris(node, "Target");
+                activity.outputs.push(OutputFile { name, targets });
+            }
+            "DelegationID" if node.namespace == NORDUGRID || node.namespace == NAMESPACE => {
+                activity.delegation = some(node);
+            }
+            name => ignore(activity, "DataStaging", name),
+        }
+    }
+    Ok(())
+}
+
+/// A name within the session directory; it may lie in a folder there. `/` at
+/// the start is the directory itself.
+fn file_name(node: &Node, element: &'static str) -> Result<String, AdlError> {
+    let expected = "the name of a file in the session directory";
+    let name = node
+        .text_of(NAMESPACE, "Name")
+        .ok_or_else(|| wrong(node, element, expected))?;
+    let name = name.trim_start_matches('/');
+    let stays_inside = name.split('/').all(|part| !matches!(part, ".." | "."));
+    // The client asks for the whole directory by "/".
+    if stays_inside && name.len() <= MOST_NAME {
+        return Ok(name.to_owned());
+    }
+    Err(wrong(
+        node.find(NAMESPACE, "Name").unwrap_or(node),
+        element,
+        expected,
+    ))
+}
+
+/// Longest path of a file.
+const MOST_NAME: usize = 4096;
+
+fn uris(node: &Node, name: &str) -> Vec<String> {
+    let ends = node.all(NAMESPACE, name);
+    ends.filter_map(|end| child(end, "URI")).collect()
+}
+
+fn flag(node: &Node) -> Result<bool, AdlError> {
+    match node.text.trim() {
+        "true" | "1" => Ok(true),
+        "false" | "0" | "" => Ok(false),
+        _ => Err(wrong(node, "DataStaging/ClientDataPush", "true or false")),
+    }
+}
+
+fn number(node: &Node, section: &Node) -> Result<u64, AdlError> {
+    let element = format!("{}/{}", section.name, node.name);
+    parse(node, &element, "a whole number")
+}
+
+fn parse<T: FromStr>(node: &Node, element: &str, expected: &'static str) -> Result<T, AdlError> {
+    let parsed = node.text.trim().parse();
+    parsed.map_err(|_| wrong(node, element, expected))
+}
+
+fn wrong(node: &Node, element: &str, expected: &'static str) -> AdlError {
+    AdlError::Value {
+        line: node.line,
+        element: element.to_owned(),
+        value: node.text.trim().chars().take(80).collect(),
+        expected,
+    }
+}
+
+fn some(node: &Node) -> Option<String> {
+    let text = node.text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn child(node: &Node, name: &str) -> Option<String> {
+    node.text_of(NAMESPACE, name).map(str::to_owned)
+}
+
+/// Names of elements are the client's; so many different ones are kept.
+const MOST_IGNORED: usize = 100;
+
+fn ignore(activity: &mut Activity, section: &str, name: &str) {
+    let path = match name {
+        "" => section.to_owned(),
+        name => format!("{section}/{name}"),
+    };
+    if activity.ignored.len() < MOST_IGNORED && !activity.ignored.contains(&path) {
+        activity.ignored.push(path);
+    }
+}
