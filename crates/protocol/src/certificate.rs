@@ -58,7 +58,7 @@ pub struct Chain {
     pub subject: String,
     /// The name of the person or host behind all proxies.
     pub identity: String,
-    /// When the first certificate of the chain ends, in Unix seconds.
+    /// When the first of its certificates runs out, in Unix seconds.
     pub not_after: i64,
     /// Whether the first certificate is a proxy.
     pub is_proxy: bool,
@@ -127,10 +127,13 @@ pub fn check_der(ders: &[&[u8]], key: Option<&[u8]>, now: i64) -> Result<Chain, 
         // issuer.
         None => slashed(chain.last().map_or(first.issuer(), |last| last.issuer())),
     };
+    let ends = chain
+        .iter()
+        .map(|certificate| certificate.validity().not_after.timestamp());
     Ok(Chain {
         subject: slashed(first.subject()),
         identity,
-        not_after: first.validity().not_after.timestamp(),
+        not_after: ends.min().unwrap_or(now),
         is_proxy: is_proxy(first),
     })
 }

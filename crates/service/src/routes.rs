@@ -51,7 +51,10 @@ pub async fn list<S: Service>(
 /// A job as clients see it.
 #[must_use]
 pub fn status(view: &JobView) -> JobStatus {
-    let of = |state| JobStatus::of(&view.spec, view.arrived, state);
+    let of = |state| JobStatus {
+        tag: view.tag.as_deref().map(str::to_owned),
+        ..JobStatus::of(&view.spec, view.arrived, state)
+    };
     match &view.state {
         JobState::Queued { .. } => of("queued"),
         JobState::Running { start, placement } => JobStatus {

@@ -1,13 +1,213 @@
-//! ARC REST 1.0 with GLUE2, as A-REX serves it.
+//! ARC REST 1.0 with GLUE2, as A-REX 6.17 serves it: what ARC's own client,
+//! and every broker that submits through it, talks to.
+//!
+//! `docs/arc.md` has the routes, the states and what differs from A-REX. The
+//! parts: `store` keeps jobs and delegations, `create` turns descriptions into
+//! jobs of the LRMS, `state` gives the cluster's states ARC's names; `jobs`,
+//! `delegations`, `session`, `info` and `soap` answer requests; `answer` has
+//! the forms of an answer.
+
+mod answer;
+mod create;
+mod delegations;
+mod info;
+mod jobs;
+mod session;
+mod soap;
+mod state;
+mod store;
 
 use crate::config::Config;
+use answer::{Fault, Format, Reply};
 use axum::Router;
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::routing::any;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_protocol::markup::Element;
+use gridrig_protocol::rest::serve::{MAX_BODY_BYTES, Peer};
 use gridrig_service::App;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use store::Store;
 
 /// How this face is set up.
-#[derive(Clone, Debug, Default)]
-pub struct Setup {}
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The name of its one queue.
+    pub queue: String,
+    /// How long a job runs whose description does not say.
+    pub default_run_time: SimDuration,
+    /// Jobs it keeps at once; beyond, the oldest that have ended are
+    /// forgotten, and if none has, new ones are refused.
+    pub max_jobs: usize,
+    /// Delegations it keeps at once; beyond, those that are unfinished or
+    /// expired are forgotten, and if there are none, new ones are refused.
+    pub max_delegations: usize,
+    /// How long a job waits for the files its client is to upload, on the
+    /// wall clock.
+    pub stage_in: Duration,
+}
 
-pub(super) fn routes(_app: &App<Config>, _setup: &Setup) -> Router {
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            queue: "batch".to_owned(),
+            default_run_time: SimDuration::from_secs(60),
+            max_jobs: 100_000,
+            max_delegations: 10_000,
+            stage_in: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Where clients look for the service.
+const BASE: &str = "/arex";
+
+/// What the handlers share.
+struct Face {
+    app: App<Config>,
+    setup: Setup,
+    /// Never held across an await.
+    store: Mutex<Store>,
+    /// What the ids of this life of the service begin with, so that no job of
+    /// an earlier one is taken for one of this.
+    prefix: String,
+}
+
+impl Face {
+    fn store(&self) -> MutexGuard<'_, Store> {
+        // Every change to the store is whole before anything could panic.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self, number: u64) -> String {
+        format!("{}{number}", self.prefix)
+    }
+
+    fn number(&self, id: &str) -> Option<u64> {
+        let digits = id.strip_prefix(&self.prefix)?;
+        let number: u64 = digits.parse().ok()?;
+        // One job has one id: "+7" and "007" are none.
+        (number.to_string() == digits).then_some(number)
+    }
+
+    /// The present on the wall, in nanoseconds since 1970.
+    fn unix_ns(&self, at: SimTime) -> u64 {
+        let clock = self.app.config.clock;
+        let since = clock.wall(at.since(SimTime::ZERO));
+        let since = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        clock.epoch_unix_ns().saturating_add(since)
+    }
+
+    fn unix_s(&self, at: SimTime) -> u64 {
+        self.unix_ns(at) / 1_000_000_000
+    }
+}
+
+pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
+    let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = app.config.name.chars().take(40).map(word).collect();
+    let began = app.config.clock.epoch_unix_ns() / 1_000_000;
+    let face = Arc::new(Face {
+        app: app.clone(),
+        setup: setup.clone(),
+        store: Mutex::default(),
+        prefix: format!("{name}.{began:x}."),
+    });
+    let rest = Router::new()
+        .route("/rest", any(versions))
+        .route("/rest/", any(versions))
+        .route("/rest/1.0/info", any(info::info))
+        .route("/rest/1.0/delegations", any(delegations::all))
+        .route("/rest/1.0/delegations/{id}", any(delegations::one))
+        .route("/rest/1.0/jobs", any(jobs::jobs))
+        .route("/rest/1.0/jobs/{id}/session", any(session::top))
+        .route("/rest/1.0/jobs/{id}/session/", any(session::top))
+        .route("/rest/1.0/jobs/{id}/session/{*path}", any(session::below))
+        .route(
+            "/rest/1.0/jobs/{id}/diagnose/{name}",
+            any(session::diagnose),
+        )
+        .route("/rest/{*rest}", any(nothing));
     Router::new()
+        .route(BASE, any(soap::soap))
+        .nest(BASE, rest)
+        .with_state(face)
+}
+
+async fn versions(call: Call) -> Reply {
+    call.only(&[Method::GET, Method::HEAD])?;
+    let versions = Element::new("versions").field("version", "1.0");
+    Ok(call.format.answer(StatusCode::OK, &versions, &["version"]))
+}
+
+async fn nothing() -> Reply {
+    Err(Fault::new(404, "Functionality Not Supported"))
+}
+
+/// What every handler asks of a request.
+struct Call {
+    method: Method,
+    format: Format,
+    query: BTreeMap<String, Vec<String>>,
+    headers: HeaderMap,
+    /// The address under which the client found the service, with scheme.
+    origin: String,
+    /// Who asks, where a certificate says so.
+    viewer: Option<Arc<str>>,
+}
+
+impl Call {
+    /// A-REX answers 501 where others answer 405.
+    fn only(&self, methods: &[Method]) -> Result<(), Fault> {
+        match methods.contains(&self.method) {
+            true => Ok(()),
+            false => Err(Fault::not_implemented()),
+        }
+    }
+
+    fn action(&self) -> &str {
+        let first = self.query.get("action").and_then(|all| all.first());
+        first.map_or("", String::as_str)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Call {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>();
+        let scheme = match peer {
+            Some(ConnectInfo(peer)) if peer.is_secure => "https",
+            _ => "http",
+        };
+        let host = parts
+            .headers
+            .get("host")
+            .and_then(|host| host.to_str().ok());
+        // ARC's client sends the whole URL as the target of its requests.
+        let authority = parts
+            .uri
+            .authority()
+            .map(axum::http::uri::Authority::as_str);
+        let authority = authority.or(host).unwrap_or("localhost");
+        let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for pair in parts.uri.query().unwrap_or_default().split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let values = query.entry(answer::unescaped(name)).or_default();
+            values.push(answer::unescaped(value));
+        }
+        Ok(Call {
+            method: parts.method.clone(),
+            format: Format::wanted(&parts.headers),
+            query,
+            origin: format!("{scheme}://{authority}"),
+            viewer: peer.and_then(|ConnectInfo(peer)| peer.identity.clone()),
+            headers: parts.headers.clone(),
+        })
+    }
 }

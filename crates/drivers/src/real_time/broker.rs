@@ -480,6 +480,7 @@ impl JobKeeper for BrokerMachine {
             spec: record.spec.clone(),
             arrived: record.arrived,
             state,
+            tag: record.tag.clone(),
         })
     }
 

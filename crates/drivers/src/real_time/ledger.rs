@@ -87,6 +87,9 @@ pub struct JobView {
     pub arrived: SimTime,
     /// Where it stands.
     pub state: JobState,
+    /// What whoever submitted it calls it, if it has a name of that kind: by
+    /// it a job is found again that came through somebody else's broker.
+    pub tag: Option<Arc<str>>,
 }
 
 /// One job that has been here.
@@ -98,6 +101,7 @@ pub(super) struct Record {
     pub arrived: SimTime,
     pub notify: Option<Arc<str>>,
     pub end: Option<JobEnd>,
+    pub tag: Option<Arc<str>>,
     /// The job's key without its hop, for sending it on.
     pub base_key: Option<String>,
     keys: Vec<String>,
@@ -197,11 +201,19 @@ impl Ledger {
             arrived: receipt.at,
             notify: arrival.notify,
             end: None,
+            tag: None,
             base_key,
             keys,
             spec,
         };
         self.records.insert(receipt.job, record);
+    }
+
+    /// Names a job that is there.
+    pub fn set_tag(&mut self, job: JobId, tag: Arc<str>) {
+        if let Some(record) = self.records.get_mut(&job) {
+            record.tag = Some(tag);
+        }
     }
 
     pub fn get(&self, job: JobId) -> Option<&Record> {

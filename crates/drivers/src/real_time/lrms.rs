@@ -59,6 +59,9 @@ pub struct LrmsMachine {
 /// upper half belongs to those without.
 const UNNAMED_FROM: u32 = 3 << 30;
 
+/// Longest tag, in characters.
+pub const MOST_TAG: usize = 200;
+
 impl LrmsMachine {
     /// An empty LRMS that tells `recorder` what happens.
     #[must_use]
@@ -96,6 +99,14 @@ impl LrmsMachine {
     pub fn sample_at(&mut self, now: SimTime) -> LoadSample {
         self.set_now(now);
         self.cluster.sample(self.now)
+    }
+
+    /// Notes what whoever submitted a job calls it: its name in a description
+    /// of another system, cut to [`MOST_TAG`] characters. By it a job is found
+    /// again that came through somebody else's broker.
+    pub fn set_tag(&mut self, job: JobId, tag: &str) {
+        let tag: String = tag.chars().take(MOST_TAG).collect();
+        self.ledger.set_tag(job, tag.into());
     }
 
     fn turn_away(&mut self, job: JobId, from: Party, reason: Reason) {
@@ -281,6 +292,7 @@ impl JobKeeper for LrmsMachine {
             spec: record.spec.clone(),
             arrived: record.arrived,
             state,
+            tag: record.tag.clone(),
         })
     }
 

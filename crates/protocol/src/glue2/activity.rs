@@ -1,7 +1,7 @@
 //! One job as GLUE 2.0 describes it.
 
 use super::NAMESPACE;
-use crate::element::Element;
+use crate::markup::Element;
 
 /// A job (GFD.147 section 6.9), as A-REX tells of it. Instants are in the form
 /// of [`instant`](super::instant), lengths in seconds.

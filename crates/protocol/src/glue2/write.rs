@@ -4,7 +4,7 @@ use super::{
     Benchmark, ComputingEndpoint, ComputingManager, ComputingService, ComputingShare,
     ExecutionEnvironment, InfoDocument, JobCounts, NAMESPACE,
 };
-use crate::element::Element;
+use crate::markup::Element;
 
 /// What GLUE 2.0 writes for "no limit" and "unknown" numbers of 32 bits.
 const UNLIMITED: u64 = 2_147_483_647;

@@ -204,6 +204,10 @@ pub struct JobReceipt {
 pub struct JobStatus {
     /// The job's number.
     pub id: u32,
+    /// What the client of another interface calls it, such as the name in its
+    /// job description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// Processors.
     pub processors: u32,
     /// Run time on a node of speed 1.0.
@@ -242,6 +246,7 @@ impl JobStatus {
     pub fn of(spec: &JobSpec, arrived: SimTime, state: &str) -> Self {
         JobStatus {
             id: spec.id.0,
+            tag: None,
             processors: spec.processors,
             run_time: spec.run_time.to_string(),
             requested_time: spec.requested_time.map(|time| time.to_string()),

@@ -1,0 +1,226 @@
+//! From descriptions to jobs of the LRMS.
+
+use super::Face;
+use super::answer::Fault;
+use super::jobs::look_at;
+use super::store::{Job, Stage};
+use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::real_time::{Arrival, CallError, JobKeeper as _, LrmsMachine};
+use gridrig_protocol::adl::{self, Activity, AdlError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The id of a new job, or why there is none.
+pub(super) type Created = Result<String, String>;
+
+/// Creates the jobs that a request describes. Once begun it is done, whether
+/// or not the client is still there: no job is half-made.
+pub(super) async fn create(
+    face: &Arc<Face>,
+    viewer: Option<Arc<str>>,
+    text: &str,
+) -> Result<Vec<Created>, Fault> {
+    match text.trim_start().chars().next() {
+        None => return Err(Fault::new(500, "Missing payload")),
+        Some('<') => {}
+        Some(_) => return Err(Fault::new(500, "Payload is not recognized")),
+    }
+    let described = adl::read(text).unwrap_or_else(|error| vec![Err(error)]);
+    make_room(face, described.len()).await?;
+    let task = enter_all(Arc::clone(face), viewer, described);
+    let done = tokio::spawn(task).await;
+    done.map_err(|_| Fault::new(503, "the service is stopping"))
+}
+
+/// Forgets the oldest jobs that have ended where so many new ones would pass
+/// the bound.
+async fn make_room(face: &Face, wanted: usize) -> Result<(), Fault> {
+    let most = face.setup.max_jobs;
+    let over = (face.store().jobs.len() + wanted).saturating_sub(most);
+    if over == 0 {
+        return Ok(());
+    }
+    // Looking at some more than needed keeps this from being done each time.
+    let oldest: Vec<u64> = face
+        .store()
+        .jobs
+        .keys()
+        .take(2 * over + 1_000)
+        .copied()
+        .collect();
+    let looks = look_at(face, &oldest).await?;
+    let mut ended = looks.iter().filter(|(_, look)| look.state.is_end());
+    let mut store = face.store();
+    for (number, _) in ended.by_ref().take(over) {
+        store.jobs.remove(number);
+    }
+    Ok(())
+}
+
+async fn enter_all(
+    face: Arc<Face>,
+    viewer: Option<Arc<str>>,
+    described: Vec<Result<Activity, AdlError>>,
+) -> Vec<Created> {
+    let mut entered = Vec::with_capacity(described.len());
+    let mut ready = Vec::new();
+    for activity in described {
+        let number = match activity {
+            Ok(activity) => enter(&face, viewer.as_ref(), activity),
+            Err(error) => Err(error.to_string()),
+        };
+        ready.extend(number.as_ref().ok().copied());
+        entered.push(number);
+    }
+    let problem = submit(&face, &ready).await.err();
+    let mut store = face.store();
+    let of = |number: Result<u64, String>| match (number, &problem) {
+        (Ok(number), None) => Ok(face.id(number)),
+        (Ok(number), Some(problem)) => {
+            // One that waits for files has nothing to do with the LRMS yet.
+            let waits = store
+                .jobs
+                .get(&number)
+                .is_some_and(|job| job.stage != Stage::Submitting);
+            if waits {
+                return Ok(face.id(number));
+            }
+            store.jobs.remove(&number);
+            Err(problem.to_string())
+        }
+        (Err(reason), _) => Err(reason),
+    };
+    entered.into_iter().map(of).collect()
+}
+
+/// Checks a description and enters the job; nothing is handed to the LRMS yet.
+fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u64, String> {
+    let queue = activity.queue.as_deref();
+    if let Some(queue) = queue.filter(|queue| *queue != face.setup.queue) {
+        return Err(format!(
+            "Requested queue {queue} does not match any of available queues"
+        ));
+    }
+    let length = activity
+        .run_time(face.setup.default_run_time)
+        .map_err(|value| {
+            format!(
+                "environment variable {} = \"{value}\": expected a duration such as 90s",
+                adl::RUN_TIME_VARIABLE
+            )
+        })?;
+    let now = face.app.config.clock.now();
+    let unix = i64::try_from(face.unix_s(now)).unwrap_or(i64::MAX);
+    let mut store = face.store();
+    if store.jobs.len() >= face.setup.max_jobs {
+        return Err("No more jobs allowed".to_owned());
+    }
+    let delegation = match &activity.delegation {
+        None => None,
+        Some(id) => {
+            let number = face.number(id);
+            let found = number.and_then(|number| store.delegations.get(&number));
+            let found = found.filter(|found| found.is_visible(viewer.map(AsRef::as_ref)));
+            match found {
+                Some(found) if found.is_valid(unix) => number,
+                Some(_) => return Err(format!("Delegation {id} is unfinished or has expired")),
+                None => return Err(format!("Failed to find delegation {id}")),
+            }
+        }
+    };
+    let delegated = delegation.and_then(|number| store.delegations[&number].credentials.as_ref());
+    let delegated = delegated.map(|credentials| Arc::from(credentials.chain.identity.as_str()));
+    let owner = viewer.cloned().or(delegated);
+    let mut job = Job {
+        activity: Arc::new(activity),
+        length,
+        owner: owner.unwrap_or_else(|| Arc::from("anonymous")),
+        keeper: viewer.cloned(),
+        arrived: now,
+        stage: Stage::Submitting,
+        uploads: BTreeMap::new(),
+        wipe: false,
+        delegation,
+    };
+    if job.missing().next().is_some() {
+        let until = now + face.app.config.clock.run(face.setup.stage_in);
+        job.stage = Stage::Uploading { until };
+    }
+    Ok(store.enter(job))
+}
+
+/// Hands those of these jobs to the LRMS that are ready for it.
+pub(super) async fn submit(face: &Face, numbers: &[u64]) -> Result<(), CallError> {
+    let arrivals: Vec<(u64, Arrival, Option<String>)> = {
+        let store = face.store();
+        let jobs = numbers.iter().filter_map(|number| {
+            let job = store.jobs.get(number)?;
+            (job.stage == Stage::Submitting)
+                .then(|| (*number, arrival(job), job.activity.name.clone()))
+        });
+        jobs.collect()
+    };
+    if arrivals.is_empty() {
+        return Ok(());
+    }
+    let call = move |lrms: &mut LrmsMachine, now: SimTime| {
+        let taken = arrivals.into_iter().map(|(number, arrival, name)| {
+            let receipt = lrms.submit(now, arrival);
+            if let (Ok(receipt), Some(name)) = (&receipt, name) {
+                lrms.set_tag(receipt.job, &name);
+            }
+            (number, now, receipt)
+        });
+        taken.collect::<Vec<_>>()
+    };
+    let receipts = face.app.actor.message(None, call).await?;
+    let mut store = face.store();
+    for (number, at, receipt) in receipts {
+        let Some(job) = store.jobs.get_mut(&number) else {
+            continue;
+        };
+        job.stage = match receipt {
+            Ok(receipt) => {
+                face.app.metrics.count_message(MessageKind::Submit);
+                Stage::InLrms(receipt.job)
+            }
+            Err(error) => Stage::Failed {
+                at,
+                reason: error.to_string(),
+            },
+        };
+        let inputs = Arc::clone(&job.activity);
+        store.fetched(inputs.inputs.iter().flat_map(|input| &input.sources));
+    }
+    Ok(())
+}
+
+fn arrival(job: &Job) -> Arrival {
+    let activity = &job.activity;
+    let requested = activity.wall_time_s.filter(|wall| *wall > 0);
+    let requested = requested.map(|wall| wall.min(u64::MAX / 1_000_000_000));
+    let spec = JobSpec {
+        id: JobId(0),
+        processors: activity.slots,
+        run_time: job.length.0,
+        requested_time: requested.map(SimDuration::from_secs),
+        requirements: Requirements {
+            architecture: activity.platform.as_deref().map(Arc::from),
+            os: activity.os.as_deref().map(Arc::from),
+            memory_kib: activity.memory_bytes.unwrap_or(0).div_ceil(1024),
+            disk_mib: activity.disk_bytes.unwrap_or(0).div_ceil(1024 * 1024),
+        },
+    };
+    Arrival {
+        key: None,
+        id: None,
+        spec,
+        from: Party::Client,
+        hop: 0,
+        meant: None,
+        notify: None,
+    }
+}

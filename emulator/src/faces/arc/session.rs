@@ -1,0 +1,388 @@
+//! A job's session directory and what there is to diagnose.
+//!
+//! Uploads are read to their end and counted, not kept: nothing runs that
+//! could read them. A job that has run leaves the output files it declared,
+//! with a line about itself on standard output and nothing in the others.
+
+use super::answer::{Fault, Reply, text};
+use super::jobs::{Look, find, look_at, problem};
+use super::state::RestState;
+use super::store::{Job, Stage};
+use super::{Call, Face, create};
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{Method, StatusCode, header};
+use axum::response::IntoResponse as _;
+use futures_util::StreamExt as _;
+use gridrig_protocol::glue2;
+use gridrig_protocol::markup::Element;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Most files that one job may have uploaded.
+const MOST_UPLOADS: usize = 10_000;
+
+pub(super) async fn top(
+    State(face): State<Arc<Face>>,
+    Path(id): Path<String>,
+    call: Call,
+) -> Reply {
+    serve(&face, &call, &id, "", Body::empty()).await
+}
+
+pub(super) async fn below(
+    State(face): State<Arc<Face>>,
+    Path((id, path)): Path<(String, String)>,
+    call: Call,
+    body: Body,
+) -> Reply {
+    serve(&face, &call, &id, &path, body).await
+}
+
+async fn serve(face: &Arc<Face>, call: &Call, id: &str, path: &str, body: Body) -> Reply {
+    let number = find(face, call.viewer.as_deref(), id);
+    let number = number.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let looks = look_at(face, &[number]).await?;
+    let look = looks.get(&number);
+    let look = look.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let path = path.trim_matches('/');
+    if path.split('/').any(|part| matches!(part, "." | "..")) {
+        return Err(Fault::new(404, "Wrong path"));
+    }
+    match call.method.as_str() {
+        "GET" | "HEAD" => get(face, call, number, look, path),
+        "PUT" => put(face, call, number, path, body).await,
+        "DELETE" => delete(face, number, path),
+        "PROPFIND" => propfind(face, call, number, look, path),
+        _ => Err(Fault::not_implemented()),
+    }
+}
+
+/// The files that are there now, with what is in them as far as it is known.
+fn files(face: &Face, number: u64, look: &Look) -> Result<BTreeMap<String, File>, Fault> {
+    let store = face.store();
+    let job = store.jobs.get(&number);
+    let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let mut files = BTreeMap::new();
+    match look.state {
+        RestState::Finished => {
+            let streams = [&job.activity.output, &job.activity.error];
+            let declared = job.activity.outputs.iter();
+            // "" asks for the whole directory.
+            let everything = declared.clone().any(|file| file.name.is_empty());
+            let streams = streams.into_iter().flatten().filter(|_| everything);
+            // What has a target has been put there.
+            let kept = declared.filter(|file| file.targets.is_empty() && !file.name.is_empty());
+            for name in kept.map(|file| &file.name).chain(streams) {
+                files.insert(
+                    name.clone(),
+                    File::of(&output(face, job, number, look, name)),
+                );
+            }
+        }
+        RestState::Failed | RestState::Killed | RestState::Wiped => {}
+        _ => {
+            for (name, upload) in &job.uploads {
+                let size = upload.received;
+                files.insert(name.clone(), File { size, text: None });
+            }
+            if look.state == RestState::Running {
+                let streams = [&job.activity.output, &job.activity.error];
+                for name in streams.into_iter().flatten() {
+                    files.insert(name.clone(), File::of(""));
+                }
+            }
+        }
+    }
+    Ok(files)
+}
+
+struct File {
+    size: u64,
+    /// `None` for an upload, of which only the size is kept.
+    text: Option<String>,
+}
+
+impl File {
+    fn of(text: &str) -> Self {
+        File {
+            size: text.len() as u64,
+            text: Some(text.to_owned()),
+        }
+    }
+}
+
+fn output(face: &Face, job: &Job, number: u64, look: &Look, name: &str) -> String {
+    if job.activity.output.as_deref() != Some(name) {
+        return String::new();
+    }
+    let end = look.view.as_ref().map(|view| &view.state);
+    let ran = match end {
+        Some(gridrig_drivers::real_time::JobState::Ended(end)) => end
+            .start
+            .zip(end.finish)
+            .map_or(0.0, |(start, finish)| finish.since(start).as_secs_f64()),
+        _ => 0.0,
+    };
+    format!(
+        "gridrig: job {} ran {ran:.3} s on {} processors of emulated cluster {} (length from {})\n",
+        face.id(number),
+        job.activity.slots,
+        face.app.config.name,
+        job.length.1.name(),
+    )
+}
+
+/// What lies directly in a folder: files with their size, folders with none.
+fn entries(files: &BTreeMap<String, File>, folder: &str) -> BTreeMap<String, Option<u64>> {
+    let prefix = match folder {
+        "" => String::new(),
+        folder => format!("{folder}/"),
+    };
+    let mut entries = BTreeMap::new();
+    for (name, file) in files {
+        if let Some(rest) = name.strip_prefix(&prefix) {
+            match rest.split_once('/') {
+                Some((below, _)) => entries.insert(below.to_owned(), None),
+                None => entries.insert(rest.to_owned(), Some(file.size)),
+            };
+        }
+    }
+    entries
+}
+
+fn get(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply {
+    let files = files(face, number, look)?;
+    if let Some(file) = files.get(path) {
+        let gone = "the contents of uploaded files are not kept";
+        let content = file.text.clone().ok_or_else(|| Fault::new(404, gone))?;
+        return Ok(ranged(call, content));
+    }
+    let entries = entries(&files, path);
+    if entries.is_empty() && !path.is_empty() {
+        return Err(Fault::new(404, "Not found"));
+    }
+    let item = |(name, size): (String, Option<u64>)| match size {
+        Some(size) => Element::new("file")
+            .attribute("size", size.to_string())
+            .containing(name),
+        None => Element::new("dir").containing(name),
+    };
+    let list = Element::new("list").children_of(entries.into_iter().map(item));
+    Ok(call.format.answer(StatusCode::OK, &list, &["file", "dir"]))
+}
+
+/// A file, or the part of it that is asked for: ARC's client reads in parts.
+fn ranged(call: &Call, content: String) -> axum::response::Response {
+    const MEDIA: &str = "application/octet-stream";
+    let size = content.len();
+    let range = call.headers.get(header::RANGE);
+    let range = range.and_then(|range| range.to_str().ok());
+    let range = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+    let part = range.and_then(|(first, last)| {
+        let first: usize = first.parse().ok()?;
+        let last = last.parse().unwrap_or(usize::MAX).min(size.checked_sub(1)?);
+        (first <= last).then_some((first, last))
+    });
+    let Some((first, last)) = part else {
+        return text(StatusCode::OK, MEDIA, content);
+    };
+    let bytes = Bytes::from(content).slice(first..=last);
+    let range = format!("bytes {first}-{last}/{size}");
+    let headers = [
+        (header::CONTENT_TYPE, MEDIA.to_owned()),
+        (header::CONTENT_RANGE, range),
+    ];
+    (StatusCode::PARTIAL_CONTENT, headers, bytes).into_response()
+}
+
+async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body) -> Reply {
+    {
+        let store = face.store();
+        let job = store.jobs.get(&number);
+        let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+        if !matches!(job.stage, Stage::Uploading { .. }) {
+            return Err(Fault::new(
+                500,
+                "Error creating file: the job takes no files any more",
+            ));
+        }
+        if path.is_empty() || job.uploads.len() >= MOST_UPLOADS && !job.uploads.contains_key(path) {
+            return Err(Fault::new(500, "Error creating file"));
+        }
+    }
+    let total = content_range_total(call);
+    let mut received = 0u64;
+    let mut body = body.into_data_stream();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|_| Fault::new(500, "Error writing to file"))?;
+        received += chunk.len() as u64;
+    }
+    let is_complete = {
+        let mut store = face.store();
+        let job = store.jobs.get_mut(&number);
+        let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+        let upload = job.uploads.entry(path.to_owned()).or_default();
+        match total {
+            // A part of the file: it is whole when all parts are there.
+            Some(total) => {
+                upload.received = upload.received.saturating_add(received);
+                upload.size = Some(total);
+            }
+            None => {
+                upload.received = received;
+                upload.size = Some(received);
+            }
+        }
+        let is_complete = job.missing().next().is_none();
+        let waits = matches!(job.stage, Stage::Uploading { .. });
+        if is_complete && waits {
+            job.stage = Stage::Submitting;
+        }
+        is_complete && waits
+    };
+    if is_complete {
+        // Once begun it is done, whether or not the client is still there.
+        let face = Arc::clone(face);
+        let submitted = tokio::spawn(async move {
+            let submitted = create::submit(&face, &[number]).await;
+            if let (Err(error), Some(job)) = (&submitted, face.store().jobs.get_mut(&number)) {
+                let at = face.app.config.clock.now();
+                let reason = format!("LRMS error: {error}");
+                job.stage = Stage::Failed { at, reason };
+            }
+        });
+        submitted
+            .await
+            .map_err(|_| Fault::new(503, "the service is stopping"))?;
+    }
+    Ok(StatusCode::OK.into_response())
+}
+
+/// The size of the whole file where only a part comes: `bytes 0-9/100`.
+fn content_range_total(call: &Call) -> Option<u64> {
+    let range = call.headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
+    range.rsplit('/').next()?.trim().parse().ok()
+}
+
+fn delete(face: &Face, number: u64, path: &str) -> Reply {
+    let mut store = face.store();
+    let job = store.jobs.get_mut(&number);
+    let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    match job.uploads.remove(path) {
+        Some(_) => Ok(StatusCode::ACCEPTED.into_response()),
+        None => Err(Fault::new(500, "Failed to delete")),
+    }
+}
+
+/// What ARC's data library lists a folder with.
+fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply {
+    let files = files(face, number, look)?;
+    let base = format!(
+        "{}{}/rest/1.0/jobs/{}/session",
+        call.origin,
+        super::BASE,
+        face.id(number)
+    );
+    let arrived = face.store().jobs.get(&number).map(|job| job.arrived);
+    let when = arrived.map_or_else(String::new, |at| glue2::instant(face.unix_s(at)));
+    let response = |path: &str, size: Option<u64>| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let kind = Element::new("d:resourcetype");
+        let properties = Element::new("d:prop").field("d:displayname", name);
+        let (href, properties) = match size {
+            Some(size) => (
+                format!("{base}/{path}"),
+                properties.child(kind).field("d:getcontentlength", size),
+            ),
+            None if path.is_empty() => (
+                format!("{base}/"),
+                properties.child(kind.child(Element::new("d:collection"))),
+            ),
+            None => (
+                format!("{base}/{path}/"),
+                properties.child(kind.child(Element::new("d:collection"))),
+            ),
+        };
+        let properties = properties
+            .field("d:getlastmodified", &when)
+            .field("d:creationdate", &when);
+        let found = Element::new("d:propstat")
+            .child(properties)
+            .field("d:status", "HTTP/1.1 200 OK");
+        Element::new("d:response")
+            .field("d:href", href)
+            .child(found)
+    };
+    let mut all = Vec::new();
+    match files.get(path) {
+        Some(file) => all.push(response(path, Some(file.size))),
+        None => {
+            let entries = entries(&files, path);
+            if entries.is_empty() && !path.is_empty() {
+                return Err(Fault::new(404, "Not found"));
+            }
+            all.push(response(path, None));
+            let depth = call.headers.get("depth").map(|depth| depth.as_bytes());
+            if depth != Some(b"0") {
+                all.extend(entries.into_iter().map(|(name, size)| {
+                    let below = format!("{path}/{name}");
+                    response(below.trim_start_matches('/'), size)
+                }));
+            }
+        }
+    }
+    let status = StatusCode::MULTI_STATUS;
+    let list = Element::new("d:multistatus").attribute("xmlns:d", "DAV:");
+    Ok(text(
+        status,
+        "application/xml",
+        list.children_of(all).to_xml(),
+    ))
+}
+
+pub(super) async fn diagnose(
+    State(face): State<Arc<Face>>,
+    Path((id, name)): Path<(String, String)>,
+    call: Call,
+) -> Reply {
+    call.only(&[Method::GET, Method::HEAD])?;
+    let number = find(&face, call.viewer.as_deref(), &id);
+    let number = number.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let looks = look_at(&face, &[number]).await?;
+    let store = face.store();
+    let found = store.jobs.get(&number).zip(looks.get(&number));
+    let (job, look) = found.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let content = match name.as_str() {
+        "status" => format!("{}\n", look.state.name()),
+        "failed" => problem(job, look).map_or_else(String::new, |problem| problem + "\n"),
+        "errors" => log(&face, job, number, look),
+        _ => return Err(Fault::new(404, "Not found")),
+    };
+    Ok(text(StatusCode::OK, "text/plain; charset=utf-8", content))
+}
+
+/// What happened to a job, as far as there is something to say.
+fn log(face: &Face, job: &Job, number: u64, look: &Look) -> String {
+    let arrived = glue2::instant(face.unix_s(job.arrived));
+    let mut lines = vec![format!(
+        "{arrived} job {} of {}: {} processors for {} s (length from {})",
+        face.id(number),
+        job.owner,
+        job.activity.slots,
+        job.length.0.as_secs_f64(),
+        job.length.1.name(),
+    )];
+    if let Some(delegation) = job.delegation {
+        lines.push(format!("delegation {}", face.id(delegation)));
+    }
+    if let Stage::InLrms(job) = job.stage {
+        lines.push(format!("LRMS job {}", job.0));
+    }
+    for element in &job.activity.ignored {
+        lines.push(format!("element {element} has no meaning here"));
+    }
+    lines.extend(problem(job, look));
+    lines.push(format!("state {}", look.state.name()));
+    lines.join("\n") + "\n"
+}

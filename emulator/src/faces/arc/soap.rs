@@ -1,0 +1,83 @@
+//! The one SOAP question that a broker of ARC's client asks: which input files
+//! does the computing element have already? (`CacheCheck`, A-REX's own.) All
+//! else at this address is EMI-ES, which is not spoken here.
+
+use super::answer::{Fault, Reply, text};
+use super::{Call, Face, MAX_BODY_BYTES};
+use axum::extract::State;
+use axum::extract::rejection::StringRejection;
+use axum::http::{Method, StatusCode};
+use gridrig_protocol::dom::{Bounds, Node};
+use gridrig_protocol::markup::Element;
+use std::sync::Arc;
+
+const ENVELOPE: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+const AREX: &str = "http://www.nordugrid.org/schemas/a-rex";
+
+/// What a file counts for: nothing is fetched, so its size is not known.
+const NOMINAL_BYTES: u64 = 1024 * 1024;
+
+const BOUNDS: Bounds = Bounds {
+    bytes: MAX_BODY_BYTES,
+    depth: 8,
+    elements: 50_000,
+};
+
+pub(super) async fn soap(
+    State(face): State<Arc<Face>>,
+    call: Call,
+    body: Result<String, StringRejection>,
+) -> Reply {
+    call.only(&[Method::POST])?;
+    let body = body.map_err(|error| Fault::new(error.status().as_u16(), error.body_text()))?;
+    let envelope = Node::read(&body, BOUNDS);
+    let envelope = envelope.map_err(|error| Fault::new(400, error.to_string()))?;
+    let operation = (envelope.name == "Envelope" && envelope.namespace == ENVELOPE)
+        .then(|| envelope.find(ENVELOPE, "Body"))
+        .flatten()
+        .and_then(|body| body.children.first());
+    match operation {
+        Some(check) if check.name == "CacheCheck" => {
+            let answer = Element::new("a-rex:CacheCheckResponse").child(results(&face, check));
+            Ok(enveloped(StatusCode::OK, answer))
+        }
+        Some(other) => {
+            let fault = Element::new("soap-env:Fault")
+                .field("faultcode", "soap-env:Client")
+                .field(
+                    "faultstring",
+                    format!(
+                        "{} is not offered: use ARC REST below /arex/rest",
+                        other.name
+                    ),
+                );
+            Ok(enveloped(StatusCode::INTERNAL_SERVER_ERROR, fault))
+        }
+        None => Err(Fault::new(
+            400,
+            "no SOAP 1.1 envelope with an operation in its body",
+        )),
+    }
+}
+
+fn results(face: &Face, check: &Node) -> Element {
+    let asked = check.children.iter().flat_map(|files| &files.children);
+    let store = face.store();
+    let result = |file: &Node| {
+        let url = file.text.trim();
+        let is_here = store.is_cached(url);
+        Element::new("a-rex:Result")
+            .field("a-rex:FileURL", url)
+            .field("a-rex:ExistInTheCache", is_here)
+            .field("a-rex:FileSize", if is_here { NOMINAL_BYTES } else { 0 })
+    };
+    Element::new("a-rex:CacheCheckResult").children_of(asked.map(result))
+}
+
+fn enveloped(status: StatusCode, content: Element) -> axum::response::Response {
+    let envelope = Element::new("soap-env:Envelope")
+        .attribute("xmlns:soap-env", ENVELOPE)
+        .attribute("xmlns:a-rex", AREX)
+        .child(Element::new("soap-env:Body").child(content));
+    text(status, "text/xml; charset=utf-8", envelope.to_xml())
+}
