@@ -1,6 +1,7 @@
 //! The broker over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod glue2;
 mod messages;
 mod openapi;
 mod submissions;

@@ -12,7 +12,7 @@ fn sample(cluster: u16, at_ns: u64) -> Value {
     })
 }
 
-fn info(kind: &str, id: u16, cluster: u16) -> Value {
+pub fn info(kind: &str, id: u16, cluster: u16) -> Value {
     json!({"from": {"kind": kind, "id": id}, "samples": [sample(cluster, 1)]})
 }
 
