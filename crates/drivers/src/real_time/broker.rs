@@ -108,10 +108,11 @@ impl BrokerMachine {
     }
 
     /// The domain at which a forwarded job entered the grid, as its key says:
-    /// `RUN/DOMAIN/JOB/HOP`.
-    fn origin(&self, key: &str) -> Option<DomainId> {
-        let domain = key.rsplit('/').nth(2)?.parse().ok().map(DomainId);
-        // A client may write any key: only domains there are have a count.
+    /// `RUN/DOMAIN/JOB` before the hop.
+    fn origin(&self, job: JobId) -> Option<DomainId> {
+        let key = self.ledger.get(job)?.base_key.as_ref()?;
+        let domain = key.rsplit('/').nth(1)?.parse().ok().map(DomainId);
+        // Anybody may write any key: only domains there are have a count.
         domain.filter(|domain| domain.index() < self.domains)
     }
 
@@ -303,7 +304,7 @@ impl BrokerMachine {
                 let hop = self.ledger.get(job).map_or(0, |record| record.hop);
                 let (key, from) = (self.key(job, hop), self.broker.config().domain);
                 if hop > 0 {
-                    *self.taken_in.entry(self.origin(&key)).or_default() += 1;
+                    *self.taken_in.entry(self.origin(job)).or_default() += 1;
                 }
                 self.write_to_lrms(
                     cluster,

@@ -89,6 +89,11 @@ fn from_scenario(args: &EmulatorArgs) -> Result<Config, Failure> {
     config.cluster = cluster.config.clone();
     let domain = cluster.domain.map(|id| &grid.domains[id.index()].name);
     config.monitoring.labels = monitor::of_scenario(&scenario, domain);
+    // Of several policies nobody here knows which one is run.
+    if let [Some(policy)] = scenario.policies[..] {
+        let labels = std::mem::take(&mut config.monitoring.labels);
+        config.monitoring.labels = labels.with("policy", policy.name());
+    }
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
