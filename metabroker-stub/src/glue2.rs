@@ -91,7 +91,7 @@ fn cluster(
             waiting: sample.queued,
             ..JobCounts::default()
         },
-        free_slots: u64::try_from(sample.free()).unwrap_or(0),
+        free_slots: u64::from(sample.free()),
         used_slots: u64::from(sample.busy),
         requested_slots: sample.queued_processors,
         max_slots_per_job: processors,
