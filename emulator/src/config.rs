@@ -7,7 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use gridrig_protocol::tls::ServerTls;
 use gridrig_service::KEEP_EVENTS;
 
@@ -26,6 +26,8 @@ pub struct Config {
     pub notify: NotifyHosts,
     /// The interfaces of other systems that it offers.
     pub faces: Faces,
+    /// How it is monitored.
+    pub monitoring: Monitoring,
     /// How it speaks TLS; `None` is plain HTTP.
     pub tls: Option<ServerTls>,
     /// Ended jobs that are still answered for; older ones are forgotten.
@@ -64,6 +66,7 @@ impl Config {
             clock,
             notify: NotifyHosts::default(),
             faces: Faces::default(),
+            monitoring: Monitoring::default(),
             tls: None,
             keep_ended: KEEP_ENDED,
             keep_events: KEEP_EVENTS,

@@ -5,9 +5,11 @@ use crate::config::Config;
 use crate::faces;
 use crate::transport::HttpTransport;
 use axum::Router;
+use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Home, LrmsMachine, LrmsSetup, Recorder, RunClock};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::serve::ServiceGauges;
+use gridrig_protocol::rest::serve::metrics::table;
+use gridrig_protocol::rest::serve::{Labels, Monitoring, Samples};
 use gridrig_protocol::tls::ServerTls;
 use gridrig_service::{App, Service};
 use utoipa_axum::router::OpenApiRouter;
@@ -60,11 +62,25 @@ impl Service for Config {
         HttpTransport::new(client, broker)
     }
 
-    fn gauges(machine: &LrmsMachine) -> ServiceGauges {
-        ServiceGauges {
-            queued: machine.cluster().queued() as u64,
-            busy_processors: Some(u64::from(machine.cluster().busy())),
-            held: None,
-        }
+    fn monitoring(&self) -> &Monitoring {
+        &self.monitoring
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::of("emulator")
+            .with("cluster", &self.name)
+            .and(&self.monitoring.labels)
+    }
+
+    fn observe(&self, machine: &mut LrmsMachine, now: SimTime, samples: &mut Samples) {
+        let load = machine.sample_at(now);
+        let running = machine.cluster().present() - machine.cluster().queued();
+        samples.level(&table::JOBS, &["queued"], load.queued as f64);
+        samples.level(&table::JOBS, &["running"], running as f64);
+        let wanted = load.queued_processors as f64;
+        samples.level(&table::QUEUED_PROCESSORS, &[], wanted);
+        samples.level(&table::BUSY_PROCESSORS, &[], f64::from(load.busy));
+        let all = f64::from(load.processors);
+        samples.level(&table::AVAILABLE_PROCESSORS, &[], all);
     }
 }

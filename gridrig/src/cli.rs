@@ -61,6 +61,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Be a driver of the GridWay meta-scheduler, for emulated clusters
     Gridway(GridwayArgs),
+    /// Show the metrics of the services; set up Prometheus and Grafana
+    Metrics(MetricsArgs),
     /// Print the schema of a file format
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -147,6 +149,9 @@ pub struct RunArgs {
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]
     pub kill: Vec<String>,
+    /// Metrics; real clock only.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
 }
 
 /// `gridrig compare`
@@ -249,6 +254,25 @@ pub struct AuditArgs {
     pub json: bool,
 }
 
+/// `gridrig metrics`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig metrics\n  gridrig metrics --out monitoring\n\n\
+        The second writes prometheus.yml, the Grafana dashboards and the provisioning of both. \
+        Services started with --targets monitoring/targets are then found by themselves."
+)]
+pub struct MetricsArgs {
+    /// Write the setup of Prometheus and Grafana into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    pub out: Option<PathBuf>,
+    /// Overwrite files that exist
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `gridrig schema`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gridrig schema scenario")]
@@ -292,6 +316,21 @@ pub struct ServiceArgs {
     /// cannot be audited
     #[arg(long, value_name = "N", default_value = "1000000")]
     pub keep_events: usize,
+    /// Metrics.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
+}
+
+/// How services are monitored.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MonitoringArgs {
+    /// Put a label on every metric, as in site=north; may be repeated
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// While it serves, keep a file in this folder that tells Prometheus
+    /// where (file_sd_configs)
+    #[arg(long, value_name = "DIR")]
+    pub targets: Option<PathBuf>,
 }
 
 /// `gridrig emulator`
@@ -424,6 +463,13 @@ pub struct ReplayArgs {
     /// Overwrite a run directory that exists
     #[arg(long)]
     pub force: bool,
+    /// Serve /metrics here while submitting; port 0 takes a free one, which is
+    /// said on stderr [default with --targets: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<std::net::SocketAddr>,
+    /// Metrics.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,

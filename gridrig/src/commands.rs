@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 pub(crate) mod gridway;
+mod metrics;
 mod report;
 mod run;
 mod schema;
@@ -60,6 +61,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),
         Command::Gridway(args) => gridway::gridway(&args),
+        Command::Metrics(args) => metrics::metrics(&args),
         Command::Schema(args) => schema::schema(args.format),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -8,6 +8,7 @@ pub mod init;
 mod interrupt;
 mod logging;
 mod memory;
+mod monitor;
 mod progress;
 pub mod realtime;
 mod runner;

@@ -7,9 +7,11 @@ mod outcome;
 pub mod remote;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
+pub use watched::SubmitterMetrics;
 
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -17,7 +19,7 @@ use gridrig_core::job::Submission;
 use gridrig_core::time::{Decimal, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
-use gridrig_protocol::rest::serve::Weather;
+use gridrig_protocol::rest::serve::{Monitoring, Weather};
 use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
 use std::future::Future;
 use std::io;
@@ -42,6 +44,9 @@ pub struct RealOptions {
     /// The interfaces of other systems that clusters offer, by position in
     /// the grid; those beyond its end offer none.
     pub faces: Vec<Vec<FaceKind>>,
+    /// How the services are monitored. Only with a folder for targets does the
+    /// submitter serve its metrics too.
+    pub monitoring: Monitoring,
 }
 
 impl RealOptions {
@@ -56,6 +61,7 @@ impl RealOptions {
             faults: Vec::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             faces: Vec::new(),
+            monitoring: Monitoring::default(),
         }
     }
 }
@@ -107,6 +113,9 @@ pub enum RealError {
         #[source]
         source: io::Error,
     },
+    /// Nobody could be told where the services listen.
+    #[error("the metrics cannot be offered")]
+    Monitoring(#[source] io::Error),
     /// The workload could not be played.
     #[error("the workload cannot be played")]
     Play(#[from] PlayError),
@@ -127,7 +136,7 @@ pub async fn run_real(
     submissions: &[Submission],
     options: &RealOptions,
     shutdown: impl Future<Output = ()>,
-    progress: impl FnMut(Progress),
+    mut progress: impl FnMut(Progress),
 ) -> Result<RealOutcome, RealError> {
     if options.speed.is_zero() {
         return Err(RealError::NoSpeed);
@@ -152,6 +161,8 @@ pub async fn run_real(
         clock,
     ));
     let recorder = Recorder::default();
+    let watched = watched::watch(&services, options, submissions.len(), clock, &recorder);
+    let watched = watched.map_err(RealError::Monitoring)?;
     let mut stopped = false;
     let stop = async {
         tokio::select! {
@@ -159,7 +170,13 @@ pub async fn run_real(
             () = clock.sleep_until(options.stop_at.unwrap_or(SimTime::MAX)) => {}
         }
     };
-    let played = player::play(&config, submissions, &recorder, stop, progress).await;
+    let observe = |now: Progress| {
+        if let Some(watched) = &watched {
+            watched.submitter.update(now);
+        }
+        progress(now);
+    };
+    let played = player::play(&config, submissions, &recorder, stop, observe).await;
     trouble.abort();
     services.wind_up().await;
     let ended = services.stop().await;

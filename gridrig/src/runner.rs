@@ -13,12 +13,14 @@ pub use record::{Comparison, PolicyRun};
 use crate::check;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::monitor;
 use crate::progress::Progress;
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
+use gridrig_protocol::rest::serve::Monitoring;
 use gridrig_replayer::prepare::{self, Prepared};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
@@ -35,6 +37,8 @@ pub struct RunOptions {
     pub csv: bool,
     /// Services that die on the way, each `NAME@TIME`: real time only.
     pub kill: Vec<String>,
+    /// How the services are monitored: real time only.
+    pub monitoring: Monitoring,
 }
 
 /// The workloads of a replication, read and reduced once for all policies.
@@ -168,6 +172,11 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
 /// written stays.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>, Failure> {
     refuse_truth_in_real_time(scenario)?;
+    if scenario.clock == Clock::Virtual && options.monitoring != Monitoring::default() {
+        return Err(Failure::input(anyhow!(
+            "--label and --targets need services to look at (expected --clock real)"
+        )));
+    }
     if scenario.clock == Clock::Virtual && !options.kill.is_empty() {
         return Err(Failure::input(anyhow!(
             "--kill needs services to kill (expected --clock real)"
@@ -219,6 +228,10 @@ fn run_policy(
         index => format!("{name} r{index:03}"),
     };
     let progress = Progress::new(&label, load.submissions.len());
+    let options = &RunOptions {
+        monitoring: monitor::of_run(replication, policy, &options.monitoring),
+        ..options.clone()
+    };
     let executed = execute::execute(scenario, &grid, load, options, &progress)?;
     let run = PolicyRun::new(replication, policy, &grid, load, executed, options)?;
     progress.finish(&run.one_line());

@@ -1,9 +1,10 @@
 //! The routes of a broker.
 
 use crate::config::Config;
+use crate::glue2;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
@@ -38,6 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(info, inform))
         .routes(routes!(notify))
         .routes(routes!(peers))
+        .routes(routes!(glue2))
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
         .routes(routes!(common::metrics))
@@ -248,6 +250,29 @@ async fn notify(
         false => app.metrics.count_repeated(),
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The domain in GLUE 2.0 (GFD.147, by the OGF's XML schema): the broker as a
+/// computing service, its clusters as shares, managers and environments, as
+/// they last reported.
+#[utoipa::path(
+    get, path = "/v1/glue2",
+    responses(
+        (status = 200, description = "The domain", body = String, content_type = "application/xml"),
+        Unavailable,
+    )
+)]
+async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    let look = |broker: &mut BrokerMachine, now| glue2::Known::of(broker, now);
+    let known = app.actor.call(look).await.map_err(gone)?;
+    // The broker does not know by which address it is reached; its reader does.
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let base = format!("http://{}", host.unwrap_or("localhost"));
+    let document = glue2::document(&app.config, &known, &base);
+    let media = [(header::CONTENT_TYPE, "application/xml")];
+    Ok((media, document.element().to_xml()).into_response())
 }
 
 /// The brokers that this one has links with.

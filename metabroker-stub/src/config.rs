@@ -2,7 +2,7 @@
 
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ pub struct Config {
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.
     pub notify: NotifyHosts,
+    /// How it is monitored.
+    pub monitoring: Monitoring,
     /// Events that are kept; older ones are forgotten, and a run that wants
     /// them has no audit.
     pub keep_events: usize,

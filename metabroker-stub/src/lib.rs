@@ -11,6 +11,7 @@
 
 mod app;
 mod config;
+mod glue2;
 mod service;
 mod transport;
 mod watch;

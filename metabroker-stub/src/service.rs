@@ -4,10 +4,14 @@ use crate::app;
 use crate::config::Config;
 use crate::transport::HttpTransport;
 use crate::watch::watch;
+use gridrig_core::message::Target;
+use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, BrokerMachine, BrokerSetup, Recorder, RunClock};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::serve::ServiceGauges;
+use gridrig_protocol::rest::serve::metrics::table;
+use gridrig_protocol::rest::serve::{Labels, Monitoring, Samples};
 use gridrig_service::{App, Service};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -58,11 +62,39 @@ impl Service for Config {
         Some(tokio::spawn(watching))
     }
 
-    fn gauges(machine: &BrokerMachine) -> ServiceGauges {
-        ServiceGauges {
-            queued: machine.broker().queued() as u64,
-            busy_processors: None,
-            held: Some(machine.broker().held() as u64),
+    fn monitoring(&self) -> &Monitoring {
+        &self.monitoring
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::of("broker")
+            .with("domain", &self.setup.name)
+            .with("policy", self.setup.config.policy.name())
+            .and(&self.monitoring.labels)
+    }
+
+    fn observe(&self, machine: &mut BrokerMachine, now: SimTime, samples: &mut Samples) {
+        let (broker, names) = (machine.broker(), &self.setup.names);
+        let (queued, held) = (broker.queued(), broker.held());
+        samples.level(&table::JOBS, &["queued"], queued as f64);
+        let sent = held.saturating_sub(queued);
+        samples.level(&table::JOBS, &["sent"], sent as f64);
+        for (source, age) in broker.information_age(now) {
+            let (name, kind) = match source {
+                Target::Cluster(id) => (names.cluster(id), "lrms"),
+                Target::Peer(id) => (names.domain(id), "broker"),
+            };
+            let age = age.as_secs_f64();
+            samples.level(&table::INFORMATION_AGE, &[&name, kind], age);
+        }
+        // Whoever may forward here has a count from the start.
+        let consumers = self.setup.neighbours.iter().filter(|peer| peer.consumer);
+        let mut taken_in: BTreeMap<_, u64> = consumers.map(|peer| (Some(peer.domain), 0)).collect();
+        taken_in.extend(machine.taken_in());
+        for (origin, jobs) in taken_in {
+            let origin = origin.map_or("unknown".into(), |origin| names.domain(origin));
+            let executing = &self.setup.name;
+            samples.count(&table::FORWARDED_JOBS, &[&origin, executing], jobs);
         }
     }
 }

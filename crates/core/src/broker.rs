@@ -214,6 +214,14 @@ impl Broker {
             .map(move |known| (known.target, now.since(known.information_from())))
     }
 
+    /// The samples in use about each candidate: one of an own cluster, those of
+    /// all its clusters of a peer.
+    pub fn samples(&self) -> impl Iterator<Item = (Target, &[LoadSample])> {
+        self.known
+            .iter()
+            .map(|known| (known.target, known.samples()))
+    }
+
     /// Takes a job into the queue; it is decided in the next cycle.
     ///
     /// # Errors

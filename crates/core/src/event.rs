@@ -186,7 +186,55 @@ impl MessageKind {
     }
 }
 
+/// How many kinds of event there are.
+pub const EVENT_KINDS: usize = 14;
+
+/// Their names, as interfaces show them, by [`Event::ordinal`].
+pub const EVENT_NAMES: [&str; EVENT_KINDS] = [
+    "submitted",
+    "broker-arrival",
+    "forwarded",
+    "refused",
+    "dispatched",
+    "queued",
+    "started",
+    "finished",
+    "notified",
+    "finish-seen",
+    "rejected",
+    "cancelled",
+    "failed",
+    "info-sent",
+];
+
 impl Event<'_> {
+    /// Which of the kinds of event this is, below [`EVENT_KINDS`].
+    #[must_use]
+    pub const fn ordinal(&self) -> usize {
+        match self {
+            Event::Submitted { .. } => 0,
+            Event::BrokerArrival { .. } => 1,
+            Event::Forwarded { .. } => 2,
+            Event::Refused { .. } => 3,
+            Event::Dispatched { .. } => 4,
+            Event::Queued { .. } => 5,
+            Event::Started { .. } => 6,
+            Event::Finished { .. } => 7,
+            Event::Notified { .. } => 8,
+            Event::FinishSeen { .. } => 9,
+            Event::Rejected { .. } => 10,
+            Event::Cancelled { .. } => 11,
+            Event::Failed { .. } => 12,
+            Event::InfoSent { .. } => 13,
+        }
+    }
+
+    /// Its name, as interfaces show it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        EVENT_NAMES[self.ordinal()]
+    }
+
     /// The kind of message this event stands for, if it is one.
     #[must_use]
     pub fn message(&self) -> Option<MessageKind> {

@@ -26,6 +26,7 @@
 mod actor;
 mod broker;
 mod clock;
+mod counts;
 mod ledger;
 mod letter;
 mod lrms;
@@ -34,8 +35,9 @@ mod record;
 mod submitter;
 
 pub use actor::{Actor, CallError, JobKeeper, Machine, start};
-pub use broker::{BrokerMachine, BrokerSetup, Neighbour};
+pub use broker::{BrokerMachine, BrokerSetup, GridNames, Neighbour};
 pub use clock::RunClock;
+pub use counts::{Counts, LAG_BOUNDS};
 pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
 pub use letter::{Letter, LetterId, Message, Tally};
 pub use lrms::{Home, LrmsMachine, LrmsSetup};

@@ -6,6 +6,7 @@
 //! readers go by element names, so this follows A-REX.
 
 mod activity;
+pub mod ogf;
 mod write;
 
 pub use activity::Activity;
@@ -175,6 +176,12 @@ pub struct ExecutionEnvironment {
     pub os: Option<String>,
     /// What one of its processors scores.
     pub benchmarks: Vec<Benchmark>,
+}
+
+/// A text, or what GLUE 2.0 writes where it is not known (GFD.147, appendix on
+/// place-holder values).
+fn text_or_unknown(text: Option<&str>) -> &str {
+    text.unwrap_or("UNDEFINEDVALUE")
 }
 
 /// An instant in the form of the documents, UTC: `2026-11-20T23:56:59Z`, from

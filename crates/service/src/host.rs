@@ -3,6 +3,7 @@
 use crate::{App, Service, router};
 use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, Tally, start};
 use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{
     self, Door, Life, Metrics, ServiceThread, Stall, Weather, base_url, listening_line,
 };
@@ -83,9 +84,14 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     let listener = TcpListener::bind(bind)?;
     let mut stdout = io::stdout();
-    let line = listening_line(listener.local_addr()?, config.tls().is_some());
-    writeln!(stdout, "{line}")?;
+    let (address, is_secure) = (listener.local_addr()?, config.tls().is_some());
+    writeln!(stdout, "{}", listening_line(address, is_secure))?;
     stdout.flush()?;
+    let mut target = Target::new(address, &config.labels());
+    if is_secure {
+        target = target.over_tls();
+    }
+    let _announced = config.monitoring().announce(&config.name(), target)?;
     run(config, listener, shutdown).await
 }
 
@@ -99,10 +105,11 @@ struct Parts<M> {
 impl<M> Parts<M> {
     fn of<S: Service<Machine = M>>(config: &S) -> Self {
         let recorder = Recorder::keeping(config.keep_events());
+        let incarnation = incarnation();
         Parts {
-            machine: config.machine(incarnation(), recorder.clone()),
+            machine: config.machine(incarnation, recorder.clone()),
             recorder,
-            metrics: Arc::default(),
+            metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
             stall: Stall::default(),
         }
     }
@@ -140,11 +147,13 @@ async fn host<S: Service>(
     served
 }
 
+/// A number for this life of a service: when it begins, in Unix nanoseconds.
 #[allow(
     clippy::disallowed_methods,
     reason = "the lives of a service are told apart by when they began"
 )]
-fn incarnation() -> u64 {
+#[must_use]
+pub fn incarnation() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

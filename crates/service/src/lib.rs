@@ -5,17 +5,19 @@
 
 mod host;
 mod letters;
+mod observe;
 pub mod routes;
 pub mod submission;
 
-pub use host::{Handle, run, serve, spawn};
+pub use host::{Handle, incarnation, run, serve, spawn};
 pub use letters::{failure, inform, letter_name, notify};
+pub use observe::{clock_samples, count_samples, lag_samples};
 
 use axum::Router;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::serve::{self, Metrics, ServiceGauges, Stall};
+use gridrig_protocol::rest::serve::{self, Labels, Metrics, Monitoring, Samples, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
 use gridrig_protocol::tls::ServerTls;
 use std::sync::Arc;
@@ -29,7 +31,9 @@ use utoipa_axum::router::OpenApiRouter;
 ///   [`keep_events`](Self::keep_events), [`tls`](Self::tls),
 ///   [`routes`](Self::routes), [`faces`](Self::faces).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
-///   [`companion`](Self::companion), [`gauges`](Self::gauges).
+///   [`companion`](Self::companion).
+/// - What is seen of it: [`monitoring`](Self::monitoring), [`labels`](Self::labels),
+///   [`observe`](Self::observe).
 pub trait Service: Sized + Send + Sync + 'static {
     /// What it runs.
     type Machine: JobKeeper;
@@ -74,8 +78,15 @@ pub trait Service: Sized + Send + Sync + 'static {
         None
     }
 
-    /// What a scrape of its metrics shows.
-    fn gauges(machine: &Self::Machine) -> ServiceGauges;
+    /// How it is monitored.
+    fn monitoring(&self) -> &Monitoring;
+
+    /// The labels of its metrics: which service this is, of which run.
+    fn labels(&self) -> Labels;
+
+    /// Adds what a scrape of its metrics shows of the machine at this instant
+    /// of the run.
+    fn observe(&self, machine: &mut Self::Machine, now: SimTime, samples: &mut Samples);
 }
 
 /// Events that a service keeps unless told otherwise: some 100 MB. A job makes

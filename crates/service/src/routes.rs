@@ -1,19 +1,22 @@
 //! The routes that every service has. To be named with their module in
 //! `routes!`, which looks for their descriptions beside them.
 
-use crate::{App, Service, gone};
+use crate::{App, Service, clock_samples, count_samples, gone};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::{JobKeeper, JobState, JobView};
+use gridrig_protocol::rest::serve::metrics::table;
 use gridrig_protocol::rest::serve::{
-    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Unavailable,
-    UnknownJob,
+    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Samples,
+    Unavailable, UnknownJob,
 };
 use gridrig_protocol::rest::{
     EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, PlacementReport, Problem,
 };
+use std::sync::Arc;
 
 /// The jobs that are known here, by number.
 #[utoipa::path(
@@ -167,7 +170,19 @@ pub async fn healthz() -> &'static str {
     )
 )]
 pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, Problem> {
-    let look = |machine: &mut S::Machine, _| S::gauges(machine);
-    let gauges = app.actor.call(look).await.map_err(gone)?;
-    Ok(serve::metrics_text(app.metrics.text(gauges)))
+    let config = Arc::clone(&app.config);
+    let look = move |machine: &mut S::Machine, now| {
+        let mut samples = Samples::default();
+        clock_samples(config.clock(), now, &mut samples);
+        for kind in MessageKind::ALL {
+            let lost = machine.undelivered().of(kind);
+            samples.count(&table::MESSAGES_UNDELIVERED, &[kind.name()], lost);
+        }
+        config.observe(machine, now, &mut samples);
+        samples
+    };
+    let mut samples = app.actor.call(look).await.map_err(gone)?;
+    count_samples(&app.recorder.counts(), &mut samples);
+    app.metrics.observe_received(&mut samples);
+    Ok(serve::metrics_text(app.metrics.text(samples)))
 }

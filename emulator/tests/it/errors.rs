@@ -115,10 +115,15 @@ async fn requests_and_load_are_measured_without_job_numbers() {
     let text = text.as_str().unwrap();
     assert!(media.starts_with("application/openmetrics-text"), "{media}");
     for line in [
-        "gridrig_queue_jobs 1",
-        "gridrig_busy_processors 4",
-        r#"gridrig_messages_total{kind="submit"} 2"#,
-        r#"method="GET",route="/v1/jobs/{id}",status="200"#,
+        r#"gridrig_jobs{cluster="test",service="emulator",state="queued"} 1.0"#,
+        r#"gridrig_jobs{cluster="test",service="emulator",state="running"} 1.0"#,
+        r#"gridrig_queued_processors{cluster="test",service="emulator"} 4.0"#,
+        r#"gridrig_busy_processors{cluster="test",service="emulator"} 4.0"#,
+        r#"gridrig_available_processors{cluster="test",service="emulator"} 4.0"#,
+        r#"gridrig_messages_received_total{cluster="test",service="emulator",kind="submit"} 2"#,
+        r#"gridrig_job_events_total{cluster="test",service="emulator",event="started"} 1"#,
+        r#"method="GET",route="/v1/jobs/{id}",status="2xx""#,
+        r#"gridrig_clock_speed_ratio{cluster="test",service="emulator"} 1.0"#,
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

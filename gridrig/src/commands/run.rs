@@ -5,7 +5,7 @@ use crate::cli::RunArgs;
 use crate::exit::Failure;
 use crate::runner::{self, Comparison, PolicyRun, RunOptions};
 use crate::scenario::Scenario;
-use crate::{memory, table};
+use crate::{memory, monitor, table};
 use anyhow::anyhow;
 use serde::Serialize;
 use std::time::Instant;
@@ -23,6 +23,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         force: args.force,
         csv: args.csv,
         kill: args.kill.clone(),
+        monitoring: monitor::monitoring(&args.monitoring)?,
     };
     let comparisons = runner::run(&scenario, &options)?;
     tracing::info!(

@@ -9,7 +9,8 @@ use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub as broker;
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::serve::metrics::Target;
+use gridrig_protocol::rest::serve::{Labels, Monitoring, NotifyHosts};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -46,7 +47,8 @@ impl Services {
             brokers: Vec::new(),
         };
         for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
-            let mut config = lrms_config(grid, cluster, &broker_urls, clock);
+            let monitoring = monitoring(grid, cluster.domain, options);
+            let mut config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
             let faces = options.faces.get(cluster.config.id.index());
             if let Some(faces) = faces.filter(|faces| !faces.is_empty()) {
                 config.faces = emulator::faces::Faces::of(faces);
@@ -68,6 +70,7 @@ impl Services {
                 },
                 clock,
                 notify: NotifyHosts::default(),
+                monitoring: monitoring(grid, None, options),
                 // The run audits them.
                 keep_events: usize::MAX,
                 liveness: options.liveness,
@@ -105,6 +108,16 @@ impl Services {
     #[must_use]
     pub fn broker(&self, domain: DomainId) -> Option<&broker::Handle> {
         self.brokers.get(domain.index())
+    }
+
+    /// Where the metrics of each are, for Prometheus.
+    pub(super) fn targets(&self) -> Vec<Target> {
+        let brokers = self.brokers.iter();
+        let brokers = brokers.map(|one| Target::new(one.address(), one.metrics().labels()));
+        let lrms = self.lrms.iter();
+        brokers
+            .chain(lrms.map(|one| Target::new(one.address(), one.metrics().labels())))
+            .collect()
     }
 
     /// Makes something go wrong with a service.
@@ -241,6 +254,7 @@ fn lrms_config(
     cluster: &GridCluster,
     brokers: &[String],
     clock: RunClock,
+    monitoring: Monitoring,
 ) -> emulator::Config {
     let home = cluster.domain.and_then(|domain| {
         let (site, url) = (
@@ -261,10 +275,24 @@ fn lrms_config(
         clock,
         notify: NotifyHosts::default(),
         faces: emulator::faces::Faces::default(),
+        monitoring,
         tls: None,
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
+    }
+}
+
+/// The labels of the run, and of the domain where a service does not know it.
+/// Where they all listen is told in one file.
+fn monitoring(grid: &Grid, domain: Option<DomainId>, options: &RealOptions) -> Monitoring {
+    let domain = domain.and_then(|id| grid.domains.get(id.index()));
+    let labels = domain.map_or_else(Labels::default, |domain| {
+        Labels::default().with("domain", &domain.name)
+    });
+    Monitoring {
+        labels: labels.and(&options.monitoring.labels),
+        targets: None,
     }
 }
 

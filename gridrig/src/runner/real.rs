@@ -35,6 +35,7 @@ pub(super) fn execute(
     };
     real.faces.clone_from(&scenario.faces);
     real.faults = kills(grid, &options.kill)?;
+    real.monitoring = options.monitoring.clone();
     let observe =
         |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
     let outcome = runtime

@@ -14,6 +14,8 @@ mod command;
 mod compare_command;
 mod documents;
 mod lsap;
+mod metrics_command;
+mod monitoring;
 mod need;
 mod openapi;
 mod overrides;

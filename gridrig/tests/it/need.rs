@@ -42,3 +42,16 @@ pub fn schemathesis(test: &str) -> Option<PathBuf> {
     println!("SKIPPED: {test}: no Python with schemathesis (scripts/setup makes one)");
     None
 }
+
+/// Whether a program is installed (`scripts/setup` does it); says that the
+/// test is skipped where it is not, and fails it where nothing may be skipped.
+pub fn program(name: &str, test: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|folder| folder.join(name).is_file()) {
+        return true;
+    }
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(!required, "{test} needs {name}");
+    println!("SKIPPED: {test}: no {name} (scripts/setup installs it)");
+    false
+}

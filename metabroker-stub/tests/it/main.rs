@@ -1,6 +1,7 @@
 //! The broker over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod glue2;
 mod messages;
 mod openapi;
 mod submissions;
@@ -16,7 +17,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
 use gridrig_metabroker_stub::{Config, Handle, Liveness, Peer, spawn};
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -68,6 +69,7 @@ async fn start(interval: SimDuration, lrms: &str, peer: &str) -> Handle {
         peers: BTreeMap::from([(DomainId(1), peer)]),
         clock,
         notify: NotifyHosts::default(),
+        monitoring: Monitoring::default(),
         keep_events: usize::MAX,
         liveness: Liveness {
             every: Duration::from_millis(100),

@@ -12,7 +12,7 @@ fn sample(cluster: u16, at_ns: u64) -> Value {
     })
 }
 
-fn info(kind: &str, id: u16, cluster: u16) -> Value {
+pub fn info(kind: &str, id: u16, cluster: u16) -> Value {
     json!({"from": {"kind": kind, "id": id}, "samples": [sample(cluster, 1)]})
 }
 
@@ -32,7 +32,7 @@ async fn samples_are_taken_from_those_who_may_give_them() {
         assert_eq!(found, status, "{kind} {id} {cluster}: {answer}");
     }
     let (_, text) = ask(&broker, "GET", "/metrics", None).await;
-    let counted = r#"gridrig_messages_total{kind="info"} 2"#;
+    let counted = r#",service="broker",kind="info"} 2"#;
     assert!(text.as_str().unwrap().contains(counted), "{text}");
 }
 

@@ -31,6 +31,7 @@ async fn a_service_describes_itself() {
     for path in [
         "/v1/jobs",
         "/v1/jobs/{id}",
+        "/v1/glue2",
         "/v1/info",
         "/v1/notifications",
         "/v1/peers",

@@ -126,6 +126,11 @@ impl Known {
         });
     }
 
+    /// The samples in use.
+    pub fn samples(&self) -> &[LoadSample] {
+        &self.samples
+    }
+
     /// When the oldest sample in use was taken.
     pub fn information_from(&self) -> SimTime {
         self.samples

@@ -6,7 +6,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use setup::{BrokerSetup, Neighbour};
+pub use setup::{BrokerSetup, GridNames, Neighbour};
 
 use super::actor::{JobKeeper, Machine};
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
@@ -38,6 +38,11 @@ pub struct BrokerMachine {
     /// Jobs that their receivers have confirmed to have, until their end.
     confirmed: BTreeMap<JobId, Target>,
     round: Round,
+    /// Jobs of other domains that were handed to own clusters, by the domain
+    /// at which they entered.
+    taken_in: BTreeMap<Option<DomainId>, u64>,
+    /// How many domains the grid has.
+    domains: usize,
     frozen: bool,
     incarnation: u64,
     letters: Vec<Letter>,
@@ -79,6 +84,8 @@ impl BrokerMachine {
             grace: setup.grace,
             confirmed: BTreeMap::new(),
             round: Round::default(),
+            taken_in: BTreeMap::new(),
+            domains: setup.names.domains(),
             frozen: false,
             incarnation: setup.incarnation,
             letters: Vec::new(),
@@ -92,6 +99,21 @@ impl BrokerMachine {
     #[must_use]
     pub fn broker(&self) -> &Broker {
         &self.broker
+    }
+
+    /// Jobs of other domains that were handed to clusters of this one, by the
+    /// domain at which they entered: `None` where their key does not say.
+    pub fn taken_in(&self) -> impl Iterator<Item = (Option<DomainId>, u64)> {
+        self.taken_in.iter().map(|(origin, jobs)| (*origin, *jobs))
+    }
+
+    /// The domain at which a forwarded job entered the grid, as its key says:
+    /// `RUN/DOMAIN/JOB` before the hop.
+    fn origin(&self, job: JobId) -> Option<DomainId> {
+        let key = self.ledger.get(job)?.base_key.as_ref()?;
+        let domain = key.rsplit('/').nth(1)?.parse().ok().map(DomainId);
+        // Anybody may write any key: only domains there are have a count.
+        domain.filter(|domain| domain.index() < self.domains)
     }
 
     /// Whether a letter of this name is new here; repeated ones are to be
@@ -281,6 +303,9 @@ impl BrokerMachine {
                 };
                 let hop = self.ledger.get(job).map_or(0, |record| record.hop);
                 let (key, from) = (self.key(job, hop), self.broker.config().domain);
+                if hop > 0 {
+                    *self.taken_in.entry(self.origin(job)).or_default() += 1;
+                }
                 self.write_to_lrms(
                     cluster,
                     Message::Dispatch {

@@ -1,5 +1,6 @@
 //! The events of a machine, kept until the run collects them.
 
+use super::counts::Counts;
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
@@ -110,6 +111,7 @@ struct Kept {
     /// Older events that are there no more.
     forgotten: u64,
     most: usize,
+    counts: Counts,
 }
 
 impl Default for Kept {
@@ -118,6 +120,7 @@ impl Default for Kept {
             events: VecDeque::new(),
             forgotten: 0,
             most: usize::MAX,
+            counts: Counts::default(),
         }
     }
 }
@@ -176,6 +179,13 @@ impl Recorder {
         }
     }
 
+    /// What has been recorded so far, counted: what is forgotten or taken out
+    /// stays counted.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.kept().counts.clone()
+    }
+
     /// Takes all events out.
     #[must_use]
     pub fn take(&self) -> Vec<Recorded> {
@@ -193,6 +203,7 @@ impl Recorder {
 impl EventSink for Recorder {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         let mut kept = self.kept();
+        kept.counts.count(at, &event);
         kept.events.push_back(Recorded::new(at, event));
         if kept.events.len() > kept.most {
             kept.events.pop_front();
@@ -316,6 +327,19 @@ mod tests {
         let page = recorder.page(u64::MAX, 2);
         assert_eq!((page.first, page.events.len()), (u64::MAX, 0));
         assert_eq!(recorder.take().len(), 3);
+    }
+
+    #[test]
+    fn forgotten_events_stay_counted() {
+        let mut recorder = Recorder::keeping(1);
+        for job in 0..3 {
+            let (job, cluster) = (JobId(job), ClusterId(0));
+            recorder.emit(SimTime::ZERO, Event::Finished { job, cluster });
+        }
+        let _ = recorder.take();
+        let counts = recorder.counts();
+        let seen: Vec<_> = counts.events().filter(|(_, n)| *n > 0).collect();
+        assert_eq!(seen, [("finished", 3)]);
     }
 
     #[test]

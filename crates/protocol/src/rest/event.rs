@@ -67,7 +67,7 @@ impl EventReport {
         let mut report = EventReport {
             at_ns: at.as_nanos(),
             job: event.job().map(|job| job.0),
-            event: name(event).to_owned(),
+            event: event.name().to_owned(),
             ..EventReport::default()
         };
         match *event {
@@ -259,25 +259,6 @@ fn cluster(party: Party) -> Result<ClusterId, Problem> {
 
 fn wrong_kind(found: Party, expected: PlaceKind) -> Problem {
     Problem::field("kind", &format!("{found:?}"), &format!("{expected:?}"))
-}
-
-fn name(event: &Event<'_>) -> &'static str {
-    match event {
-        Event::Submitted { .. } => "submitted",
-        Event::BrokerArrival { .. } => "broker-arrival",
-        Event::Forwarded { .. } => "forwarded",
-        Event::Refused { .. } => "refused",
-        Event::Dispatched { .. } => "dispatched",
-        Event::Queued { .. } => "queued",
-        Event::Started { .. } => "started",
-        Event::Finished { .. } => "finished",
-        Event::Notified { .. } => "notified",
-        Event::FinishSeen { .. } => "finish-seen",
-        Event::Rejected { .. } => "rejected",
-        Event::Cancelled { .. } => "cancelled",
-        Event::Failed { .. } => "failed",
-        Event::InfoSent { .. } => "info-sent",
-    }
 }
 
 #[cfg(test)]

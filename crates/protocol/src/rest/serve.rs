@@ -6,7 +6,7 @@ mod answers;
 mod door;
 mod extract;
 mod listener;
-mod metrics;
+pub mod metrics;
 mod notify;
 mod query;
 mod thread;
@@ -14,13 +14,13 @@ mod thread;
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Peer, Stream};
 pub use extract::{Body, Path, Query};
-pub use metrics::{Metrics, ServiceGauges};
+pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery};
 pub use thread::{Life, ServiceThread, Stall, Weather};
 
 use super::problem::Problem;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -67,8 +67,7 @@ pub fn described(openapi: OpenApi) -> OpenApi {
 }
 
 /// Completes a service's routes: its own description under `/openapi.json`,
-/// problem documents where there is no route or no such method, bounds on
-/// body and time, and counting.
+/// and all that [`bounded`] adds.
 pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: Stall) -> Router {
     let document: Arc<str> = openapi.to_json().unwrap_or_default().into();
     let describe = move || {
@@ -78,8 +77,13 @@ pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: S
             ([(header::CONTENT_TYPE, media)], document.to_string())
         }
     };
+    bounded(router.route("/openapi.json", get(describe)), metrics, stall)
+}
+
+/// Adds to routes: problem documents where there is no route or no such
+/// method, bounds on body and time, and counting.
+pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
     router
-        .route("/openapi.json", get(describe))
         .fallback(async || Problem::new(404, "no-such-route", "there is no such route here"))
         .method_not_allowed_fallback(async || {
             Problem::new(
@@ -106,14 +110,18 @@ async fn weather(State(stall): State<Stall>, request: Request, next: Next) -> Re
     next.run(request).await
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how long a request takes is measured in service I/O"
+)]
 async fn count(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
-    let method = request.method().as_str().to_owned();
-    let matched = request.extensions().get::<axum::extract::MatchedPath>();
-    let route = matched
-        .map_or("none", axum::extract::MatchedPath::as_str)
-        .to_owned();
+    let begin = std::time::Instant::now();
+    let method = request.method().clone();
+    let matched = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
-    metrics.count_request(method, route, response.status().as_u16());
+    let route = matched.as_ref().map_or("none", MatchedPath::as_str);
+    let status = response.status().as_u16();
+    metrics.count_request(method.as_str(), route, status, begin.elapsed());
     response
 }
 

@@ -4,6 +4,7 @@ use super::{clock, named_url, notify_hosts, serve};
 use crate::cli::BrokerArgs;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::monitor;
 use crate::scenario::Scenario;
 use anyhow::anyhow;
 use gridrig_core::cluster::ClusterConfig;
@@ -26,9 +27,11 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         .map(|text| named_url("--lrms", text))
         .collect::<Result<_, _>>()?;
     let policy = args.policy.as_deref().map(policy_named).transpose()?;
+    let mut monitoring = monitor::monitoring(&args.service.monitoring)?;
     let (grid, domain, seed) = match &args.scenario {
         Some(path) => {
             let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
+            monitoring.labels = monitor::of_scenario(&scenario, None).and(&monitoring.labels);
             let policy = policy.or(scenario.policies.first().copied().flatten());
             let grid = scenario.grid_for(policy);
             let domain = find_domain(&grid, &args.name)?;
@@ -49,6 +52,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         setup: BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?,
         clock: clock(&args.service)?,
         notify: notify_hosts(&args.service),
+        monitoring,
         keep_events: args.service.keep_events,
         liveness: Liveness::default(),
     };

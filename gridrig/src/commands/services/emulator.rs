@@ -6,14 +6,16 @@ use super::{clock, duration, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::monitor;
 use crate::scenario::Scenario;
 use anyhow::anyhow;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::BrokerSettings;
+use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Broker, Config};
+use gridrig_protocol::rest::serve::{Labels, Monitoring};
 use gridrig_protocol::tls::{ServerTls, TlsFiles};
 use std::path::Path;
 
@@ -21,9 +23,14 @@ use std::path::Path;
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
     let faces = faces(&args.faces)?;
     let tls = tls(args)?;
+    let monitoring = monitor::monitoring(&args.service.monitoring)?;
     let finish = |mut config: Config, mut shown: Vec<FaceKind>| {
         config.notify = notify_hosts(&args.service);
         config.keep_events = args.service.keep_events;
+        config.monitoring = Monitoring {
+            labels: config.monitoring.labels.and(&monitoring.labels),
+            ..monitoring.clone()
+        };
         shown.extend(&faces);
         config.faces = Faces::of(&shown);
         config.tls.clone_from(&tls);
@@ -101,6 +108,18 @@ fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
+/// What the metrics of a scenario's cluster are told apart by.
+fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
+    let domains = &scenario.grid.domains;
+    let domain = cluster.domain.map(|id| &domains[id.index()].name);
+    let labels = monitor::of_scenario(scenario, domain);
+    match scenario.policies[..] {
+        [Some(policy)] => labels.with("policy", policy.name()),
+        // Of several policies nobody here knows which one is run.
+        _ => labels,
+    }
+}
+
 fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>), Failure> {
     let (path, scenario) = scenario(args)?;
     let grid = &scenario.grid;
@@ -121,6 +140,7 @@ fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>), Failure
     let clock = clock(&args.service)?;
     let mut config = Config::new(&args.name, resources, cluster.config.discipline, clock);
     config.cluster = cluster.config.clone();
+    config.monitoring.labels = labels(&scenario, cluster);
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }

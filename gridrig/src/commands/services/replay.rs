@@ -6,8 +6,9 @@ use crate::commands::run::{finish, say_where};
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::monitor;
 use crate::progress::Progress;
-use crate::realtime::remote;
+use crate::realtime::{SubmitterMetrics, remote};
 use crate::runner::{Comparison, Executed, Load, PolicyRun, RunOptions, TIMER_TOLERANCE};
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
@@ -17,10 +18,13 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::serve::Monitoring;
+use gridrig_protocol::rest::serve::metrics::{Target, TargetsFile};
 use gridrig_replayer::player::{self, Patience, PlayConfig, Played};
 use gridrig_results::EventLog;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// Wall time between the command and the workload's time 0, at the least.
@@ -43,7 +47,11 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let mut load = Load::prepare(&replication)?;
     shift(&mut load.submissions, start(&scenario.grid, clock));
     let recorder = Recorder::default();
-    let played = runtime.block_on(play(&scenario, &load, entries, clock, &recorder))?;
+    let metrics = offer_metrics(args, &replication, load.submissions.len(), clock, &recorder)?;
+    let watched = metrics.as_ref().map(|(metrics, _file)| metrics);
+    let play = play(&scenario, &load, entries, clock, &recorder, watched);
+    let played = runtime.block_on(play)?;
+    drop(metrics);
     if args.collect.is_empty() {
         return without_log(args, &load, &played);
     }
@@ -134,12 +142,41 @@ fn shift(submissions: &mut [Submission], by: SimDuration) {
     }
 }
 
+/// Serves the submitter's metrics if they are asked for, and says where.
+fn offer_metrics(
+    args: &ReplayArgs,
+    replication: &Replication,
+    jobs: usize,
+    clock: RunClock,
+    recorder: &Recorder,
+) -> Result<Option<(SubmitterMetrics, Option<TargetsFile>)>, Failure> {
+    let monitoring = monitor::monitoring(&args.monitoring)?;
+    let bind = match (args.metrics, &monitoring.targets) {
+        (Some(bind), _) => bind,
+        (None, Some(_)) => (Ipv4Addr::LOCALHOST, 0).into(),
+        (None, None) => return Ok(None),
+    };
+    let policy = replication.scenario.policies.first().copied().flatten();
+    let monitoring = monitor::of_run(replication, policy, &monitoring);
+    let served = SubmitterMetrics::serve(bind, &monitoring.labels, jobs, clock, recorder);
+    let metrics = served.map_err(|error| {
+        Failure::input(anyhow!(
+            "--metrics {bind}: {error} (expected an address that is free, or port 0)"
+        ))
+    })?;
+    let address = metrics.address();
+    eprintln!("metrics: http://{address}/metrics");
+    let file = monitoring.announce("replay", Target::new(address, metrics.labels()));
+    Ok(Some((metrics, file.map_err(Failure::run)?)))
+}
+
 async fn play(
     scenario: &Scenario,
     load: &Load,
     entries: BTreeMap<Entry, String>,
     clock: RunClock,
     recorder: &Recorder,
+    watched: Option<&SubmitterMetrics>,
 ) -> Result<Played, Failure> {
     let config = PlayConfig {
         entries,
@@ -154,7 +191,12 @@ async fn play(
         patience: Patience::default(),
     };
     let progress = Progress::new("replay", load.submissions.len());
-    let observe = |p: player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
+    let observe = |p: player::Progress| {
+        if let Some(watched) = watched {
+            watched.update(p);
+        }
+        progress.update(p.now, p.ended, Some(p.worst_lag));
+    };
     let played = player::play(
         &config,
         &load.submissions,
@@ -193,6 +235,7 @@ fn with_log(
         force: args.force,
         csv: false,
         kill: Vec::new(),
+        monitoring: Monitoring::default(),
     };
     let policy = replication.scenario.policies.first().copied().flatten();
     let grid = replication.scenario.grid_for(policy);

@@ -4,11 +4,13 @@ use crate::real_time::RealTimeError;
 use crate::real_time::clock::RunClock;
 use gridrig_core::broker::BrokerConfig;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::DomainId;
+use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::Window;
 use gridrig_core::policy::{InformationNeed, PolicyKind};
 use gridrig_core::time::SimDuration;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A broker at the other end of a link.
@@ -22,6 +24,44 @@ pub struct Neighbour {
     pub consumer: bool,
 }
 
+/// The names of a grid's domains and clusters, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GridNames {
+    domains: Arc<[String]>,
+    clusters: Arc<[String]>,
+}
+
+impl GridNames {
+    /// Those of this grid.
+    #[must_use]
+    pub fn of(grid: &Grid) -> Self {
+        GridNames {
+            domains: grid.domains.iter().map(|site| site.name.clone()).collect(),
+            clusters: grid.clusters.iter().map(|one| one.name.clone()).collect(),
+        }
+    }
+
+    /// How many domains there are.
+    #[must_use]
+    pub fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    /// A domain's name; its number if the grid has no such domain.
+    #[must_use]
+    pub fn domain(&self, id: DomainId) -> Cow<'_, str> {
+        let known = self.domains.get(id.index());
+        known.map_or_else(|| id.to_string().into(), |name| name.as_str().into())
+    }
+
+    /// A cluster's name; its number if the grid has no such cluster.
+    #[must_use]
+    pub fn cluster(&self, id: ClusterId) -> Cow<'_, str> {
+        let known = self.clusters.get(id.index());
+        known.map_or_else(|| id.to_string().into(), |name| name.as_str().into())
+    }
+}
+
 /// How a broker is set up.
 #[derive(Clone, Debug)]
 pub struct BrokerSetup {
@@ -31,6 +71,8 @@ pub struct BrokerSetup {
     pub neighbours: Vec<Neighbour>,
     /// Name of the domain; its random stream is called after it.
     pub name: String,
+    /// The names of all domains and clusters of the grid, for people.
+    pub names: GridNames,
     /// How long a cycle waits, past its nominal instant, for submissions that
     /// were meant to arrive by then. See [`BrokerSetup::wait_on`].
     pub grace: SimDuration,
@@ -81,6 +123,7 @@ impl BrokerSetup {
             config: grid.broker_config(domain),
             neighbours: neighbours.into_values().collect(),
             name: site.name.clone(),
+            names: GridNames::of(grid),
             grace: SimDuration::ZERO,
             seed,
             incarnation: 0,

@@ -218,3 +218,29 @@ fn the_truth_is_refused_with_the_domain_and_the_policy() {
         "{message}"
     );
 }
+
+#[test]
+fn jobs_that_are_taken_in_are_counted_by_where_they_entered() {
+    let mut broker = broker();
+    let keys = ["run/1/0/1", "run/x/1/0/1", "run/9/2/1", "x", "run/1/4/0"];
+    for (id, key) in (0..).zip(keys) {
+        let from = match id {
+            4 => Party::Client,
+            _ => Party::Broker(DomainId(1)),
+        };
+        let arrival = Arrival {
+            key: Some(key.to_owned()),
+            id: Some(JobId(id)),
+            spec: JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)),
+            from,
+            hop: u32::from(id != 4),
+            meant: None,
+            notify: None,
+        };
+        broker.submit(millis(1000), arrival).unwrap();
+    }
+    broker.step(millis(5000));
+    let counted: Vec<_> = broker.taken_in().collect();
+    // Nine is no domain of the grid, and one key says nothing.
+    assert_eq!(counted, [(None, 2), (Some(DomainId(1)), 2)]);
+}

@@ -1,158 +1,126 @@
-//! Counters for `/metrics`. No label ever holds the name of a job.
+//! What `/metrics` shows, in the text of OpenMetrics 1.0. [`table`] has every
+//! metric there is. No label ever holds the name of a job, and what a client
+//! can make up is no label either.
 
+mod labels;
+mod latency;
+mod samples;
+pub mod table;
+mod targets;
+
+pub use labels::{LabelError, Labels, MAX_LABELS};
+pub use samples::Samples;
+pub use targets::{Monitoring, Target, TargetsFile};
+
+use super::metrics_text;
+use axum::Router;
+use axum::routing::get;
 use gridrig_core::event::MessageKind;
-use prometheus_client::encoding::EncodeLabelSet;
+use latency::Latencies;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabels {
-    method: String,
-    route: String,
-    status: u16,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct MessageLabels {
-    kind: &'static str,
-}
-
-/// What a service looks like at the instant of a scrape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ServiceGauges {
-    /// Jobs that wait.
-    pub queued: u64,
-    /// Processors in use, of an LRMS.
-    pub busy_processors: Option<u64>,
-    /// Jobs whose end is not known, of a broker.
-    pub held: Option<u64>,
-}
-
-/// The counters of one service.
-#[derive(Debug)]
+/// What one service counts by itself, whatever it serves. All else is looked
+/// up when somebody asks.
+#[derive(Debug, Default)]
 pub struct Metrics {
-    registry: Registry,
-    requests: Family<RequestLabels, Counter>,
-    messages: Family<MessageLabels, Counter>,
-    repeated: Counter,
-    queued: Gauge,
-    busy: Gauge,
-    held: Gauge,
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        let mut registry = Registry::with_prefix("gridrig");
-        let requests = Family::default();
-        let messages = Family::default();
-        let (repeated, queued) = (Counter::default(), Gauge::default());
-        let (busy, held) = (Gauge::default(), Gauge::default());
-        registry.register(
-            "http_requests",
-            "Requests by route and status",
-            requests.clone(),
-        );
-        registry.register("messages", "Messages received by kind", messages.clone());
-        let help = "Messages that were delivered again and changed nothing";
-        registry.register("messages_repeated", help, repeated.clone());
-        registry.register("queue_jobs", "Jobs that wait", queued.clone());
-        registry.register("busy_processors", "Processors in use", busy.clone());
-        registry.register(
-            "held_jobs",
-            "Jobs whose end is not known here",
-            held.clone(),
-        );
-        Metrics {
-            registry,
-            requests,
-            messages,
-            repeated,
-            queued,
-            busy,
-            held,
-        }
-    }
+    labels: Labels,
+    /// Unix nanoseconds.
+    began: u64,
+    requests: Latencies,
+    received: [AtomicU64; MessageKind::ALL.len()],
+    repeated: AtomicU64,
 }
 
 impl Metrics {
+    /// Those of a service with these labels on every series, whose life began
+    /// at this Unix time in nanoseconds.
+    #[must_use]
+    pub fn new(labels: Labels, began: u64) -> Self {
+        Metrics {
+            labels,
+            began,
+            ..Metrics::default()
+        }
+    }
+
+    /// The labels of every series.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
     /// Counts a request that has been answered.
-    pub fn count_request(&self, method: String, route: String, status: u16) {
-        self.requests
-            .get_or_create(&RequestLabels {
-                method,
-                route,
-                status,
-            })
-            .inc();
+    pub fn count_request(&self, method: &str, route: &str, status: u16, took: Duration) {
+        self.requests.count(method, route, status, took);
     }
 
     /// Counts a message that came in for the first time.
     pub fn count_message(&self, kind: MessageKind) {
-        self.messages
-            .get_or_create(&MessageLabels { kind: kind.name() })
-            .inc();
+        self.received[kind as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a message that had come in before.
     pub fn count_repeated(&self) {
-        self.repeated.inc();
+        self.repeated.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Messages of this kind so far, each counted once.
     #[must_use]
     pub fn messages(&self, kind: MessageKind) -> u64 {
-        self.messages
-            .get_or_create(&MessageLabels { kind: kind.name() })
-            .get()
+        self.received[kind as usize].load(Ordering::Relaxed)
     }
 
     /// Messages that came in again.
     #[must_use]
     pub fn repeated(&self) -> u64 {
-        self.repeated.get()
+        self.repeated.load(Ordering::Relaxed)
     }
 
-    /// The text that Prometheus reads.
+    /// Adds the messages that came in, for services that receive any.
+    pub fn observe_received(&self, samples: &mut Samples) {
+        for kind in MessageKind::ALL {
+            let count = self.messages(kind);
+            samples.count(&table::MESSAGES_RECEIVED, &[kind.name()], count);
+        }
+        samples.count(&table::MESSAGES_REPEATED, &[], self.repeated());
+    }
+
+    /// The text that Prometheus reads: these samples, and what every service
+    /// has.
     #[must_use]
-    pub fn text(&self, gauges: ServiceGauges) -> String {
-        let set = |gauge: &Gauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-        set(&self.queued, gauges.queued);
-        set(&self.busy, gauges.busy_processors.unwrap_or(0));
-        set(&self.held, gauges.held.unwrap_or(0));
+    pub fn text(&self, mut samples: Samples) -> String {
+        samples.say(&table::BUILD, &[env!("CARGO_PKG_VERSION")]);
+        samples.level(&table::START_TIME, &[], self.began as f64 / 1e9);
+        self.requests.observe(&mut samples);
+        let labels = self.labels.iter();
+        let labels = labels.map(|(name, value)| (name.to_owned().into(), value.to_owned().into()));
+        let mut registry = Registry::with_labels(labels);
+        registry.register_collector(Box::new(samples));
         let mut text = String::new();
         // Writing to a String does not fail.
-        let _ = encode(&mut text, &self.registry);
+        let _ = encode(&mut text, &registry);
         text
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_counted_by_kind() {
-        let metrics = Metrics::default();
-        metrics.count_message(MessageKind::Info);
-        metrics.count_message(MessageKind::Info);
-        metrics.count_request("GET".to_owned(), "/v1/jobs/{id}".to_owned(), 200);
-        assert_eq!(metrics.messages(MessageKind::Info), 2);
-        assert_eq!(metrics.messages(MessageKind::Notify), 0);
-        let text = metrics.text(ServiceGauges {
-            queued: 3,
-            ..ServiceGauges::default()
-        });
-        assert!(
-            text.contains("gridrig_messages_total{kind=\"info\"} 2"),
-            "{text}"
-        );
-        assert!(text.contains("gridrig_queue_jobs 3"), "{text}");
-        assert!(
-            text.contains("route=\"/v1/jobs/{id}\",status=\"200\"} 1"),
-            "{text}"
-        );
-    }
+/// `GET /metrics` for a program that is none of the services of this project:
+/// `look` adds what it has to show, at each scrape.
+pub fn metrics_route(
+    metrics: Arc<Metrics>,
+    look: impl Fn(&mut Samples) + Clone + Send + Sync + 'static,
+) -> Router {
+    let answer = move || {
+        let mut samples = Samples::default();
+        look(&mut samples);
+        let text = metrics.text(samples);
+        async move { metrics_text(text) }
+    };
+    Router::new().route("/metrics", get(answer))
 }
+
+#[cfg(test)]
+mod tests;

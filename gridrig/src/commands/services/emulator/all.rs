@@ -1,6 +1,6 @@
 //! `gridrig emulator --all`: every cluster of a scenario in one process.
 
-use super::{clock, scenario, serve};
+use super::{clock, labels, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -26,6 +26,7 @@ pub(super) fn serve_all(
         let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
         let mut config = Config::new(&cluster.name, resources, discipline, clock);
         config.cluster = cluster.config.clone();
+        config.monitoring.labels = labels(&scenario, cluster);
         let config = finish(config, scenario.faces[cluster.config.id.index()].clone());
         let listener = bind(args.service.listen, index)?;
         let address = listener.local_addr().map_err(Failure::run)?;

@@ -1,0 +1,125 @@
+//! A run that Prometheus looks at: the metrics of whoever submits, and a file
+//! that says where everybody listens.
+
+use super::{RealOptions, Services};
+use axum::Router;
+use axum::routing::get;
+use gridrig_drivers::real_time::{Recorder, RunClock};
+use gridrig_protocol::rest::serve::metrics::{Target, TargetsFile, metrics_route, table};
+use gridrig_protocol::rest::serve::{self, Door, Labels, Metrics, Samples, ServiceThread, Stall};
+use gridrig_replayer::player::Progress;
+use gridrig_service::{clock_samples, count_samples, incarnation, lag_samples};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// `/metrics` of whoever submits a workload, as long as this lives.
+pub struct SubmitterMetrics {
+    thread: ServiceThread,
+    progress: Arc<Mutex<Progress>>,
+    labels: Labels,
+}
+
+impl SubmitterMetrics {
+    /// Serves at this address what is known of the handing over of `jobs`
+    /// jobs: what `recorder` hears, and what [`update`](Self::update) says.
+    ///
+    /// # Errors
+    /// When the address cannot be bound or no thread can be had.
+    pub fn serve(
+        bind: SocketAddr,
+        labels: &Labels,
+        jobs: usize,
+        clock: RunClock,
+        recorder: &Recorder,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(bind)?;
+        let labels = Labels::of("replay").and(labels);
+        let metrics = Arc::new(Metrics::new(labels.clone(), incarnation()));
+        let progress = Arc::new(Mutex::new(Progress {
+            jobs,
+            ..Progress::default()
+        }));
+        let (seen, recorder) = (Arc::clone(&progress), recorder.clone());
+        let look = move |samples: &mut Samples| {
+            let now = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            observe(now, clock, &recorder, samples);
+        };
+        let router = Router::new()
+            .merge(metrics_route(Arc::clone(&metrics), look))
+            .route("/healthz", get(async || "ok"));
+        let router = serve::bounded(router, metrics, Stall::default());
+        let thread = ServiceThread::spawn("submitter", listener, async move |listener, life| {
+            serve::serve(Door::open(listener, None)?, router, life).await
+        })?;
+        Ok(SubmitterMetrics {
+            thread,
+            progress,
+            labels,
+        })
+    }
+
+    /// How far the handing over has come.
+    pub fn update(&self, progress: Progress) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.thread.address()
+    }
+
+    /// The labels of its metrics.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}
+
+fn observe(progress: Progress, clock: RunClock, recorder: &Recorder, samples: &mut Samples) {
+    let Progress {
+        submitted,
+        ended,
+        jobs,
+        ..
+    } = progress;
+    clock_samples(clock, clock.now(), samples);
+    let planned = jobs.saturating_sub(submitted);
+    let open = submitted.saturating_sub(ended);
+    samples.level(&table::JOBS, &["planned"], planned as f64);
+    samples.level(&table::JOBS, &["open"], open as f64);
+    samples.level(&table::WORKLOAD_JOBS, &[], jobs as f64);
+    let counts = recorder.counts();
+    count_samples(&counts, samples);
+    lag_samples(&counts, samples);
+}
+
+/// What lasts as long as a run that is looked at.
+pub(super) struct Watched {
+    pub submitter: SubmitterMetrics,
+    _file: TargetsFile,
+}
+
+/// Offers the metrics of a run, where its options have a folder for targets.
+pub(super) fn watch(
+    services: &Services,
+    options: &RealOptions,
+    jobs: usize,
+    clock: RunClock,
+    recorder: &Recorder,
+) -> io::Result<Option<Watched>> {
+    let Some(folder) = &options.monitoring.targets else {
+        return Ok(None);
+    };
+    let bind = (Ipv4Addr::LOCALHOST, 0).into();
+    let labels = &options.monitoring.labels;
+    let submitter = SubmitterMetrics::serve(bind, labels, jobs, clock, recorder)?;
+    let mut targets = services.targets();
+    targets.push(Target::new(submitter.address(), submitter.labels()));
+    let file = TargetsFile::write(folder, "run", &targets)?;
+    Ok(Some(Watched {
+        submitter,
+        _file: file,
+    }))
+}

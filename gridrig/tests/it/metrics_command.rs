@@ -1,0 +1,231 @@
+//! The table of metrics, and what is made from it: documentation, dashboards,
+//! the setup of Prometheus.
+
+use crate::command::{expect_code, json, root, run, stderr, stdout};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The files that the command writes, by name.
+fn written() -> BTreeMap<String, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("monitoring");
+    expect_code(
+        &run(&["metrics", "--out", &folder.display().to_string()]),
+        0,
+    );
+    let mut files = BTreeMap::new();
+    collect(&folder, &folder, &mut files);
+    files
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            files.insert(name, std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// The dashboards as they ship, by name.
+pub fn dashboards() -> BTreeMap<String, Value> {
+    let folder = root().join("resources/grafana/dashboards");
+    let mut files = BTreeMap::new();
+    collect(&folder, &folder, &mut files);
+    assert_eq!(files.len(), 3, "{files:?}");
+    let read = |(name, text): (String, String)| (name, serde_json::from_str(&text).unwrap());
+    files.into_iter().map(read).collect()
+}
+
+/// Every query of a dashboard with the title of its panel.
+pub fn queries(dashboard: &Value) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        for target in panel["targets"].as_array().unwrap() {
+            all.push((
+                title.to_owned(),
+                target["expr"].as_str().unwrap().to_owned(),
+            ));
+        }
+    }
+    all
+}
+
+#[test]
+fn what_ships_for_grafana_and_prometheus_is_what_the_command_writes() {
+    let folder = root().join("resources/grafana");
+    let mut shipped = BTreeMap::new();
+    collect(&folder, &folder, &mut shipped);
+    let written = written();
+    let names = |files: &BTreeMap<String, String>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&shipped), names(&written));
+    for (name, text) in &written {
+        assert!(
+            shipped[name] == *text,
+            "{name}: expected what `gridrig metrics --out resources/grafana --force` writes"
+        );
+    }
+}
+
+#[test]
+fn the_documentation_has_the_table_of_the_program() {
+    let page = std::fs::read_to_string(root().join("docs/metrics.md")).unwrap();
+    let table = stdout(&run(&["metrics"]));
+    assert!(
+        page.contains(table.trim()),
+        "docs/metrics.md: expected the text of `gridrig metrics`:\n{table}"
+    );
+}
+
+#[test]
+fn files_that_are_there_are_not_overwritten_unasked() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().display().to_string();
+    expect_code(&run(&["metrics", "--out", &folder]), 0);
+    let again = run(&["metrics", "--out", &folder]);
+    expect_code(&again, 2);
+    assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
+    expect_code(&run(&["metrics", "--out", &folder, "--force"]), 0);
+}
+
+#[test]
+fn panels_lie_side_by_side_within_the_grid() {
+    for (name, dashboard) in dashboards() {
+        assert_eq!(dashboard["schemaVersion"], 39, "{name}");
+        let mut ids = BTreeSet::new();
+        let mut taken = BTreeSet::new();
+        for panel in dashboard["panels"].as_array().unwrap() {
+            let title = &panel["title"];
+            assert!(ids.insert(panel["id"].as_u64().unwrap()), "{name}: {title}");
+            let place = |side: &str| panel["gridPos"][side].as_u64().unwrap();
+            let (x, y, w, h) = (place("x"), place("y"), place("w"), place("h"));
+            assert!(w > 0 && h > 0 && x + w <= 24, "{name}: {title}");
+            for cell in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
+                assert!(taken.insert(cell), "{name}: {title} covers {cell:?}");
+            }
+            assert_eq!(
+                panel["datasource"]["uid"], "${datasource}",
+                "{name}: {title}"
+            );
+            assert!(!panel["description"].as_str().unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn every_dashboard_can_be_narrowed_by_run_policy_domain_and_cluster() {
+    for (name, dashboard) in dashboards() {
+        let list = dashboard["templating"]["list"].as_array().unwrap();
+        let names: Vec<&str> = list.iter().map(|v| v["name"].as_str().unwrap()).collect();
+        let expected = ["datasource", "run", "policy", "domain", "cluster"];
+        assert_eq!(names, expected, "{name}");
+    }
+}
+
+/// Words of a query that are no text in quotes, with what follows each.
+fn words(query: &str) -> Vec<(String, char)> {
+    let mut words = Vec::new();
+    for (index, part) in query.split('"').enumerate() {
+        if index % 2 == 1 {
+            continue;
+        }
+        let mut word = String::new();
+        for letter in part.chars().chain([' ']) {
+            if letter.is_ascii_alphanumeric() || letter == '_' {
+                word.push(letter);
+            } else if !word.is_empty() {
+                words.push((std::mem::take(&mut word), letter));
+            }
+        }
+    }
+    words
+}
+
+#[test]
+fn queries_name_metrics_and_labels_that_there_are() {
+    let table = json(&run(&["metrics", "--json"]));
+    let strings = |value: &Value| -> Vec<String> {
+        let all = value.as_array().unwrap().iter();
+        all.map(|one| one.as_str().unwrap().to_owned()).collect()
+    };
+    let service_labels = table["service_labels"].as_object().unwrap().keys().cloned();
+    let mut labels: BTreeSet<String> = service_labels.collect();
+    labels.extend(["le".to_owned(), "instance".to_owned()]);
+    let mut series = BTreeSet::new();
+    for metric in table["metrics"].as_array().unwrap() {
+        series.extend(strings(&metric["series"]));
+        labels.extend(strings(&metric["labels"]));
+    }
+    let functions = [
+        "sum",
+        "max",
+        "count",
+        "by",
+        "rate",
+        "histogram_quantile",
+        "on",
+        "group_left",
+        "__rate_interval",
+    ];
+    let mut used = BTreeSet::new();
+    for (name, dashboard) in dashboards() {
+        for (panel, query) in queries(&dashboard) {
+            for (word, next) in words(&query) {
+                let number = word.chars().all(|c| c.is_ascii_digit());
+                let known = series.contains(&word)
+                    || labels.contains(&word)
+                    || functions.contains(&&*word)
+                    || number;
+                assert!(known, "{name}: {panel}: {word}: {query}");
+                assert!(
+                    next != '{' || series.contains(&word),
+                    "{name}: {panel}: {word} is no series: {query}"
+                );
+                used.insert(word);
+            }
+        }
+    }
+    // Whatever is measured is also shown somewhere.
+    for metric in table["metrics"].as_array().unwrap() {
+        let shown = strings(&metric["series"]).iter().any(|s| used.contains(s));
+        assert!(shown, "no panel shows {}", metric["name"]);
+    }
+}
+
+#[test]
+fn a_label_that_will_not_do_is_refused_before_anything_starts() {
+    for (label, said) in [
+        ("site", "has no ="),
+        ("job=7", "is taken"),
+        ("1=x", "is no name of a label"),
+    ] {
+        let output = run(&["emulator", "--processors", "1", "--label", label]);
+        expect_code(&output, 2);
+        let text = stderr(&output);
+        assert!(text.contains("--label") && text.contains(said), "{text}");
+        assert!(stdout(&output).is_empty());
+    }
+    let output = run(&[
+        "run",
+        "resources/scenarios/two-sites.toml",
+        "--no-out",
+        "--label",
+        "site=x",
+    ]);
+    expect_code(&output, 2);
+    assert!(
+        stderr(&output).contains("--clock real"),
+        "{}",
+        stderr(&output)
+    );
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let folder = file.path().join("below").display().to_string();
+    let output = run(&["emulator", "--processors", "1", "--targets", &folder]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("--targets"), "{}", stderr(&output));
+}
