@@ -29,6 +29,7 @@ pub use document::{
     ThresholdDoc,
 };
 pub use error::CompareError;
+pub use find::find_runs;
 pub use present::{Report, Table, report};
 pub use verdict::{Outcome, Verdict};
 
