@@ -40,7 +40,12 @@ pub(super) fn resolve(
     let context = Context { document, text };
     let no_run = RawRun::default();
     let run = raw.run.as_ref().map_or(&no_run, At::get);
-    let policies = context.policies(raw, run)?;
+    let clock = run.clock.map(|clock| clock.0.0);
+    let mut policies = context.policies(raw, run)?;
+    let bounds = context.bounds(raw, run)?;
+    if bounds {
+        add_bounds(&mut policies, clock == Some(ClockName::Real));
+    }
     let Built {
         grid,
         cluster_sources,
@@ -57,7 +62,8 @@ pub(super) fn resolve(
         grid,
         cluster_sources,
         policies,
-        clock: match run.clock.map(|clock| clock.0.0) {
+        bounds,
+        clock: match clock {
             Some(ClockName::Real) => Clock::Real { speed },
             Some(ClockName::Virtual) | None => Clock::Virtual,
         },
@@ -88,6 +94,17 @@ fn primary(run: &RawRun) -> Vec<Figure> {
     match primary.is_empty() {
         true => vec![Figure::DEFAULT],
         false => primary,
+    }
+}
+
+/// The policies that bound all others, where they are not compared anyway. No
+/// real broker has full information.
+fn add_bounds(policies: &mut Vec<Option<PolicyKind>>, real: bool) {
+    for bound in [PolicyKind::LocalOnly, PolicyKind::FullInformation] {
+        let possible = !(real && bound == PolicyKind::FullInformation);
+        if possible && !policies.contains(&Some(bound)) {
+            policies.push(Some(bound));
+        }
     }
 }
 
@@ -146,6 +163,16 @@ impl Context<'_> {
             return Err(self.document.refuse(&list.span(), "at least one policy"));
         }
         Ok(policies)
+    }
+
+    fn bounds(&self, raw: &RawScenario, run: &RawRun) -> Result<bool, ScenarioError> {
+        match &run.bounds {
+            Some(bounds) if *bounds.get() && raw.domain.is_none() => {
+                let expected = "false in a run without brokers ([[domain]]), which has no bounds";
+                Err(self.document.refuse(&bounds.span(), expected))
+            }
+            bounds => Ok(bounds.as_ref().is_some_and(|bounds| *bounds.get())),
+        }
     }
 
     fn measure(

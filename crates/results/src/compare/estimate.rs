@@ -262,7 +262,10 @@ impl Tables<'_> {
     fn thresholds(&self, options: &Options) -> Vec<ThresholdDoc> {
         let mut docs = Vec::new();
         for threshold in self.study.thresholds(options) {
-            for variant in &self.study.variants {
+            // Bounds show what is possible; they are not what was to be good
+            // enough.
+            let judged = self.study.variants.iter();
+            for variant in judged.filter(|variant| variant.role != Role::Bound) {
                 docs.push(self.threshold(&threshold, variant));
             }
         }
