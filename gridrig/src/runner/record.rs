@@ -7,6 +7,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::audit::{AuditFacts, Violation, audit};
+use gridrig_results::regret::Regret;
 use gridrig_results::summary::CommonJobs;
 use gridrig_results::{JobTable, Measure, RunHeader, RunSummary};
 use std::path::PathBuf;
@@ -119,6 +120,7 @@ impl PolicyRun {
         let mut failures = executed.faults.clone();
         let header = header(replication, policy, load, &executed, &violations);
         let mut summary = RunSummary::compute(&table, &measure, &header);
+        summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
         let compression = scenario.compression().as_f64();
         if let Some(late) = too_late(scenario, &summary, compression) {
             summary.valid = false;
