@@ -152,6 +152,7 @@ fn study(replication: &Replication) -> StudyDoc {
         varies: replication.varies.map(|varies| VariesDoc {
             over: varies.over.text().to_owned(),
             count: varies.count,
+            step: varies.over.step().map(|step| step.to_string()),
             overlap: scenario.overlap(varies),
         }),
         scale: Some(ScaleDoc {
@@ -160,6 +161,7 @@ fn study(replication: &Replication) -> StudyDoc {
         }),
         primary: scenario.primary.iter().map(|figure| text(figure)).collect(),
         require: scenario.require.iter().map(|bound| text(bound)).collect(),
+        bounds: scenario.bounds,
     }
 }
 

@@ -300,7 +300,11 @@ impl Context<'_> {
         for place in places {
             let path = place.join(written);
             if path.is_file() {
-                return Ok(tidy(path));
+                let path = tidy(path);
+                return Ok(match Path::new(written).is_absolute() {
+                    true => path,
+                    false => from_here(path),
+                });
             }
         }
         let name = |place: &Path| match place.as_os_str().is_empty() {
@@ -313,6 +317,16 @@ impl Context<'_> {
             name(places[1])
         ))
     }
+}
+
+/// The path from the working directory, if it lies below: a scenario that was
+/// named by an absolute path says nothing of where this machine keeps it.
+fn from_here(path: PathBuf) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    let below = here
+        .as_deref()
+        .and_then(|here| path.strip_prefix(here).ok());
+    below.map_or_else(|| path.clone(), Path::to_owned)
 }
 
 /// The path without `x/..`, where that leads to the same file (it does not
