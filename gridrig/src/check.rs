@@ -319,7 +319,8 @@ impl<'a> Facts<'a> {
             .scenario
             .replicate
             .map_or(1, |replicate| replicate.count);
-        self.scenario.policies.len() as u64 * u64::from(replications)
+        let each = self.scenario.policies.len() as u64 + u64::from(self.scenario.bounds);
+        each * u64::from(replications)
     }
 
     fn wall_time_s(&self) -> f64 {

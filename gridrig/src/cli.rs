@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and how each answer ends.
 
+use crate::commands::export::ExportArgs;
 use crate::commands::gridway::GridwayArgs;
 use crate::commands::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -49,6 +50,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write one offline HTML page about finished runs
     Report(ReportArgs),
+    /// Write the jobs of finished runs as CSV, SWF or Batsim's CSV
+    Export(ExportArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
     /// Read, reduce, validate and generate workload traces

@@ -3,6 +3,7 @@
 mod audit;
 mod check;
 mod compare;
+pub(crate) mod export;
 pub(crate) mod gridway;
 mod metrics;
 mod report;
@@ -55,6 +56,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),

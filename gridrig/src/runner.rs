@@ -15,16 +15,19 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
-use crate::scenario::{Clock, Replication, Scenario};
+use crate::scenario::{Clock, POOLED, Replication, Scenario};
 use anyhow::anyhow;
-use gridrig_core::ids::JobId;
-use gridrig_core::job::Submission;
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::PolicyKind;
 use gridrig_protocol::rest::serve::Monitoring;
 use gridrig_replayer::prepare::{self, Prepared};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Where the jobs of a pooled run enter.
+const POOLED_ENTRY: Entry = Entry::Cluster(ClusterId(0));
 
 /// What to do with the runs of a scenario.
 #[derive(Clone, Debug)]
@@ -49,6 +52,9 @@ pub struct Load {
     pub submissions: Vec<Submission>,
     /// What a reader of the results must know of them.
     pub warnings: Vec<String>,
+    /// The same of a run of one pooled cluster, which has no brokers to warn
+    /// of; empty where none is asked for.
+    pooled_warnings: Vec<String>,
 }
 
 /// What is known of a workload besides its jobs.
@@ -80,23 +86,26 @@ impl Load {
     /// Input errors of the traces; nothing to run at all.
     pub fn prepare(replication: &Replication) -> Result<Load, Failure> {
         let scenario = &replication.scenario;
-        let prepared = prepare_workloads(scenario)?;
+        let mut prepared = prepare_workloads(scenario)?;
         let specs = scenario.workloads.iter();
         let workloads = specs
             .zip(&prepared)
             .map(|(spec, p)| WorkloadInfo::of(spec, p))
             .collect();
-        let mut warnings: Vec<String> = prepared
-            .iter()
-            .flat_map(|p| p.warnings.iter().cloned())
-            .collect();
-        let report = check::check(scenario, &prepared);
-        warnings.extend(
-            report
-                .warnings
-                .iter()
-                .map(|w| format!("{}: {}", w.code, w.message)),
-        );
+        let warnings = warnings_of(scenario, &prepared);
+        let pooled_warnings = match replication.pooled() {
+            None => Vec::new(),
+            Some(pooled) => {
+                let entries: Vec<Entry> = prepared.iter().map(|p| p.entry).collect();
+                prepared.iter_mut().for_each(|p| p.entry = POOLED_ENTRY);
+                let warnings = warnings_of(&pooled.scenario, &prepared);
+                prepared
+                    .iter_mut()
+                    .zip(entries)
+                    .for_each(|(p, entry)| p.entry = entry);
+                warnings
+            }
+        };
         let mut submissions = prepare::merge(prepared).map_err(Failure::input)?;
         if submissions.is_empty() {
             return Err(Failure::input(anyhow!(
@@ -114,7 +123,22 @@ impl Load {
             workloads,
             submissions,
             warnings,
+            pooled_warnings,
         })
+    }
+
+    /// The same jobs, entering the one cluster that a pooled run has.
+    fn pooled(&self) -> Load {
+        let mut submissions = self.submissions.clone();
+        for submission in &mut submissions {
+            submission.entry = POOLED_ENTRY;
+        }
+        Load {
+            workloads: self.workloads.clone(),
+            submissions,
+            warnings: self.pooled_warnings.clone(),
+            pooled_warnings: Vec::new(),
+        }
     }
 
     /// Lines of all traces that are no usable job, by reason.
@@ -126,6 +150,14 @@ impl Load {
         }
         skipped
     }
+}
+
+/// What a reader of the results must know of these workloads on this grid.
+fn warnings_of(scenario: &Scenario, prepared: &[Prepared]) -> Vec<String> {
+    let own = prepared.iter().flat_map(|p| p.warnings.iter().cloned());
+    let checked = check::check(scenario, prepared).warnings;
+    let checked = checked.iter().map(|w| format!("{}: {}", w.code, w.message));
+    own.chain(checked).collect()
 }
 
 /// Reads and reduces every workload of a scenario.
@@ -187,6 +219,10 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
         for &policy in &scenario.policies {
             write::refuse_existing(replication, policy, options)?;
         }
+        if let Some(pooled) = replication.pooled() {
+            write::describe(&pooled)?;
+            write::refuse_existing(&pooled, None, options)?;
+        }
     }
     let mut comparisons: Vec<Comparison> = Vec::new();
     for replication in &replications {
@@ -195,6 +231,15 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
         let mut runs = Vec::new();
         for &policy in &scenario.policies {
             let run = run_policy(replication, policy, &load, options)?;
+            let interrupted = run.interrupted;
+            runs.push(run);
+            if interrupted {
+                comparisons.push(Comparison::new(replication, runs));
+                return Ok(comparisons);
+            }
+        }
+        if let Some(pooled) = replication.pooled() {
+            let run = run_policy(&pooled, None, &load.pooled(), options)?;
             let interrupted = run.interrupted;
             runs.push(run);
             if interrupted {
@@ -222,7 +267,10 @@ fn run_policy(
 ) -> Result<PolicyRun, Failure> {
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
-    let name = policy.map_or("no broker", PolicyKind::name);
+    let name = match replication.pooled {
+        true => POOLED,
+        false => policy.map_or("no broker", PolicyKind::name),
+    };
     let label = match replication.index {
         0 => name.to_owned(),
         index => format!("{name} r{index:03}"),

@@ -7,6 +7,7 @@
 mod document;
 mod error;
 mod nearest;
+mod pooled;
 mod raw;
 mod replicate;
 mod resolve;
@@ -15,6 +16,7 @@ mod value;
 mod write;
 
 pub use error::{Place, ScenarioError};
+pub use pooled::{POOLED, POOLED_RESOURCES};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
@@ -49,6 +51,9 @@ pub struct Scenario {
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,
+    /// Whether the bounds are run too: their policies are among `policies`, and
+    /// [`pooled`](Self::pooled) is one run more.
+    pub bounds: bool,
     /// How the rig's time passes.
     pub clock: Clock,
     /// How many times faster than the wall clock the rig runs when its clock

@@ -4,6 +4,7 @@
 use crate::index::JobIndex;
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::log::EventLog;
+use crate::rundir::csv::quote;
 use gridrig_core::event::{Event, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
@@ -124,15 +125,6 @@ impl ToSeconds for gridrig_core::time::SimDuration {
 
 fn shown<T: ToSeconds>(value: Option<T>) -> Cow<'static, str> {
     value.map_or(Cow::Borrowed(""), |value| value.to_seconds().into())
-}
-
-/// A field of a CSV file (RFC 4180).
-fn quote(field: &str) -> Cow<'_, str> {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\"")).into()
-    } else {
-        field.into()
-    }
 }
 
 /// The processors of each job (by position of its submission), numbered
@@ -262,11 +254,5 @@ mod tests {
         check(1_500_000_000, "1.5");
         check(1, "0.000000001");
         check(20_000_000_000, "20");
-    }
-
-    #[test]
-    fn a_field_with_a_comma_is_quoted() {
-        assert_eq!(quote("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(quote("plain"), "plain");
     }
 }

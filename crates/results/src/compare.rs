@@ -24,11 +24,12 @@ mod text;
 mod verdict;
 
 pub use document::{
-    Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
-    Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric, StarvedJob,
-    ThresholdDoc,
+    Breakdown, Cell, ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Group, Guard,
+    InformationAge, Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric,
+    StarvedJob, ThresholdDoc,
 };
 pub use error::CompareError;
+pub use find::find_runs;
 pub use present::{Report, Table, report};
 pub use verdict::{Outcome, Verdict};
 

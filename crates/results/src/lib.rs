@@ -14,6 +14,7 @@ pub mod log;
 pub mod measure;
 pub mod names;
 pub mod plot;
+pub mod regret;
 pub mod report;
 pub mod rundir;
 pub mod stats;

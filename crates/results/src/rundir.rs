@@ -6,6 +6,7 @@
 //! complete.
 
 mod columns;
+pub(crate) mod csv;
 mod events;
 mod file;
 mod grid_doc;
@@ -16,6 +17,7 @@ mod series;
 mod table_columns;
 mod tables;
 
+pub use csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use manifest::{

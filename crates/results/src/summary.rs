@@ -7,6 +7,7 @@ pub use load::{ClusterLoad, DomainLoad};
 
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::measure::{Measure, Stop};
+use crate::regret::Regret;
 use crate::stats::{Distribution, mean, quantile_of};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
@@ -207,6 +208,9 @@ pub struct RunSummary {
     pub submission_lag_ns_p99: Option<f64>,
     /// The largest.
     pub submission_lag_ns_max: Option<i64>,
+    /// What the decisions of brokers were worth; null without brokers, or where
+    /// it was not computed. [`RunSummary::compute`] leaves it null.
+    pub regret: Option<Regret>,
     /// Load by domain.
     pub domains: Vec<DomainLoad>,
     /// Load by cluster.
@@ -260,6 +264,7 @@ impl RunSummary {
                 tally.lags.into_iter().map(|lag| lag as f64).collect(),
                 0.99,
             ),
+            regret: None,
             domains: load.domains(table),
             clusters: load.clusters(table),
         }

@@ -2,11 +2,12 @@
 
 use super::{Executed, Load, RunOptions};
 use crate::exit::Failure;
-use crate::scenario::{Clock, Replication, Scenario, Stop, Until};
+use crate::scenario::{Clock, POOLED, Replication, Scenario, Stop, Until};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::audit::{AuditFacts, Violation, audit};
+use gridrig_results::regret::Regret;
 use gridrig_results::summary::CommonJobs;
 use gridrig_results::{JobTable, Measure, RunHeader, RunSummary};
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 pub struct PolicyRun {
     /// The policy; `None` without a broker.
     pub policy: Option<PolicyKind>,
+    /// Whether it is the bound of one pooled cluster.
+    pub pooled: bool,
     /// Its figures.
     pub summary: RunSummary,
     /// Every job.
@@ -117,6 +120,7 @@ impl PolicyRun {
         let mut failures = executed.faults.clone();
         let header = header(replication, policy, load, &executed, &violations);
         let mut summary = RunSummary::compute(&table, &measure, &header);
+        summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
         let compression = scenario.compression().as_f64();
         if let Some(late) = too_late(scenario, &summary, compression) {
             summary.valid = false;
@@ -125,6 +129,7 @@ impl PolicyRun {
         }
         let mut run = PolicyRun {
             policy,
+            pooled: replication.pooled,
             summary,
             table,
             tau: measure.tau,
@@ -143,7 +148,17 @@ impl PolicyRun {
     /// The policy's name, or that there is no broker.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.policy.map_or("no broker", PolicyKind::name)
+        match self.pooled {
+            true => POOLED,
+            false => self.policy.map_or("no broker", PolicyKind::name),
+        }
+    }
+
+    /// Whether it can be a bound of other policies.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        let bounds = [PolicyKind::LocalOnly, PolicyKind::FullInformation];
+        self.pooled || self.policy.is_some_and(|policy| bounds.contains(&policy))
     }
 
     /// The run in a line, for progress output.

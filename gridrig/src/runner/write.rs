@@ -2,12 +2,13 @@
 
 use super::{Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
-use crate::scenario::{Clock, Replication};
-use anyhow::anyhow;
+use crate::scenario::{Clock, ClusterSource, POOLED, POOLED_RESOURCES, Replication};
+use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
+use gridrig_protocol::resources;
 use gridrig_results::EventLog;
 use gridrig_results::rundir::{self, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
 use sha2::{Digest, Sha256};
@@ -49,7 +50,10 @@ fn directory(
     // what varies: its replications lie side by side.
     let scenario = &replication.scenario;
     let run = format!("{}-{}", scenario.name, replication.base_seed);
-    let policy = policy.map_or("no-broker", PolicyKind::name);
+    let policy = match replication.pooled {
+        true => POOLED,
+        false => policy.map_or("no-broker", PolicyKind::name),
+    };
     let out = options.out.as_ref()?;
     Some(
         out.join(run)
@@ -102,11 +106,40 @@ pub(super) fn write(
         table: &run.table,
     };
     rundir::write(&dir, true, &files).map_err(Failure::run)?;
+    if let Some(xml) = describe(replication)? {
+        let path = dir.join(POOLED_RESOURCES);
+        std::fs::write(&path, xml)
+            .with_context(|| format!("{}: cannot be written", path.display()))
+            .map_err(Failure::Run)?;
+    }
     if options.csv {
         rundir::write_batsim_csv(&dir, log, &run.table, &load.submissions, grid)
             .map_err(Failure::run)?;
     }
     Ok(Some(dir))
+}
+
+/// The nodes of a pooled cluster as a cluster file, which its resolved scenario
+/// names; `None` where a number of processors says it all.
+///
+/// # Errors
+/// Nodes that no cluster file can describe beside the others.
+pub(super) fn describe(replication: &Replication) -> Result<Option<String>, Failure> {
+    let scenario = &replication.scenario;
+    let (Some(cluster), [ClusterSource::File(_)], true) = (
+        scenario.grid.clusters.first(),
+        scenario.cluster_sources.as_slice(),
+        replication.pooled,
+    ) else {
+        return Ok(None);
+    };
+    let xml = resources::write(&cluster.config.resources);
+    xml.map(Some).map_err(|error| {
+        Failure::input(anyhow!(
+            "run.bounds = true: the clusters make no pooled cluster: {error} (expected all of them \
+             with processors, or all with resources)"
+        ))
+    })
 }
 
 /// What a comparison of runs has to know of this one.
@@ -119,6 +152,7 @@ fn study(replication: &Replication) -> StudyDoc {
         varies: replication.varies.map(|varies| VariesDoc {
             over: varies.over.text().to_owned(),
             count: varies.count,
+            step: varies.over.step().map(|step| step.to_string()),
             overlap: scenario.overlap(varies),
         }),
         scale: Some(ScaleDoc {
@@ -127,6 +161,7 @@ fn study(replication: &Replication) -> StudyDoc {
         }),
         primary: scenario.primary.iter().map(|figure| text(figure)).collect(),
         require: scenario.require.iter().map(|bound| text(bound)).collect(),
+        bounds: scenario.bounds,
     }
 }
 

@@ -374,6 +374,9 @@ pub(crate) struct RawRun {
     pub(crate) speed: Option<Positive>,
     /// The forwarding policies to compare. Default ["round-robin"].
     pub(crate) policies: Option<At<List<Str<Name<PolicyKind>>>>>,
+    /// Whether every replication is also run as its bounds: local-only,
+    /// full-information (virtual time) and one pooled cluster. Default false.
+    pub(crate) bounds: Option<At<bool>>,
     /// How equally good candidates are told apart. Default "rotate".
     pub(crate) tie: Option<At<Str<Name<Tie>>>>,
     /// The seed of all random streams. Default 1.

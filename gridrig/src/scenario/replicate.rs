@@ -83,6 +83,8 @@ pub struct Replication {
     pub scenario: Scenario,
     /// The bound of the random move of each submission, if there is one.
     pub shake: Option<SimDuration>,
+    /// Whether its scenario is that of one pooled cluster, as a bound.
+    pub pooled: bool,
 }
 
 impl Scenario {
@@ -142,6 +144,7 @@ impl Scenario {
             base_seed: self.seed,
             scenario,
             shake,
+            pooled: false,
         }
     }
 

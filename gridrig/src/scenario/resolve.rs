@@ -40,7 +40,12 @@ pub(super) fn resolve(
     let context = Context { document, text };
     let no_run = RawRun::default();
     let run = raw.run.as_ref().map_or(&no_run, At::get);
-    let policies = context.policies(raw, run)?;
+    let clock = run.clock.map(|clock| clock.0.0);
+    let mut policies = context.policies(raw, run)?;
+    let bounds = context.bounds(raw, run)?;
+    if bounds {
+        add_bounds(&mut policies, clock == Some(ClockName::Real));
+    }
     let Built {
         grid,
         cluster_sources,
@@ -59,7 +64,8 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         policies,
-        clock: match run.clock.map(|clock| clock.0.0) {
+        bounds,
+        clock: match clock {
             Some(ClockName::Real) => Clock::Real { speed },
             Some(ClockName::Virtual) | None => Clock::Virtual,
         },
@@ -90,6 +96,17 @@ fn primary(run: &RawRun) -> Vec<Figure> {
     match primary.is_empty() {
         true => vec![Figure::DEFAULT],
         false => primary,
+    }
+}
+
+/// The policies that bound all others, where they are not compared anyway. No
+/// real broker has full information.
+fn add_bounds(policies: &mut Vec<Option<PolicyKind>>, real: bool) {
+    for bound in [PolicyKind::LocalOnly, PolicyKind::FullInformation] {
+        let possible = !(real && bound == PolicyKind::FullInformation);
+        if possible && !policies.contains(&Some(bound)) {
+            policies.push(Some(bound));
+        }
     }
 }
 
@@ -148,6 +165,16 @@ impl Context<'_> {
             return Err(self.document.refuse(&list.span(), "at least one policy"));
         }
         Ok(policies)
+    }
+
+    fn bounds(&self, raw: &RawScenario, run: &RawRun) -> Result<bool, ScenarioError> {
+        match &run.bounds {
+            Some(bounds) if *bounds.get() && raw.domain.is_none() => {
+                let expected = "false in a run without brokers ([[domain]]), which has no bounds";
+                Err(self.document.refuse(&bounds.span(), expected))
+            }
+            bounds => Ok(bounds.as_ref().is_some_and(|bounds| *bounds.get())),
+        }
     }
 
     fn measure(
@@ -275,7 +302,11 @@ impl Context<'_> {
         for place in places {
             let path = place.join(written);
             if path.is_file() {
-                return Ok(tidy(path));
+                let path = tidy(path);
+                return Ok(match Path::new(written).is_absolute() {
+                    true => path,
+                    false => from_here(path),
+                });
             }
         }
         let name = |place: &Path| match place.as_os_str().is_empty() {
@@ -288,6 +319,16 @@ impl Context<'_> {
             name(places[1])
         ))
     }
+}
+
+/// The path from the working directory, if it lies below: a scenario that was
+/// named by an absolute path says nothing of where this machine keeps it.
+fn from_here(path: PathBuf) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    let below = here
+        .as_deref()
+        .and_then(|here| path.strip_prefix(here).ok());
+    below.map_or_else(|| path.clone(), Path::to_owned)
 }
 
 /// The path without `x/..`, where that leads to the same file (it does not

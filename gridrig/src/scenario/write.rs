@@ -233,6 +233,9 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         .collect();
     if let Some(domain) = scenario.grid.domains.first() {
         out.key("policies", format!("[{}]", policies.join(", ")));
+        if scenario.bounds {
+            out.key("bounds", "true");
+        }
         out.key("tie", named(domain.broker.tie));
     }
     out.key("seed", scenario.seed);

@@ -171,3 +171,45 @@ fn what_cannot_be_compared_is_bad_input_and_leaves_stdout_empty() {
     std::fs::remove_file(manifest).unwrap();
     refused(&[&runs], "without manifest.json");
 }
+
+#[test]
+fn regret_is_what_a_better_candidate_would_have_spared() {
+    // Cycles at 0, 5, 10, ... s. The first job takes all of a1 from 0.001 s to
+    // 30.001 s; the second, decided at 5 s, could start on b1 at once.
+    let scenario = PAIR
+        .replace("\"free-node\"]", "\"local-only\"]")
+        .replace("[run]", "[run]\ntie = \"first\"")
+        .replace("name = \"a\"", "name = \"a\"\nbroker = { phase = \"0s\" }");
+    let bench = Bench::new(&scenario, &[(0, 30, 4), (1, 20, 2)]);
+    let document = json(&bench.run(&["--json"]));
+    let regret = |run: usize| document["runs"][run]["regret"].clone();
+    let best = serde_json::json!({
+        "decisions": 2, "weighed": 2, "best_share": 1.0,
+        "mean_s": 0.0, "p95_s": 0.0, "max_s": 0.0,
+    });
+    assert_eq!(regret(0), best);
+    let local = regret(1);
+    assert_eq!(local["best_share"], 0.5);
+    assert_eq!(local["mean_s"].as_f64(), Some(12.5005));
+    assert_eq!(local["max_s"].as_f64(), Some(25.001));
+    let compared = json(&run(&["compare", &bench.path("runs"), "--json"]));
+    assert_eq!(compared["policies"][1]["name"], "local-only");
+    assert_eq!(compared["policies"][1]["load"]["regret"], local);
+    let text = stdout(&run(&["compare", &bench.path("runs")]));
+    assert!(text.contains("Decisions: what brokers knew"), "{text}");
+}
+
+#[test]
+fn a_job_on_its_way_is_part_of_the_truth() {
+    // Both are decided at 0 s, before the first is queued anywhere.
+    let scenario = PAIR
+        .replace("\"free-node\"]", "\"local-only\"]")
+        .replace("name = \"a\"", "name = \"a\"\nbroker = { phase = \"0s\" }");
+    let bench = Bench::new(&scenario, &[(0, 30, 4), (0, 20, 4)]);
+    let document = json(&bench.run(&["--json"]));
+    assert_eq!(document["runs"][1]["regret"]["max_s"].as_f64(), Some(30.0));
+    // Without brokers nobody decides anything.
+    let alone = Bench::new(crate::command::ALONE, &JOBS);
+    let document = json(&alone.run(&["--json"]));
+    assert!(document["runs"][0]["regret"].is_null());
+}

@@ -9,14 +9,17 @@
 
 mod audit_command;
 mod bad_input;
+mod bounds;
 mod check;
 mod command;
 mod compare_command;
 mod documents;
+mod export_command;
 mod lsap;
 mod metrics_command;
 mod monitoring;
 mod need;
+mod open_results;
 mod openapi;
 mod overrides;
 mod real_time;

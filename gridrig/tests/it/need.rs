@@ -55,3 +55,25 @@ pub fn program(name: &str, test: &str) -> bool {
     println!("SKIPPED: {test}: no {name} (scripts/setup installs it)");
     false
 }
+
+/// A Python interpreter with evalys, DuckDB, pandas and a notebook kernel, made
+/// or named likewise.
+pub fn evalys(test: &str) -> Option<PathBuf> {
+    let made = crate::command::root().join(".venv/bin/python");
+    let python = std::env::var_os("GRIDRIG_PYTHON").map_or(made, PathBuf::from);
+    // Where they lie, without the seconds that importing them takes.
+    let find = "import importlib.util as u, sys; \
+                sys.exit(any(u.find_spec(m) is None for m in \
+                ['duckdb', 'evalys', 'ipykernel', 'nbclient', 'pandas', 'pyarrow']))";
+    let found = Command::new(&python)
+        .args(["-c", find])
+        .stderr(Stdio::null())
+        .status();
+    if found.is_ok_and(|status| status.success()) {
+        return Some(std::path::absolute(&python).expect("a working directory"));
+    }
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(!required, "{test} needs evalys in {}", python.display());
+    println!("SKIPPED: {test}: no Python with evalys (scripts/setup makes one)");
+    None
+}

@@ -118,20 +118,14 @@ fn a_missed_threshold_ends_with_99_and_a_page() {
     );
 }
 
-#[test]
-fn the_command_on_the_page_makes_the_same_runs() {
-    let bench = repeats();
+/// The one command under "Run it again", run in the bench's directory.
+fn run_again(bench: &Bench) {
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     expect_code(&run(&["report", &runs, "--out", &out]), 0);
     let page = std::fs::read_to_string(&out).unwrap();
     let section = page.split("id=\"run-it-again\"").nth(1).unwrap();
-    let code = section
-        .split("<code>")
-        .nth(1)
-        .unwrap()
-        .split("</code>")
-        .next()
-        .unwrap();
+    let code = section.split("<code>").nth(1).unwrap();
+    let code = code.split("</code>").next().unwrap();
     let unescaped = code
         .replace("&quot;", "\"")
         .replace("&#39;", "'")
@@ -150,16 +144,57 @@ fn the_command_on_the_page_makes_the_same_runs() {
         .output()
         .unwrap();
     expect_code(&output, 0);
+}
+
+/// Every run of these policies is there again, byte for byte.
+fn expect_same(bench: &Bench, policies: &[&str]) {
     let root = bench.dir.path();
-    for policy in ["round-robin", "free-node"] {
+    for policy in policies {
         for replication in 0..5 {
             let place = format!("s-1/{policy}/r{replication:03}/jobs.parquet");
             let first = std::fs::read(root.join("runs").join(&place)).unwrap();
-            assert_eq!(
-                std::fs::read(root.join("again").join(&place)).unwrap(),
-                first,
-                "{place}"
-            );
+            let again = std::fs::read(root.join("again").join(&place)).unwrap();
+            assert_eq!(again, first, "{place}");
         }
     }
+}
+
+#[test]
+fn the_command_on_the_page_makes_the_same_runs() {
+    let bench = repeats();
+    run_again(&bench);
+    expect_same(&bench, &["round-robin", "free-node"]);
+}
+
+#[test]
+fn shaken_runs_and_bounds_are_made_again_by_one_command() {
+    let scenario = format!(
+        "{PAIR}bounds = true\nreplicate = {{ over = \"shake\", step = \"3s\", count = 5 }}\n"
+    );
+    let bench = Bench::new(&scenario, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    run_again(&bench);
+    let all = [
+        "round-robin",
+        "free-node",
+        "local-only",
+        "full-information",
+        "pooled",
+    ];
+    expect_same(&bench, &all);
+}
+
+#[test]
+fn a_scenario_beside_the_working_directory_leaves_no_absolute_path() {
+    let bench = Bench::new(PAIR, &JOBS);
+    let scenario = bench.path("s.toml");
+    let output = Command::new(env!("CARGO_BIN_EXE_gridrig"))
+        .args(["run", &scenario, "--out", "runs"])
+        .current_dir(bench.dir.path())
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let resolved = std::fs::read_to_string(bench.path("runs/s-1/free-node/r000/scenario.toml"));
+    let resolved = resolved.unwrap();
+    assert!(resolved.contains("trace = \"t.swf\""), "{resolved}");
 }

@@ -190,8 +190,31 @@ pub struct Load {
     /// replications. Null on the real clock, and for policies that look at no
     /// information or at the truth.
     pub information: Option<InformationAge>,
+    /// How much later jobs would start where they were sent than at the best
+    /// candidate: over all replications. Null without brokers, and for runs of
+    /// before it was computed.
+    pub regret: Option<DecisionRegret>,
     /// By cluster.
     pub clusters: Vec<ClusterShare>,
+}
+
+/// What decisions were worth, by the truth of their instants: see
+/// [`Regret`](crate::regret::Regret).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DecisionRegret {
+    /// Decisions about measured jobs.
+    pub decisions: u64,
+    /// Those whose regret is known.
+    pub weighed: u64,
+    /// Mean over the replications of the share after which no candidate would
+    /// have been better.
+    pub best_share: f64,
+    /// Mean over the replications of the mean regret.
+    pub mean_s: f64,
+    /// Mean over the replications of its 95 % quantile.
+    pub p95_s: f64,
+    /// The largest.
+    pub max_s: f64,
 }
 
 /// Age of what was known of the chosen candidate when it was chosen.

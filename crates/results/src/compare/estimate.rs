@@ -2,8 +2,8 @@
 
 use super::Options;
 use super::document::{
-    ClusterShare, Comparison, Estimate, Forwarded, Guard, InformationAge, Load, Measured, Method,
-    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc,
+    ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Guard, InformationAge, Load,
+    Measured, Method, Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc,
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
@@ -255,6 +255,7 @@ impl Tables<'_> {
             waited_share: mean("waited_share"),
             makespan_s: mean("makespan_s"),
             information: over_runs(ages),
+            regret: regret(&runs),
             clusters: clusters.collect(),
         }
     }
@@ -262,7 +263,10 @@ impl Tables<'_> {
     fn thresholds(&self, options: &Options) -> Vec<ThresholdDoc> {
         let mut docs = Vec::new();
         for threshold in self.study.thresholds(options) {
-            for variant in &self.study.variants {
+            // Bounds show what is possible; they are not what was to be good
+            // enough.
+            let judged = self.study.variants.iter();
+            for variant in judged.filter(|variant| variant.role != Role::Bound) {
                 docs.push(self.threshold(&threshold, variant));
             }
         }
@@ -348,6 +352,25 @@ impl Tables<'_> {
             });
         told.collect()
     }
+}
+
+/// Of the runs that have it.
+fn regret(runs: &[&FoundRun]) -> Option<DecisionRegret> {
+    let docs = || {
+        let docs = runs.iter().map(|run| run.manifest.summary.get("regret"));
+        docs.flatten().filter(|doc| !doc.is_null())
+    };
+    let figures = |name: &str| docs().filter_map(|doc| doc.get(name)?.as_f64()).collect();
+    let mean = |name: &str| mean_of(Vec::<f64>::into_iter(figures(name)));
+    let count = |name: &str| docs().filter_map(|doc| doc.get(name)?.as_u64()).sum();
+    Some(DecisionRegret {
+        decisions: count("decisions"),
+        weighed: count("weighed"),
+        best_share: mean("best_share")?,
+        mean_s: mean("mean_s")?,
+        p95_s: mean("p95_s")?,
+        max_s: figures("max_s").into_iter().fold(0.0, f64::max),
+    })
 }
 
 /// The ages of several runs as one, every decision counting alike.

@@ -27,6 +27,22 @@ pub(super) struct Found {
     pub(super) skipped: Vec<String>,
 }
 
+/// The directories of the complete runs at or below these, each once and in
+/// order; the jobs of each are those that its manifest describes. With
+/// `skip_damaged`, runs that are not so are left out and come second, each with
+/// what is wrong with it.
+///
+/// # Errors
+/// A directory without runs; a run that is foreign, damaged or half written.
+pub fn find_runs(
+    paths: &[PathBuf],
+    skip_damaged: bool,
+) -> Result<(Vec<PathBuf>, Vec<String>), CompareError> {
+    let found = find(paths, skip_damaged)?;
+    let dirs = found.runs.into_iter().map(|run| run.dir);
+    Ok((dirs.collect(), found.skipped))
+}
+
 /// Finds the runs at or below these directories, each once.
 pub(super) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, CompareError> {
     let mut candidates = Vec::new();

@@ -1,6 +1,6 @@
 //! The comparison as text for people: a terminal of 100 columns, or Markdown.
 
-use super::document::{Breakdown, Comparison, Policy, Role};
+use super::document::{Breakdown, Comparison, DecisionRegret, Policy, Role};
 use super::text::{maybe, noun, number, p_value, percent, signed, words};
 use crate::threshold::{Figure, METRICS};
 
@@ -42,6 +42,7 @@ pub fn report(document: &Comparison) -> Report {
     tables.extend(thresholds_table(document));
     tables.push(metrics_table(document));
     tables.push(load_table(document));
+    tables.extend(decisions_table(document));
     tables.extend(clusters_table(document));
     tables.extend(forwarding_table(document));
     // One group is all jobs, which the tables above are about.
@@ -300,8 +301,6 @@ fn load_table(document: &Comparison) -> Table {
             percent(load.away_share),
             percent(load.waited_share),
             maybe(load.makespan_s),
-            load.information
-                .map_or("-".to_owned(), |age| number(age.mean_s)),
         ])
     });
     Table {
@@ -315,12 +314,49 @@ fn load_table(document: &Comparison) -> Table {
             "away %",
             "waited %",
             "makespan s",
-            "info age s",
         ]),
         rows: rows.collect(),
-        note: Some("CV and Gini: imbalance of utilization between clusters. Info age: mean age of what was \
-             known of the chosen candidate.".to_owned()),
+        note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
     }
+}
+
+/// What brokers knew, and what it cost.
+fn decisions_table(document: &Comparison) -> Option<Table> {
+    let known =
+        |policy: &&Policy| policy.load.regret.is_some() || policy.load.information.is_some();
+    let rows = document.policies.iter().filter(known).map(|policy| {
+        let age = policy.load.information;
+        let regret = policy.load.regret;
+        let figure = |of: fn(DecisionRegret) -> f64| maybe(regret.map(of));
+        row([
+            role(policy),
+            maybe(age.map(|age| age.mean_s)),
+            maybe(age.map(|age| age.max_s)),
+            percent(regret.map(|regret| regret.best_share)),
+            figure(|regret| regret.mean_s),
+            figure(|regret| regret.p95_s),
+            figure(|regret| regret.max_s),
+        ])
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Decisions: what brokers knew, and what it cost".to_owned(),
+        header: header([
+            "policy",
+            "info age s",
+            "oldest s",
+            "best %",
+            "regret s",
+            "p95 s",
+            "max s",
+        ]),
+        rows,
+        note: Some(
+            "Info age: of what was known of the chosen candidate. Regret: how much later a job would \
+             start where it was sent than at the best candidate, by the truth of that instant."
+                .to_owned(),
+        ),
+    })
 }
 
 fn clusters_table(document: &Comparison) -> Option<Table> {

@@ -182,7 +182,10 @@ fn log_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
         .filter(inside)
         .collect();
     let fine = |factors: &[f64]| -> Vec<f64> {
-        let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        // No float lies outside these powers but 0 and infinity, whose logarithms
+        // are the ends of the integers.
+        let power = |log: f64| (log as i32).clamp(-330, 310);
+        let (first, last) = (power(low.log10().floor()), power(high.log10().ceil()));
         let powers = (first..=last).map(|power| 10f64.powi(power));
         powers
             .flat_map(|power| factors.iter().map(move |factor| factor * power))
@@ -229,7 +232,10 @@ fn log_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
 
 /// The labelled decades of an axis.
 fn decades(unit: &Unit, low: f64, high: f64) -> Vec<f64> {
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    // No float lies outside these powers but 0 and infinity, whose logarithms
+    // are the ends of the integers.
+    let power = |log: f64| (log as i32).clamp(-330, 310);
+    let (first, last) = (power(low.log10().floor()), power(high.log10().ceil()));
     if !matches!(unit, Unit::Seconds) {
         return (first..=last).map(|power| 10f64.powi(power)).collect();
     }

@@ -86,30 +86,11 @@ fn again(page: &mut Page, material: &Material, options: &Options) {
          scenario gives the same bytes. Where the trace lies elsewhere, add \
          --set workload.trace=PATH; its SHA-256 is above.",
     );
-    let mut commands: Vec<String> = Vec::new();
-    for column in &material.columns {
-        for command in commands_of(column) {
-            if !commands.contains(&command) {
-                commands.push(command);
-            }
-        }
-    }
-    let same = |column: &Column| {
-        column
-            .runs
-            .first()
-            .map(|run| run.manifest.scenario_hash.clone())
-    };
-    let hashes: BTreeSet<_> = material.columns.iter().map(same).collect();
-    // All policies of a study are in its scenario: one command makes them.
-    if hashes.len() == 1 && commands.len() == material.columns.len() {
-        commands.truncate(1);
-    }
-    page.code(&commands.join("\n"));
-    let mut paths = material
+    page.code(&commands(material).join("\n"));
+    let mut varies = material
         .runs()
         .filter_map(|run| run.manifest.study.varies.as_ref());
-    if paths.any(|varies| varies.over == "shake") {
+    if varies.any(|varies| varies.over == "shake" && varies.step.is_none()) {
         page.paragraph(
             "These runs were shaken, and their directories do not say how far: run the scenario \
              file they came from.",
@@ -117,6 +98,26 @@ fn again(page: &mut Page, material: &Material, options: &Options) {
     }
     page.paragraph("And this page:");
     page.code(&page_again(material, options));
+}
+
+/// The commands that make all runs: a scenario has all of its policies, and
+/// with `run.bounds` the pooled cluster too, so that one command makes them.
+fn commands(material: &Material) -> Vec<String> {
+    let bounded = material.runs().any(|run| run.manifest.study.bounds);
+    let mut made: BTreeSet<&str> = BTreeSet::new();
+    let mut commands: Vec<String> = Vec::new();
+    for column in &material.columns {
+        let Some(first) = column.runs.first() else {
+            continue;
+        };
+        let manifest = &first.manifest;
+        let pooled = manifest.policy.is_none() && bounded;
+        if !pooled && made.insert(&manifest.scenario_hash) {
+            commands.extend(commands_of(column));
+        }
+    }
+    commands.dedup();
+    commands
 }
 
 /// The command that makes this page.
@@ -202,13 +203,14 @@ fn replicate(column: &Column) -> Option<String> {
         return None;
     }
     let (over, count) = (&varies.over, varies.count);
+    // Before the step was written down, the second key had it.
+    let step = varies.step.as_deref();
+    let step = step.or_else(|| second.key.strip_prefix("window+"));
     match over.as_str() {
-        "window" => {
-            let step = second.key.strip_prefix("window+")?;
-            Some(format!(
-                "{{ over = \"window\", step = \"{step}\", count = {count} }}"
-            ))
-        }
+        "window" | "shake" => Some(format!(
+            "{{ over = \"{over}\", step = \"{}\", count = {count} }}",
+            step?
+        )),
         "seed" | "sample-phase" | "broker-phase" => {
             Some(format!("{{ over = \"{over}\", count = {count} }}"))
         }

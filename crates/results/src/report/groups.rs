@@ -29,8 +29,54 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
         page.table(&groups(comparison, breakdown));
     }
     starvation(page, comparison);
+    decisions(page, comparison);
     page.heading("Balance of load");
     load(page, comparison);
+}
+
+/// What brokers knew, and what it cost.
+fn decisions(page: &mut Page, comparison: &Comparison) {
+    let loads = || {
+        comparison
+            .policies
+            .iter()
+            .map(|policy| (policy, &policy.load))
+    };
+    if loads().all(|(_, load)| load.regret.is_none() && load.information.is_none()) {
+        return;
+    }
+    page.heading("Decisions");
+    page.paragraph(
+        "Information age: how old what a broker knew of the candidate was when it chose it. Regret: \
+         how much later the job would start where it was sent than at the best candidate, by the \
+         truth of that instant: with what ran, was queued or on its way there, and nobody coming \
+         later.",
+    );
+    let mut table = Table::new([
+        "policy",
+        "decisions",
+        "information age, s",
+        "oldest, s",
+        "sent to the best",
+        "mean regret, s",
+        "p95, s",
+        "max, s",
+    ])
+    .caption("Decisions of entry brokers; regret: means over the replications");
+    for (policy, load) in loads() {
+        let (age, regret) = (load.information, load.regret);
+        table.push([
+            Cell::Text(policy.name.clone()),
+            regret.map_or(Cell::Missing, |regret| Cell::from(regret.decisions)),
+            cell(age.map(|age| age.mean_s)),
+            cell(age.map(|age| age.max_s)),
+            share(regret.map(|regret| regret.best_share)),
+            cell(regret.map(|regret| regret.mean_s)),
+            cell(regret.map(|regret| regret.p95_s)),
+            cell(regret.map(|regret| regret.max_s)),
+        ]);
+    }
+    page.table(&table);
 }
 
 fn head(first: &str, same_jobs: bool, policies: &[Policy]) -> Vec<String> {
@@ -129,9 +175,8 @@ fn load(page: &mut Page, comparison: &Comparison) {
         "Gini",
         "ever waited",
         "makespan, s",
-        "information age, s",
     ])
-    .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even. Information age: mean age of what a broker knew of the cluster it chose");
+    .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even");
     for policy in &comparison.policies {
         let load = &policy.load;
         table.push([
@@ -141,7 +186,6 @@ fn load(page: &mut Page, comparison: &Comparison) {
             cell(load.gini),
             share(load.waited_share),
             cell(load.makespan_s),
-            cell(load.information.map(|information| information.mean_s)),
         ]);
     }
     page.table(&table);

@@ -30,6 +30,9 @@ pub struct StudyDoc {
     pub primary: Vec<String>,
     /// Bounds that the run has to keep, such as `delay_s.p95 < 60`.
     pub require: Vec<String>,
+    /// Whether its scenario makes the bounds too: `local-only`,
+    /// `full-information` and a pooled cluster.
+    pub bounds: bool,
 }
 
 /// What varies between the replications of a scenario.
@@ -39,6 +42,10 @@ pub struct VariesDoc {
     pub over: String,
     /// How many replications were asked for.
     pub count: u32,
+    /// How far they lie apart (`window`), or the bound of the move (`shake`), a
+    /// duration; null for what has none.
+    #[serde(default)]
+    pub step: Option<String>,
     /// Why the samples share jobs, if they do.
     pub overlap: Option<String>,
 }

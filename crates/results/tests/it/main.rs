@@ -18,6 +18,7 @@ mod labels;
 mod markup;
 mod need;
 mod plots;
+mod regret;
 mod report;
 mod run_directory;
 mod scipy;

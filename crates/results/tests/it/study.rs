@@ -51,6 +51,7 @@ impl Draft {
                         over: text("window"),
                         count: 40,
                         overlap: None,
+                        step: None,
                     }),
                     ..StudyDoc::default()
                 },

@@ -1,0 +1,171 @@
+//! A table of a run directory as plain CSV (RFC 4180), value for value.
+
+use super::RunDirError;
+use super::read::guarded;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, ListArray, PrimitiveArray, StringArray, StructArray,
+};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Rows decoded at a time.
+const BATCH: usize = 8_192;
+
+/// Why a table could not be written as CSV.
+#[derive(Debug, thiserror::Error)]
+pub enum CsvError {
+    /// The table cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunDirError),
+    /// The output refused.
+    #[error("the table cannot be written")]
+    Out(#[source] io::Error),
+}
+
+/// Writes a table, such as [`names::JOBS`](super::names::JOBS): a header with
+/// the names of the columns, then a line per row. Numbers are the shortest that read back as the same value, nulls are empty,
+/// lists are JSON. Answers the rows.
+///
+/// # Errors
+/// A table that is missing or damaged, an output that refuses.
+pub fn write_csv(dir: &Path, name: &'static str, out: &mut impl Write) -> Result<u64, CsvError> {
+    // What the output says is no damage of the table.
+    let written = guarded(dir, name, |path| {
+        let file = File::open(path).map_err(RunDirError::io("open", path))?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .and_then(|builder| builder.with_batch_size(BATCH).build())
+            .map_err(RunDirError::parquet(path))?;
+        let schema = arrow_array::RecordBatchReader::schema(&reader);
+        let header = schema.fields().iter().map(|field| quote(field.name()));
+        let header = header.collect::<Vec<_>>().join(",");
+        if let Err(error) = writeln!(out, "{header}") {
+            return Ok(Err(error));
+        }
+        let mut rows = 0;
+        for batch in reader {
+            let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
+            let columns: Vec<Cells<'_>> = batch.columns().iter().map(Cells::of).collect();
+            let lines = lines(&columns, batch.num_rows());
+            if let Err(error) = out.write_all(lines.as_bytes()) {
+                return Ok(Err(error));
+            }
+            rows += batch.num_rows() as u64;
+        }
+        Ok(Ok(rows))
+    })?;
+    written.map_err(CsvError::Out)
+}
+
+fn lines(columns: &[Cells<'_>], rows: usize) -> String {
+    let mut text = String::with_capacity(rows * 200);
+    for row in 0..rows {
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            column.push(row, &mut text);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A column of some rows.
+enum Cells<'a> {
+    Text(&'a StringArray),
+    U32(&'a PrimitiveArray<UInt32Type>),
+    U64(&'a PrimitiveArray<UInt64Type>),
+    I64(&'a PrimitiveArray<Int64Type>),
+    F64(&'a PrimitiveArray<Float64Type>),
+    Bool(&'a BooleanArray),
+    List(&'a ListArray),
+    /// Of a type that no table has.
+    Unknown,
+}
+
+impl<'a> Cells<'a> {
+    fn of(column: &'a ArrayRef) -> Self {
+        None.or_else(|| column.as_string_opt().map(Cells::Text))
+            .or_else(|| column.as_primitive_opt().map(Cells::U32))
+            .or_else(|| column.as_primitive_opt().map(Cells::U64))
+            .or_else(|| column.as_primitive_opt().map(Cells::I64))
+            .or_else(|| column.as_primitive_opt().map(Cells::F64))
+            .or_else(|| column.as_boolean_opt().map(Cells::Bool))
+            .or_else(|| column.as_list_opt().map(Cells::List))
+            .unwrap_or(Cells::Unknown)
+    }
+
+    fn push(&self, row: usize, text: &mut String) {
+        let mut number = |value: Option<String>| text.push_str(&value.unwrap_or_default());
+        match self {
+            Cells::Text(column) if column.is_valid(row) => text.push_str(&quote(column.value(row))),
+            Cells::U32(column) => {
+                number(column.is_valid(row).then(|| column.value(row).to_string()))
+            }
+            Cells::U64(column) => {
+                number(column.is_valid(row).then(|| column.value(row).to_string()))
+            }
+            Cells::I64(column) => {
+                number(column.is_valid(row).then(|| column.value(row).to_string()))
+            }
+            Cells::F64(column) => {
+                number(column.is_valid(row).then(|| column.value(row).to_string()))
+            }
+            Cells::Bool(column) => {
+                number(column.is_valid(row).then(|| column.value(row).to_string()))
+            }
+            Cells::List(column) if column.is_valid(row) => {
+                let items = column.value(row);
+                let items = items.as_struct_opt().map_or(Vec::new(), structs);
+                text.push_str(&quote(&Value::Array(items).to_string()));
+            }
+            Cells::Text(_) | Cells::List(_) | Cells::Unknown => {}
+        }
+    }
+}
+
+/// The structs of a list, such as the runs of a placement.
+fn structs(items: &StructArray) -> Vec<Value> {
+    let one = |item: usize| {
+        let fields = items.column_names().into_iter().zip(items.columns());
+        let field = |(name, column): (&str, &ArrayRef)| {
+            let value = match (
+                column.as_string_opt::<i32>(),
+                column.as_primitive_opt::<UInt32Type>(),
+            ) {
+                (Some(text), _) => Value::from(text.value(item)),
+                (_, Some(numbers)) => Value::from(numbers.value(item)),
+                _ => Value::Null,
+            };
+            (name.to_owned(), value)
+        };
+        Value::Object(fields.map(field).collect())
+    };
+    (0..items.len()).map(one).collect()
+}
+
+/// A field of a CSV file (RFC 4180).
+pub(crate) fn quote(field: &str) -> Cow<'_, str> {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\"")).into()
+    } else {
+        field.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn a_field_with_a_comma_is_quoted() {
+        assert_eq!(quote("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quote("plain"), "plain");
+    }
+}

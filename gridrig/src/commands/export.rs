@@ -1,0 +1,281 @@
+//! `gridrig export`
+
+mod swf;
+
+use super::{print, print_json};
+use crate::exit::Failure;
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use gridrig_replayer::swf::create;
+use gridrig_results::rundir::{self, CsvError, Run, names};
+use gridrig_results::{JobTable, batsim, compare};
+use serde_json::json;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// `gridrig export`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gridrig export runs/two-sites-1/free-node/r000 --format batsim --out free-node_jobs.csv
+  gridrig export runs/two-sites-1/free-node/r000 --format swf --out - | head
+  gridrig export runs/two-sites-1 --format csv --out tables
+
+With several runs --out is a folder, and each run is written to
+OUT/POLICY/rNNN.csv, .swf or _jobs.csv, as it lies below RUN.")]
+pub struct ExportArgs {
+    /// Run directories, or folders with runs below them
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum)]
+    format: Form,
+    /// The file to write, gzip if its name ends in .gz; a folder for several
+    /// runs; - is stdout
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// Leave damaged and half-written runs out, and say so
+    #[arg(long)]
+    skip_damaged: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a run can be exported as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The job table, column by column.
+    Csv,
+    /// Batsim's _jobs.csv, with the processors of each job: evalys draws its
+    /// Gantt chart.
+    Batsim,
+    /// The Standard Workload Format, with wait times.
+    Swf,
+}
+
+impl Form {
+    const fn name(self) -> &'static str {
+        match self {
+            Form::Csv => "csv",
+            Form::Batsim => "batsim",
+            Form::Swf => "swf",
+        }
+    }
+
+    /// Behind the name of a run.
+    const fn ending(self) -> &'static str {
+        match self {
+            Form::Csv => ".csv",
+            Form::Batsim => "_jobs.csv",
+            Form::Swf => ".swf",
+        }
+    }
+}
+
+/// What was written of a run.
+struct Written {
+    jobs: u64,
+    /// Jobs that the run never submitted, which no trace has.
+    left_out: u64,
+}
+
+/// Writes the jobs of finished runs in a format of other tools.
+pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let (dirs, skipped) =
+        compare::find_runs(&args.runs, args.skip_damaged).map_err(Failure::input)?;
+    for run in &skipped {
+        eprintln!("left out: {run}");
+    }
+    let to_stdout = args.out == Path::new("-");
+    if to_stdout && args.json {
+        return Err(Failure::input(anyhow!(
+            "--out -: stdout takes either the export or --json (expected a file with --json)"
+        )));
+    }
+    let plan = plan(args, &dirs)?;
+    if to_stdout {
+        return match plan.as_slice() {
+            [(dir, _)] => stdout(dir, args.format),
+            more => Err(Failure::input(anyhow!(
+                "--out -: {} runs were found (expected one run, or a folder for --out)",
+                more.len()
+            ))),
+        };
+    }
+    let existing = plan.iter().find(|(_, out)| out.exists() && !args.force);
+    if let Some((_, out)) = existing {
+        return Err(Failure::input(anyhow!(
+            "{}: exists already (expected a new file, or --force)",
+            out.display()
+        )));
+    }
+    let mut files = Vec::with_capacity(plan.len());
+    for (dir, out) in &plan {
+        let written = to_file(dir, args.format, out)?;
+        if !args.json {
+            print(&format!("{}: {}\n", out.display(), said(&written)))?;
+        }
+        files.push(json!({
+            "run": dir.display().to_string(),
+            "out": out.display().to_string(),
+            "jobs": written.jobs,
+            "left_out": written.left_out,
+        }));
+    }
+    match args.json {
+        true => print_json(&json!({
+            "format": args.format.name(),
+            "files": files,
+            "skipped": skipped,
+        })),
+        false => Ok(()),
+    }
+}
+
+fn said(written: &Written) -> String {
+    let jobs = format!("{} jobs", written.jobs);
+    match written.left_out {
+        0 => jobs,
+        count => format!("{jobs}, {count} were never submitted and are left out"),
+    }
+}
+
+/// Which run goes where. A run that was named itself is a file, whatever is
+/// found below a folder goes into one.
+fn plan(args: &ExportArgs, dirs: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>, Failure> {
+    if let ([dir], [named]) = (dirs, args.runs.as_slice())
+        && (dir == named || !args.out.is_dir())
+    {
+        return Ok(vec![(dir.clone(), args.out.clone())]);
+    }
+    let mut plan: Vec<(PathBuf, PathBuf)> = Vec::with_capacity(dirs.len());
+    for dir in dirs {
+        let below = args.runs.iter().find_map(|run| dir.strip_prefix(run).ok());
+        let place = match below.filter(|below| !below.as_os_str().is_empty()) {
+            Some(below) => below.to_owned(),
+            None => last_names(dir),
+        };
+        let mut name = place.into_os_string();
+        name.push(args.format.ending());
+        let out = args.out.join(name);
+        if let Some((other, _)) = plan.iter().find(|(_, taken)| *taken == out) {
+            return Err(Failure::input(anyhow!(
+                "{}: both {} and {} would be written there (expected one folder above both as RUN)",
+                out.display(),
+                other.display(),
+                dir.display()
+            )));
+        }
+        plan.push((dir.clone(), out));
+    }
+    Ok(plan)
+}
+
+/// `POLICY/rNNN` of a run that was named itself.
+fn last_names(dir: &Path) -> PathBuf {
+    let names: Vec<_> = dir
+        .components()
+        .filter(|part| matches!(part, std::path::Component::Normal(_)))
+        .collect();
+    names.iter().skip(names.len().saturating_sub(2)).collect()
+}
+
+fn stdout(dir: &Path, form: Form) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let done = write(dir, form, &mut out).and_then(|written| {
+        out.flush().map_err(Refusal::Out)?;
+        Ok(written)
+    });
+    match done {
+        Ok(written) => {
+            if written.left_out > 0 {
+                eprintln!("{}", said(&written));
+            }
+            Ok(())
+        }
+        // A reader that has gone away (`| head`) is no failure.
+        Err(Refusal::Out(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(refusal) => Err(refusal.failure(Path::new("stdout"))),
+    }
+}
+
+fn to_file(dir: &Path, form: Form, out: &Path) -> Result<Written, Failure> {
+    let refused = |error| Refusal::Out(error).failure(out);
+    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(refused)?;
+    }
+    let mut file = create(out).map_err(refused)?;
+    let written = write(dir, form, &mut file).map_err(|refusal| refusal.failure(out))?;
+    file.commit().map_err(refused)?;
+    Ok(written)
+}
+
+/// Why nothing was written.
+enum Refusal {
+    /// The run is damaged.
+    Run(anyhow::Error),
+    /// The output cannot be written.
+    Out(io::Error),
+}
+
+impl Refusal {
+    fn failure(self, out: &Path) -> Failure {
+        match self {
+            Refusal::Run(error) => Failure::Input(error),
+            Refusal::Out(error) => {
+                let file = out.display().to_string();
+                Failure::Input(
+                    anyhow::Error::new(error).context(format!("{file}: cannot be written")),
+                )
+            }
+        }
+    }
+}
+
+fn write(dir: &Path, form: Form, out: &mut impl Write) -> Result<Written, Refusal> {
+    if form == Form::Csv {
+        let jobs = rundir::write_csv(dir, names::JOBS, out).map_err(|error| match error {
+            CsvError::Run(error) => Refusal::Run(error.into()),
+            CsvError::Out(error) => Refusal::Out(error),
+        })?;
+        return Ok(Written { jobs, left_out: 0 });
+    }
+    let run = whole(dir)?;
+    let table = JobTable::build(
+        &run.log,
+        &run.submissions,
+        &run.grid,
+        &run.manifest.workloads,
+    );
+    match form {
+        Form::Swf => swf::write(&run, &table, out).map_err(Refusal::Out)?,
+        Form::Batsim | Form::Csv => {
+            let text = batsim::jobs_csv(&run.log, &table, &run.submissions, &run.grid);
+            out.write_all(text.as_bytes()).map_err(Refusal::Out)?;
+        }
+    }
+    let submitted = table.rows().iter().filter(|row| row.submit.is_some());
+    let jobs = submitted.count() as u64;
+    Ok(Written {
+        jobs,
+        left_out: table.rows().len() as u64 - jobs,
+    })
+}
+
+/// A run with all of its events.
+fn whole(dir: &Path) -> Result<Run, Refusal> {
+    let run = rundir::read(dir).map_err(|error| Refusal::Run(error.into()))?;
+    match run.unreadable.first() {
+        None => Ok(run),
+        Some(bad) => Err(Refusal::Run(anyhow!(
+            "{}:{}: {} (expected events; `gridrig audit {}` says more)",
+            dir.join(names::EVENTS).display(),
+            bad.row,
+            bad.message,
+            dir.display()
+        ))),
+    }
+}

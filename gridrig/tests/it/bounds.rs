@@ -1,0 +1,106 @@
+//! `run.bounds`: every comparison between its worst and its best.
+
+use crate::command::{ALONE, Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use std::path::Path;
+
+fn bounded(scenario: &str) -> String {
+    scenario.replace("[run]\n", "[run]\nbounds = true\n")
+}
+
+#[test]
+fn bounds_are_run_beside_the_policies_and_do_not_compete() {
+    let scenario = format!(
+        "{}replicate = {{ over = \"broker-phase\", count = 5 }}\nrequire = [\"delay_s.max < 50\"]\n",
+        bounded(PAIR)
+    );
+    let bench = Bench::new(&scenario, &JOBS);
+    let output = bench.run(&[]);
+    // local-only misses it by far, and need not keep it.
+    expect_code(&output, 0);
+    for name in ["local-only", "full-information", "pooled"] {
+        assert!(
+            stdout(&output).contains(&format!("\n{name} ")),
+            "{}",
+            stdout(&output)
+        );
+        assert!(Path::new(&bench.path(&format!("runs/s-1/{name}/r004/manifest.json"))).exists());
+    }
+    let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
+    assert_eq!(
+        document["guard"]["comparable"], true,
+        "{}",
+        document["guard"]
+    );
+    let policies = document["policies"].as_array().unwrap();
+    let role = |name: &str| {
+        let found = policies.iter().find(|policy| policy["name"] == name);
+        found.expect(name)["role"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(role("round-robin"), "baseline");
+    assert_eq!(role("free-node"), "contender");
+    for name in ["local-only", "full-information", "pooled"] {
+        assert_eq!(role(name), "bound");
+    }
+    assert_eq!(document["method"]["comparisons"], 1);
+    let thresholds = document["thresholds"].as_array().unwrap();
+    assert_eq!(thresholds.len(), 2, "{thresholds:?}");
+}
+
+#[test]
+fn a_pooled_cluster_runs_what_fits_no_cluster_of_the_grid() {
+    // Five processors fit neither cluster of four, but both together.
+    let bench = Bench::new(&bounded(PAIR), &[(0, 10, 5), (0, 10, 3)]);
+    let document = json(&bench.run(&["--json"]));
+    let runs = document["runs"].as_array().unwrap();
+    let completed: Vec<u64> = runs
+        .iter()
+        .map(|run| run["jobs"]["completed"].as_u64().unwrap())
+        .collect();
+    assert_eq!(completed, [1, 1, 1, 1, 2]);
+    let pooled = runs.last().unwrap();
+    assert!(pooled["policy"].is_null());
+    assert_eq!(pooled["clusters"][0]["cluster"], "pooled");
+    assert_eq!(pooled["wait_s"]["max"].as_f64(), Some(0.0));
+    let warnings = pooled["warnings"].to_string();
+    assert!(
+        !warnings.contains("herding") && !warnings.contains("broker"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn the_run_of_a_pooled_cluster_can_be_made_again_from_its_directory() {
+    let cluster = crate::command::root().join("resources/clusters/site-225.xml");
+    let cluster = cluster.canonicalize().unwrap().display().to_string();
+    let scenario = bounded(PAIR).replace("processors = 4", &format!("resources = \"{cluster}\""));
+    let bench = Bench::new(&scenario, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let dir = bench.path("runs/s-1/pooled/r000");
+    let again = bench.path("again");
+    let scenario = format!("{dir}/scenario.toml");
+    expect_code(&run(&["run", &scenario, "--out", &again]), 0);
+    let jobs = |path: &str| std::fs::read(Path::new(path).join("jobs.parquet")).unwrap();
+    assert_eq!(jobs(&dir), jobs(&format!("{again}/s-1/no-broker/r000")));
+    expect_code(&run(&["audit", &dir]), 0);
+}
+
+#[test]
+fn bounds_that_cannot_be_are_refused() {
+    let alone = Bench::new(&format!("{ALONE}[run]\nbounds = true\n"), &JOBS);
+    let output = alone.run(&[]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("bounds"), "{}", stderr(&output));
+
+    let cluster = crate::command::root().join("resources/clusters/site-225.xml");
+    let cluster = cluster.canonicalize().unwrap().display().to_string();
+    let mixed = bounded(PAIR).replacen("processors = 4", &format!("resources = \"{cluster}\""), 1);
+    let bench = Bench::new(&mixed, &JOBS);
+    let output = bench.run(&[]);
+    expect_code(&output, 2);
+    assert!(
+        stderr(&output).contains("no pooled cluster"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!Path::new(&bench.path("runs")).exists());
+}
