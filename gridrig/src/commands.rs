@@ -3,6 +3,7 @@
 mod audit;
 mod check;
 mod compare;
+mod dashboard;
 pub(crate) mod export;
 pub(crate) mod gridway;
 mod metrics;
@@ -57,6 +58,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
         Command::Export(args) => export::export(&args),
+        Command::Dashboard(args) => dashboard::dashboard(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),

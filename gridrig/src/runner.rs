@@ -11,6 +11,7 @@ pub use real::TIMER_TOLERANCE;
 pub use record::{Comparison, PolicyRun};
 
 use crate::check;
+use crate::dashboard::live::{Start, Watch};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
@@ -25,6 +26,7 @@ use gridrig_replayer::prepare::{self, Prepared};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where the jobs of a pooled run enter.
 const POOLED_ENTRY: Entry = Entry::Cluster(ClusterId(0));
@@ -42,6 +44,8 @@ pub struct RunOptions {
     pub kill: Vec<String>,
     /// How the services are monitored: real time only.
     pub monitoring: Monitoring,
+    /// Who watches the runs and may stop them.
+    pub watch: Option<Arc<Watch>>,
 }
 
 /// The workloads of a replication, read and reduced once for all policies.
@@ -203,6 +207,54 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
 /// Input errors before anything runs; failures of a run or its audit. What was
 /// written stays.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>, Failure> {
+    let replications = refuse(scenario, options)?;
+    if let Some(watch) = &options.watch {
+        watch.begin(scenario, &replications);
+    }
+    let mut position = 0;
+    let mut comparisons: Vec<Comparison> = Vec::new();
+    for replication in &replications {
+        let load = Load::prepare(replication)?;
+        refuse_impossible(&replication.scenario, &load)?;
+        let mut runs = Vec::new();
+        for &policy in &scenario.policies {
+            let run = run_policy(replication, policy, &load, options, position)?;
+            position += 1;
+            let interrupted = run.interrupted;
+            runs.push(run);
+            if interrupted {
+                comparisons.push(Comparison::new(replication, runs));
+                return Ok(comparisons);
+            }
+        }
+        if let Some(pooled) = replication.pooled() {
+            let run = run_policy(&pooled, None, &load.pooled(), options, position)?;
+            position += 1;
+            let interrupted = run.interrupted;
+            runs.push(run);
+            if interrupted {
+                comparisons.push(Comparison::new(replication, runs));
+                return Ok(comparisons);
+            }
+        }
+        let comparison = Comparison::new(replication, runs);
+        match comparisons
+            .iter_mut()
+            .find(|earlier| earlier.repeats(&comparison))
+        {
+            Some(earlier) => earlier.note_repeated(replication),
+            None => comparisons.push(comparison),
+        }
+    }
+    Ok(comparisons)
+}
+
+/// Refuses what cannot be run, or not there, before anything is; answers the
+/// replications.
+///
+/// # Errors
+/// Input errors.
+pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replication>, Failure> {
     refuse_truth_in_real_time(scenario)?;
     if scenario.clock == Clock::Virtual && options.monitoring != Monitoring::default() {
         return Err(Failure::input(anyhow!(
@@ -224,39 +276,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
             write::refuse_existing(&pooled, None, options)?;
         }
     }
-    let mut comparisons: Vec<Comparison> = Vec::new();
-    for replication in &replications {
-        let load = Load::prepare(replication)?;
-        refuse_impossible(&replication.scenario, &load)?;
-        let mut runs = Vec::new();
-        for &policy in &scenario.policies {
-            let run = run_policy(replication, policy, &load, options)?;
-            let interrupted = run.interrupted;
-            runs.push(run);
-            if interrupted {
-                comparisons.push(Comparison::new(replication, runs));
-                return Ok(comparisons);
-            }
-        }
-        if let Some(pooled) = replication.pooled() {
-            let run = run_policy(&pooled, None, &load.pooled(), options)?;
-            let interrupted = run.interrupted;
-            runs.push(run);
-            if interrupted {
-                comparisons.push(Comparison::new(replication, runs));
-                return Ok(comparisons);
-            }
-        }
-        let comparison = Comparison::new(replication, runs);
-        match comparisons
-            .iter_mut()
-            .find(|earlier| earlier.repeats(&comparison))
-        {
-            Some(earlier) => earlier.note_repeated(replication),
-            None => comparisons.push(comparison),
-        }
-    }
-    Ok(comparisons)
+    Ok(replications)
 }
 
 fn run_policy(
@@ -264,6 +284,7 @@ fn run_policy(
     policy: Option<PolicyKind>,
     load: &Load,
     options: &RunOptions,
+    position: usize,
 ) -> Result<PolicyRun, Failure> {
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
@@ -280,8 +301,20 @@ fn run_policy(
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         ..options.clone()
     };
-    let executed = execute::execute(scenario, &grid, load, options, &progress)?;
+    let start = Start {
+        scenario,
+        grid: &grid,
+        policy,
+        load,
+        tolerance: real::tolerance(scenario.clock),
+    };
+    let watch = options.watch.as_ref();
+    let watching = watch.map(|watch| watch.start(position, &start));
+    let executed = execute::execute(scenario, &grid, load, options, &progress, watching)?;
     let run = PolicyRun::new(replication, policy, &grid, load, executed, options)?;
+    if let Some(watch) = watch {
+        watch.finish(position, &run);
+    }
     progress.finish(&run.one_line());
     Ok(run)
 }
@@ -334,9 +367,24 @@ fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<(), Failure> {
 }
 
 /// Whether the loop should go on.
-fn keep_going() -> std::ops::ControlFlow<()> {
-    match interrupt::requested() {
+fn keep_going(options: &RunOptions) -> std::ops::ControlFlow<()> {
+    let stopped = options
+        .watch
+        .as_ref()
+        .is_some_and(|watch| watch.stop_requested());
+    match interrupt::requested() || stopped {
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),
+    }
+}
+
+/// Resolves when somebody wants the run to end.
+async fn wait_for_stop(options: &RunOptions) {
+    match &options.watch {
+        None => interrupt::wait().await,
+        Some(watch) => tokio::select! {
+            () = interrupt::wait() => {}
+            () = watch.stopped() => {}
+        },
     }
 }

@@ -13,6 +13,7 @@ mod bounds;
 mod check;
 mod command;
 mod compare_command;
+mod dashboard;
 mod documents;
 mod export_command;
 mod lsap;

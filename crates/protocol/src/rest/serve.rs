@@ -4,6 +4,7 @@
 
 mod answers;
 mod door;
+mod exchanges;
 mod extract;
 mod listener;
 pub mod metrics;
@@ -13,6 +14,7 @@ mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Peer, Stream};
+pub use exchanges::{Ear, Exchange, Exchanges, overhear};
 pub use extract::{Body, Path, Query};
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
