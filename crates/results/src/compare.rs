@@ -29,6 +29,7 @@ pub use document::{
     ThresholdDoc,
 };
 pub use error::CompareError;
+pub(crate) use find::is_file_of_a_run;
 pub use present::{Report, Table, report};
 pub use verdict::{Outcome, Verdict};
 
