@@ -247,15 +247,20 @@ impl Catalogue {
         change: impl Fn(&Labels) -> Labels,
     ) -> Result<u64, CatalogueError> {
         let runs = self.at(path)?;
-        for run in &runs {
-            let dir = self.folder.join(&run.path);
-            // Its file and not the table: another program may have changed it.
-            let labels = labels::read(&dir)?;
-            let wanted = change(&labels);
-            if wanted != labels {
-                labels::write(&dir, &wanted)?;
+        let folder = self.folder.clone();
+        let write = || -> Result<(), CatalogueError> {
+            for run in &runs {
+                let dir = folder.join(&run.path);
+                // Its file and not the table: another program may have changed it.
+                let labels = labels::read(&dir)?;
+                let wanted = change(&labels);
+                if wanted != labels {
+                    labels::write(&dir, &wanted)?;
+                }
             }
-        }
+            Ok(())
+        };
+        self.attempt(|store| store.locked(write))??;
         self.refresh()?;
         Ok(runs.len() as u64)
     }
@@ -284,7 +289,9 @@ impl Catalogue {
             source,
         })?;
         let again = self.store.refresh(&self.folder, &scan);
-        again.and_then(|_| ask(&mut self.store)).map_err(store_error(&path))
+        again
+            .and_then(|_| ask(&mut self.store))
+            .map_err(store_error(&path))
     }
 }
 

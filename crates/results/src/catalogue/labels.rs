@@ -133,7 +133,10 @@ pub(super) fn read(dir: &Path) -> Result<Labels, LabelsError> {
         serde_json::from_slice(&text).map_err(|e| damaged(e.line(), e.to_string()))?;
     if document.format != FORMAT {
         let found = document.format;
-        return Err(damaged(1, format!("field format = \"{found}\": not {FORMAT}")));
+        return Err(damaged(
+            1,
+            format!("field format = \"{found}\": not {FORMAT}"),
+        ));
     }
     let labels = Labels::new(&document.tags, &document.note);
     let labels = labels.map_err(|error| damaged(1, error.to_string()))?;

@@ -109,9 +109,7 @@ impl Order {
         let turned = |order: Ordering| if down { order.reverse() } else { order };
         let order = match self {
             Order::Path => turned(a.path.cmp(&b.path)),
-            Order::Scenario => {
-                turned((&a.scenario, &a.policy).cmp(&(&b.scenario, &b.policy)))
-            }
+            Order::Scenario => turned((&a.scenario, &a.policy).cmp(&(&b.scenario, &b.policy))),
             Order::Policy => turned(a.policy.cmp(&b.policy)),
             _ => match (number(a), number(b)) {
                 (Some(a), Some(b)) => turned(a.total_cmp(&b)),
@@ -121,7 +119,9 @@ impl Order {
             },
         };
         // The baseline stays on top.
-        (b.baseline.cmp(&a.baseline)).then(order).then_with(|| a.path.cmp(&b.path))
+        (b.baseline.cmp(&a.baseline))
+            .then(order)
+            .then_with(|| a.path.cmp(&b.path))
     }
 }
 
@@ -141,9 +141,8 @@ pub fn rows(
     }
     let mut rows = Vec::new();
     for (folder, runs) in folders {
-        let alike = |run: &&RunEntry| {
-            run.scenario == runs[0].scenario && run.policy == runs[0].policy
-        };
+        let alike =
+            |run: &&RunEntry| run.scenario == runs[0].scenario && run.policy == runs[0].policy;
         let together = !each
             && runs.len() > 1
             && !folder.is_empty()
@@ -260,7 +259,9 @@ mod tests {
 
     fn shown(rows: &[Row]) -> Vec<(&str, u64, Option<f64>)> {
         let of = |row: &'_ Row| row.figures.delay_s_mean;
-        rows.iter().map(|row| (row.path.as_str(), row.runs, of(row))).collect()
+        rows.iter()
+            .map(|row| (row.path.as_str(), row.runs, of(row)))
+            .collect()
     }
 
     #[test]

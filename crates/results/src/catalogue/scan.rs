@@ -303,7 +303,11 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
     entry.traces = pairs(&manifest.trace_sha256);
     entry.versions = pairs(&manifest.versions);
     entry.written_unix_s = manifest.host.get("written_unix_s").and_then(Value::as_u64);
-    entry.workload_hash = manifest.workload_hashes.get("all").cloned().unwrap_or_default();
+    entry.workload_hash = manifest
+        .workload_hashes
+        .get("all")
+        .cloned()
+        .unwrap_or_default();
     entry.scenario = manifest.study.scenario;
     entry.key = manifest.study.key;
     entry.varies = manifest.study.varies.map(|varies| varies.over);

@@ -141,7 +141,10 @@ impl Store {
             .map(|place| (place, inspect(folder, &place.path)))
             .collect();
         let there: BTreeSet<&str> = scan.places.iter().map(|p| p.path.as_str()).collect();
-        let gone: Vec<&String> = known.keys().filter(|p| !there.contains(p.as_str())).collect();
+        let gone: Vec<&String> = known
+            .keys()
+            .filter(|p| !there.contains(p.as_str()))
+            .collect();
         let found = Refresh {
             read: changed.len() as u64,
             unchanged: (scan.places.len() - changed.len()) as u64,
@@ -166,6 +169,16 @@ impl Store {
         }
         transaction.commit()?;
         Ok(found)
+    }
+
+    /// Does something while no other program that has this catalogue open
+    /// writes: labels are read, changed and written in one go.
+    pub(super) fn locked<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, rusqlite::Error> {
+        let behavior = TransactionBehavior::Immediate;
+        let lock = self.connection.transaction_with_behavior(behavior)?;
+        let done = work();
+        lock.commit()?;
+        Ok(done)
     }
 
     pub(super) fn runs(&mut self) -> Result<Vec<RunEntry>, rusqlite::Error> {
@@ -272,8 +285,7 @@ fn entry(row: &Row<'_>) -> Result<RunEntry, rusqlite::Error> {
     let state: String = row.get(2)?;
     Ok(RunEntry {
         path: row.get(0)?,
-        state: State::from_name(&state)
-            .ok_or(rusqlite::Error::IntegralValueOutOfRange(2, 0))?,
+        state: State::from_name(&state).ok_or(rusqlite::Error::IntegralValueOutOfRange(2, 0))?,
         reason: row.get(3)?,
         scenario: row.get(4)?,
         policy: row.get(5)?,
@@ -289,7 +301,9 @@ fn entry(row: &Row<'_>) -> Result<RunEntry, rusqlite::Error> {
         workload_hash: row.get(15)?,
         traces: row.get(16)?,
         versions: row.get(17)?,
-        written_unix_s: row.get::<_, Option<i64>>(18)?.and_then(|s| s.try_into().ok()),
+        written_unix_s: row
+            .get::<_, Option<i64>>(18)?
+            .and_then(|s| s.try_into().ok()),
         jobs: JobNumbers {
             submitted: whole(19)?,
             completed: whole(20)?,
