@@ -7,6 +7,7 @@
 mod assets;
 mod layout;
 mod live;
+mod pages;
 mod security;
 mod serve;
 
