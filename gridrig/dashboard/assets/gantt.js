@@ -89,11 +89,11 @@ async function load() {
     if (!shown && charts.some((chart) => chart.part && chart.part.to_s !== end)) { await load(); return; }
   }
   const [from, to] = ends();
-  form.elements.from.value = Number(from.toPrecision(12));
-  form.elements.to.value = Number(to.toPrecision(12));
+  form.elements.from.value = Number(from.toFixed(3));
+  form.elements.to.value = Number(to.toFixed(3));
   const address = new URL(location.href);
   for (const [name, value] of [["from", from], ["to", to]]) {
-    if (shown) address.searchParams.set(name, String(Number(value.toPrecision(12))));
+    if (shown) address.searchParams.set(name, String(Number(value.toFixed(6))));
     else address.searchParams.delete(name);
   }
   history.replaceState(null, "", address);

@@ -229,9 +229,18 @@ impl Pages {
     }
 }
 
-/// A figure of seconds or of none, as tables show it.
+/// A figure that may be undefined, with as many decimals as its neighbours in
+/// a column: digits stand below each other.
 fn figure(value: Option<f64>) -> String {
-    gridrig_results::plot::number(value.unwrap_or(f64::NAN))
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return "n/a".to_owned();
+    };
+    match value.abs() {
+        1000.0.. => gridrig_results::plot::number(value.round()),
+        100.0.. => format!("{value:.1}"),
+        0.0 | 0.01.. => format!("{value:.2}"),
+        _ => gridrig_results::plot::number(value),
+    }
 }
 
 /// A share as per cent.
