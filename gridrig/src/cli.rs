@@ -146,6 +146,13 @@ pub struct RunArgs {
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]
     pub kill: Vec<String>,
+    /// Show the run on a page while it goes [default address: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "127.0.0.1:0")]
+    pub dashboard: Option<std::net::SocketAddr>,
+    /// Keep the page when the run is over, until Ctrl-C
+    #[arg(long, requires = "dashboard")]
+    pub keep_dashboard: bool,
 }
 
 /// `gridrig compare`
@@ -248,14 +255,6 @@ pub struct DashboardArgs {
     /// The folder of runs; what is started from the page is written there
     #[arg(default_value = "runs")]
     pub runs: PathBuf,
-    /// Address and names.
-    #[command(flatten)]
-    pub address: DashboardAddress,
-}
-
-/// Where a dashboard listens and what it goes by.
-#[derive(Clone, Debug, Args)]
-pub struct DashboardAddress {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,

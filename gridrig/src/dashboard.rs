@@ -5,8 +5,9 @@
 //! elsewhere. `docs/dashboard.md` is the page on it.
 
 mod assets;
+pub mod control;
 mod layout;
-mod live;
+pub mod live;
 mod pages;
 mod security;
 mod serve;
@@ -14,8 +15,11 @@ mod serve;
 pub use security::Access;
 pub use serve::{Bound, bind, start};
 
+use control::Control;
+use live::{Hub, Shelf};
 use std::path::PathBuf;
 use std::sync::Arc;
+
 
 /// What every page works with.
 pub struct Dashboard {
@@ -23,6 +27,12 @@ pub struct Dashboard {
     pub runs: PathBuf,
     /// Who may ask.
     pub access: Access,
+    /// What is going on.
+    pub hub: Arc<Hub>,
+    /// The finished run that was looked at last.
+    pub shelf: Shelf,
+    /// What runs, and what is to run.
+    pub control: Arc<Control>,
 }
 
 /// The dashboard as its routes hold it.

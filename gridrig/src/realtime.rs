@@ -2,12 +2,14 @@
 //! is a service of its own on loopback, in a thread of its own, and every
 //! message crosses a socket between two listeners.
 
+mod ears;
 mod grid;
 mod outcome;
 pub mod remote;
 #[cfg(test)]
 mod tests;
 
+pub use ears::Ears;
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
 
@@ -38,6 +40,8 @@ pub struct RealOptions {
     pub faults: Vec<Fault>,
     /// When a service counts as lost.
     pub liveness: gridrig_metabroker_stub::Liveness,
+    /// Who listens while it goes.
+    pub ears: Ears,
 }
 
 impl RealOptions {
@@ -51,6 +55,7 @@ impl RealOptions {
             stop_at: None,
             faults: Vec::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
+            ears: Ears::default(),
         }
     }
 }
@@ -147,6 +152,7 @@ pub async fn run_real(
         clock,
     ));
     let recorder = Recorder::default();
+    options.ears.listen(&services, grid, clock, &recorder);
     let mut stopped = false;
     let stop = async {
         tokio::select! {

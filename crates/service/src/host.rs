@@ -1,10 +1,11 @@
 //! Starting, serving and ending.
 
 use crate::{App, Service, router};
-use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, Tally, start};
+use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, RunClock, Tally, start};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::{
-    self, BoundedListener, Life, Metrics, ServiceThread, Stall, Weather, listening_line,
+    self, BoundedListener, Ear, Exchanges, Life, Metrics, ServiceThread, Stall, Weather,
+    listening_line,
 };
 use std::future::Future;
 use std::io::{self, Write};
@@ -20,6 +21,7 @@ pub struct Handle<M> {
     recorder: Recorder,
     metrics: Arc<Metrics>,
     stall: Stall,
+    ear: Ear,
     undelivered: Arc<Tally>,
 }
 
@@ -34,6 +36,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
     let parts = Parts::of(&config);
     let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
     let (stall, undelivered) = (parts.stall.clone(), parts.machine.undelivered());
+    let ear = parts.ear.clone();
     let (ready, started) = oneshot::channel();
     let name = config.name();
     let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
@@ -46,6 +49,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
             recorder,
             metrics,
             stall,
+            ear,
             undelivered,
         }),
         Err(_ended) => {
@@ -91,6 +95,7 @@ struct Parts<M> {
     recorder: Recorder,
     metrics: Arc<Metrics>,
     stall: Stall,
+    ear: Ear,
 }
 
 impl<M> Parts<M> {
@@ -101,6 +106,7 @@ impl<M> Parts<M> {
             recorder,
             metrics: Arc::default(),
             stall: Stall::default(),
+            ear: Ear::default(),
         }
     }
 }
@@ -125,7 +131,7 @@ async fn host<S: Service>(
         config: Arc::new(config),
     };
     let drain = actor.clone();
-    let router = router(app, parts.stall);
+    let router = router(app, parts.stall, parts.ear);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
     let served = serve::serve(listener, router, life).await;
@@ -177,6 +183,11 @@ impl<M: JobKeeper> Handle<M> {
     #[must_use]
     pub fn undelivered(&self) -> &Tally {
         &self.undelivered
+    }
+
+    /// Has what it answers about jobs kept from now on.
+    pub fn overhear(&self, name: &str, ring: &Exchanges, clock: RunClock) {
+        self.ear.listen(name, ring, move || clock.now());
     }
 
     /// Makes it slow or silent.

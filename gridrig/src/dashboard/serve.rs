@@ -1,18 +1,19 @@
 //! The server: its routes, its bounds, its life.
 
 use super::{Shared, assets, layout, security};
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::rest::serve::{self, BoundedListener, Life, ServiceThread};
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 /// Largest request body: the text of a scenario.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -52,7 +53,12 @@ pub fn start(bound: Bound, dashboard: Shared) -> io::Result<ServiceThread> {
 
 async fn run(listener: TcpListener, life: Life, dashboard: Shared) -> io::Result<()> {
     let listener = BoundedListener::new(listener)?;
-    serve::serve(listener, router(dashboard), life).await
+    let hub = Arc::clone(&dashboard.hub);
+    let ticking = tokio::spawn(async move { hub.tick().await });
+    let router = router(dashboard).layer(Extension(life.clone()));
+    let served = serve::serve(listener, router, life).await;
+    ticking.abort();
+    served
 }
 
 fn router(dashboard: Shared) -> Router {
@@ -61,6 +67,7 @@ fn router(dashboard: Shared) -> Router {
         .merge(security::routes())
         .merge(super::live::routes())
         .merge(super::pages::routes())
+        .merge(super::control::routes())
         .fallback(no_such_page)
         .method_not_allowed_fallback(async || {
             Problem::new(
@@ -70,10 +77,7 @@ fn router(dashboard: Shared) -> Router {
             )
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(from_fn_with_state(
-            std::sync::Arc::clone(&dashboard),
-            security::guard,
-        ))
+        .layer(from_fn_with_state(Arc::clone(&dashboard), security::guard))
         .layer(from_fn(pack))
         .with_state(dashboard)
 }

@@ -3,6 +3,7 @@
 //! own that can be ended gently or killed.
 
 mod answers;
+mod exchanges;
 mod extract;
 mod listener;
 mod metrics;
@@ -11,6 +12,7 @@ mod query;
 mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
+pub use exchanges::{Ear, Exchange, Exchanges, overhear};
 pub use extract::{Body, Path, Query};
 pub use listener::BoundedListener;
 pub use metrics::{Metrics, ServiceGauges};

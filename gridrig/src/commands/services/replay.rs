@@ -193,6 +193,7 @@ fn with_log(
         force: args.force,
         csv: false,
         kill: Vec::new(),
+        watch: None,
     };
     let policy = replication.scenario.policies.first().copied().flatten();
     let grid = replication.scenario.grid_for(policy);
