@@ -1,6 +1,6 @@
 // Gantt charts of finished runs. The server sends the jobs of the part that is
 // shown one by one, or, where they are many, how full each cell of a grid is.
-import { openJob } from "/assets/gantt-job.js";
+import { openJob } from "/assets/drawer.js";
 
 const sections = [...document.querySelectorAll("section.gantt")];
 const form = document.getElementById("window");
@@ -303,7 +303,7 @@ function tables(chart) {
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = `job ${job.job}`;
-        button.addEventListener("click", () => openJob(chart.run, job.job));
+        button.addEventListener("click", () => openJob(job.job, chart.run));
         return [button, job.cluster, job.forwarded ? `${job.origin} (forwarded)` : job.origin, whole.format(job.processors), number.format(job.start_s), number.format(job.end_s), number.format(job.wait_s)];
       }),
     ));
@@ -360,7 +360,7 @@ for (const chart of charts) {
     }
     draw(chart);
     const job = hit(chart, at(chart, event));
-    if (job !== null) openJob(chart.run, job);
+    if (job !== null) openJob(job, chart.run);
   });
   chart.canvas.addEventListener("pointercancel", () => { chart.brush = null; if (chart.part) draw(chart); });
   chart.canvas.addEventListener("dblclick", () => act("all"));
