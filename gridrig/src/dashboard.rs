@@ -20,7 +20,6 @@ use live::{Hub, Shelf};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-
 /// What every page works with.
 pub struct Dashboard {
     /// The folder of runs: `RUNS/SCENARIO-SEED/POLICY/rNNN`.

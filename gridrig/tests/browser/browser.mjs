@@ -2,7 +2,8 @@
 // console, no violation of the policy, no request to another origin, no error
 // of the script.
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -10,11 +11,22 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** Sizes that pages are looked at in. */
 export const SIZES = { wide: { width: 1280, height: 900 }, narrow: { width: 390, height: 844 } };
 
+/** The browser: what GRIDRIG_CHROMIUM names, else chromium, looked up in PATH. */
+function chromiumPath() {
+  const name = process.env.GRIDRIG_CHROMIUM || "chromium";
+  if (name.includes("/")) return name;
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    const path = join(folder, name);
+    try { accessSync(path, constants.X_OK); return path; } catch { /* the next one */ }
+  }
+  throw new Error(`${name} is not in PATH`);
+}
+
 /** Opens Chromium and does `work(browser)`; it is closed in any case. */
 export async function withBrowser(work) {
   const root = process.getuid?.() === 0;
   const browser = await chromium.launch({
-    executablePath: process.env.GRIDRIG_CHROMIUM_PATH || "/usr/bin/chromium",
+    executablePath: chromiumPath(),
     args: [
       // Root cannot have the sandbox.
       ...(root ? ["--no-sandbox"] : []),

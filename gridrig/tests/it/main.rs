@@ -9,6 +9,7 @@
 
 mod audit_command;
 mod bad_input;
+mod browser;
 mod check;
 mod command;
 mod compare_command;

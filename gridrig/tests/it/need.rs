@@ -42,3 +42,48 @@ pub fn schemathesis(test: &str) -> Option<PathBuf> {
     println!("SKIPPED: {test}: no Python with schemathesis (scripts/setup makes one)");
     None
 }
+
+/// Whether a browser can be driven: Chromium (`GRIDRIG_CHROMIUM` names
+/// another), node, and what `scripts/setup.d/45-playwright` installs.
+pub fn browser(test: &str) -> bool {
+    let chromium = std::env::var_os("GRIDRIG_CHROMIUM").unwrap_or_else(|| "chromium".into());
+    let starts = |program: &std::ffi::OsStr| {
+        let version = Command::new(program)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        version.is_ok_and(|status| status.success())
+    };
+    let installed = crate::command::root().join("gridrig/tests/browser/node_modules/gridrig-lock");
+    let missing = if !starts(&chromium) {
+        "chromium"
+    } else if !starts("node".as_ref()) {
+        "node"
+    } else if !installed.is_file() {
+        "playwright-core"
+    } else {
+        return true;
+    };
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(!required, "{test} needs {missing}");
+    println!("SKIPPED: {test}: no {missing} (scripts/setup installs it)");
+    false
+}
+
+/// A Python interpreter with DuckDB, made or named as above.
+pub fn duckdb(test: &str) -> Option<PathBuf> {
+    let made = crate::command::root().join(".venv/bin/python");
+    let python = std::env::var_os("GRIDRIG_PYTHON").map_or(made, PathBuf::from);
+    let imported = Command::new(&python)
+        .args(["-c", "import duckdb"])
+        .stderr(Stdio::null())
+        .status();
+    if imported.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(!required, "{test} needs DuckDB in {}", python.display());
+    println!("SKIPPED: {test}: no Python with DuckDB (scripts/setup makes one)");
+    None
+}
