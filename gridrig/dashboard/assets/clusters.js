@@ -33,12 +33,13 @@ export class Clusters {
       const fill = el("i", {});
       const use = el("p", { class: "use" });
       const age = el("p", { class: "age" });
+      const peak = el("p", { class: "peak" });
       const domain = this.domainOf(cluster);
       const node = el("article", { class: "card", "aria-label": `Cluster ${cluster.name}` },
         el("h3", {}, cluster.name, el("span", {}, domain ? `domain ${domain}` : "no broker")),
         el("dl", { class: "figures" }, ...dds.map(([name, dd]) => el("div", {}, el("dt", {}, name), dd))),
-        spark, el("div", { class: "bar" }, fill), use, age);
-      return { node, dds: dds.map(([, dd]) => dd), line, area, spark, fill, use, age };
+        spark, peak, el("div", { class: "bar" }, fill), use, age);
+      return { node, dds: dds.map(([, dd]) => dd), line, area, spark, peak, fill, use, age };
     });
     this.place.replaceChildren(...this.cards.map((card) => card.node));
   }
@@ -52,7 +53,8 @@ export class Clusters {
     if (cluster.domain === null) return "";
     const age = now.ages[cluster.domain];
     const old = (s) => (s === null ? "none yet" : duration(s));
-    const seen = [`own broker ${old(age.own_s)}`, ...age.peers.map(([peer, s]) => `${this.domains[peer]} ${old(s)}`)];
+    const seen = [`broker ${this.domainOf(cluster)} (own) ${old(age.own_s)}`,
+      ...age.peers.map(([peer, s]) => `broker ${this.domains[peer]} ${old(s)}`)];
     if (age.more > 0) seen.push(`${age.more} more`);
     return `Information age: ${seen.join(", ")}`;
   }
@@ -80,14 +82,16 @@ export class Clusters {
   spark(card, i) {
     if (this.rows.length < 2) return;
     const [first, last] = [this.rows[0][0], this.rows[this.rows.length - 1][0]];
-    const max = Math.max(1, ...this.rows.map((row) => row[i + 1]));
+    const highest = Math.max(...this.rows.map((row) => row[i + 1]));
+    const max = Math.max(1, highest);
     const x = (t) => (((t - first) / (last - first || 1)) * WIDTH).toFixed(1);
     const y = (n) => (HEIGHT - (n / max) * (HEIGHT - 2) - 1).toFixed(1);
     let path = `M${x(first)} ${y(this.rows[0][i + 1])}`;
     for (const row of this.rows.slice(1)) path += `H${x(row[0])}V${y(row[i + 1])}`;
     card.line.setAttribute("d", path);
     card.area.setAttribute("d", `${path}V${HEIGHT}H0Z`);
-    card.spark.setAttribute("aria-label", `Queue of ${this.clusters[i].name} over time, at most ${count(max)} jobs`);
+    card.peak.textContent = `Queue over time, up to ${count(highest)} ${highest === 1 ? "job" : "jobs"}`;
+    card.spark.setAttribute("aria-label", `Queue of ${this.clusters[i].name} over time, at most ${count(highest)} jobs`);
   }
 
   fill() {

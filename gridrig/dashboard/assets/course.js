@@ -1,5 +1,5 @@
 // Jobs over time, stacked: running below, then queued, then with brokers.
-import { clock, count, duration, el, table } from "/assets/format.js";
+import { clock, count, el, table } from "/assets/format.js";
 
 // Position in a row of the stream, name, colour; from the bottom up.
 const LAYERS = [
@@ -7,6 +7,18 @@ const LAYERS = [
   { at: 2, name: "queued in clusters", colour: "--p4", swatch: "s1" },
   { at: 1, name: "with brokers", colour: "--p3", swatch: "s2" },
 ];
+
+// Steps of the time axis, in seconds, and the units that its labels have.
+const STEPS = [1e-3, 1e-2, 0.1, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+  86400, 172800, 432000, 864000, 1728000, 4320000, 8640000, 31536000];
+const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+
+// All labels of the axis in one unit: the largest of which there are two.
+const times = (ticks) => {
+  const last = ticks[ticks.length - 1] ?? 0;
+  const [size, unit] = UNITS.find(([size]) => last >= 2 * size) ?? [1, "s"];
+  return ticks.map((t) => `${Number((t / size).toFixed(3))} ${unit}`);
+};
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -61,7 +73,7 @@ export class Course {
       cursor: { y: false, points: { show: false } },
       scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map((t) => duration(t)), space: 70 },
+        { ...axis, values: (_, ticks) => times(ticks), incrs: STEPS, space: 64 },
         { ...axis, size: 56, values: (_, ticks) => ticks.map((n) => (Number.isInteger(n) ? count(n) : "")), label: "jobs",
           labelFont: "12px system-ui, sans-serif", labelSize: 18 },
       ],

@@ -7,6 +7,7 @@ export const number = (x, digits = 3) => {
   if (x === null || x === undefined || !Number.isFinite(x)) return NONE;
   if (x === 0) return "0";
   const size = Math.abs(x);
+  if (Number.isInteger(x) && size < 1e15) return x.toLocaleString("en-US");
   if (size >= 1e15) return x.toExponential(2);
   if (size >= 1000) return Math.round(x).toLocaleString("en-US");
   const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));

@@ -33,7 +33,7 @@ function head() {
   const parts = [
     run ? (run.policy ? `policy ${run.policy}` : "no broker") : null,
     run && runs.length > 1 ? `run ${current + 1} of ${runs.length}` : null,
-    run?.key && run.key !== "0" ? `replication ${run.key}` : null,
+    run?.key && run.key !== "single" ? `replication ${run.key}` : null,
     `${session.clock} clock${session.speed ? `, speed ${number(session.speed)}` : ""}`,
     session.compression !== 1 || session.run_time_compression !== 1
       ? `arrivals compressed ${number(session.compression)}\u00d7, run times ${number(session.run_time_compression)}\u00d7`
@@ -115,16 +115,16 @@ function tiles() {
     now.failed > 0 ? ["failed", count(now.failed)] : null,
     ["forwarded", [count(now.forwarded), " ", el("small", {}, percent(now.submitted > 0 ? now.forwarded / now.submitted : null, 0))],
       "Jobs forwarded at least once, and their share of those submitted"],
-    ["waited, estimate", percent(now.waited_share), "Of the jobs that started, the share that waited for processors"],
-    ["mean delay, estimate", small(...time(now.delay_mean_s)), "finish_seen - submit - actual run time, of the jobs so far"],
-    ["p95 delay, estimate", small(...time(now.delay_p95_s)), "Off by at most 2 %"],
+    ["waited (est.)", percent(now.waited_share), "Of the jobs that started, the share that waited for processors"],
+    ["mean delay (est.)", small(...time(now.delay_mean_s)), "finish_seen - submit - actual run time, of the jobs so far"],
+    ["p95 delay (est.)", small(...time(now.delay_p95_s)), "Off by at most 2 %"],
   ]);
 }
 
 function matrix() {
   const { now, grid } = state;
   const place = id("matrix");
-  const key = JSON.stringify([now.forwards, grid.domains]);
+  const key = JSON.stringify([now.forwards, now.submitted, grid.domains]);
   if (place.dataset.is === key) return;
   place.dataset.is = key;
   const names = grid.domains;
@@ -154,7 +154,9 @@ function matrix() {
       el("tbody", {}, ...top.slice(0, 25).map(([from, to, n]) =>
         el("tr", {}, el("th", { scope: "row" }, names[from]), el("td", {}, names[to]), cell(n)))));
   }
-  place.replaceChildren(body);
+  const shown = now.forwards.reduce((sum, [, , n]) => sum + n, now.more_forwards);
+  place.replaceChildren(body, el("p", { class: "mut small" }, `${count(shown)} forwards; ${count(now.forwarded)} jobs forwarded at least once, ${
+    percent(now.submitted > 0 ? now.forwarded / now.submitted : null)} of those submitted`));
 }
 
 function feed() {
@@ -177,7 +179,7 @@ function runs() {
   const list = state.runs.slice(-RUNS);
   id("runs").replaceChildren(...list.map((run, i) => {
     const position = state.runs.length - list.length + i;
-    const name = `${run.policy ?? "no broker"}${run.key && run.key !== "0" ? ` ${run.key}` : ""}`;
+    const name = `${run.policy ?? "no broker"}${run.key && run.key !== "single" ? ` ${run.key}` : ""}`;
     const look = run.valid === false ? "bad" : LOOKS[run.state] ?? "mut";
     const words = run.valid === false ? `${run.state}, not valid` : run.state;
     return el("tr", { "aria-current": position === state.current ? "true" : null },

@@ -183,6 +183,13 @@ async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life
             .map(|life| dashboard.hub.exchanges.put_into(life))
             .ok_or_else(unknown);
     }
+    let not_kept = || {
+        let detail = "the run is over and has no directory below the folder of runs";
+        Problem::new(404, "not-kept", detail)
+    };
+    if current.state != "running" {
+        return Err(not_kept());
+    }
     let busy = || {
         Problem::new(
             503,
@@ -193,10 +200,7 @@ async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life
     let asked = dashboard.hub.ask(JobId(number)).ok_or_else(busy)?;
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Ok(life)) => life.ok_or_else(unknown),
-        Ok(Err(_)) => {
-            let detail = "the run is over and kept no directory (--no-out)";
-            Err(Problem::new(404, "not-kept", detail))
-        }
+        Ok(Err(_)) => Err(not_kept()),
         Err(_) => Err(busy()),
     }
 }

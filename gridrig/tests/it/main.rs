@@ -13,6 +13,7 @@ mod browser;
 mod check;
 mod command;
 mod compare_command;
+mod dashboard;
 mod documents;
 mod lsap;
 mod need;

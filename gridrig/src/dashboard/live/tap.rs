@@ -219,23 +219,18 @@ impl Tap {
         self.add_spark(self.now);
     }
 
-    /// Adds the rows that were due before this instant: nothing has happened
-    /// since the last event, so that the first and the last of them say it all.
+    /// Adds the rows that were due before this instant, all alike: nothing has
+    /// happened since the last event. A full series thins out, so there are
+    /// never many.
     #[cold]
     fn catch_up(&mut self, at: SimTime) {
-        if self.next_row <= at {
+        while self.next_row <= at {
             self.add_row(self.next_row);
-            if self.course.next_after(self.next_row) <= at {
-                self.add_row(at);
-            }
-            self.next_row = self.course.next_after(at);
+            self.next_row = self.course.next_after(self.next_row);
         }
-        if self.next_spark <= at {
+        while self.next_spark <= at {
             self.add_spark(self.next_spark);
-            if self.sparks.next_after(self.next_spark) <= at {
-                self.add_spark(at);
-            }
-            self.next_spark = self.sparks.next_after(at);
+            self.next_spark = self.sparks.next_after(self.next_spark);
         }
     }
 

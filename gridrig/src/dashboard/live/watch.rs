@@ -305,7 +305,7 @@ impl EventSink for Watched<'_, '_> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.log.emit(at, event);
         self.watching.tap.emit(at, event);
-        if self.watching.tap.events() % EVENTS == 0 {
+        if self.watching.tap.events().is_multiple_of(EVENTS) {
             self.look();
         }
     }
