@@ -171,6 +171,9 @@ impl Pages {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if slot.is_none() {
+            // Runs that are started from the page go there. Where it cannot be
+            // made, opening it says why.
+            let _ = std::fs::create_dir_all(folder);
             *slot = Some(Opened {
                 catalogue: Catalogue::open(folder)?,
                 generation: 0,

@@ -531,6 +531,11 @@ impl RunsPage {
     fn about(&self, page: &str, path: &str) -> String {
         format!("/{page}?{}", repeated("run", &[path.to_owned()]))
     }
+
+    /// Address of the Live page of a finished run.
+    fn course(&self, path: &str) -> String {
+        format!("/live/{}", encoded(path))
+    }
 }
 
 #[cfg(test)]
