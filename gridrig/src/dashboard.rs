@@ -8,6 +8,7 @@ mod assets;
 pub mod control;
 mod layout;
 pub mod live;
+mod pages;
 mod security;
 mod serve;
 

@@ -30,6 +30,7 @@ pub use document::{
 };
 pub use error::CompareError;
 pub use find::find_runs;
+pub(crate) use find::is_file_of_a_run;
 pub use present::{Report, Table, report};
 pub use verdict::{Outcome, Verdict};
 

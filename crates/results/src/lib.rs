@@ -7,6 +7,7 @@
 
 pub mod audit;
 pub mod batsim;
+pub mod catalogue;
 pub mod compare;
 mod index;
 pub mod jobs;

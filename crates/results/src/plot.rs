@@ -51,5 +51,5 @@ pub use page::{Page, Verdict};
 pub use rows::Rows;
 pub use series::Series;
 pub use strips::Strips;
-pub use style::Color;
+pub use style::{Color, RULES};
 pub use table::{Cell, Table};

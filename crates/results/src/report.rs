@@ -71,7 +71,7 @@ pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportErro
     let material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&material, chosen.index)?;
-    let page = page(&material, &chosen, &replications, options)?;
+    let page = page(&material, &chosen, &replications, options, true)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
         html: badged(page.to_html(), comparison.map(|c| c.verdict.outcome)),
@@ -84,11 +84,44 @@ pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportErro
     })
 }
 
+/// The inside of a page, for a page around it that moves by itself.
+#[derive(Clone, Debug)]
+pub struct Fragment {
+    /// Title of the page.
+    pub title: String,
+    /// Everything between title and footer, without Gantt charts; it needs the
+    /// classes of [`RULES`](crate::plot::RULES).
+    pub html: String,
+    /// What it was made from; `None` if there was nothing to compare.
+    pub comparison: Option<compare::Comparison>,
+    /// The sentence that it opens with.
+    pub sentence: String,
+}
+
+/// Makes the inside of the page of all runs at or below these directories.
+///
+/// # Errors
+/// As [`report`].
+pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment, ReportError> {
+    let material = Material::gather(paths, &options.compare)?;
+    let chosen = choose::choose(&material, options.replication.as_deref())?;
+    let replications = Replications::read(&material, chosen.index)?;
+    let page = page(&material, &chosen, &replications, options, false)?;
+    let outcome = material.comparison.as_ref().map(|c| c.verdict.outcome);
+    Ok(Fragment {
+        title: material.title(),
+        html: badged(page.to_fragment(), outcome),
+        sentence: material.sentence(),
+        comparison: material.comparison,
+    })
+}
+
 fn page(
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
     options: &Options,
+    with_gantt: bool,
 ) -> Result<Page, ReportError> {
     let mut page = Page::new(material.title());
     judgement::open(&mut page, material);
@@ -103,7 +136,9 @@ fn page(
     cdf::draw(&mut page, material, replications);
     load::draw(&mut page, material, chosen)?;
     matrices::draw(&mut page, material, replications);
-    gantt::draw(&mut page, material, chosen, replications)?;
+    if with_gantt {
+        gantt::draw(&mut page, material, chosen, replications)?;
+    }
     over_time::draw(&mut page, material, chosen, replications);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;

@@ -55,6 +55,8 @@ pub mod names {
     pub const EVENTS: &str = "events.parquet";
     /// The jobs as Batsim writes them; on request.
     pub const BATSIM: &str = "jobs.csv";
+    /// What people say about the run: tags, a note.
+    pub const LABELS: &str = "labels.json";
 }
 
 /// Why a run directory could not be written or read.
@@ -227,6 +229,24 @@ pub fn write_batsim_csv(
     file::sync_dir(dir)
 }
 
+/// Writes `labels.json`. It is no file of the run's own: the manifest does not
+/// have its hash.
+pub(crate) fn write_labels(dir: &Path, text: &[u8]) -> Result<(), RunDirError> {
+    file::write_bytes(dir, names::LABELS, text)?;
+    file::sync_dir(dir)
+}
+
+/// Removes a file of a run directory, if it is there.
+pub(crate) fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
+    let path = dir.join(name);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(RunDirError::io("remove", &path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
     fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
     let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
@@ -240,13 +260,7 @@ fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
     // The manifest goes first: what is half replaced must not look complete.
     // The CSV is an export of the run before and would outlive it.
     for name in [names::MANIFEST, names::BATSIM] {
-        let path = dir.join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(RunDirError::io("remove", &path)(error));
-            }
-            _ => {}
-        }
+        remove_file(dir, name)?;
     }
     Ok(())
 }

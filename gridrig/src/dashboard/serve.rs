@@ -66,6 +66,7 @@ fn router(dashboard: Shared) -> Router {
         .merge(assets::routes())
         .merge(security::routes())
         .merge(super::live::routes())
+        .merge(super::pages::routes())
         .merge(super::control::routes())
         .fallback(no_such_page)
         .method_not_allowed_fallback(async || {

@@ -4,6 +4,7 @@ mod control;
 mod guard;
 mod http;
 mod live;
+mod pages;
 
 use http::Page;
 use std::io::{BufRead, BufReader};

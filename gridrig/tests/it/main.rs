@@ -10,6 +10,7 @@
 mod audit_command;
 mod bad_input;
 mod bounds;
+mod browser;
 mod check;
 mod command;
 mod compare_command;

@@ -125,7 +125,7 @@ fn walk(
 
 /// Any file that only a run has makes a directory one, whole or not. A lone
 /// scenario.toml does not: people keep scenarios under that name.
-fn is_file_of_a_run(name: &str) -> bool {
+pub(crate) fn is_file_of_a_run(name: &str) -> bool {
     let name = name.strip_suffix(".partial").unwrap_or(name);
     let files = [
         names::MANIFEST,

@@ -200,6 +200,24 @@ style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
 <meta name=\"generator\" content=\"gridrig\">\n\
 <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
         );
+        self.write_inner(&mut out);
+        if !self.footer.is_empty() {
+            let _ = writeln!(out, "<footer>{}</footer>", escaped(&self.footer));
+        }
+        out.push_str("</main>\n</body>\n</html>\n");
+        out
+    }
+
+    /// What stands between title and footer, for a page around it that has the
+    /// classes ([`RULES`](crate::plot::RULES)) and a title of its own.
+    #[must_use]
+    pub fn to_fragment(&self) -> String {
+        let mut out = String::with_capacity(self.body.len() + 1024);
+        self.write_inner(&mut out);
+        out
+    }
+
+    fn write_inner(&self, out: &mut String) {
         if self.sections.len() >= 3 {
             out.push_str("<nav aria-label=\"Sections\"><ul>\n");
             for (id, text) in &self.sections {
@@ -208,11 +226,6 @@ style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
             out.push_str("</ul></nav>\n");
         }
         out.push_str(&self.body);
-        if !self.footer.is_empty() {
-            let _ = writeln!(out, "<footer>{}</footer>", escaped(&self.footer));
-        }
-        out.push_str("</main>\n</body>\n</html>\n");
-        out
     }
 
     fn element(&mut self, name: &str, text: &str) {

@@ -53,19 +53,10 @@ macro_rules! dark {
     };
 }
 
-/// Properties and the classes of pictures.
-///
-/// Each colour class names a literal colour first: renderers that know no
-/// custom properties keep it.
-pub(super) const PLOT_CSS: &str = concat!(
-    ":root{color-scheme:light dark;",
-    light!(),
-    "}\n@media (prefers-color-scheme:dark){:root{",
-    dark!(),
-    "}}\n@media print{:root{color-scheme:light;",
-    light!(),
-    "}}\n",
-    ".plot{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",sans-serif;\
+/// The classes of pictures.
+macro_rules! rules {
+    () => {
+        ".plot{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",sans-serif;\
 font-variant-numeric:tabular-nums}
 .plot text{fill:#1c2128;fill:var(--ink)}
 .plot .t{font-size:14px;font-weight:600}
@@ -106,8 +97,27 @@ font-variant-numeric:tabular-nums}
 .ci{color:#1c2128;color:var(--ink)}
 .cm{color:#57606a;color:var(--mut)}
 .cg{color:#00714f;color:var(--good)}
-.cb{color:#b33a00;color:var(--bad)}
-"
+.cb{color:#b33a00;color:var(--bad)}"
+    };
+}
+
+/// The classes of pictures without the properties: for pages that choose their
+/// scheme by themselves and have the properties already.
+pub const RULES: &str = rules!();
+
+/// Properties and the classes of pictures.
+///
+/// Each colour class names a literal colour first: renderers that know no
+/// custom properties keep it.
+pub(super) const PLOT_CSS: &str = concat!(
+    ":root{color-scheme:light dark;",
+    light!(),
+    "}\n@media (prefers-color-scheme:dark){:root{",
+    dark!(),
+    "}}\n@media print{:root{color-scheme:light;",
+    light!(),
+    "}}\n",
+    rules!()
 );
 
 /// What a page adds to the classes of pictures.

@@ -172,7 +172,6 @@ impl Table {
 fn write_row(out: &mut String, row: &[Cell], columns: usize) {
     out.push_str("<tr>");
     for index in 0..columns {
-        let element = if index == 0 { "th scope=\"row\"" } else { "td" };
         let (class, mark, text) = match row.get(index) {
             None => ("", "", ""),
             Some(Cell::Text(text)) => ("", "", text.as_str()),
@@ -181,8 +180,9 @@ fn write_row(out: &mut String, row: &[Cell], columns: usize) {
             Some(Cell::Pass(text)) => ("pass", "\u{2713} ", text.as_str()),
             Some(Cell::Fail(text)) => ("fail", "\u{2717} ", text.as_str()),
         };
-        out.push('<');
-        out.push_str(element);
+        // A name that is not repeated from the row above is no header.
+        let heads = index == 0 && !(mark.is_empty() && text.is_empty());
+        out.push_str(if heads { "<th scope=\"row\"" } else { "<td" });
         if !class.is_empty() {
             out.push_str(" class=\"");
             out.push_str(class);
@@ -191,7 +191,7 @@ fn write_row(out: &mut String, row: &[Cell], columns: usize) {
         out.push('>');
         out.push_str(mark);
         escape_into(out, text);
-        out.push_str(if index == 0 { "</th>" } else { "</td>" });
+        out.push_str(if heads { "</th>" } else { "</td>" });
     }
     out.push_str("</tr>\n");
 }

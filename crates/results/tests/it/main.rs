@@ -9,6 +9,7 @@
 mod auditing;
 mod batsim_export;
 mod browser;
+mod catalogue;
 mod cluster_runs;
 mod compare_guard;
 mod compare_study;

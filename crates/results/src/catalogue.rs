@@ -1,0 +1,304 @@
+//! The catalogue: what runs a folder holds, in a table that is quick to ask
+//! (`docs/catalogue.md`).
+//!
+//! `catalogue.sqlite` is a copy, never the original. Everything in it stands in
+//! the run directories as well, tags and notes included (`labels.json`), so it
+//! may be deleted, damaged or of another version: it is then made anew.
+
+mod filter;
+mod labels;
+mod remove;
+mod rows;
+mod scan;
+mod store;
+
+pub use filter::{Filter, FilterError};
+pub use labels::{Labels, LabelsError, MOST_NOTE, MOST_TAG, MOST_TAGS};
+pub use remove::Removed;
+pub use rows::{Order, Row, rows};
+pub use scan::{Figures, JobNumbers, RunEntry, State};
+
+use crate::rundir::RunDirError;
+use scan::Scan;
+use std::io;
+use std::path::{Path, PathBuf};
+use store::Store;
+
+/// Name of the file in the folder of runs.
+pub const CATALOGUE: &str = "catalogue.sqlite";
+
+/// Why the catalogue could not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// The folder of runs cannot be read.
+    #[error("{}: cannot read the folder of runs", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The table refused.
+    #[error("{}: the catalogue cannot be used", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// No run is listed under this path.
+    #[error("run \"{path}\": expected the path of a run, or of a folder with runs, below {}", folder.display())]
+    Unknown {
+        /// What was asked for.
+        path: String,
+        /// The folder of runs.
+        folder: PathBuf,
+    },
+    /// Labels that cannot be.
+    #[error(transparent)]
+    Labels(#[from] LabelsError),
+    /// A file of a run directory could not be written.
+    #[error(transparent)]
+    RunDir(#[from] RunDirError),
+    /// A run could not be deleted.
+    #[error("{}: cannot be deleted", path.display())]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What a refresh found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refresh {
+    /// Runs that are new or have changed, and were read.
+    pub read: u64,
+    /// Runs that are as they were.
+    pub unchanged: u64,
+    /// Runs that are gone.
+    pub gone: u64,
+    /// Links to directories, which are not followed.
+    pub links: u64,
+    /// Directories that could not be read, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// The runs of a folder.
+#[derive(Debug)]
+pub struct Catalogue {
+    folder: PathBuf,
+    store: Store,
+    notice: Option<String>,
+}
+
+impl Catalogue {
+    /// Opens the catalogue of a folder of runs and makes it if there is none.
+    /// A damaged one, or one of another version, is made anew. Where none can
+    /// be kept (the folder cannot be written to, or the file of this name is
+    /// somebody else's), it is held in memory and [`notice`](Self::notice)
+    /// says so. Nothing is listed before the first [`refresh`](Self::refresh).
+    ///
+    /// # Errors
+    /// When the folder is no directory that can be read.
+    pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
+        std::fs::read_dir(folder).map_err(|source| CatalogueError::Folder {
+            path: folder.to_owned(),
+            source,
+        })?;
+        let path = folder.join(CATALOGUE);
+        let (store, notice) = match Store::open(&path) {
+            Ok(store) => (store, None),
+            Err(why) => (
+                Store::in_memory().map_err(|e| store_error(&path)(e))?,
+                Some(format!(
+                    "{}: {why}; the catalogue is held in memory",
+                    path.display()
+                )),
+            ),
+        };
+        Ok(Catalogue {
+            folder: folder.to_owned(),
+            store,
+            notice,
+        })
+    }
+
+    /// The folder of runs, as it was given.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Why the catalogue is not kept on the disk, if it is not.
+    #[must_use]
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Brings the table up to date with the run directories. Runs whose files
+    /// have the sizes and dates of before are not read again.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or the table cannot be written. A table
+    /// that turns out to be damaged is made anew.
+    pub fn refresh(&mut self) -> Result<Refresh, CatalogueError> {
+        let scan = Scan::of(&self.folder).map_err(|source| CatalogueError::Folder {
+            path: self.folder.clone(),
+            source,
+        })?;
+        let folder = self.folder.clone();
+        let refreshed = self.attempt(|store| store.refresh(&folder, &scan))?;
+        Ok(Refresh {
+            links: scan.links,
+            unreadable: scan.unreadable,
+            ..refreshed
+        })
+    }
+
+    /// All runs, by path.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn runs(&mut self) -> Result<Vec<RunEntry>, CatalogueError> {
+        self.attempt(|store| store.runs())
+    }
+
+    /// The runs at or below a path such as `two-sites-1/round-robin`; `""` is
+    /// the whole folder.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Unknown`] if no run is listed there. What is listed
+    /// lies in the folder: a path cannot lead out of it.
+    pub fn at(&mut self, path: &str) -> Result<Vec<RunEntry>, CatalogueError> {
+        let path = path.trim_end_matches('/');
+        let below = format!("{path}/");
+        let mut runs = self.runs()?;
+        runs.retain(|run| path.is_empty() || run.path == path || run.path.starts_with(&below));
+        match runs.is_empty() {
+            true => Err(self.unknown(path)),
+            false => Ok(runs),
+        }
+    }
+
+    /// Sets tags and note of every run at or below a path, in the run
+    /// directories first; answers how many runs. The pin stays as it is.
+    ///
+    /// # Errors
+    /// An unknown path, labels that cannot be, a `labels.json` that is damaged
+    /// (it is not overwritten: it may hold somebody's words).
+    pub fn label(
+        &mut self,
+        path: &str,
+        tags: &[String],
+        note: &str,
+    ) -> Result<u64, CatalogueError> {
+        let wanted = Labels::new(tags, note)?;
+        self.relabel(path, |labels| Labels {
+            baseline: labels.baseline,
+            ..wanted.clone()
+        })
+    }
+
+    /// Pins the runs at or below a path as the baseline of comparisons, or
+    /// takes the pin away. There is one baseline: a pin takes the place of the
+    /// one before.
+    ///
+    /// # Errors
+    /// As [`label`](Self::label).
+    pub fn pin(&mut self, path: &str, pinned: bool) -> Result<u64, CatalogueError> {
+        let chosen = self.at(path)?;
+        let is_chosen = |run: &RunEntry| chosen.iter().any(|other| other.path == run.path);
+        let others = self.runs()?.into_iter();
+        for other in others.filter(|run| pinned && run.labels.baseline && !is_chosen(run)) {
+            self.relabel(&other.path, |labels| Labels {
+                baseline: false,
+                ..labels.clone()
+            })?;
+        }
+        self.relabel(path, |labels| Labels {
+            baseline: pinned,
+            ..labels.clone()
+        })
+    }
+
+    /// Deletes the runs at or below a path: the files that a run wrote, and
+    /// the directories that are empty then. Files of others stay, and are
+    /// named in the answer.
+    ///
+    /// # Errors
+    /// An unknown path, or a file that cannot be deleted.
+    pub fn delete(&mut self, path: &str) -> Result<Removed, CatalogueError> {
+        let mut removed = Removed::default();
+        for run in self.at(path)? {
+            remove::run(&self.folder, &run.path, &mut removed)?;
+        }
+        self.refresh()?;
+        Ok(removed)
+    }
+
+    fn relabel(
+        &mut self,
+        path: &str,
+        change: impl Fn(&Labels) -> Labels,
+    ) -> Result<u64, CatalogueError> {
+        let runs = self.at(path)?;
+        let folder = self.folder.clone();
+        let write = || -> Result<(), CatalogueError> {
+            for run in &runs {
+                let dir = folder.join(&run.path);
+                // Its file and not the table: another program may have changed it.
+                let labels = labels::read(&dir)?;
+                let wanted = change(&labels);
+                if wanted != labels {
+                    labels::write(&dir, &wanted)?;
+                }
+            }
+            Ok(())
+        };
+        self.attempt(|store| store.locked(write))??;
+        self.refresh()?;
+        Ok(runs.len() as u64)
+    }
+
+    fn unknown(&self, path: &str) -> CatalogueError {
+        CatalogueError::Unknown {
+            path: path.to_owned(),
+            folder: self.folder.clone(),
+        }
+    }
+
+    /// Asks the table, and once more if it had to be made anew.
+    fn attempt<T>(
+        &mut self,
+        mut ask: impl FnMut(&mut Store) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, CatalogueError> {
+        let path = self.folder.join(CATALOGUE);
+        match ask(&mut self.store) {
+            Ok(answer) => return Ok(answer),
+            Err(error) if !store::is_damage(&error) => return Err(store_error(&path)(error)),
+            Err(_) => {}
+        }
+        self.store = Store::anew(&path).map_err(store_error(&path))?;
+        let scan = Scan::of(&self.folder).map_err(|source| CatalogueError::Folder {
+            path: self.folder.clone(),
+            source,
+        })?;
+        let again = self.store.refresh(&self.folder, &scan);
+        again
+            .and_then(|_| ask(&mut self.store))
+            .map_err(store_error(&path))
+    }
+}
+
+fn store_error(path: &Path) -> impl Fn(rusqlite::Error) -> CatalogueError + use<> {
+    let path = path.to_owned();
+    move |source| CatalogueError::Store {
+        path: path.clone(),
+        source,
+    }
+}

@@ -1,0 +1,79 @@
+//! Deleting a run.
+
+use super::CatalogueError;
+use crate::rundir::names;
+use serde::Serialize;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// What was deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// Runs.
+    pub runs: u64,
+    /// Files that no run writes: they were left where they are.
+    pub kept: Vec<String>,
+}
+
+/// Every file that a run directory may hold by us. The manifest goes first:
+/// what is half deleted must not look complete.
+const FILES: [&str; 8] = [
+    names::MANIFEST,
+    names::JOBS,
+    names::HOPS,
+    names::SERIES,
+    names::EVENTS,
+    names::SCENARIO,
+    names::BATSIM,
+    names::LABELS,
+];
+
+/// Deletes the run at a path below the folder.
+pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<(), CatalogueError> {
+    let dir = folder.join(path);
+    for name in FILES {
+        for name in [name.to_owned(), format!("{name}.partial")] {
+            let file = dir.join(name);
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(cannot(&file)(error));
+                }
+                _ => {}
+            }
+        }
+    }
+    removed.runs += 1;
+    let mut left = Vec::new();
+    match fs::read_dir(&dir) {
+        // Somebody else was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(cannot(&dir)(error)),
+        Ok(entries) => {
+            for entry in entries {
+                let entry = entry.map_err(cannot(&dir))?;
+                left.push(format!("{path}/{}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
+    left.sort();
+    removed.kept.append(&mut left);
+    // Directories that are empty now, up to the folder; the first that is not
+    // ends it.
+    let mut empty = Some(Path::new(path));
+    while let Some(relative) = empty.filter(|path| !path.as_os_str().is_empty()) {
+        if fs::remove_dir(folder.join(relative)).is_err() {
+            break;
+        }
+        empty = relative.parent();
+    }
+    Ok(())
+}
+
+fn cannot(path: &Path) -> impl Fn(io::Error) -> CatalogueError + use<> {
+    let path = path.to_owned();
+    move |source| CatalogueError::Remove {
+        path: path.clone(),
+        source,
+    }
+}

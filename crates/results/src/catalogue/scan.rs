@@ -1,0 +1,336 @@
+//! The run directories of a folder, and what the catalogue knows of each.
+
+use super::labels::{self, Labels};
+use crate::compare::is_file_of_a_run;
+use crate::rundir::{self, Manifest, names};
+use serde::Serialize;
+use serde_json::Value;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// How deep runs may lie below the folder, as in comparisons.
+const DEPTH: usize = 8;
+
+/// Whether a run can be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Its manifest is there, and every file has the size that it names.
+    #[default]
+    Complete,
+    /// It has no manifest, which is written last.
+    HalfWritten,
+    /// A file is missing, damaged or foreign.
+    Damaged,
+}
+
+impl State {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::HalfWritten => "half-written",
+            State::Damaged => "damaged",
+        }
+    }
+
+    /// The state of this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let all = [State::Complete, State::HalfWritten, State::Damaged];
+        all.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// Jobs of a run by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct JobNumbers {
+    /// All that were submitted.
+    pub submitted: u64,
+    /// Ran to their end.
+    pub completed: u64,
+    /// Turned away for good.
+    pub rejected: u64,
+    /// Removed on request.
+    pub cancelled: u64,
+    /// Lost to a fault.
+    pub failed: u64,
+    /// The run ended first.
+    pub unfinished: u64,
+}
+
+/// The main figures of a run, of all its measured jobs; null if undefined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Mean delay time.
+    pub delay_s_mean: Option<f64>,
+    /// Its 95 % quantile.
+    pub delay_s_p95: Option<f64>,
+    /// Mean wait time.
+    pub wait_s_mean: Option<f64>,
+    /// Mean response time.
+    pub response_s_mean: Option<f64>,
+    /// Mean bounded slowdown.
+    pub bounded_slowdown_mean: Option<f64>,
+    /// Busy / available processor-seconds.
+    pub utilization: Option<f64>,
+    /// Forwarded / submitted jobs.
+    pub forwarding_ratio: Option<f64>,
+    /// Share of the jobs that ever waited for processors.
+    pub waited_share: Option<f64>,
+    /// Last finish - first submit.
+    pub makespan_s: Option<f64>,
+}
+
+/// A run as the catalogue lists it. Of a run that is not complete, whatever
+/// could not be read is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunEntry {
+    /// Where it lies below the folder of runs, with `/` between.
+    pub path: String,
+    /// Whether it can be used.
+    pub state: State,
+    /// Why it cannot; what else is wrong with it (labels that are damaged).
+    pub reason: Option<String>,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The policy; null without a broker.
+    pub policy: Option<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Which replication, from 0.
+    pub replication: u32,
+    /// What tells the replication from the others.
+    pub key: String,
+    /// What varies between the replications; null if it is the only one.
+    pub varies: Option<String>,
+    /// `virtual` or `real`.
+    pub clock: String,
+    /// Whether jobs may be left over.
+    pub partial: bool,
+    /// Whether the run may be relied on; null if it does not say.
+    pub valid: Option<bool>,
+    /// What the audit found; empty if it does not say.
+    pub audit: String,
+    /// Hash of the resolved scenario.
+    pub scenario_hash: String,
+    /// Hash of the workload as replayed: equal ones can be paired.
+    pub workload_hash: String,
+    /// Names and SHA-256 of the traces.
+    pub traces: String,
+    /// What decided the numbers, with versions.
+    pub versions: String,
+    /// When it was written, in seconds since 1970; null if it does not say.
+    pub written_unix_s: Option<u64>,
+    /// Jobs by what became of them.
+    pub jobs: JobNumbers,
+    /// The main figures.
+    pub figures: Figures,
+    /// What its reader must know.
+    pub warnings: Vec<String>,
+    /// What people say about it.
+    pub labels: Labels,
+}
+
+/// A run directory, not yet read.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) path: String,
+    /// Names, sizes and dates of its files: the same ones, the same run.
+    pub(super) stamp: String,
+}
+
+/// All run directories of a folder.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scan {
+    pub(super) places: Vec<Place>,
+    pub(super) links: u64,
+    pub(super) unreadable: Vec<String>,
+}
+
+impl Scan {
+    /// # Errors
+    /// When the folder itself cannot be read.
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        let mut scan = Scan::default();
+        scan.walk(folder, "", DEPTH)?;
+        scan.places.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(scan)
+    }
+
+    fn walk(&mut self, dir: &Path, path: &str, depth: usize) -> io::Result<()> {
+        let mut below = Vec::new();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                below.push(name);
+            } else if kind.is_symlink() && entry.path().is_dir() {
+                // It could lead anywhere, and around in circles.
+                self.links += 1;
+            } else if let Ok(facts) = entry.metadata() {
+                let date = facts.modified().ok();
+                let date = date.and_then(|date| date.duration_since(UNIX_EPOCH).ok());
+                files.push((name, facts.len(), date.unwrap_or_default().as_nanos()));
+            }
+        }
+        let is_run = !path.is_empty() && files.iter().any(|(name, ..)| is_file_of_a_run(name));
+        if is_run {
+            files.sort();
+            let mut stamp = String::new();
+            for (name, bytes, date) in files {
+                let _ = write!(stamp, "{name}:{bytes}:{date};");
+            }
+            self.places.push(Place {
+                path: path.to_owned(),
+                stamp,
+            });
+            return Ok(());
+        }
+        below.sort();
+        for name in below.into_iter().filter(|_| depth > 0) {
+            let path = match path.is_empty() {
+                true => name.clone(),
+                false => format!("{path}/{name}"),
+            };
+            if let Err(error) = self.walk(&dir.join(&name), &path, depth - 1) {
+                self.unreadable.push(format!("{path}: {error}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads what the catalogue lists of a run. It never fails: what is wrong with
+/// a directory is what is listed.
+pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
+    let dir = folder.join(path);
+    let mut entry = RunEntry {
+        path: path.to_owned(),
+        ..RunEntry::default()
+    };
+    match labels::read(&dir) {
+        Ok(labels) => entry.labels = labels,
+        Err(error) => entry.reason = Some(error.to_string()),
+    }
+    if !dir.join(names::MANIFEST).exists() {
+        entry.state = State::HalfWritten;
+        entry.reason = Some("no manifest.json: it was broken off while it was written".to_owned());
+        return entry;
+    }
+    let manifest = match rundir::read_manifest(&dir) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            entry.state = State::Damaged;
+            entry.reason = Some(without_folder(folder, &chain(&error)));
+            return entry;
+        }
+    };
+    if let Some(reason) = missing(&dir, &manifest) {
+        entry.state = State::Damaged;
+        entry.reason = Some(reason);
+    }
+    describe(&mut entry, manifest);
+    entry
+}
+
+/// The first file that is not as long as the manifest says. Its bytes are not
+/// read: comparisons and audits do that.
+fn missing(dir: &Path, manifest: &Manifest) -> Option<String> {
+    manifest.files.iter().find_map(|(name, file)| {
+        if name.contains(['/', '\\']) {
+            return Some(format!(
+                "manifest.json: field files = \"{name}\": expected plain file names"
+            ));
+        }
+        match fs::metadata(dir.join(name)) {
+            Err(_) => Some(format!("{name}: missing")),
+            Ok(facts) if facts.len() != file.bytes => Some(format!(
+                "{name}: {} bytes, the manifest has {}",
+                facts.len(),
+                file.bytes
+            )),
+            Ok(_) => None,
+        }
+    })
+}
+
+fn describe(entry: &mut RunEntry, manifest: Manifest) {
+    let summary = &manifest.summary;
+    let jobs = |name: &str| summary["jobs"][name].as_u64().unwrap_or(0);
+    let metric = |name: &str, statistic: &str| summary[name][statistic].as_f64();
+    let pairs = |pairs: &std::collections::BTreeMap<String, String>| {
+        let pairs = pairs.iter().map(|(name, value)| format!("{name} {value}"));
+        pairs.collect::<Vec<_>>().join(", ")
+    };
+    entry.jobs = JobNumbers {
+        submitted: jobs("submitted"),
+        completed: jobs("completed"),
+        rejected: jobs("rejected"),
+        cancelled: jobs("cancelled"),
+        failed: jobs("failed"),
+        unfinished: jobs("unfinished"),
+    };
+    entry.figures = Figures {
+        delay_s_mean: metric("delay_s", "mean"),
+        delay_s_p95: metric("delay_s", "p95"),
+        wait_s_mean: metric("wait_s", "mean"),
+        response_s_mean: metric("response_s", "mean"),
+        bounded_slowdown_mean: metric("bounded_slowdown", "mean"),
+        utilization: summary["utilization"].as_f64(),
+        forwarding_ratio: summary["forwarding_ratio"].as_f64(),
+        waited_share: summary["waited_share"].as_f64(),
+        makespan_s: summary["makespan_s"].as_f64(),
+    };
+    entry.valid = summary["valid"].as_bool();
+    entry.audit = summary["audit"].as_str().unwrap_or_default().to_owned();
+    // A summary repeats the warnings of its manifest and may add to them.
+    let told = summary["warnings"].as_array().into_iter().flatten();
+    let told = told.filter_map(Value::as_str).map(str::to_owned);
+    let mut warnings = manifest.warnings.clone();
+    warnings.extend(told);
+    for warning in warnings {
+        if !entry.warnings.contains(&warning) {
+            entry.warnings.push(warning);
+        }
+    }
+    entry.traces = pairs(&manifest.trace_sha256);
+    entry.versions = pairs(&manifest.versions);
+    entry.written_unix_s = manifest.host.get("written_unix_s").and_then(Value::as_u64);
+    entry.workload_hash = manifest
+        .workload_hashes
+        .get("all")
+        .cloned()
+        .unwrap_or_default();
+    entry.scenario = manifest.study.scenario;
+    entry.key = manifest.study.key;
+    entry.varies = manifest.study.varies.map(|varies| varies.over);
+    entry.policy = manifest.policy;
+    entry.seed = manifest.seed;
+    entry.replication = manifest.replication;
+    entry.clock = manifest.clock;
+    entry.partial = manifest.partial;
+    entry.scenario_hash = manifest.scenario_hash;
+}
+
+/// An error with all that lies under it.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let _ = write!(text, ": {source}");
+        next = source.source();
+    }
+    text
+}
+
+/// Names of files as they are called below the folder.
+fn without_folder(folder: &Path, text: &str) -> String {
+    text.replace(&format!("{}/", folder.display()), "")
+}

@@ -1,0 +1,293 @@
+//! The index of a folder of runs.
+
+use crate::study::{Study, usual};
+use gridrig_results::catalogue::{CATALOGUE, Catalogue, CatalogueError, Refresh, RunEntry, State};
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+
+const POLICIES: [&str; 2] = ["free-node", "round-robin"];
+
+fn open(study: &Study) -> Catalogue {
+    let mut catalogue = Catalogue::open(study.path()).unwrap();
+    catalogue.refresh().unwrap();
+    catalogue
+}
+
+fn paths(catalogue: &mut Catalogue) -> Vec<String> {
+    let runs = catalogue.runs().unwrap();
+    runs.into_iter().map(|run| run.path).collect()
+}
+
+fn one(catalogue: &mut Catalogue, path: &str) -> RunEntry {
+    catalogue.at(path).unwrap().remove(0)
+}
+
+fn tags(tags: &[&str]) -> Vec<String> {
+    tags.iter().map(|tag| (*tag).to_owned()).collect()
+}
+
+#[test]
+fn every_run_is_listed_with_its_figures() {
+    let study = Study::of(&POLICIES, 2, usual);
+    let mut catalogue = open(&study);
+    assert_eq!(catalogue.notice(), None);
+    let runs = catalogue.runs().unwrap();
+    assert_eq!(
+        paths(&mut catalogue),
+        [
+            "free-node/r000",
+            "free-node/r001",
+            "round-robin/r000",
+            "round-robin/r001"
+        ]
+    );
+    let run = &runs[2];
+    assert_eq!(run.state, State::Complete);
+    assert_eq!(run.policy.as_deref(), Some("round-robin"));
+    assert_eq!((run.jobs.submitted, run.jobs.completed), (3, 3));
+    // Waits of 4, 8 and 12 s.
+    assert_eq!(run.figures.wait_s_mean, Some(8.0));
+    assert_eq!(run.figures.delay_s_mean, Some(8.0));
+    assert_eq!(run.valid, Some(true));
+    assert_eq!(run.traces, "t.swf abc");
+    assert_eq!(run.varies.as_deref(), Some("window"));
+}
+
+#[test]
+fn a_refresh_reads_only_what_has_changed() {
+    let study = Study::of(&POLICIES, 2, usual);
+    let mut catalogue = Catalogue::open(study.path()).unwrap();
+    let counts = |found: Refresh| (found.read, found.unchanged, found.gone);
+    assert_eq!(counts(catalogue.refresh().unwrap()), (4, 0, 0));
+    assert_eq!(counts(catalogue.refresh().unwrap()), (0, 4, 0));
+    // Another program finds the same table.
+    let mut other = Catalogue::open(study.path()).unwrap();
+    assert_eq!(counts(other.refresh().unwrap()), (0, 4, 0));
+    fs::remove_dir_all(study.run_dir("free-node", 1)).unwrap();
+    fs::write(study.run_dir("free-node", 0).join("jobs.parquet"), "short").unwrap();
+    assert_eq!(counts(other.refresh().unwrap()), (1, 2, 1));
+    assert_eq!(one(&mut catalogue, "free-node/r000").state, State::Damaged);
+}
+
+#[test]
+fn damaged_and_foreign_directories_are_listed_with_the_reason() {
+    let study = Study::of(&POLICIES, 1, usual);
+    let write = |path: &str, name: &str, text: &str| {
+        let dir = study.path().join(path);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(name), text).unwrap();
+    };
+    write("broken-off/p/r000", "jobs.parquet.partial", "PAR1");
+    write("foreign", "manifest.json", "{\"manifest_version\": 3}");
+    write("torn", "manifest.json", "{\"format\": 1, \"poli");
+    fs::remove_file(study.run_dir("free-node", 0).join("hops.parquet")).unwrap();
+    // No run: whoever keeps notes here keeps them.
+    write("notes", "readme.txt", "x");
+    let mut catalogue = open(&study);
+    for (path, state, reason) in [
+        ("broken-off/p/r000", State::HalfWritten, "no manifest.json"),
+        (
+            "foreign",
+            State::Damaged,
+            "foreign/manifest.json:1: expected the manifest of a run",
+        ),
+        (
+            "torn",
+            State::Damaged,
+            "torn/manifest.json:1: expected the manifest of a run",
+        ),
+        ("free-node/r000", State::Damaged, "hops.parquet: missing"),
+    ] {
+        let run = one(&mut catalogue, path);
+        let told = run.reason.unwrap_or_default();
+        assert_eq!(run.state, state, "{path}");
+        assert!(told.starts_with(reason), "{path}: {told}");
+    }
+    assert_eq!(paths(&mut catalogue).len(), 5);
+}
+
+#[test]
+fn tags_and_notes_outlive_the_catalogue() {
+    let study = Study::of(&POLICIES, 2, usual);
+    let mut catalogue = open(&study);
+    let labelled = catalogue.label("free-node", &tags(&["paper", "a"]), "looks good");
+    assert_eq!(labelled.unwrap(), 2);
+    assert_eq!(catalogue.pin("round-robin", true).unwrap(), 2);
+    let before = catalogue.runs().unwrap();
+    assert_eq!(before[0].labels.tags, ["a", "paper"]);
+    assert!(before[2].labels.baseline);
+    drop(catalogue);
+    for damage in ["lost", "torn", "of another version"] {
+        let file = study.path().join(CATALOGUE);
+        match damage {
+            "lost" => fs::remove_file(&file).unwrap(),
+            "torn" => fs::write(&file, vec![7; 5000]).unwrap(),
+            _ => {
+                let connection = Connection::open(&file).unwrap();
+                connection
+                    .execute_batch("DROP TABLE runs; CREATE TABLE runs (x)")
+                    .unwrap();
+                connection.pragma_update(None, "user_version", 99).unwrap();
+            }
+        }
+        let mut catalogue = open(&study);
+        assert_eq!(catalogue.notice(), None, "{damage}");
+        assert_eq!(catalogue.runs().unwrap(), before, "{damage}");
+    }
+}
+
+#[test]
+fn a_catalogue_that_is_damaged_while_it_is_open_is_made_anew() {
+    let study = Study::of(&POLICIES, 1, usual);
+    let mut catalogue = open(&study);
+    let before = catalogue.runs().unwrap();
+    // A page in the middle of the file, and a value of another kind.
+    let other = Connection::open(study.path().join(CATALOGUE)).unwrap();
+    other
+        .execute("UPDATE runs SET state = 'odd', warnings = '{'", [])
+        .unwrap();
+    drop(other);
+    assert_eq!(catalogue.runs().unwrap(), before);
+}
+
+#[test]
+fn somebody_elses_database_is_left_alone() {
+    let study = Study::of(&POLICIES, 1, usual);
+    let file = study.path().join(CATALOGUE);
+    let foreign = Connection::open(&file).unwrap();
+    foreign
+        .execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
+        .unwrap();
+    drop(foreign);
+    let mut catalogue = open(&study);
+    assert!(catalogue.notice().unwrap().contains("another database"));
+    assert_eq!(paths(&mut catalogue).len(), 2);
+    catalogue.label("free-node", &tags(&["x"]), "").unwrap();
+    assert_eq!(one(&mut catalogue, "free-node").labels.tags, ["x"]);
+    let mine = Connection::open(&file).unwrap();
+    let x: i64 = mine
+        .query_row("SELECT x FROM mine", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(x, 1);
+}
+
+#[test]
+fn deleting_takes_what_the_run_wrote_and_nothing_else() {
+    let study = Study::of(&POLICIES, 2, usual);
+    let mut catalogue = open(&study);
+    let kept = study.run_dir("free-node", 1).join("thoughts.txt");
+    fs::write(&kept, "mine").unwrap();
+    let removed = catalogue.delete("free-node").unwrap();
+    assert_eq!(removed.runs, 2);
+    assert_eq!(removed.kept, ["free-node/r001/thoughts.txt"]);
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
+    assert!(!study.run_dir("free-node", 0).exists());
+    assert_eq!(
+        paths(&mut catalogue),
+        ["round-robin/r000", "round-robin/r001"]
+    );
+    catalogue.delete("round-robin/r000").unwrap();
+    catalogue.delete("round-robin/r001").unwrap();
+    assert!(
+        !study.path().join("round-robin").exists(),
+        "empty folders go"
+    );
+    assert!(study.path().exists(), "the folder itself stays");
+}
+
+#[test]
+fn a_path_cannot_lead_out_of_the_folder() {
+    let study = Study::of(&POLICIES, 1, usual);
+    let outside = Study::of(&POLICIES, 1, usual);
+    std::os::unix::fs::symlink(outside.path(), study.path().join("link")).unwrap();
+    let mut catalogue = Catalogue::open(study.path()).unwrap();
+    assert_eq!(catalogue.refresh().unwrap().links, 1);
+    let away = format!(
+        "../{}/free-node",
+        outside.path().file_name().unwrap().display()
+    );
+    let whole = outside.path().display().to_string();
+    for path in [
+        "..",
+        "link",
+        "link/free-node/r000",
+        &away,
+        &whole,
+        "free-node/../..",
+    ] {
+        let refused = catalogue.delete(path);
+        assert!(
+            matches!(refused, Err(CatalogueError::Unknown { .. })),
+            "{path}"
+        );
+    }
+    assert!(
+        outside
+            .run_dir("free-node", 0)
+            .join("manifest.json")
+            .exists()
+    );
+}
+
+#[test]
+fn damaged_labels_are_told_and_not_overwritten() {
+    let study = Study::of(&POLICIES, 1, usual);
+    let file = study.run_dir("free-node", 0).join("labels.json");
+    fs::write(&file, "{\"format\": 1, \"tags\": [\"half").unwrap();
+    let mut catalogue = open(&study);
+    let run = one(&mut catalogue, "free-node");
+    assert_eq!(run.state, State::Complete);
+    assert!(run.reason.unwrap().contains("labels.json:1"));
+    assert!(catalogue.label("free-node", &tags(&["x"]), "").is_err());
+    assert!(fs::read_to_string(&file).unwrap().contains("half"));
+}
+
+#[test]
+fn one_baseline_takes_the_place_of_another() {
+    let study = Study::of(&POLICIES, 2, usual);
+    let mut catalogue = open(&study);
+    catalogue.pin("free-node", true).unwrap();
+    catalogue.pin("round-robin/r000", true).unwrap();
+    let pinned = |catalogue: &mut Catalogue| {
+        let runs = catalogue.runs().unwrap().into_iter();
+        let pinned = runs.filter(|run| run.labels.baseline);
+        pinned.map(|run| run.path).collect::<Vec<_>>()
+    };
+    assert_eq!(pinned(&mut catalogue), ["round-robin/r000"]);
+    catalogue.pin("round-robin", false).unwrap();
+    assert!(pinned(&mut catalogue).is_empty());
+    assert!(
+        !has_labels(&study.run_dir("round-robin", 0)),
+        "no file without labels"
+    );
+}
+
+fn has_labels(dir: &Path) -> bool {
+    dir.join("labels.json").exists()
+}
+
+#[test]
+fn several_programs_may_open_it_at_once() {
+    let study = Study::of(&POLICIES, 3, usual);
+    let work = |number: usize| {
+        let mut catalogue = open(&study);
+        for round in 0..5 {
+            let path = format!("{}/r{:03}", POLICIES[number % 2], round % 3);
+            let tag = format!("{number}-{round}");
+            catalogue.label(&path, &[tag], "").unwrap();
+            assert_eq!(catalogue.runs().unwrap().len(), 6);
+        }
+    };
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            scope.spawn(move || work(number));
+        }
+    });
+    let mut catalogue = open(&study);
+    let runs = catalogue.runs().unwrap();
+    assert!(
+        runs.iter().all(|run| run.labels.tags.len() == 1),
+        "{runs:?}"
+    );
+}

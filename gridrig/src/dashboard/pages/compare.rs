@@ -1,0 +1,397 @@
+//! The Compare page: the report of some runs, as it is when they are looked at.
+
+use super::query::{Pairs, repeated};
+use super::{Chosen, Ours, Pages, Refused, count, work};
+use crate::dashboard::Shared;
+use crate::dashboard::layout::{Layout, Tab, page};
+use askama::Template;
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use gridrig_results::catalogue::RunEntry;
+use gridrig_results::compare::{self, CompareError, Options, Role};
+use gridrig_results::plot;
+use gridrig_results::report::{self, Fragment, ReportError};
+use gridrig_results::threshold::{Figure, Threshold};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pages that are kept, the last ones asked for.
+const KEPT: usize = 8;
+/// Below so many jobs a page comes whole; above, its frame comes at once and
+/// the rest when it is made.
+const QUICK: u64 = 100_000;
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/compare", get(compare_page))
+        .route("/compare/body", get(body))
+        .route("/compare/report.html", get(download))
+        .route("/compare/plot.css", get(rules))
+        .route("/api/compare", get(api))
+}
+
+/// Insides of pages by what was asked for, the newest first.
+#[derive(Default)]
+pub(super) struct Fragments(Mutex<VecDeque<(String, Arc<Made>)>>);
+
+/// The inside of a page.
+struct Made {
+    fragment: Fragment,
+    /// What may be the baseline, and whether it is.
+    policies: Vec<(String, bool)>,
+}
+
+/// How an address wants its runs compared.
+fn options(pairs: &Pairs) -> Result<Options, Refused> {
+    let primary = pairs.all("primary");
+    let primary = primary.iter().filter(|text| !text.is_empty()).map(|text| {
+        Figure::parse(text)
+            .map_err(|why| Refused::request(format!("field primary = \"{text}\": {why}")))
+    });
+    let require = pairs.all("require");
+    let require = require.iter().filter(|text| !text.is_empty()).map(|text| {
+        Threshold::parse(text)
+            .map_err(|why| Refused::request(format!("field require = \"{text}\": {why}")))
+    });
+    let plain = Options::default();
+    Ok(Options {
+        baseline: pairs.one("baseline").map(str::to_owned),
+        primary: primary.collect::<Result<_, _>>()?,
+        require: require.collect::<Result<_, _>>()?,
+        users: pairs
+            .number("users", "a number of users")?
+            .unwrap_or(plain.users),
+        seed: pairs.number("seed", "a seed")?.unwrap_or(plain.seed),
+        skip_damaged: pairs.flag("skip_damaged"),
+        anyway: pairs.flag("anyway"),
+    })
+}
+
+/// What an address names and how.
+struct Asked {
+    chosen: Chosen,
+    options: Options,
+    /// The address, for the pages beside this one.
+    query: String,
+}
+
+impl Asked {
+    fn read(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<Self, Refused> {
+        let options = options(pairs)?;
+        let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
+        let mut query = repeated("run", &chosen.named);
+        for name in [
+            "baseline",
+            "primary",
+            "require",
+            "users",
+            "seed",
+            "skip_damaged",
+        ] {
+            let values: Vec<String> = pairs.all(name);
+            let values: Vec<String> = values.into_iter().filter(|v| !v.is_empty()).collect();
+            if !values.is_empty() {
+                query.push('&');
+                query.push_str(&repeated(name, &values));
+            }
+        }
+        Ok(Asked {
+            chosen,
+            options,
+            query,
+        })
+    }
+
+    /// The options of the page: without a baseline in the address, the pinned
+    /// run is the baseline if it is among these.
+    fn pinned(&self) -> Options {
+        let mut options = self.options.clone();
+        if options.baseline.is_none() {
+            let mut pinned = self.chosen.runs.iter().filter(|run| run.labels.baseline);
+            options.baseline = pinned.next().and_then(|run| run.policy.clone());
+        }
+        options
+    }
+
+    fn jobs(&self) -> u64 {
+        self.chosen.runs.iter().map(|run| run.jobs.submitted).sum()
+    }
+
+    /// Makes the inside of the page, unless it has been made.
+    fn make(&self, pages: &Pages) -> Result<Arc<Made>, Refused> {
+        let key = format!("{} {}", self.chosen.generation, self.query);
+        let kept = &pages.fragments.0;
+        {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = kept.iter().position(|(known, _)| *known == key)
+                && let Some(found) = kept.remove(at)
+            {
+                let made = Arc::clone(&found.1);
+                kept.push_front(found);
+                return Ok(made);
+            }
+        }
+        let made = Arc::new(self.fresh()?);
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_front((key, Arc::clone(&made)));
+        kept.truncate(KEPT);
+        Ok(made)
+    }
+
+    fn fresh(&self) -> Result<Made, Refused> {
+        let of = |compare: Options| report::Options {
+            compare,
+            replication: None,
+        };
+        let pinned = self.pinned();
+        let by_pin = pinned.baseline != self.options.baseline;
+        let fragment = match report::fragment(&self.chosen.dirs, &of(pinned)) {
+            // The pin may be on a run that cannot be a baseline here.
+            Err(_) if by_pin => report::fragment(&self.chosen.dirs, &of(self.options.clone())),
+            other => other,
+        };
+        let fragment = fragment.map_err(|error| refused(&error))?;
+        let policies = fragment.comparison.iter().flat_map(|c| &c.policies);
+        let policies = policies
+            .filter(|policy| policy.role != Role::Bound)
+            .map(|policy| (policy.name.clone(), policy.role == Role::Baseline))
+            .collect();
+        Ok(Made { fragment, policies })
+    }
+}
+
+/// Why there is no page or document.
+fn refused(error: &ReportError) -> Refused {
+    match error {
+        ReportError::Compare(error) => not_compared(error),
+        other => Refused::runs("unreadable-run", other),
+    }
+}
+
+fn not_compared(error: &CompareError) -> Refused {
+    let code = match error {
+        CompareError::NotComparable(_) => "not-comparable",
+        CompareError::OnePolicy { .. } => "one-policy",
+        CompareError::NoPair { .. } => "no-pair",
+        CompareError::Baseline { .. } => "no-such-baseline",
+        CompareError::HalfWritten { .. } => "half-written",
+        CompareError::Damaged(_) => "damaged-run",
+        _ => "cannot-compare",
+    };
+    Refused::runs(code, error)
+}
+
+/// `/api/compare`: what `gridrig compare --json` prints, to the byte.
+async fn api(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
+    let pairs = Pairs::read(&query.unwrap_or_default());
+    let made = work(&pages, move |pages| {
+        let asked = Asked::read(pages, &dashboard, &pairs)?;
+        if asked.chosen.named.is_empty() {
+            return Err(Refused::request("no run is named (expected run=PATH)"));
+        }
+        let comparison = compare::compare(&asked.chosen.dirs, &asked.options);
+        let comparison = comparison.map_err(|error| not_compared(&error))?;
+        let mut text = serde_json::to_string_pretty(&comparison)
+            .map_err(|error| Refused::runs("no-document", &error))?;
+        text.push('\n');
+        Ok(text)
+    });
+    match made.await {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(refused) => refused.problem(),
+    }
+}
+
+/// A study that can be compared as a whole.
+struct Study {
+    path: String,
+    scenario: String,
+    policies: String,
+    runs: String,
+}
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct ComparePage {
+    layout: Layout,
+    title: String,
+    named: Vec<String>,
+    query: String,
+    /// With the runs alone: for pages that know nothing of baselines.
+    runs_query: String,
+    studies: Vec<Study>,
+    /// Empty while it is being made.
+    html: String,
+    jobs: String,
+    runs: usize,
+    policies: Vec<(String, bool)>,
+    figures: Vec<(String, bool)>,
+    skip_damaged: bool,
+}
+
+async fn compare_page(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let pairs = Pairs::read(&query.unwrap_or_default());
+    let made = work(&pages, move |pages| {
+        let asked = Asked::read(pages, &dashboard, &pairs)?;
+        if asked.chosen.named.is_empty() {
+            return start_page(pages, &dashboard);
+        }
+        let mut answer = ComparePage {
+            layout: Layout::new(Tab::Compare),
+            title: "Compare".to_owned(),
+            query: asked.query.clone(),
+            runs_query: repeated("run", &asked.chosen.named),
+            studies: Vec::new(),
+            html: String::new(),
+            jobs: count(asked.jobs()),
+            runs: asked.chosen.runs.len(),
+            policies: policies_of(&asked.chosen.runs, asked.options.baseline.as_deref()),
+            figures: figures(&asked.options.primary),
+            skip_damaged: asked.options.skip_damaged,
+            named: asked.chosen.named.clone(),
+        };
+        if asked.jobs() <= QUICK || pairs.flag("whole") {
+            let made = asked.make(pages)?;
+            answer.title.clone_from(&made.fragment.title);
+            answer.html.clone_from(&made.fragment.html);
+            if !made.policies.is_empty() {
+                answer.policies.clone_from(&made.policies);
+            }
+        }
+        Ok(answer)
+    });
+    match made.await {
+        Ok(answer) => page(&answer),
+        Err(refused) => refused.page(Tab::Compare),
+    }
+}
+
+/// The policies that the catalogue knows of, before anything is compared.
+fn policies_of(runs: &[RunEntry], baseline: Option<&str>) -> Vec<(String, bool)> {
+    let names: BTreeSet<&str> = runs
+        .iter()
+        .filter_map(|run| run.policy.as_deref())
+        .collect();
+    let names = names.into_iter();
+    names
+        .map(|name| (name.to_owned(), Some(name) == baseline))
+        .collect()
+}
+
+/// What policies may be judged by.
+fn figures(primary: &[Figure]) -> Vec<(String, bool)> {
+    let all = Figure::all();
+    all.map(|figure| (figure.to_string(), primary.first() == Some(&figure)))
+        .collect()
+}
+
+/// The page without runs: which studies there are.
+fn start_page(pages: &Pages, dashboard: &Shared) -> Result<ComparePage, Refused> {
+    let runs = pages.with_catalogue(&dashboard.runs, |opened| opened.catalogue.runs())?;
+    let mut found: BTreeMap<&str, Vec<&RunEntry>> = BTreeMap::new();
+    for run in &runs {
+        // RUNS/STUDY/POLICY/rNNN, and whatever lies as deep.
+        let study = run.path.rsplitn(3, '/').nth(2).unwrap_or_default();
+        found.entry(study).or_default().push(run);
+    }
+    let study = |(path, runs): (&str, Vec<&RunEntry>)| {
+        let of = |run: &&RunEntry| run.policy.clone();
+        let policies: BTreeSet<String> = runs.iter().filter_map(of).collect();
+        let policies: Vec<String> = policies.into_iter().collect();
+        let scenario = runs.first().map_or("", |run| run.scenario.as_str());
+        (policies.len() > 1 && !path.is_empty()).then(|| Study {
+            path: path.to_owned(),
+            scenario: scenario.to_owned(),
+            policies: policies.join(", "),
+            runs: count(runs.len() as u64),
+        })
+    };
+    Ok(ComparePage {
+        layout: Layout::new(Tab::Compare),
+        title: "Compare".to_owned(),
+        named: Vec::new(),
+        query: String::new(),
+        runs_query: String::new(),
+        studies: found.into_iter().filter_map(study).collect(),
+        html: String::new(),
+        jobs: String::new(),
+        runs: runs.len(),
+        policies: Vec::new(),
+        figures: Vec::new(),
+        skip_damaged: false,
+    })
+}
+
+impl ComparePage {
+    fn about(&self, path: &str) -> String {
+        format!("/compare?{}", repeated("run", &[path.to_owned()]))
+    }
+}
+
+/// `/compare/body`: the inside of a page that takes its time.
+async fn body(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
+    let pairs = Pairs::read(&query.unwrap_or_default());
+    let made = work(&pages, move |pages| {
+        let asked = Asked::read(pages, &dashboard, &pairs)?;
+        let made = asked.make(pages)?;
+        Ok(made.fragment.html.clone())
+    });
+    match made.await {
+        Ok(html) => {
+            let media = (header::CONTENT_TYPE, "text/html; charset=utf-8");
+            ([media], html).into_response()
+        }
+        Err(refused) => refused.problem(),
+    }
+}
+
+/// `/compare/report.html`: one file to pass on, as `gridrig report` writes it.
+async fn download(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let pairs = Pairs::read(&query.unwrap_or_default());
+    let made = work(&pages, move |pages| {
+        let asked = Asked::read(pages, &dashboard, &pairs)?;
+        if asked.chosen.named.is_empty() {
+            return Err(Refused::request("no run is named (expected run=PATH)"));
+        }
+        let options = report::Options {
+            compare: Options {
+                users: 10,
+                ..asked.options.clone()
+            },
+            replication: None,
+        };
+        let report = report::report(&asked.chosen.dirs, &options);
+        Ok(report.map_err(|error| refused(&error))?.html)
+    });
+    match made.await {
+        Ok(html) => {
+            let name = "attachment; filename=\"report.html\"";
+            let headers = [
+                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+                (header::CONTENT_DISPOSITION, name),
+            ];
+            (headers, html).into_response()
+        }
+        Err(refused) => refused.page(Tab::Compare),
+    }
+}
+
+/// The classes of the pictures: those of the report, from where it has them.
+async fn rules() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/css; charset=utf-8"),
+        (header::CACHE_CONTROL, "max-age=3600"),
+    ];
+    (headers, plot::RULES).into_response()
+}

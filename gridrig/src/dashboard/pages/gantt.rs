@@ -1,0 +1,258 @@
+//! The Gantt page: which job had which processors when.
+//!
+//! A page asks for the part of a run that it shows. Where that holds few jobs
+//! it gets them one by one; where it holds many, how full each cell of a grid
+//! is, so that an answer has the same size for a hundred jobs and a million.
+
+mod bins;
+mod boxes;
+mod load;
+
+use super::query::{Pairs, repeated};
+use super::{Ours, Pages, Refused, work};
+use crate::dashboard::Shared;
+use crate::dashboard::layout::{Layout, Tab, page};
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use gridrig_results::catalogue::RunEntry;
+use load::Timeline;
+use serde::Serialize;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Policies stacked on a page.
+const MOST_RUNS: usize = 4;
+/// Jobs of which timelines are kept in memory, over all runs; the run asked
+/// for last is kept however many it has.
+const KEPT_JOBS: usize = 4_000_000;
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/gantt", get(gantt_page))
+        .route("/api/gantt", get(part))
+}
+
+/// Timelines by run and generation, the newest first.
+#[derive(Default)]
+pub(super) struct Timelines(Mutex<VecDeque<(String, Arc<Timeline>)>>);
+
+impl Timelines {
+    /// The timeline of a run.
+    fn of(&self, folder: &Path, run: &str, generation: u64) -> Result<Arc<Timeline>, Refused> {
+        let key = format!("{generation} {run}");
+        {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = kept.iter().position(|(known, _)| *known == key)
+                && let Some(found) = kept.remove(at)
+            {
+                let timeline = Arc::clone(&found.1);
+                kept.push_front(found);
+                return Ok(timeline);
+            }
+        }
+        let read = Timeline::read(&folder.join(run));
+        let timeline = Arc::new(read.map_err(|error| Refused::runs("unreadable-run", &error))?);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_front((key, Arc::clone(&timeline)));
+        let mut jobs = 0;
+        kept.retain(|(_, timeline)| {
+            let before = jobs;
+            jobs += timeline.jobs();
+            before == 0 || jobs <= KEPT_JOBS
+        });
+        Ok(timeline)
+    }
+}
+
+/// A cluster and how it was used in the part that is shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ClusterUse {
+    name: String,
+    /// Its first processor on the axis of all of them.
+    first: u64,
+    processors: u64,
+    /// Jobs that ran in the part.
+    jobs: u64,
+    /// Those of them that were submitted elsewhere.
+    forwarded: u64,
+    /// Busy / available processor-seconds of the part; null if it has no
+    /// length.
+    busy: Option<f64>,
+}
+
+/// What is drawn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "mode", rename_all = "lowercase")]
+enum Picture {
+    /// Every job of the part.
+    Boxes {
+        boxes: Vec<boxes::Box>,
+        jobs: Vec<boxes::JobLine>,
+    },
+    /// How full the cells are.
+    Bins(bins::Bins),
+}
+
+/// `/api/gantt`: a part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Part {
+    run: String,
+    policy: Option<String>,
+    scenario: String,
+    replication: String,
+    /// The end of the run.
+    end_s: f64,
+    from_s: f64,
+    to_s: f64,
+    processors: u64,
+    /// Jobs of the run, and those that ran in the part.
+    jobs: u64,
+    jobs_shown: u64,
+    /// Jobs that never ran.
+    never_ran: u64,
+    clusters: Vec<ClusterUse>,
+    picture: Picture,
+}
+
+async fn part(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
+    let pairs = Pairs::read(&query.unwrap_or_default());
+    let made = work(&pages, move |pages| {
+        let run = one_run(pages, &dashboard, &pairs)?;
+        let timeline = pages.timelines.of(&dashboard.runs, &run.0.path, run.1)?;
+        let seconds = "seconds from 0";
+        let from = pairs.number::<f64>("from", seconds)?.unwrap_or(0.0);
+        let to = pairs
+            .number::<f64>("to", seconds)?
+            .unwrap_or(timeline.end_s());
+        if !(from >= 0.0 && to > from) && timeline.end_s() > 0.0 {
+            let text = format!("fields from, to = {from}, {to}: expected seconds with from < to");
+            return Err(Refused::request(text));
+        }
+        Ok(draw(&run.0, &timeline, from, to))
+    });
+    match made.await {
+        Ok(part) => Json(part).into_response(),
+        Err(refused) => refused.problem(),
+    }
+}
+
+/// The run that an address names; of a folder of runs, the first.
+fn one_run(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<(RunEntry, u64), Refused> {
+    let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
+    let run = chosen.runs.into_iter().next();
+    let run = run.ok_or_else(|| Refused::request("no run is named (expected run=PATH)"))?;
+    Ok((run, chosen.generation))
+}
+
+fn draw(run: &RunEntry, timeline: &Timeline, from_s: f64, to_s: f64) -> Part {
+    let window = (nanos(from_s), nanos(to_s));
+    let found = timeline.window(window);
+    let boxes = boxes::draw(timeline, &found, window);
+    let picture = match boxes {
+        Some((boxes, jobs)) => Picture::Boxes { boxes, jobs },
+        None => Picture::Bins(bins::draw(timeline, &found, window)),
+    };
+    Part {
+        run: run.path.clone(),
+        policy: run.policy.clone(),
+        scenario: run.scenario.clone(),
+        replication: run.key.clone(),
+        end_s: timeline.end_s(),
+        from_s,
+        to_s,
+        processors: timeline.processors(),
+        jobs: timeline.jobs() as u64,
+        jobs_shown: found.len() as u64,
+        never_ran: timeline.never_ran(),
+        clusters: timeline.use_of(&found, window),
+        picture,
+    }
+}
+
+fn nanos(seconds: f64) -> i64 {
+    // Saturates: a page may ask for the end of time.
+    (seconds * 1e9).round() as i64
+}
+
+#[derive(Template)]
+#[template(path = "gantt.html")]
+struct GanttPage {
+    layout: Layout,
+    runs: Vec<RunEntry>,
+    /// Runs that could be shown, policy by policy.
+    choices: Vec<RunEntry>,
+    compare: String,
+    from: String,
+    to: String,
+    left_out: usize,
+}
+
+impl GanttPage {
+    fn named(&self, run: &RunEntry) -> String {
+        run.policy.clone().unwrap_or_else(|| "no broker".to_owned())
+    }
+
+    fn chosen(&self, run: &RunEntry) -> bool {
+        self.runs.iter().any(|shown| shown.path == run.path)
+    }
+}
+
+async fn gantt_page(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let pairs = Pairs::read(&query.unwrap_or_default());
+    let made = work(&pages, move |pages| {
+        let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
+        let all = pages.with_catalogue(&dashboard.runs, |opened| opened.catalogue.runs())?;
+        let (runs, left_out) = first_of_each(&chosen.named, &chosen.runs);
+        let text = |name: &str| pairs.one(name).unwrap_or_default().to_owned();
+        Ok(GanttPage {
+            layout: Layout::new(Tab::Gantt),
+            choices: choices(&all, &runs),
+            compare: repeated("run", &chosen.named),
+            from: text("from"),
+            to: text("to"),
+            runs,
+            left_out,
+        })
+    });
+    match made.await {
+        Ok(answer) => page(&answer),
+        Err(refused) => refused.page(Tab::Gantt),
+    }
+}
+
+/// Of a folder of runs the first replication of each policy, as it would be a
+/// page per week otherwise; and how many policies found no place.
+fn first_of_each(named: &[String], runs: &[RunEntry]) -> (Vec<RunEntry>, usize) {
+    let mut shown: Vec<RunEntry> = Vec::new();
+    let mut folders = BTreeSet::new();
+    for run in runs {
+        let alone = named.contains(&run.path);
+        let folder = run.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if alone || folders.insert(folder) {
+            shown.push(run.clone());
+        }
+    }
+    let left_out = shown.len().saturating_sub(MOST_RUNS);
+    shown.truncate(MOST_RUNS);
+    (shown, left_out)
+}
+
+/// What can be put beside these runs: the others of their replication, or the
+/// first of every study.
+fn choices(all: &[RunEntry], shown: &[RunEntry]) -> Vec<RunEntry> {
+    const MOST: usize = 60;
+    let study = |run: &RunEntry| run.path.rsplitn(3, '/').nth(2).unwrap_or("").to_owned();
+    let fits = |run: &&RunEntry| match shown.first() {
+        Some(first) => study(run) == study(first) && run.replication == first.replication,
+        None => run.replication == 0,
+    };
+    all.iter().filter(fits).take(MOST).cloned().collect()
+}

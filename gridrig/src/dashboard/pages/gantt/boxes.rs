@@ -1,0 +1,145 @@
+//! Few jobs: each as the boxes that it is.
+
+use super::load::{Found, Timeline};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Above so many jobs or boxes, cells are drawn instead.
+const MOST: usize = 2000;
+/// So many jobs are told one by one.
+const MOST_LINES: usize = 200;
+
+/// Job, start and end in seconds, first processor, processors, and 1 if it was
+/// forwarded: a list, since there are many.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Box(u32, f64, f64, u32, u32, u8);
+
+/// A job as the table behind the chart has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct JobLine {
+    job: u32,
+    cluster: String,
+    origin: String,
+    forwarded: bool,
+    processors: u32,
+    start_s: f64,
+    end_s: f64,
+    wait_s: f64,
+}
+
+fn seconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// The boxes of these jobs, and the first of them as lines of a table; `None`
+/// if there are too many.
+///
+/// A placement says how many processors of a node a job has; which ones is
+/// decided here, the lowest that are free among the jobs that are shown.
+pub(super) fn draw(
+    timeline: &Timeline,
+    found: &Found,
+    (from, to): (i64, i64),
+) -> Option<(Vec<Box>, Vec<JobLine>)> {
+    if found.len() > MOST || found.spans.len() > MOST {
+        return None;
+    }
+    let mut spans = found.spans.clone();
+    spans.sort_by_key(|span| (timeline.start[span.row as usize], span.row, span.first));
+    let mut boxes = Vec::new();
+    // When the processors of a node that jobs share are free again.
+    let mut free: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+    for span in &spans {
+        let row = span.row as usize;
+        let (start, end) = (timeline.start[row], timeline.end_of[row]);
+        let times = (seconds(start.max(from)), seconds(end.min(to)));
+        let away = u8::from(timeline.away[row]);
+        let job = timeline.job[row];
+        let mut push = |first, processors| {
+            boxes.push(Box(job, times.0, times.1, first, processors, away));
+        };
+        if span.taken == span.per_node {
+            push(span.first, span.height());
+        } else {
+            for node in 0..span.nodes {
+                let first = span.first + node * span.per_node;
+                let lanes = free.entry(first);
+                let lanes = lanes.or_insert_with(|| vec![i64::MIN; span.per_node as usize]);
+                for (at, count) in take(lanes, start, end, span.taken) {
+                    push(first + at, count);
+                }
+            }
+        }
+        if boxes.len() > MOST {
+            return None;
+        }
+    }
+    Some((boxes, lines(timeline, found)))
+}
+
+/// Takes the lowest processors that are free from `start` on; as stretches
+/// of neighbours.
+fn take(lanes: &mut [i64], start: i64, end: i64, wanted: u32) -> Vec<(u32, u32)> {
+    let mut stretches: Vec<(u32, u32)> = Vec::new();
+    let mut left = wanted;
+    for (at, until) in (0..).zip(lanes.iter_mut()) {
+        if left == 0 {
+            break;
+        }
+        if *until > start {
+            continue;
+        }
+        *until = end;
+        left -= 1;
+        match stretches.last_mut() {
+            Some((first, count)) if *first + *count == at => *count += 1,
+            _ => stretches.push((at, 1)),
+        }
+    }
+    stretches
+}
+
+fn lines(timeline: &Timeline, found: &Found) -> Vec<JobLine> {
+    let name = |codes: &gridrig_results::rundir::Codes, row| {
+        codes.name(row).unwrap_or_default().to_owned()
+    };
+    let line = |&row: &u32| {
+        let row = row as usize;
+        let start = timeline.start[row];
+        JobLine {
+            job: timeline.job[row],
+            cluster: name(&timeline.cluster, row),
+            origin: name(&timeline.origin, row),
+            forwarded: timeline.away[row],
+            processors: timeline.processors_of[row],
+            start_s: seconds(start),
+            end_s: seconds(timeline.end_of[row]),
+            wait_s: seconds(start.saturating_sub(timeline.submit[row])),
+        }
+    };
+    let mut rows = found.rows.clone();
+    rows.sort_by_key(|row| (timeline.start[*row as usize], *row));
+    rows.iter().take(MOST_LINES).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_processors_are_taken() {
+        let mut lanes = vec![i64::MIN; 5];
+        assert_eq!(take(&mut lanes, 0, 10, 2), [(0, 2)]);
+        assert_eq!(take(&mut lanes, 0, 5, 2), [(2, 2)]);
+        // Free are 4 and, from 5 on, 2 and 3.
+        assert_eq!(take(&mut lanes, 5, 9, 3), [(2, 3)]);
+        assert_eq!(take(&mut lanes, 9, 12, 2), [(2, 2)]);
+        assert_eq!(take(&mut lanes, 10, 12, 2), [(0, 2)]);
+    }
+
+    #[test]
+    fn stretches_are_of_neighbours() {
+        let mut lanes = vec![0, 9, 0, 0];
+        assert_eq!(take(&mut lanes, 3, 4, 3), [(0, 1), (2, 2)]);
+    }
+}

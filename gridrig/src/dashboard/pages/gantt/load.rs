@@ -1,0 +1,266 @@
+//! The jobs of a run as they lay on its processors.
+
+use super::ClusterUse;
+use gridrig_results::rundir::{self, Codes, GridDoc, Placements, RunDirError, TableColumns, names};
+use std::path::Path;
+use std::thread;
+
+/// No instant: the job did not start, or did not end.
+const NONE: i64 = i64::MIN;
+
+/// Some nodes of a resource: a stretch of the axis of all processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    first: u64,
+    nodes: u32,
+    per_node: u32,
+}
+
+/// A job on some neighbouring nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// Its row in the table of jobs.
+    pub(super) row: u32,
+    /// The first processor of the first node.
+    pub(super) first: u32,
+    pub(super) nodes: u32,
+    /// Processors that a node has, and that the job has of each.
+    pub(super) per_node: u32,
+    pub(super) taken: u32,
+}
+
+impl Span {
+    /// Processors of its nodes.
+    pub(super) fn height(&self) -> u32 {
+        self.nodes.saturating_mul(self.per_node)
+    }
+}
+
+/// The jobs of a run, row by row, and where they lay.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    clusters: Vec<(String, u64, u64)>,
+    end: i64,
+    pub(super) job: Vec<u32>,
+    pub(super) submit: Vec<i64>,
+    pub(super) start: Vec<i64>,
+    /// What still runs at the end of the run is shown until then.
+    pub(super) end_of: Vec<i64>,
+    pub(super) processors_of: Vec<u32>,
+    pub(super) cluster: Codes,
+    pub(super) origin: Codes,
+    /// By row: whether it ran away from where it was submitted.
+    pub(super) away: Vec<bool>,
+    /// By row.
+    spans: Vec<Span>,
+}
+
+/// Rows and spans of the jobs that ran in a part of a run.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Rows, in the order of the table.
+    pub(super) rows: Vec<u32>,
+    pub(super) spans: Vec<Span>,
+}
+
+impl Found {
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+impl Timeline {
+    /// Reads what is drawn of a run, and nothing else of it.
+    pub(super) fn read(dir: &Path) -> Result<Self, RunDirError> {
+        let manifest = rundir::read_manifest(dir)?;
+        let columns = TableColumns::open(dir, names::JOBS)?;
+        // The placements take about as long as all the rest.
+        let (placements, rest) = thread::scope(|scope| {
+            let placements = scope.spawn(|| rundir::read_placements(dir));
+            let rest = Columns::read(&columns);
+            match placements.join() {
+                Ok(placements) => (placements, rest),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        let end = i64::try_from(manifest.end_ns).unwrap_or(i64::MAX);
+        Ok(Timeline::new(&manifest.grid, end, rest?, &placements?))
+    }
+
+    fn new(grid: &GridDoc, end: i64, columns: Columns, placements: &Placements) -> Self {
+        let mut clusters = Vec::new();
+        let mut groups: Vec<Vec<Group>> = Vec::new();
+        let mut first = 0;
+        for cluster in &grid.clusters {
+            let before = first;
+            let mut own = Vec::new();
+            for (nodes, per_node) in cluster.nodes() {
+                own.push(Group {
+                    first,
+                    nodes,
+                    per_node,
+                });
+                first += u64::from(nodes) * u64::from(per_node);
+            }
+            clusters.push((cluster.name().to_owned(), before, first - before));
+            groups.push(own);
+        }
+        let Columns {
+            job,
+            submit,
+            start,
+            mut end_of,
+            processors_of,
+            cluster,
+            origin,
+            exec,
+        } = columns;
+        for (end_of, start) in end_of.iter_mut().zip(&start) {
+            if *end_of == NONE && *start != NONE {
+                *end_of = end;
+            }
+        }
+        // The table names clusters by numbers of its own.
+        let known = |name: &String| clusters.iter().position(|(own, ..)| own == name);
+        let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
+        let mut spans = Vec::with_capacity(start.len());
+        for (row, begin) in start.iter().enumerate() {
+            let code = cluster.rows.get(row).copied().unwrap_or(Codes::NONE);
+            let own = of_code.get(usize::from(code)).copied().flatten();
+            let Some(groups) = own.filter(|_| *begin != NONE).map(|own| &groups[own]) else {
+                continue;
+            };
+            for run in placements.of(row) {
+                let group = groups.get(usize::from(run.resource));
+                // Nodes that do not exist are passed over: the audit tells of
+                // them.
+                if let Some(group) = group.filter(|group| run.node < group.nodes) {
+                    let first = group.first + u64::from(run.node) * u64::from(group.per_node);
+                    spans.push(Span {
+                        row: u32::try_from(row).unwrap_or(u32::MAX),
+                        first: u32::try_from(first).unwrap_or(u32::MAX),
+                        nodes: run.nodes.min(group.nodes - run.node),
+                        per_node: group.per_node,
+                        taken: run.processors.min(group.per_node),
+                    });
+                }
+            }
+        }
+        let away = (0..start.len()).map(|row| match (origin.name(row), exec.name(row)) {
+            (Some(origin), Some(exec)) => origin != exec,
+            _ => false,
+        });
+        Timeline {
+            away: away.collect(),
+            clusters,
+            end,
+            job,
+            submit,
+            start,
+            end_of,
+            processors_of,
+            cluster,
+            origin,
+            spans,
+        }
+    }
+
+    pub(super) fn jobs(&self) -> usize {
+        self.start.len()
+    }
+
+    pub(super) fn end_s(&self) -> f64 {
+        self.end as f64 / 1e9
+    }
+
+    pub(super) fn never_ran(&self) -> u64 {
+        self.start.iter().filter(|start| **start == NONE).count() as u64
+    }
+
+    pub(super) fn processors(&self) -> u64 {
+        self.clusters
+            .iter()
+            .map(|(_, _, processors)| processors)
+            .sum()
+    }
+
+    /// The jobs that ran in a part of the run.
+    pub(super) fn window(&self, (from, to): (i64, i64)) -> Found {
+        let inside = |row: usize| {
+            let (start, end) = (self.start[row], self.end_of[row]);
+            start != NONE && start < to && end > from
+        };
+        let rows = (0..self.start.len()).filter(|row| inside(*row));
+        let spans = self.spans.iter();
+        Found {
+            rows: rows.map(|row| row as u32).collect(),
+            spans: spans
+                .filter(|span| inside(span.row as usize))
+                .copied()
+                .collect(),
+        }
+    }
+
+    /// Who used the clusters in a part of the run.
+    pub(super) fn use_of(&self, found: &Found, (from, to): (i64, i64)) -> Vec<ClusterUse> {
+        let mut all: Vec<ClusterUse> = self
+            .clusters
+            .iter()
+            .map(|(name, first, processors)| ClusterUse {
+                name: name.clone(),
+                first: *first,
+                processors: *processors,
+                jobs: 0,
+                forwarded: 0,
+                busy: None,
+            })
+            .collect();
+        let known = |name: &String| all.iter().position(|own| own.name == *name);
+        let of_code: Vec<Option<usize>> = self.cluster.names.iter().map(known).collect();
+        let mut busy = vec![0.0; all.len()];
+        for &row in &found.rows {
+            let row = row as usize;
+            let code = usize::from(self.cluster.rows.get(row).copied().unwrap_or(Codes::NONE));
+            if let Some(own) = of_code.get(code).copied().flatten() {
+                let inside = self.end_of[row].min(to) - self.start[row].max(from);
+                all[own].jobs += 1;
+                all[own].forwarded += u64::from(self.away[row]);
+                busy[own] += inside as f64 * f64::from(self.processors_of[row]);
+            }
+        }
+        // Past the end of the run nothing was available.
+        let length = (to.min(self.end) - from) as f64;
+        for (cluster, busy) in all.iter_mut().zip(busy) {
+            let available = length * cluster.processors as f64;
+            cluster.busy = (available > 0.0).then(|| busy / available);
+        }
+        all
+    }
+}
+
+/// Columns of the table of jobs.
+struct Columns {
+    job: Vec<u32>,
+    submit: Vec<i64>,
+    start: Vec<i64>,
+    end_of: Vec<i64>,
+    processors_of: Vec<u32>,
+    cluster: Codes,
+    origin: Codes,
+    exec: Codes,
+}
+
+impl Columns {
+    fn read(columns: &TableColumns) -> Result<Self, RunDirError> {
+        Ok(Columns {
+            job: columns.u32s("job_id")?,
+            submit: columns.i64s("submit_ns")?,
+            start: columns.i64s("start_ns")?,
+            end_of: columns.i64s("end_ns")?,
+            processors_of: columns.u32s("processors")?,
+            cluster: columns.codes("cluster")?,
+            origin: columns.codes("origin_domain")?,
+            exec: columns.codes("exec_domain")?,
+        })
+    }
+}

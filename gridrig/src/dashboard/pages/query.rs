@@ -1,0 +1,135 @@
+//! Addresses and forms: names and values, of which some come more than once.
+
+use super::Refused;
+
+/// The pairs of a query or of a form (`application/x-www-form-urlencoded`), in
+/// their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pairs(Vec<(String, String)>);
+
+impl Pairs {
+    pub(super) fn read(text: &str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        Pairs(
+            pairs
+                .map(|pair| {
+                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                    (decoded(name), decoded(value))
+                })
+                .collect(),
+        )
+    }
+
+    /// All values of a name.
+    pub(super) fn all(&self, name: &str) -> Vec<String> {
+        let own = self.0.iter().filter(|(known, _)| known == name);
+        own.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The last value of a name, if it is not empty.
+    pub(super) fn one(&self, name: &str) -> Option<&str> {
+        let mut own = self.0.iter().rev().filter(|(known, _)| known == name);
+        own.next()
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A number, if there is one of this name.
+    ///
+    /// # Errors
+    /// A value that is none.
+    pub(super) fn number<T: std::str::FromStr>(
+        &self,
+        name: &str,
+        expected: &str,
+    ) -> Result<Option<T>, Refused> {
+        let Some(text) = self.one(name) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|_| {
+            let shown: String = text.chars().take(80).collect();
+            Refused::request(format!("field {name} = \"{shown}\": expected {expected}"))
+        })
+    }
+
+    /// Whether a name is there with a value that means yes.
+    pub(super) fn flag(&self, name: &str) -> bool {
+        matches!(self.one(name), Some("1" | "true" | "yes" | "on"))
+    }
+}
+
+/// A value as it was before it was put into an address. What is no escape
+/// stands for itself, and what is no UTF-8 is shown as replaced.
+fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = || {
+            let digits = text.get(at + 1..at + 3)?;
+            let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            plain.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
+        };
+        match (bytes[at], escape()) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                at += 3;
+            }
+            (b'+', _) => {
+                out.push(b' ');
+                at += 1;
+            }
+            (byte, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A value as it stands in an address.
+pub(super) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// `name=value` for each value, with `&` between.
+pub(super) fn repeated(name: &str, values: &[String]) -> String {
+    let pairs = values
+        .iter()
+        .map(|value| format!("{name}={}", encoded(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_read_as_browsers_write_them() {
+        let pairs = Pairs::read("run=a%2Fb&run=c+d&each=1&note=%E2%82%AC%0D%0A&odd=%zz%&empty=");
+        assert_eq!(pairs.all("run"), ["a/b", "c d"]);
+        assert!(pairs.flag("each"));
+        assert_eq!(pairs.one("note"), Some("\u{20ac}\r\n"));
+        assert_eq!(pairs.one("odd"), Some("%zz%"));
+        assert_eq!(pairs.one("empty"), None);
+        assert!(pairs.number::<u64>("run", "a number").is_err());
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let text = "a b&c=d%/\u{20ac}\"<";
+        let pairs = Pairs::read(&repeated("run", &[text.to_owned()]));
+        assert_eq!(pairs.all("run"), [text]);
+        assert_eq!(Pairs::read("%e2%8").all("%e2%8"), Vec::<String>::new());
+    }
+}

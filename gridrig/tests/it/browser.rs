@@ -1,0 +1,165 @@
+//! The dashboard in a real browser (Debian's Chromium, driven by
+//! playwright-core): one script a behaviour, in `tests/browser`.
+
+use crate::command::{Service, gridrig, root, start, stdout};
+use crate::need::{browser, duckdb};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder of runs: the four policies of the two sites on five days.
+struct Rig {
+    dir: TempDir,
+    /// Where screenshots are left to be looked at.
+    shots: PathBuf,
+}
+
+impl Rig {
+    fn new(name: &str) -> Self {
+        let shots = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("browser")
+            .join(name);
+        std::fs::create_dir_all(&shots).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        Rig { dir, shots }
+    }
+
+    fn with_study(name: &str) -> Self {
+        let rig = Rig::new(name);
+        let output = gridrig()
+            .args(["run", "resources/scenarios/two-sites.toml", "--out"])
+            .arg(rig.runs())
+            .args(["--set", "workload.window.length=1d"])
+            .args([
+                "--set",
+                "run.replicate={ over = \"window\", step = \"1d\", count = 5 }",
+            ])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        rig
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.dir.path().join("runs")
+    }
+
+    fn serve(&self) -> Service {
+        std::fs::create_dir_all(self.runs()).unwrap();
+        start(&[Path::new("dashboard"), &self.runs()])
+    }
+
+    /// Runs a script against a dashboard over these runs; it must say ok.
+    fn walk(&self, script: &str, words: &[&Path]) {
+        let service = self.serve();
+        let mut command = Command::new("node");
+        command
+            .arg(root().join("gridrig/tests/browser").join(script))
+            .arg(&service.url)
+            .args(words)
+            .stdin(Stdio::null());
+        let output = within(Duration::from_secs(180), &mut command);
+        assert!(
+            output.status.success() && stdout(&output).ends_with("ok\n"),
+            "{script}:\n{}{}",
+            stdout(&output),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+/// The output of a command that ends in time; one that does not is ended.
+fn within(limit: Duration, command: &mut Command) -> Output {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + limit;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+            let output = child.wait_with_output().unwrap();
+            panic!(
+                "no end in {limit:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn every_page_keeps_its_promises_in_both_schemes_and_at_both_widths() {
+    if !browser("every_page_keeps_its_promises_in_both_schemes_and_at_both_widths") {
+        return;
+    }
+    let rig = Rig::with_study("pages");
+    rig.walk("pages.mjs", &[&rig.shots]);
+}
+
+#[test]
+fn runs_are_found_labelled_pinned_and_deleted_on_their_page() {
+    if !browser("runs_are_found_labelled_pinned_and_deleted_on_their_page") {
+        return;
+    }
+    let rig = Rig::with_study("runs");
+    rig.walk("runs.mjs", &[]);
+    // What the page did is in the directories.
+    let labels = rig.runs().join("two-sites-1/free-node/r003/labels.json");
+    assert!(std::fs::read_to_string(labels).unwrap().contains("paper"));
+    assert!(!rig.runs().join("two-sites-1/utilization").exists());
+}
+
+#[test]
+fn numbers_on_the_page_are_those_of_the_command_and_of_duckdb() {
+    const NAME: &str = "numbers_on_the_page_are_those_of_the_command_and_of_duckdb";
+    let Some(python) = duckdb(NAME).filter(|_| browser(NAME)) else {
+        return;
+    };
+    let rig = Rig::with_study("compare");
+    let study = rig.runs().join("two-sites-1");
+    let written = |name: &str, output: Output| {
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+        let file = rig.dir.path().join(name);
+        std::fs::write(&file, output.stdout).unwrap();
+        file
+    };
+    let compared = gridrig()
+        .arg("compare")
+        .arg(&study)
+        .args(["--baseline", "round-robin", "--json"])
+        .output();
+    let compared = written("compare.json", compared.unwrap());
+    let queried = Command::new(python)
+        .arg(root().join("gridrig/tests/browser/figures.py"))
+        .arg(&study)
+        .output();
+    let queried = written("figures.json", queried.unwrap());
+    rig.walk("compare.mjs", &[&compared, &queried]);
+}
+
+#[test]
+fn gantt_charts_are_zoomed_and_tell_the_life_of_a_job() {
+    if !browser("gantt_charts_are_zoomed_and_tell_the_life_of_a_job") {
+        return;
+    }
+    let rig = Rig::with_study("gantt");
+    rig.walk("gantt.mjs", &[&rig.shots]);
+}
+
+#[test]
+fn a_run_is_started_and_watched_and_looked_at_afterwards() {
+    if !browser("a_run_is_started_and_watched_and_looked_at_afterwards") {
+        return;
+    }
+    let rig = Rig::new("live");
+    rig.walk("live.mjs", &[&rig.shots]);
+}
