@@ -326,6 +326,30 @@ pub struct EmulatorArgs {
     /// Broker to report to
     #[arg(long, value_name = "URL")]
     pub broker: Option<String>,
+    /// Install the commands of Slurm (sbatch, squeue, ...) for this cluster in
+    /// a directory of their own
+    #[arg(long, value_name = "DIR")]
+    pub slurm_bin: Option<PathBuf>,
+    /// Name of the partition that the Slurm commands show
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "compute",
+        requires = "slurm_bin"
+    )]
+    pub slurm_partition: String,
+    /// Really execute the scripts of sbatch, instead of taking their virtual
+    /// length
+    #[arg(long)]
+    pub slurm_execute: bool,
+    /// Scripts that are executed at a time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "256",
+        requires = "slurm_execute"
+    )]
+    pub slurm_at_once: usize,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,

@@ -20,6 +20,7 @@ pub use schema::json_schema;
 
 use document::Source;
 use gridrig_core::grid::Grid;
+use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -27,6 +28,7 @@ use gridrig_replayer::spec::WorkloadSpec;
 use gridrig_results::threshold::{Figure, Threshold};
 use raw::RawScenario;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use value::{Named, named};
 
@@ -42,6 +44,9 @@ pub struct Scenario {
     pub grid: Grid,
     /// Where the resources of each cluster of the grid come from.
     pub cluster_sources: Vec<ClusterSource>,
+    /// Directories in which clusters install the commands of Slurm, in real
+    /// time.
+    pub slurm_bins: BTreeMap<ClusterId, PathBuf>,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,

@@ -45,7 +45,8 @@ impl Services {
             brokers: Vec::new(),
         };
         for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
-            let config = lrms_config(grid, cluster, &broker_urls, clock);
+            let mut config = lrms_config(grid, cluster, &broker_urls, clock);
+            config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms

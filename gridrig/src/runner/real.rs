@@ -1,6 +1,7 @@
 //! A run on the wall clock: real services, real sockets.
 
 use super::{Executed, Load, RunOptions};
+use crate::commands::slurm_setup;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -34,6 +35,10 @@ pub(super) fn execute(
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
     real.faults = kills(grid, &options.kill)?;
+    for (id, dir) in &scenario.slurm_bins {
+        let setup = slurm_setup(dir).map_err(Failure::input)?;
+        real.slurm.insert(*id, setup);
+    }
     let observe =
         |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
     let outcome = runtime
@@ -45,6 +50,13 @@ pub(super) fn execute(
             observe,
         ))
         .map_err(Failure::run)?;
+    if outcome.strangers > 0 {
+        let jobs = outcome.strangers;
+        tracing::warn!(
+            jobs,
+            "jobs that are not the workload's took processors; no figure has them"
+        );
+    }
     let wall = TIMER_TOLERANCE.as_nanos() as f64 * speed.as_f64();
     Ok(Executed {
         interrupted: outcome.interrupted,

@@ -268,6 +268,9 @@ pub(crate) struct RawCluster {
     /// Time between scheduling passes. Default "0s": a pass follows every
     /// change at once.
     pub(crate) interval: Option<Duration>,
+    /// In real time: a directory of its own, in which the commands of Slurm
+    /// are installed for this cluster.
+    pub(crate) slurm_bin: Option<At<Str<PathText>>>,
 }
 
 /// One administrative site: a broker and its clusters.

@@ -44,6 +44,7 @@ pub(super) fn resolve(
     let Built {
         grid,
         cluster_sources,
+        slurm_bins,
     } = context.grid(raw, run, policies[0])?;
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
@@ -56,6 +57,7 @@ pub(super) fn resolve(
         workloads,
         grid,
         cluster_sources,
+        slurm_bins,
         policies,
         clock: match run.clock.map(|clock| clock.0.0) {
             Some(ClockName::Real) => Clock::Real { speed },

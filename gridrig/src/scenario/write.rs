@@ -29,7 +29,11 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
     }
     let cluster = |id: ClusterId| {
         let cluster = &scenario.grid.clusters[id.index()];
-        cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths)
+        let mut keys = cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths);
+        if let Some(dir) = scenario.slurm_bins.get(&id) {
+            keys.push(("slurm_bin", path(dir, paths)));
+        }
+        keys
     };
     if scenario.grid.domains.is_empty() && !scenario.grid.clusters.is_empty() {
         out.header("[cluster]");

@@ -5,19 +5,23 @@ use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::scenario::Scenario;
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
+use gridrig_emulator::faces::slurm;
 use gridrig_emulator::{Broker, Config};
+use std::path::{Path, PathBuf};
 
 /// Serves one emulated cluster until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
-    let mut config = match &args.scenario {
+    let (mut config, scenario_bin) = match &args.scenario {
         Some(_) => from_scenario(args)?,
-        None => from_flags(args)?,
+        None => (from_flags(args)?, None),
     };
+    let dir = args.slurm_bin.as_deref().or(scenario_bin.as_deref());
+    config.faces.slurm = slurm_face(args, dir)?;
     config.notify = notify_hosts(&args.service);
     config.keep_events = args.service.keep_events;
     serve(
@@ -59,8 +63,8 @@ fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-fn from_scenario(args: &EmulatorArgs) -> Result<Config, Failure> {
-    let path = args.scenario.as_deref().unwrap_or(std::path::Path::new(""));
+fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Option<PathBuf>), Failure> {
+    let path = args.scenario.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
     let grid = &scenario.grid;
     let cluster = grid
@@ -83,7 +87,37 @@ fn from_scenario(args: &EmulatorArgs) -> Result<Config, Failure> {
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
-    Ok(config)
+    let bin = scenario.slurm_bins.get(&config.cluster.id).cloned();
+    Ok((config, bin))
+}
+
+/// The commands of Slurm, installed, if they are asked for.
+fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> Result<Option<slurm::Setup>, Failure> {
+    let Some(dir) = dir else {
+        let alone = args.slurm_execute.then(|| {
+            let what = "--slurm-execute: expected --slurm-bin, or a cluster with slurm_bin";
+            Failure::input(anyhow!(what))
+        });
+        return alone.map_or(Ok(None), Err);
+    };
+    if args.slurm_execute && args.service.speed != "1" {
+        return Err(Failure::input(anyhow!(
+            "--speed {}: expected 1 with --slurm-execute, since scripts run in real time",
+            args.service.speed
+        )));
+    }
+    let mut setup = slurm_setup(dir).map_err(Failure::input)?;
+    setup.partition.clone_from(&args.slurm_partition);
+    let at_once = args.slurm_at_once;
+    setup.execute = args.slurm_execute.then_some(slurm::Execute { at_once });
+    Ok(Some(setup))
+}
+
+/// Installs the commands in `dir` as links to this very program.
+pub(crate) fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let door = slurm::install(dir, &program)?;
+    Ok(slurm::Setup::new(door))
 }
 
 fn broker(domain: DomainId, url: &str, settings: &BrokerSettings) -> Broker {

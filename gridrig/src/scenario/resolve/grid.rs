@@ -12,8 +12,9 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Latency of a link that names none (design 5).
 const LINK_LATENCY: SimDuration = SimDuration::from_millis(1);
@@ -25,6 +26,7 @@ const MOST: usize = u16::MAX as usize;
 pub(super) struct Built {
     pub(super) grid: Grid,
     pub(super) cluster_sources: Vec<ClusterSource>,
+    pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
 }
 
 impl Context<'_> {
@@ -37,6 +39,7 @@ impl Context<'_> {
         let mut built = Built {
             grid: Grid::default(),
             cluster_sources: Vec::new(),
+            slurm_bins: BTreeMap::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -157,6 +160,14 @@ impl Context<'_> {
             .map_or(DisciplineKind::FirstInFirstFit, |d| d.0.0);
         let mut config = ClusterConfig::new(id, resources, discipline);
         config.interval = cluster.interval.unwrap_or_default().0;
+        if let Some(dir) = &cluster.slurm_bin {
+            let path = PathBuf::from(&dir.get().0.0);
+            if built.slurm_bins.values().any(|other| *other == path) {
+                let expected = "a directory that no other cluster has";
+                return Err(self.document.refuse(&dir.span(), expected));
+            }
+            built.slurm_bins.insert(id, path);
+        }
         built.cluster_sources.push(source);
         built.grid.clusters.push(GridCluster {
             name,
