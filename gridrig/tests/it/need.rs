@@ -42,3 +42,37 @@ pub fn schemathesis(test: &str) -> Option<PathBuf> {
     println!("SKIPPED: {test}: no Python with schemathesis (scripts/setup makes one)");
     None
 }
+
+/// Debian's real Slurm with munge, and the right to start it; says that the
+/// test is skipped where they are not there, and fails it where nothing may
+/// be skipped.
+pub fn slurm(test: &str) -> Option<()> {
+    let has = |name: &str| ["/usr/sbin", "/usr/bin"].iter().any(|dir| PathBuf::from(dir).join(name).exists());
+    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+    let all = ["munged", "slurmctld", "slurmd", "sbatch"].iter().all(|name| has(name));
+    if root && all {
+        return Some(());
+    }
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(!required, "{test} needs Debian's Slurm and to be root");
+    println!("SKIPPED: {test}: no Slurm, or not root (scripts/setup installs it)");
+    None
+}
+
+/// A Python interpreter with psij, parsl and dask-jobqueue, made by
+/// `scripts/setup.d/31-slurm-clients`; says that the test is skipped where
+/// there is none, and fails it where nothing may be skipped.
+pub fn slurm_clients(test: &str) -> Option<PathBuf> {
+    let python = crate::command::root().join(".venv-slurm-clients/bin/python");
+    let imported = Command::new(&python)
+        .args(["-c", "import psij, parsl, dask_jobqueue"])
+        .stderr(Stdio::null())
+        .status();
+    if imported.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+    assert!(!required, "{test} needs psij, parsl and dask-jobqueue in {}", python.display());
+    println!("SKIPPED: {test}: no Python with the clients of Slurm (scripts/setup makes one)");
+    None
+}

@@ -87,6 +87,9 @@ pub(super) struct Job {
     /// What its end is to be called, once its processes have ended.
     pub ending: Option<State>,
     pub cancelled_by: u32,
+    /// A task of an array that was cancelled before it started, while others
+    /// still waited: only accounts remember it.
+    pub dropped: bool,
 }
 
 /// A task of an array.
@@ -261,9 +264,18 @@ impl Book {
         match job.wishes.iter().any(|wish| wish.failed) {
             true => "DependencyNeverSatisfied",
             false if !job.wishes.is_empty() => "Dependency",
-            false if job.task.is_some() => "JobArrayTaskLimit",
-            false => "None",
+            false if self.runs_enough(job) => "JobArrayTaskLimit",
+            false => "Priority",
         }
+    }
+
+    /// Whether as many tasks of its array run as may.
+    fn runs_enough(&self, job: &Job) -> bool {
+        let Some(task) = &job.task else { return false };
+        let tasks = self.by_id.get(&task.array).map_or(&[][..], Vec::as_slice);
+        let running = tasks.iter().filter(|seq| self.running.contains(seq));
+        task.at_a_time
+            .is_some_and(|most| running.count() >= most as usize)
     }
 
     /// Whether a job's wishes have come true; forgets those that have.

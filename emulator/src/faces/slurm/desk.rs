@@ -413,6 +413,14 @@ pub(super) fn user_name(uid: u32) -> Arc<str> {
     entry("/etc/passwd", uid).unwrap_or_else(|| uid.to_string().into())
 }
 
+/// Whether the host's table knows a user of this name.
+pub(super) fn is_user(name: &str) -> bool {
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    table
+        .lines()
+        .any(|line| line.split(':').next() == Some(name))
+}
+
 /// The name of a group.
 pub(super) fn group_name(gid: u32) -> Arc<str> {
     entry("/etc/group", gid).unwrap_or_else(|| gid.to_string().into())

@@ -111,6 +111,12 @@ impl Site {
         nodes
     }
 
+    /// Memory of the first node; 1 where there is no limit, as for Slurm.
+    pub fn memory_mib(&self) -> u64 {
+        let first = self.resources.groups().first();
+        first.and_then(|group| group.memory_mib).unwrap_or(1)
+    }
+
     /// Processors of the widest node.
     pub fn widest(&self) -> u32 {
         let groups = self.resources.groups().iter();

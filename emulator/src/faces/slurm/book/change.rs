@@ -76,7 +76,11 @@ impl Book {
     /// Takes in what `sbatch` asked for; answers the job's number.
     pub fn submit(&mut self, now: SimTime, order: Order, begin: Option<SimTime>) -> u32 {
         let mut job = self.new_job(now, order.batch);
-        job.hold = order.hold.then_some(Hold::User);
+        if order.hold {
+            // It gets its place among the others when it is released.
+            job.hold = Some(Hold::User);
+            self.next_priority += 1;
+        }
         job.begin = begin;
         job.wishes = order.wishes;
         let id = job.id;
@@ -119,6 +123,7 @@ impl Book {
             exit: (0, 0),
             ending: None,
             cancelled_by: 0,
+            dropped: false,
         }
     }
 
@@ -286,11 +291,15 @@ impl Book {
     }
 
     fn close(&mut self, at: SimTime, seq: u32, state: State, why: &'static str, exit: (u8, u8)) {
-        self.split(seq);
+        let dropped = self.drops(seq, state);
+        if !dropped {
+            self.split(seq);
+        }
         let Some(job) = self.jobs.get_mut(&seq) else {
             return;
         };
         let (start, limit) = (job.start, job.limit);
+        job.dropped = dropped;
         job.state = state;
         job.why = why;
         job.exit = exit;
@@ -305,6 +314,18 @@ impl Book {
         self.ended.push_back((at, seq));
         self.forget();
         self.admit(at);
+    }
+
+    /// Whether a task that ends now has never been more than one of several
+    /// that wait.
+    fn drops(&self, seq: u32, state: State) -> bool {
+        let job = self.jobs.get(&seq);
+        let never_began = |job: &&Job| job.start.is_none() && state == State::Cancelled;
+        let task = job.filter(never_began).and_then(|job| job.task.as_ref());
+        let tasks = task.and_then(|task| self.by_id.get(&task.array));
+        let others = tasks.into_iter().flatten().filter(|other| **other != seq);
+        let mut others = others.filter_map(|other| self.jobs.get(other));
+        others.any(|other| other.state == State::Pending)
     }
 
     /// Ended jobs age, and the oldest are forgotten.
@@ -423,13 +444,13 @@ impl Book {
         true
     }
 
-    /// `scontrol hold`: `false` if it is pending no more.
+    /// `scontrol hold`: `false` if it has ended. One that runs stays as it is.
     pub fn hold(&mut self, now: SimTime, seq: u32, hold: Hold) -> bool {
         let Some(job) = self.jobs.get_mut(&seq) else {
             return false;
         };
         if job.state != State::Pending || job.batch.foreign {
-            return false;
+            return !job.state.is_ended();
         }
         job.hold = Some(hold);
         job.eligible = None;
@@ -444,13 +465,13 @@ impl Book {
         true
     }
 
-    /// `scontrol release`: `false` if it is pending no more.
+    /// `scontrol release`: `false` if it has ended.
     pub fn release(&mut self, now: SimTime, seq: u32) -> bool {
         let Some(job) = self.jobs.get(&seq) else {
             return false;
         };
         if job.state != State::Pending {
-            return false;
+            return !job.state.is_ended();
         }
         if job.hold.is_some() {
             let priority = self.take_priority();

@@ -87,7 +87,7 @@ impl Book {
         };
         let mut records: Vec<Record<'_>> = Vec::new();
         let mut arrays: BTreeMap<(u32, Option<super::Hold>), usize> = BTreeMap::new();
-        for job in jobs.filter(|job| !self.is_aged(job, now)) {
+        for job in jobs.filter(|job| !job.dropped && !self.is_aged(job, now)) {
             let pending = job
                 .task
                 .as_ref()
@@ -102,9 +102,6 @@ impl Book {
                     if let Some(tasks) = &mut record.tasks {
                         tasks.push(task.index);
                     }
-                    if record.job.machine.is_none() || job.machine.is_none() {
-                        record.reason = self.reason(job, now);
-                    }
                 }
                 None => {
                     arrays.insert((task.array, job.hold), records.len());
@@ -112,6 +109,19 @@ impl Book {
                     record.tasks = Some(vec![task.index]);
                     records.push(record);
                 }
+            }
+        }
+        // The last that waits of several is a job like any other.
+        for record in &mut records {
+            let alone = record.tasks.as_ref().is_some_and(|tasks| tasks.len() == 1);
+            if alone
+                && record
+                    .job
+                    .task
+                    .as_ref()
+                    .is_some_and(|task| task.shape.0 > 1)
+            {
+                record.tasks = None;
             }
         }
         records

@@ -159,7 +159,12 @@ fn a_held_job_leaves_the_queue_and_comes_back_under_another_name() {
     assert_eq!(sent(&mut book), [0, 1]);
     assert_ne!(book.job(0).unwrap().machine, Some(first));
     start(&mut book, 3, 0);
-    assert!(!book.hold(at(3), 0, Hold::User));
+    assert!(
+        book.hold(at(3), 0, Hold::User),
+        "a running job stays as it is"
+    );
+    end(&mut book, 4, 0, EndState::Completed);
+    assert!(!book.hold(at(4), 0, Hold::User));
 }
 
 #[test]

@@ -111,15 +111,22 @@ fn check_size(book: &Book, order: &batch::Order) -> Result<(), Refusal> {
     let resources = &book.site.resources;
     let plan = super::super::length::plan(&order.batch);
     let spec = book.spec(&order.batch, plan);
+    if order
+        .batch
+        .nodes
+        .is_some_and(|nodes| nodes > resources.nodes())
+    {
+        return Err(Refusal::submission("Node count specification invalid"));
+    }
     if resources.could_run(&spec) {
         return Ok(());
     }
+    if spec.processors > resources.processors() {
+        let what = "More processors requested than permitted";
+        return Err(Refusal::submission(what));
+    }
     let Refusal(code, failed) =
         Refusal::submission("Requested node configuration is not available");
-    let why = match spec.processors > resources.processors() {
-        true => "CPU count per node can not be satisfied",
-        false => "Memory specification can not be satisfied",
-    };
-    let Refusal(_, why) = Refusal::error(1, why);
+    let Refusal(_, why) = Refusal::error(1, "Memory specification can not be satisfied");
     Err(Refusal(code, format!("{why}{failed}")))
 }

@@ -94,7 +94,7 @@ fn show(book: &Book, words: &[&str], one_line: bool, now: SimTime) -> Answer {
 
 fn host_names(list: Option<&str>) -> Answer {
     let Some(list) = list.filter(|list| !list.is_empty()) else {
-        return Answer::failed(1, "scontrol: error: host list is empty\n");
+        return Answer::failed(0, "scontrol: error: host list is empty\n");
     };
     match hostlist::expand(list) {
         Some(names) => Answer::said(names.iter().map(|name| format!("{name}\n")).collect()),
@@ -123,7 +123,7 @@ fn host_list(list: Option<&str>, sorted: bool) -> Answer {
 enum Done {
     Yes,
     Unknown,
-    NotPending,
+    Ended,
 }
 
 fn each(words: &[&str], mut act: impl FnMut(&str) -> Done) -> Answer {
@@ -135,7 +135,7 @@ fn each(words: &[&str], mut act: impl FnMut(&str) -> Done) -> Answer {
         let why = match act(word) {
             Done::Yes => continue,
             Done::Unknown => "Invalid job id specified",
-            Done::NotPending => "Job is no longer pending execution",
+            Done::Ended => "Job/step already completing or completed",
         };
         answer.code = 1;
         let said = format!("{why} for job {word}\nslurm_suspend error: {why}\n");
@@ -163,7 +163,7 @@ fn change(book: &mut Book, word: &str, mut act: impl FnMut(&mut Book, u32) -> bo
     }
     let changed = found.into_iter().filter(|seq| act(book, *seq)).count();
     match changed {
-        0 => Done::NotPending,
+        0 => Done::Ended,
         _ => Done::Yes,
     }
 }

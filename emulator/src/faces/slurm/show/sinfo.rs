@@ -42,9 +42,9 @@ const OPTIONS: [Opt; 27] = [
 
 const DEFAULT: &str = "%9P %.5a %.10l %.6D %.6t %N";
 const LONG: &str = "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
-const BY_NODE: &str = "%10N %.6D %.9P %6t";
-const BY_NODE_LONG: &str = "%10N %.6D %.9P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E";
-const SUMMARY: &str = "%9P %.5a %.10l %.16F  %N";
+const BY_NODE: &str = "%9N %.6D %.9P %6t";
+const BY_NODE_LONG: &str = "%9N %.6D %.9P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E";
+const SUMMARY: &str = "%9P %.5a %.10l %.16F %N";
 
 /// Letter and header.
 const LETTERS: [(char, &str); 40] = [
@@ -253,10 +253,9 @@ fn lines<'a>(
             None => lines.push(Line { nodes: vec![node] }),
         }
     }
-    if lines.is_empty()
-        && !parsed.has("Node")
-        && list(parsed, "partition").is_none_or(|p| p.contains(&site.partition))
-    {
+    let partition = list(parsed, "partition");
+    let named = partition.is_none_or(|names| names.contains(&site.partition));
+    if lines.is_empty() && !parsed.has("Node") && named && shows("PR") {
         // A partition is shown with no nodes of the kind that is asked for.
         lines.push(Line { nodes: Vec::new() });
     }

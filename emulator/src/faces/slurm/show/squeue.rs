@@ -6,7 +6,7 @@ use super::format::{self, Piece};
 use super::{list, options, split_jobs, targets};
 use crate::faces::slurm::book::{Book, Record, State};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::Caller;
+use crate::faces::slurm::desk::{Caller, is_user};
 use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::{Opt, Parsed, flag, maybe, value};
 use crate::faces::slurm::times;
@@ -96,8 +96,20 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
         ));
     }
     records.retain(|record| filter.takes(record));
-    sort(&mut records, parsed.last("sort").unwrap_or("P,t,-p"));
-    let (pieces, stderr) = pieces(&parsed);
+    sort(
+        &mut records,
+        parsed.last("sort").unwrap_or(match parsed.has("start") {
+            true => "S",
+            false => "P,t,-p",
+        }),
+    );
+    let (pieces, mut stderr) = pieces(&parsed);
+    for user in filter.users.iter().flatten() {
+        let number = user.bytes().all(|byte| byte.is_ascii_digit());
+        if !number && !is_user(user) {
+            stderr.push_str(&format!("squeue: error: Invalid user: {user}\n\n"));
+        }
+    }
     let mut out = String::with_capacity(records.len() * 96);
     if parsed.has("long") && !parsed.has("noheader") {
         out.push_str(&times::date(book.site.unix(now)));
@@ -158,7 +170,12 @@ struct Filter {
 
 impl Filter {
     fn of(parsed: &Parsed, book: &Book, caller: &Caller) -> Result<Self, Answer> {
+        // `-j 7` and `-j7` alike: the value of this option may stand alone.
         let jobs = match parsed.last("jobs") {
+            Some("") => parsed.rest.first().map(String::as_str),
+            given => given,
+        };
+        let jobs = match jobs {
             None | Some("") => None,
             Some(text) => {
                 let mut jobs = Vec::new();
@@ -173,6 +190,7 @@ impl Filter {
             }
         };
         let states = match list(parsed, "states") {
+            None if parsed.has("start") => Some([State::Pending.names().1.to_owned()].into()),
             None => {
                 let shown = [State::Pending, State::Running, State::Completing];
                 Some(shown.map(|state| state.names().1.to_owned()).into())

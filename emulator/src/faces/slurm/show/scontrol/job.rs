@@ -156,9 +156,10 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
     let batch = &*record.job.batch;
     let (nodes, cpus) = (record.nodes, record.cpus);
     let pending = record.job.state == State::Pending;
-    // Until it has nodes, Slurm counts one, and the least of memory.
+    // Until it has nodes, Slurm counts one, with all of its memory.
+    let memory = batch.mem.unwrap_or_else(|| book.site.memory_mib());
     let tres = match pending {
-        true => format!("TRES=cpu={cpus},mem=1M,node=1,billing={cpus}"),
+        true => format!("TRES=cpu={cpus},mem={memory}M,node=1,billing={cpus}"),
         false => format!("TRES=cpu={cpus},node={nodes},billing={cpus}"),
     };
     let per_node = batch.tasks_per_node.unwrap_or(0);
@@ -180,7 +181,10 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
         ),
         tres,
         format!("Socks/Node=* NtasksPerN:B:S:C={per_node}:0:*:* CoreSpec=*"),
-        format!("MinCPUsNode={} {memory} MinTmpDiskNode=0", per_node.max(1)),
+        format!(
+            "MinCPUsNode={} {memory} MinTmpDiskNode=0",
+            per_node.max(1) * batch.cpus_per_task
+        ),
         "Features=(null) DelayBoot=00:00:00".to_owned(),
         format!("OverSubscribe={shared} Contiguous=0 Licenses=(null) Network=(null)"),
     ]);

@@ -189,7 +189,7 @@ impl Field {
             '3' => batch.cpus_per_task.to_string(),
             '5' => job.exit.0.to_string(),
             '6' => batch.tasks.to_string(),
-            'c' => "1".to_owned(),
+            'c' => batch.cpus_per_task.to_string(),
             'y' => batch.nice.to_string(),
             'M' | 'L' | 'l' | 'S' | 'e' | 'V' | '4' => self.time(record, view),
             _ => self.text(batch, site),
