@@ -47,9 +47,18 @@ pub fn schemathesis(test: &str) -> Option<PathBuf> {
 /// test is skipped where they are not there, and fails it where nothing may
 /// be skipped.
 pub fn slurm(test: &str) -> Option<()> {
-    let has = |name: &str| ["/usr/sbin", "/usr/bin"].iter().any(|dir| PathBuf::from(dir).join(name).exists());
-    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
-    let all = ["munged", "slurmctld", "slurmd", "sbatch"].iter().all(|name| has(name));
+    let has = |name: &str| {
+        ["/usr/sbin", "/usr/bin"]
+            .iter()
+            .any(|dir| PathBuf::from(dir).join(name).exists())
+    };
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|id| id.stdout == b"0\n");
+    let all = ["munged", "slurmctld", "slurmd", "sbatch"]
+        .iter()
+        .all(|name| has(name));
     if root && all {
         return Some(());
     }
@@ -72,7 +81,11 @@ pub fn slurm_clients(test: &str) -> Option<PathBuf> {
         return Some(python);
     }
     let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
-    assert!(!required, "{test} needs psij, parsl and dask-jobqueue in {}", python.display());
+    assert!(
+        !required,
+        "{test} needs psij, parsl and dask-jobqueue in {}",
+        python.display()
+    );
     println!("SKIPPED: {test}: no Python with the clients of Slurm (scripts/setup makes one)");
     None
 }

@@ -51,7 +51,10 @@ pub fn start(test: &str, setup: &Setup) -> Option<RealSlurm> {
     let began = Instant::now();
     while !idle(&slurm) {
         let log = std::fs::read_to_string(slurm.path("slurmctld.log")).unwrap_or_default();
-        assert!(began.elapsed() < PATIENCE, "the real Slurm does not come up:\n{log}");
+        assert!(
+            began.elapsed() < PATIENCE,
+            "the real Slurm does not come up:\n{log}"
+        );
         std::thread::sleep(Duration::from_millis(100));
     }
     Some(slurm)
@@ -94,7 +97,10 @@ impl RealSlurm {
         let began = Instant::now();
         while !home.join("socket").exists() {
             let log = std::fs::read_to_string(home.join("log")).unwrap_or_default();
-            assert!(began.elapsed() < PATIENCE, "munged does not come up:\n{log}");
+            assert!(
+                began.elapsed() < PATIENCE,
+                "munged does not come up:\n{log}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// A cluster of `nodes` nodes, served by a process of its own.
 pub struct Emulated {
     pub dir: tempfile::TempDir,
-    _service: Service,
+    service: Service,
 }
 
 /// What one call came to.
@@ -47,14 +47,23 @@ impl Emulated {
         all.extend(["--discipline", "fcfs", "--slurm-bin", &bin]);
         all.extend(words);
         let service = command::start(&all);
-        Emulated {
-            dir,
-            _service: service,
-        }
+        Emulated { dir, service }
     }
 
     pub fn bin(&self) -> PathBuf {
         self.dir.path().join("bin")
+    }
+
+    /// Where it serves over HTTP.
+    pub fn url(&self) -> &str {
+        &self.service.url
+    }
+
+    /// Asks its process to end, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        let id = self.service.child.id().to_string();
+        let kill = Command::new("kill").args(["-INT", &id]).status();
+        assert!(kill.unwrap().success());
     }
 
     /// One of its commands.
@@ -72,7 +81,11 @@ impl Emulated {
     /// Runs one that has to work; answers its output.
     pub fn ok(&self, name: &str, args: &[&str]) -> String {
         let said = self.run(name, args);
-        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{name} {args:?}");
+        assert_eq!(
+            (said.code, said.stderr.as_str()),
+            (0, ""),
+            "{name} {args:?}"
+        );
         said.stdout
     }
 
@@ -84,7 +97,10 @@ impl Emulated {
             if said.stdout.trim_end() == wanted {
                 return;
             }
-            assert!(began.elapsed() < Duration::from_secs(30), "{said:?}, not {wanted}");
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "{said:?}, not {wanted}"
+            );
             std::thread::sleep(Duration::from_millis(30));
         }
     }

@@ -18,7 +18,12 @@ enum Step {
 }
 
 fn call(words: &str) -> Step {
-    Step::Call(words.split(' ').map(|word| word.replace('~', " ")).collect())
+    Step::Call(
+        words
+            .split(' ')
+            .map(|word| word.replace('~', " "))
+            .collect(),
+    )
 }
 
 /// Forty commands; blanks inside a word are written `~`.
@@ -36,10 +41,19 @@ fn script() -> Vec<Step> {
         let (size, minutes) = (random.random_range(1..5) * 2, random.random_range(1..2000));
         let task = random.random_range(0..20);
         let submission = match index {
-            0 => format!("sbatch --parsable -a {task}-{}:2%2 -J array --wrap sleep~5", task + 9),
+            0 => format!(
+                "sbatch --parsable -a {task}-{}:2%2 -J array --wrap sleep~5",
+                task + 9
+            ),
             1 => format!("sbatch -n {size} -t {minutes} --comment=a~b --wrap sleep~9"),
-            2 => format!("sbatch -n 2 -c 2 -t 1-{}:30 -J wide --nice={task} job.sh", task + 1),
-            _ => format!("sbatch -N 2 --begin=now+{} -A acct --wrap sleep~9", 600 + minutes),
+            2 => format!(
+                "sbatch -n 2 -c 2 -t 1-{}:30 -J wide --nice={task} job.sh",
+                task + 1
+            ),
+            _ => format!(
+                "sbatch -N 2 --begin=now+{} -A acct --wrap sleep~9",
+                600 + minutes
+            ),
         };
         steps.push(call(&submission));
     }
@@ -225,9 +239,19 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
     let dir = ours.dir.path();
     let each = |words: &[&str]| -> [Said; 2] {
         let said = |command: &mut Command| -> Said {
-            masked(command.args(&words[1..]).current_dir(dir).output().unwrap().into())
+            masked(
+                command
+                    .args(&words[1..])
+                    .current_dir(dir)
+                    .output()
+                    .unwrap()
+                    .into(),
+            )
         };
-        [said(&mut real.command(words[0])), said(&mut ours.command(words[0]))]
+        [
+            said(&mut real.command(words[0])),
+            said(&mut ours.command(words[0])),
+        ]
     };
     for wrapped in ["true", "exit 3", "sleep 600"] {
         let [theirs, mine] = each(&["sbatch", "-n", "4", "-o", "/dev/null", "--wrap", wrapped]);
@@ -237,11 +261,21 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
     assert_eq!(theirs, mine);
     let states = |said: &Said| said.stdout.clone();
     let began = Instant::now();
-    let listing = ["squeue", "-h", "-t", "all", "-S", "i", "-o", "%i %T %r %R %C %D %N"];
+    let listing = [
+        "squeue",
+        "-h",
+        "-t",
+        "all",
+        "-S",
+        "i",
+        "-o",
+        "%i %T %r %R %C %D %N",
+    ];
     let wanted = "1 COMPLETED None n[1-2] 4 2 n[1-2]\n2 FAILED NonZeroExitCode (NonZeroExitCode)";
     loop {
         let [theirs, mine] = each(&listing);
-        let done = |said: &Said| said.stdout.starts_with(wanted) && said.stdout.contains("3 RUNNING");
+        let done =
+            |said: &Said| said.stdout.starts_with(wanted) && said.stdout.contains("3 RUNNING");
         if done(&theirs) && done(&mine) {
             break;
         }
@@ -255,7 +289,13 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
     loop {
         let [theirs, mine] = each(&listing[..]);
         let settled = !theirs.stdout.contains("COMPLETING") && !theirs.stdout.contains("RUNNING");
-        if settled && theirs.stdout.lines().take(3).eq(mine.stdout.lines().take(3)) {
+        if settled
+            && theirs
+                .stdout
+                .lines()
+                .take(3)
+                .eq(mine.stdout.lines().take(3))
+        {
             break;
         }
         let late = began.elapsed() > Duration::from_secs(20);

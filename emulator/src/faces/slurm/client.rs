@@ -42,6 +42,12 @@ fn call(name: &str, args: Vec<String>, called: &Path) -> u8 {
         env: Vec::new(),
         script: None,
     };
+    if name == "scontrol"
+        && let Ok(nodes) = std::env::var(JOB_NODES)
+    {
+        // `show hostnames` inside a script means the job's own.
+        request.env.push((JOB_NODES.to_owned(), nodes));
+    }
     if name == "sbatch"
         && let Err(Refusal(code, said)) = add_script(&mut request)
     {
@@ -57,6 +63,9 @@ fn call(name: &str, args: Vec<String>, called: &Path) -> u8 {
         Err(error) => no_cluster(name, &error.to_string()),
     }
 }
+
+/// The variable of a job with its nodes.
+pub(super) const JOB_NODES: &str = "SLURM_JOB_NODELIST";
 
 /// Slurm's words where its controller does not answer, and why.
 fn no_cluster(name: &str, why: &str) -> u8 {

@@ -35,7 +35,7 @@ pub(super) struct Request {
     pub args: Vec<String>,
     /// Where it was called.
     pub cwd: String,
-    /// The caller's environment; only of `sbatch`.
+    /// The caller's environment, as far as the command looks at it.
     pub env: Vec<(String, String)>,
     /// The batch script; only of `sbatch`.
     #[serde(skip)]

@@ -6,9 +6,11 @@ use crate::faces::slurm::execute::{Facts, fill};
 use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::{Opt, Parsed, Place, flag, maybe, parse, value};
 use std::fs::OpenOptions;
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
 /// The options of `srun` 22.05 that take a value or that clients give; those
 /// that place tasks have no effect here.
@@ -200,11 +202,14 @@ impl<'a> Step<'a> {
 
     /// Starts all tasks, waits for them and answers the greatest exit code.
     fn run(&self) -> u8 {
-        let mut children = Vec::new();
+        let (mut children, mut labels) = (Vec::new(), Vec::new());
         let mut worst = 0;
         for task in 0..self.tasks {
             match self.start(task) {
-                Ok(child) => children.push((task, child)),
+                Ok(mut child) => {
+                    labels.extend(self.label(task, &mut child));
+                    children.push((task, child));
+                }
                 Err(said) => {
                     eprint(&said);
                     worst = 2;
@@ -230,7 +235,24 @@ impl<'a> Step<'a> {
             }
             worst = worst.max(code);
         }
+        for label in labels {
+            // A label's thread ends with what it labels.
+            let _ = label.join();
+        }
         worst
+    }
+
+    /// With `--label`: threads that write a task's lines with its number.
+    fn label(&self, task: u32, child: &mut Child) -> Vec<JoinHandle<()>> {
+        let stdout = child
+            .stdout
+            .take()
+            .map(|from| std::thread::spawn(move || copy_lines(task, from, std::io::stdout())));
+        let stderr = child
+            .stderr
+            .take()
+            .map(|from| std::thread::spawn(move || copy_lines(task, from, std::io::stderr())));
+        stdout.into_iter().chain(stderr).collect()
     }
 
     /// Number and name of the node that a task is on: in blocks, as Slurm
@@ -313,6 +335,9 @@ impl<'a> Step<'a> {
                 format!("srun: error: Could not open {}: {error}\n", path.display())
             })
         };
+        if self.parsed.has("label") {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
         if let Some(output) = self.parsed.last("output").filter(|name| *name != "none") {
             let file = open(output)?;
             if self.parsed.last("error").is_none() {
@@ -339,5 +364,17 @@ impl<'a> Step<'a> {
             None => {}
         }
         Ok(())
+    }
+}
+
+fn copy_lines(task: u32, from: impl Read, mut to: impl Write) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let mut labelled = format!("{task}: ").into_bytes();
+        labelled.append(&mut line);
+        if to.write_all(&labelled).is_err() {
+            return;
+        }
     }
 }

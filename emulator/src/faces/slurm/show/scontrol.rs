@@ -5,6 +5,7 @@ mod job;
 
 use super::{options, split_jobs, targets};
 use crate::faces::slurm::book::{Book, Hold};
+use crate::faces::slurm::client::JOB_NODES;
 use crate::faces::slurm::desk::Caller;
 use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::{Opt, flag, value};
@@ -48,7 +49,11 @@ pub(super) fn scontrol(
     match keyword.to_ascii_lowercase().as_str() {
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
         "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", book.site.host)),
-        "show" => show(book, rest, one_line, now),
+        "show" => {
+            let of_job = request.env.iter().find(|(name, _)| name == JOB_NODES);
+            let of_job = of_job.map(|(_, nodes)| nodes.as_str());
+            show(book, rest, of_job, one_line, now)
+        }
         // As root, Slurm's operator, and as any other user.
         "hold" if caller.uid == 0 => each(rest, |id| hold(book, now, id, Hold::Admin)),
         "hold" | "uhold" => each(rest, |id| hold(book, now, id, Hold::User)),
@@ -62,7 +67,7 @@ pub(super) fn scontrol(
     }
 }
 
-fn show(book: &Book, words: &[&str], one_line: bool, now: SimTime) -> Answer {
+fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: SimTime) -> Answer {
     let Some((entity, rest)) = words.split_first() else {
         return Answer::failed(1, "too few arguments for keyword:show\n");
     };
@@ -72,10 +77,10 @@ fn show(book: &Book, words: &[&str], one_line: bool, now: SimTime) -> Answer {
         entity.len() >= least && name.starts_with(&entity.to_ascii_lowercase())
     };
     if is("hostnames", 5) {
-        return host_names(wanted);
+        return host_names(wanted.or(of_job));
     }
     if is("hostlistsorted", 9) || is("hostlist", 5) {
-        return host_list(wanted, entity.len() > "hostlist".len());
+        return host_list(wanted.or(of_job), entity.len() > "hostlist".len());
     }
     if is("jobs", 1) {
         return job::show(book, wanted, one_line, now);
