@@ -404,7 +404,7 @@ pub struct EmulatorArgs {
     pub broker: Option<String>,
     /// Serve every cluster of the scenario, each on a port of its own: free
     /// ones, or those from that of --listen on
-    #[arg(long, requires = "scenario", conflicts_with_all = ["name", "broker"])]
+    #[arg(long, requires = "scenario", conflicts_with_all = ["name", "broker", "slurm_bin"])]
     pub all: bool,
     /// Also offer an interface of another system: arc (ARC REST 1.0), bes
     /// (OGSA-BES 1.0); may be repeated, adds to the faces of the scenario
@@ -425,6 +425,30 @@ pub struct EmulatorArgs {
     /// clients may come without
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_client_ca: Option<PathBuf>,
+    /// Install the commands of Slurm (sbatch, squeue, ...) for this cluster in
+    /// a directory of their own
+    #[arg(long, value_name = "DIR")]
+    pub slurm_bin: Option<PathBuf>,
+    /// Name of the partition that the Slurm commands show
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "compute",
+        requires = "slurm_bin"
+    )]
+    pub slurm_partition: String,
+    /// Really execute the scripts of sbatch, instead of taking their virtual
+    /// length
+    #[arg(long)]
+    pub slurm_execute: bool,
+    /// Scripts that are executed at a time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "256",
+        requires = "slurm_execute"
+    )]
+    pub slurm_at_once: usize,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,

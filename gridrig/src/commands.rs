@@ -13,6 +13,8 @@ mod schema;
 mod services;
 pub(crate) mod trace;
 
+pub(crate) use services::slurm_setup;
+
 use crate::cli::{Cli, ClockArg, Command, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;

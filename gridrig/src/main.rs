@@ -7,5 +7,10 @@
 static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    // Links to this program may be commands of an emulated cluster: they are
+    // told apart before anything else begins, since clients call thousands.
+    if let Some(code) = gridrig_emulator::faces::slurm::client::dispatch(std::env::args_os()) {
+        return code;
+    }
     gridrig::main()
 }

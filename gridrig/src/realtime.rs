@@ -23,6 +23,7 @@ use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::rest::serve::{Monitoring, Weather};
 use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct RealOptions {
     pub stop_at: Option<SimTime>,
     /// What goes wrong on the way.
     pub faults: Vec<Fault>,
+    /// The commands of Slurm that clusters answer.
+    pub slurm: BTreeMap<ClusterId, gridrig_emulator::faces::slurm::Setup>,
     /// When a service counts as lost.
     pub liveness: gridrig_metabroker_stub::Liveness,
     /// The interfaces of other systems that clusters offer, by position in
@@ -63,6 +66,7 @@ impl RealOptions {
             run_id: run_id.to_owned(),
             stop_at: None,
             faults: Vec::new(),
+            slurm: BTreeMap::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             faces: Vec::new(),
             monitoring: Monitoring::default(),
@@ -193,7 +197,10 @@ pub async fn run_real(
         &recorder,
         played,
         ended,
-        !options.faults.is_empty(),
+        &outcome::Known {
+            jobs: submissions.len(),
+            trouble_wanted: !options.faults.is_empty(),
+        },
     ))
 }
 

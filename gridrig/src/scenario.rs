@@ -22,6 +22,7 @@ pub use schema::json_schema;
 
 use document::Source;
 use gridrig_core::grid::Grid;
+use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -30,6 +31,7 @@ use gridrig_replayer::spec::WorkloadSpec;
 use gridrig_results::threshold::{Figure, Threshold};
 use raw::RawScenario;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use value::{Named, named};
 
@@ -48,6 +50,9 @@ pub struct Scenario {
     /// The interfaces of other systems that each cluster of the grid offers
     /// when it is a service.
     pub faces: Vec<Vec<FaceKind>>,
+    /// Directories in which clusters install the commands of Slurm, in real
+    /// time.
+    pub slurm_bins: BTreeMap<ClusterId, PathBuf>,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,

@@ -82,7 +82,7 @@ pub enum JobStatus {
 /// - Getters: [`resources`](Self::resources), [`sample`](Self::sample),
 ///   [`query`](Self::query), [`queued`](Self::queued), [`busy`](Self::busy).
 /// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
-///   [`fail_all`](Self::fail_all).
+///   [`finish`](Self::finish), [`fail_all`](Self::fail_all).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
 ///   is due, call [`handle_completions`](Self::handle_completions) and then,
 ///   once everything else of the instant has happened,
@@ -252,6 +252,25 @@ impl Cluster {
         );
         self.changed(now);
         true
+    }
+
+    /// Ends a running job now, before its run time has passed: something
+    /// outside the model has decided its end, such as the process it stands
+    /// for or a time limit. `None` if it does not run here.
+    pub fn finish(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        events: &mut impl EventSink,
+    ) -> Option<Finished> {
+        let slot = *self.jobs.by_id.get(&job)?;
+        let start = self.jobs.get(slot).running.as_ref()?.start;
+        self.remove(now, job);
+        let cluster = self.config.id;
+        events.emit(now, Event::Finished { job, cluster });
+        self.changed(now);
+        let finish = now;
+        Some(Finished { job, start, finish })
     }
 
     /// Loses every job that is here, as a crash would; answers them in trace

@@ -40,7 +40,7 @@ pub use clock::RunClock;
 pub use counts::{Counts, LAG_BOUNDS};
 pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
 pub use letter::{Letter, LetterId, Message, Tally};
-pub use lrms::{Home, LrmsMachine, LrmsSetup};
+pub use lrms::{Home, JobNews, LrmsMachine, LrmsSetup};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
 pub use record::{EventSlice, Recorded, Recorder, Settled, merge, replay, settle};
 pub use submitter::{Handover, submit_on_time};

@@ -6,6 +6,7 @@ mod replay;
 
 pub(super) use broker::broker;
 pub(super) use emulator::emulator;
+pub(crate) use emulator::slurm_setup;
 pub(super) use replay::replay;
 
 use crate::cli::ServiceArgs;

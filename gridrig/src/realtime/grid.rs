@@ -54,6 +54,7 @@ impl Services {
                 config.faces = emulator::faces::Faces::of(faces);
                 announce(&cluster.name, &door.url, faces);
             }
+            config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms

@@ -6,7 +6,7 @@ use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::{Handover, Recorder, merge, replay, settle};
 use gridrig_replayer::player::Played;
 use gridrig_results::EventLog;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,14 @@ impl Exchanged {
     }
 }
 
+/// What is known of a run besides what happened.
+pub(super) struct Known {
+    /// How many jobs the workload has; those of others have higher names.
+    pub(super) jobs: usize,
+    /// Whether something was to go wrong.
+    pub(super) trouble_wanted: bool,
+}
+
 /// What a real-time run leaves behind.
 #[derive(Debug)]
 pub struct RealOutcome {
@@ -44,6 +52,9 @@ pub struct RealOutcome {
     /// Jobs that had been given up although they ran to an end; the verdict
     /// has been taken out of the log.
     pub withdrawn: Vec<JobId>,
+    /// Jobs that others than the workload brought, by the commands of Slurm
+    /// say: they took processors, and are in no figure.
+    pub strangers: usize,
     /// Whether `shutdown` ended the run.
     pub interrupted: bool,
     /// What went wrong, in words; empty after a run in good order.
@@ -66,10 +77,24 @@ pub(super) fn collect(
     recorder: &Recorder,
     played: Played,
     mut faults: Vec<String>,
-    trouble_wanted: bool,
+    known: &Known,
 ) -> RealOutcome {
-    let client = vec![recorder.take()];
-    let settled = settle(merge(client.into_iter().chain(services.logs())));
+    let trouble_wanted = known.trouble_wanted;
+    let mut strangers = BTreeSet::new();
+    let mut logs = services.logs();
+    logs.push(recorder.take());
+    for log in &mut logs {
+        log.retain(|recorded| match recorded.event().job() {
+            Some(job) if job.index() >= known.jobs => {
+                strangers.insert(job);
+                false
+            }
+            _ => true,
+        });
+    }
+    // The client's log is the cause of all others.
+    logs.rotate_right(1);
+    let settled = settle(merge(logs));
     let mut log = EventLog::default();
     replay(&settled.log, &mut log);
     log.sort();
@@ -110,6 +135,7 @@ pub(super) fn collect(
         failed,
         unfinished,
         withdrawn: settled.withdrawn,
+        strangers: strangers.len(),
         interrupted: played.interrupted,
         faults,
     }

@@ -1,6 +1,7 @@
 //! A run on the wall clock: real services, real sockets.
 
 use super::{Executed, Load, RunOptions, wait_for_stop};
+use crate::commands::slurm_setup;
 use crate::dashboard::live::Watching;
 use crate::exit::Failure;
 use crate::progress::Progress;
@@ -39,6 +40,10 @@ pub(super) fn execute(
     };
     real.faces.clone_from(&scenario.faces);
     real.faults = kills(grid, &options.kill)?;
+    for (id, dir) in &scenario.slurm_bins {
+        let setup = slurm_setup(dir).map_err(Failure::input)?;
+        real.slurm.insert(*id, setup);
+    }
     real.monitoring = options.monitoring.clone();
     if let Some(watching) = &mut watching {
         real.ears = Ears::open();
@@ -63,6 +68,13 @@ pub(super) fn execute(
         .map_err(Failure::run)?;
     if let Some(watching) = watching {
         watching.end(now.max(outcome.log.end()));
+    }
+    if outcome.strangers > 0 {
+        let jobs = outcome.strangers;
+        tracing::warn!(
+            jobs,
+            "jobs that are not the workload's took processors; no figure has them"
+        );
     }
     Ok(Executed {
         interrupted: outcome.interrupted,

@@ -274,6 +274,9 @@ pub(crate) struct RawCluster {
     /// Interfaces of other systems that it offers besides its own when it is
     /// a service. Default: none.
     pub(crate) faces: Option<List<Str<Name<FaceKind>>>>,
+    /// In real time: a directory of its own, in which the commands of Slurm
+    /// are installed for this cluster.
+    pub(crate) slurm_bin: Option<At<Str<PathText>>>,
 }
 
 /// SchedulerParameters of Slurm, by its names. No scale divides them.

@@ -50,6 +50,7 @@ pub(super) fn resolve(
         grid,
         cluster_sources,
         faces,
+        slurm_bins,
     } = context.grid(raw, run, policies[0])?;
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
@@ -63,6 +64,7 @@ pub(super) fn resolve(
         grid,
         cluster_sources,
         faces,
+        slurm_bins,
         policies,
         bounds,
         clock: match clock {

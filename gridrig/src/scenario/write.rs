@@ -36,6 +36,9 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         if !faces.is_empty() {
             keys.push(("faces", format!("[{}]", faces.join(", "))));
         }
+        if let Some(dir) = scenario.slurm_bins.get(&id) {
+            keys.push(("slurm_bin", path(dir, paths)));
+        }
         keys
     };
     if scenario.grid.domains.is_empty() && !scenario.grid.clusters.is_empty() {

@@ -100,3 +100,37 @@ fn absent(test: &str, what: &str) {
     assert!(!required, "{test} needs {what}");
     println!("SKIPPED: {test}: no {what} (scripts/setup installs it)");
 }
+
+/// Debian's real Slurm with munge, and the right to start it.
+pub fn slurm(test: &str) -> Option<()> {
+    let has = |name: &&str| {
+        let mut folders = ["/usr/sbin", "/usr/bin"].iter();
+        folders.any(|folder| PathBuf::from(folder).join(name).exists())
+    };
+    let id = Command::new("id").arg("-u").output();
+    let is_root = id.is_ok_and(|id| id.stdout == b"0\n");
+    if is_root
+        && ["munged", "slurmctld", "slurmd", "sbatch"]
+            .iter()
+            .all(|name| has(name))
+    {
+        return Some(());
+    }
+    absent(test, "Debian's Slurm, or not root");
+    None
+}
+
+/// A Python interpreter with psij, parsl and dask-jobqueue, made by
+/// `scripts/setup.d/31-slurm-clients`.
+pub fn slurm_clients(test: &str) -> Option<PathBuf> {
+    let python = crate::command::root().join(".venv-slurm-clients/bin/python");
+    let imported = Command::new(&python)
+        .args(["-c", "import psij, parsl, dask_jobqueue"])
+        .stderr(Stdio::null())
+        .status();
+    if imported.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    absent(test, "Python with psij, parsl and dask-jobqueue");
+    None
+}

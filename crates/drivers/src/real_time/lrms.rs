@@ -12,8 +12,10 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::sync::Arc;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The broker that an LRMS reports to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub struct LrmsSetup {
 pub struct LrmsMachine {
     cluster: Cluster,
     home: Option<Home>,
-    recorder: Recorder,
+    sink: Sink,
     ledger: Ledger,
     now: SimTime,
     next_sample: Option<SimTime>,
@@ -53,6 +55,34 @@ pub struct LrmsMachine {
     letters_written: u64,
     finished: Vec<Finished>,
     undelivered: Arc<Tally>,
+}
+
+/// What becomes of a job here, for whoever [follows](LrmsMachine::follow).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobNews {
+    /// It is in the queue.
+    Queued {
+        /// The job.
+        spec: JobSpec,
+        /// Since when.
+        at: SimTime,
+    },
+    /// It runs.
+    Started {
+        /// The job.
+        job: JobId,
+        /// Since when.
+        at: SimTime,
+        /// On which processors, node by node.
+        placement: Vec<PlacementRun>,
+    },
+    /// It is over.
+    Ended {
+        /// How.
+        end: JobEnd,
+        /// Since when.
+        at: SimTime,
+    },
 }
 
 /// Names of jobs that come without one, where named jobs come as well: the
@@ -78,7 +108,10 @@ impl LrmsMachine {
             next_sample: sampled.map(|_| SimTime::ZERO),
             home: setup.home,
             frozen: false,
-            recorder,
+            sink: Sink {
+                recorder,
+                followers: Vec::new(),
+            },
             now: SimTime::ZERO,
             incarnation: setup.incarnation,
             letters: Vec::new(),
@@ -109,12 +142,43 @@ impl LrmsMachine {
         self.ledger.set_tag(job, tag.into());
     }
 
+    /// From now on, tells of every job that is queued, starts or ends here.
+    /// News that nobody takes are kept, so the receiver is to be read or
+    /// dropped; what a call changed is told before the next call is answered.
+    pub fn follow(&mut self) -> UnboundedReceiver<JobNews> {
+        let (follower, news) = unbounded_channel();
+        self.sink.followers.push(follower);
+        news
+    }
+
+    /// Ends a running job now: something outside the model has decided its
+    /// end, such as the process it stands for. `false` if it does not run.
+    pub fn finish(&mut self, now: SimTime, job: JobId) -> bool {
+        self.set_now(now);
+        let finished = self.cluster.finish(self.now, job, &mut self.sink);
+        if let Some(finished) = finished {
+            self.completed(finished);
+        }
+        finished.is_some()
+    }
+
+    fn completed(&mut self, Finished { job, start, finish }: Finished) {
+        let end = JobEnd {
+            job,
+            state: EndState::Completed,
+            cluster: Some(self.cluster.id()),
+            start: Some(start),
+            finish: Some(finish),
+        };
+        self.end(self.now, end);
+    }
+
     fn turn_away(&mut self, job: JobId, from: Party, reason: Reason) {
         let by = Party::Lrms(self.cluster.id());
         let end = end_of(job, EndState::Rejected(reason));
         match from {
             Party::Broker(_) => {
-                self.recorder.emit(
+                self.sink.emit(
                     self.now,
                     Event::Refused {
                         job,
@@ -127,7 +191,7 @@ impl LrmsMachine {
                 self.write(job, from, Message::Refusal { job, reason });
             }
             Party::Client | Party::Lrms(_) => {
-                self.recorder
+                self.sink
                     .emit(self.now, Event::Rejected { job, by, reason });
                 self.end(self.now, end);
             }
@@ -137,7 +201,7 @@ impl LrmsMachine {
     /// Removes a job that waits or runs; `false` if it is not here (any more).
     pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
         self.set_now(now);
-        let cancelled = self.cluster.cancel(self.now, job, &mut self.recorder);
+        let cancelled = self.cluster.cancel(self.now, job, &mut self.sink);
         if cancelled {
             self.end(self.now, end_of(job, EndState::Cancelled));
         }
@@ -147,12 +211,13 @@ impl LrmsMachine {
     /// A job's end goes back to whoever brought the job.
     fn end(&mut self, at: SimTime, end: JobEnd) {
         self.ledger.end(end);
+        self.sink.tell(|| JobNews::Ended { end, at });
         let record = self.ledger.get(end.job);
         let from = record.map_or(Party::Client, |record| record.from);
         let wants_news = record.is_some_and(|record| record.notify.is_some());
         let here = Party::Lrms(self.cluster.id());
         if from == Party::Client {
-            self.recorder.emit(
+            self.sink.emit(
                 at,
                 Event::FinishSeen {
                     job: end.job,
@@ -164,7 +229,7 @@ impl LrmsMachine {
                 return;
             }
         }
-        self.recorder.emit(
+        self.sink.emit(
             at,
             Event::Notified {
                 job: end.job,
@@ -211,31 +276,48 @@ impl LrmsMachine {
     fn handle_completions(&mut self) {
         let mut finished = std::mem::take(&mut self.finished);
         self.cluster
-            .handle_completions(self.now, &mut self.recorder, &mut finished);
-        for Finished { job, start, finish } in finished.drain(..) {
-            let cluster = Some(self.cluster.id());
-            let (start, state) = (Some(start), EndState::Completed);
-            let end = JobEnd {
-                job,
-                state,
-                cluster,
-                start,
-                finish: Some(finish),
-            };
-            self.end(self.now, end);
+            .handle_completions(self.now, &mut self.sink, &mut finished);
+        for ended in finished.drain(..) {
+            self.completed(ended);
         }
         self.finished = finished;
     }
 
     fn send_sample(&mut self, home: Home) {
         let (from, to) = (Party::Lrms(self.cluster.id()), Party::Broker(home.domain));
-        self.recorder.emit(self.now, Event::InfoSent { from, to });
+        self.sink.emit(self.now, Event::InfoSent { from, to });
         let sample = self.cluster.sample(self.now);
         self.post(to, None, home.latency, Message::Info(vec![sample]));
     }
 
     fn set_now(&mut self, now: SimTime) {
         self.now = self.now.max(now);
+    }
+}
+
+/// Where events go: to the log, and starts to those who follow.
+struct Sink {
+    recorder: Recorder,
+    followers: Vec<UnboundedSender<JobNews>>,
+}
+
+impl Sink {
+    fn tell(&mut self, news: impl Fn() -> JobNews) {
+        self.followers
+            .retain(|follower| follower.send(news()).is_ok());
+    }
+}
+
+impl EventSink for Sink {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        if let Event::Started { job, placement, .. } = event {
+            self.tell(|| JobNews::Started {
+                job,
+                at,
+                placement: placement.to_vec(),
+            });
+        }
+        self.recorder.emit(at, event);
     }
 }
 
@@ -263,7 +345,7 @@ impl JobKeeper for LrmsMachine {
             id: job,
             ..arrival.spec.clone()
         };
-        let taken = self.cluster.submit(self.now, &spec, &mut self.recorder);
+        let taken = self.cluster.submit(self.now, &spec, &mut self.sink);
         let receipt = Receipt {
             job,
             at: self.now,
@@ -271,6 +353,13 @@ impl JobKeeper for LrmsMachine {
             repeated: false,
         };
         let from = arrival.from;
+        if taken.is_ok() {
+            let (spec, at) = (&spec, self.now);
+            self.sink.tell(|| JobNews::Queued {
+                spec: spec.clone(),
+                at,
+            });
+        }
         self.ledger.enter(arrival, spec, &receipt);
         if let Err(reason) = taken {
             self.turn_away(job, from, reason);
@@ -338,7 +427,7 @@ impl Machine for LrmsMachine {
         {
             self.handle_completions();
         }
-        self.cluster.handle_pass(self.now, &mut self.recorder);
+        self.cluster.handle_pass(self.now, &mut self.sink);
         if let (Some(due), Some(home)) = (self.next_sample, self.home)
             && due <= self.now
         {
@@ -405,7 +494,7 @@ mod tests {
     }
 
     fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
-        let log = machine.recorder.page(0, usize::MAX).events;
+        let log = machine.sink.recorder.page(0, usize::MAX).events;
         let name = |recorded: &super::super::Recorded| {
             let text = format!("{:?}", recorded.event());
             (

@@ -8,23 +8,23 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::scenario::Scenario;
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
-use gridrig_emulator::faces::{FaceKind, Faces};
+use gridrig_emulator::faces::{FaceKind, Faces, slurm};
 use gridrig_emulator::{Broker, Config};
 use gridrig_protocol::rest::serve::{Labels, Monitoring};
 use gridrig_protocol::tls::{ServerTls, TlsFiles};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Serves one emulated cluster, or all of a scenario, until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
     let faces = faces(&args.faces)?;
     let tls = tls(args)?;
     let monitoring = monitor::monitoring(&args.service.monitoring)?;
-    let finish = |mut config: Config, mut shown: Vec<FaceKind>| {
+    let finish = |mut config: Config, mut shown: Vec<FaceKind>, bin: Option<&Path>| {
         config.notify = notify_hosts(&args.service);
         config.keep_events = args.service.keep_events;
         config.monitoring = Monitoring {
@@ -33,23 +33,22 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
         };
         shown.extend(&faces);
         config.faces = Faces::of(&shown);
+        config.faces.slurm = slurm_face(args, bin)?;
         config.tls.clone_from(&tls);
-        config
+        Ok(config)
     };
     if args.all {
         return all::serve_all(args, &finish);
     }
-    let (config, shown) = match &args.scenario {
+    let (config, shown, scenario_bin) = match &args.scenario {
         Some(_) => from_scenario(args)?,
-        None => (from_flags(args)?, Vec::new()),
+        None => (from_flags(args)?, Vec::new(), None),
     };
+    let bin = args.slurm_bin.as_deref().or(scenario_bin.as_deref());
+    let config = finish(config, shown, bin)?;
     serve(
         args.service.listen,
-        gridrig_emulator::serve(
-            finish(config, shown),
-            args.service.listen,
-            interrupt::wait(),
-        ),
+        gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
     )
 }
 
@@ -120,7 +119,7 @@ fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
     }
 }
 
-fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>), Failure> {
+fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>, Option<PathBuf>), Failure> {
     let (path, scenario) = scenario(args)?;
     let grid = &scenario.grid;
     let cluster = grid
@@ -144,13 +143,44 @@ fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>), Failure
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
-    Ok((config, scenario.faces[cluster.config.id.index()].clone()))
+    let id = cluster.config.id;
+    let bin = scenario.slurm_bins.get(&id).cloned();
+    Ok((config, scenario.faces[id.index()].clone(), bin))
 }
 
 fn scenario(args: &EmulatorArgs) -> Result<(&Path, Scenario), Failure> {
     let path = args.scenario.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
     Ok((path, scenario))
+}
+
+/// The commands of Slurm, installed, if they are asked for.
+fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> Result<Option<slurm::Setup>, Failure> {
+    let Some(dir) = dir else {
+        let alone = args.slurm_execute.then(|| {
+            let what = "--slurm-execute: expected --slurm-bin, or a cluster with slurm_bin";
+            Failure::input(anyhow!(what))
+        });
+        return alone.map_or(Ok(None), Err);
+    };
+    if args.slurm_execute && args.service.speed != "1" {
+        return Err(Failure::input(anyhow!(
+            "--speed {}: expected 1 with --slurm-execute, since scripts run in real time",
+            args.service.speed
+        )));
+    }
+    let mut setup = slurm_setup(dir).map_err(Failure::input)?;
+    setup.partition.clone_from(&args.slurm_partition);
+    let at_once = args.slurm_at_once;
+    setup.execute = args.slurm_execute.then_some(slurm::Execute { at_once });
+    Ok(Some(setup))
+}
+
+/// Installs the commands in `dir` as links to this very program.
+pub(crate) fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let door = slurm::install(dir, &program)?;
+    Ok(slurm::Setup::new(door))
 }
 
 fn broker(domain: DomainId, url: &str, settings: &BrokerSettings) -> Broker {

@@ -13,8 +13,9 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::resources;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Latency of a link that names none (design 5).
 const LINK_LATENCY: SimDuration = SimDuration::from_millis(1);
@@ -27,6 +28,7 @@ pub(super) struct Built {
     pub(super) grid: Grid,
     pub(super) cluster_sources: Vec<ClusterSource>,
     pub(super) faces: Vec<Vec<FaceKind>>,
+    pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
 }
 
 impl Context<'_> {
@@ -40,6 +42,7 @@ impl Context<'_> {
             grid: Grid::default(),
             cluster_sources: Vec::new(),
             faces: Vec::new(),
+            slurm_bins: BTreeMap::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -163,6 +166,14 @@ impl Context<'_> {
         config.slurm = self.slurm(cluster, discipline)?;
         let faces = cluster.faces.iter().flat_map(|faces| &faces.0);
         built.faces.push(faces.map(|face| face.get().0.0).collect());
+        if let Some(dir) = &cluster.slurm_bin {
+            let path = PathBuf::from(&dir.get().0.0);
+            if built.slurm_bins.values().any(|other| *other == path) {
+                let expected = "a directory that no other cluster has";
+                return Err(self.document.refuse(&dir.span(), expected));
+            }
+            built.slurm_bins.insert(id, path);
+        }
         built.cluster_sources.push(source);
         built.grid.clusters.push(GridCluster {
             name,

@@ -11,12 +11,13 @@ use gridrig_protocol::rest::serve::base_url;
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 
 /// Serves every cluster on a port of its own. The first line on stdout names
 /// the first of them, as for one cluster, and lists all.
 pub(super) fn serve_all(
     args: &EmulatorArgs,
-    finish: &dyn Fn(Config, Vec<FaceKind>) -> Config,
+    finish: &dyn Fn(Config, Vec<FaceKind>, Option<&Path>) -> Result<Config, Failure>,
 ) -> Result<(), Failure> {
     let (_, scenario) = scenario(args)?;
     let clock = clock(&args.service)?;
@@ -27,7 +28,9 @@ pub(super) fn serve_all(
         let mut config = Config::new(&cluster.name, resources, discipline, clock);
         config.cluster = cluster.config.clone();
         config.monitoring.labels = labels(&scenario, cluster);
-        let config = finish(config, scenario.faces[cluster.config.id.index()].clone());
+        let id = cluster.config.id;
+        let bin = scenario.slurm_bins.get(&id).map(PathBuf::as_path);
+        let config = finish(config, scenario.faces[id.index()].clone(), bin)?;
         let listener = bind(args.service.listen, index)?;
         let address = listener.local_addr().map_err(Failure::run)?;
         let url = base_url(address, config.tls.is_some());

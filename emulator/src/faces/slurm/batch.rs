@@ -1,0 +1,311 @@
+//! What `sbatch` is told: options, the script's `#SBATCH` lines, the
+//! caller's `SBATCH_*` variables.
+
+mod array;
+mod script;
+mod table;
+
+pub(super) use array::{MAX_ARRAY_SIZE, TaskList, compress};
+pub(super) use script::{Interpreter, words};
+pub(super) use table::OPTIONS;
+
+use super::depend::{self, Wish};
+use super::options::{Parsed, Place, parse};
+use super::times::Limit;
+use std::sync::Arc;
+
+/// The exit code of sbatch for options it cannot read.
+pub(super) const BAD_OPTION: u8 = 255;
+
+/// How a script's output file is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum OpenMode {
+    #[default]
+    Truncate,
+    Append,
+}
+
+/// A batch job as it was asked for. Shared by the tasks of an array.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Batch {
+    pub name: String,
+    pub uid: u32,
+    pub gid: u32,
+    pub user: Arc<str>,
+    pub partition: Option<String>,
+    pub account: Option<String>,
+    pub comment: Option<String>,
+    pub wckey: Option<String>,
+    pub qos: Option<String>,
+    pub nice: i64,
+    pub limit: Option<Limit>,
+    /// Tasks, processors of each, and the fewest nodes.
+    pub tasks: u32,
+    pub tasks_given: bool,
+    pub cpus_per_task: u32,
+    pub cpus_per_task_given: bool,
+    pub tasks_per_node: Option<u32>,
+    pub nodes: Option<u32>,
+    pub exclusive: bool,
+    pub requeue: bool,
+    /// Memory of each node, or of each processor, in MiB.
+    pub mem: Option<u64>,
+    pub mem_per_cpu: Option<u64>,
+    pub work_dir: String,
+    pub output: Option<String>,
+    pub error: Option<String>,
+    pub input: Option<String>,
+    pub open_mode: OpenMode,
+    pub export: Option<String>,
+    /// The path of the script; none where it came by `--wrap` or stdin.
+    pub command: Option<String>,
+    pub script: Vec<u8>,
+    pub arguments: Vec<String>,
+    pub env: Vec<(String, String)>,
+    /// Whether another interface of the cluster took the job in.
+    pub foreign: bool,
+}
+
+impl Batch {
+    /// Processors wanted.
+    pub fn processors(&self) -> u32 {
+        let processors = self.tasks.saturating_mul(self.cpus_per_task);
+        processors.max(self.nodes.unwrap_or(1))
+    }
+}
+
+/// All that one `sbatch` asks for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order {
+    pub batch: Batch,
+    pub array: Option<TaskList>,
+    pub wishes: Vec<Wish>,
+    pub hold: bool,
+    pub begin: Option<String>,
+    pub parsable: bool,
+    pub quiet: bool,
+    pub wait: bool,
+    pub test_only: bool,
+    /// Goes to stderr besides what else is said.
+    pub warnings: String,
+}
+
+/// Exit code and words of a refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal(pub u8, pub String);
+
+impl Refusal {
+    pub fn error(code: u8, what: &str) -> Self {
+        Refusal(code, format!("sbatch: error: {what}\n"))
+    }
+
+    /// Something that Slurm's controller would refuse.
+    pub fn submission(what: &str) -> Self {
+        Self::error(1, &format!("Batch job submission failed: {what}"))
+    }
+}
+
+/// Reads the command line alone: the caller's side needs the script's name.
+pub(super) fn command_line(args: &[String]) -> Result<Parsed, Refusal> {
+    parse("sbatch", &OPTIONS, args, Place::First).map_err(|said| Refusal(BAD_OPTION, said))
+}
+
+/// The variables that stand for options, weaker than the command line.
+const VARIABLES: [(&str, &str); 8] = [
+    ("SBATCH_ACCOUNT", "account"),
+    ("SBATCH_ARRAY_INX", "array"),
+    ("SBATCH_EXPORT", "export"),
+    ("SBATCH_JOB_NAME", "job-name"),
+    ("SBATCH_NO_REQUEUE", "no-requeue"),
+    ("SBATCH_OPEN_MODE", "open-mode"),
+    ("SBATCH_PARTITION", "partition"),
+    ("SBATCH_TIMELIMIT", "time"),
+];
+
+/// Everything that was asked for; later sources win: `#SBATCH` lines, the
+/// environment, the command line.
+pub(super) fn read(
+    args: &[String],
+    env: &[(String, String)],
+    script: &[u8],
+) -> Result<Order, Refusal> {
+    let line = command_line(args)?;
+    let mut all = Parsed::default();
+    if !line.has("wrap") {
+        script::check(script)?;
+        all.options = script::directives(script)?;
+    }
+    for (variable, option) in VARIABLES {
+        if let Some((_, value)) = env.iter().find(|(name, _)| name == variable) {
+            all.options.push((option, Some(value.clone())));
+        }
+    }
+    all.options.extend(line.options.iter().cloned());
+    let mut order = Order::default();
+    apply(&all, &mut order)?;
+    let path = line.rest.first();
+    let default_name = match (line.has("wrap"), path) {
+        (true, _) => "wrap",
+        (false, Some(path)) => path.rsplit('/').next().unwrap_or(path),
+        (false, None) => "sbatch",
+    };
+    if order.batch.name.is_empty() {
+        order.batch.name = default_name.to_owned();
+    }
+    order.batch.command = path.cloned();
+    order.batch.arguments = line.rest.iter().skip(1).cloned().collect();
+    order.batch.script = match line.last("wrap") {
+        Some(wrapped) => script::wrap(wrapped),
+        None => script.to_vec(),
+    };
+    Ok(order)
+}
+
+fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
+    let text = |name: &str| all.last(name).map(str::to_owned);
+    let batch = &mut order.batch;
+    batch.name = text("job-name").unwrap_or_default();
+    batch.partition = text("partition");
+    batch.account = text("account");
+    batch.comment = text("comment");
+    batch.wckey = text("wckey");
+    batch.qos = text("qos");
+    batch.output = text("output");
+    batch.error = text("error");
+    batch.input = text("input");
+    batch.export = text("export");
+    batch.work_dir = text("chdir").unwrap_or_default();
+    batch.exclusive = all.has("exclusive");
+    batch.requeue = last_of(all, "requeue", "no-requeue").unwrap_or(true);
+    batch.nice = match all.last("nice") {
+        Some("") => 100,
+        Some(nice) => nice
+            .parse()
+            .map_err(|_| Refusal::error(BAD_OPTION, &format!("Invalid nice value \"{nice}\"")))?,
+        None => 0,
+    };
+    batch.open_mode = match all.last("open-mode") {
+        Some(mode) if mode.starts_with('a') => OpenMode::Append,
+        _ => OpenMode::Truncate,
+    };
+    if let Some(time) = all.last("time") {
+        let limit = Limit::parse(time);
+        let limit =
+            limit.ok_or_else(|| Refusal::error(BAD_OPTION, "Invalid --time specification"))?;
+        batch.limit = Some(limit);
+    }
+    batch.mem = memory(all, "mem")?;
+    batch.mem_per_cpu = memory(all, "mem-per-cpu")?;
+    sizes(all, order)?;
+    order.hold = all.has("hold");
+    order.begin = text("begin");
+    order.parsable = all.has("parsable");
+    order.quiet = all.has("quiet");
+    order.wait = all.has("wait");
+    order.test_only = all.has("test-only");
+    if let Some(list) = all.last("array") {
+        let tasks = TaskList::parse(list);
+        let bad = || Refusal::submission("Invalid job array specification");
+        order.array = Some(tasks.ok_or_else(bad)?);
+    }
+    if let Some(wishes) = all.last("dependency") {
+        let wishes = depend::parse(wishes);
+        order.wishes = wishes.ok_or_else(|| Refusal::submission("Job dependency problem"))?;
+    }
+    Ok(())
+}
+
+/// Which of two opposite flags came last.
+fn last_of(all: &Parsed, yes: &str, no: &str) -> Option<bool> {
+    let mut given = all.options.iter().rev().map(|(long, _)| *long);
+    given
+        .find(|long| *long == yes || *long == no)
+        .map(|long| long == yes)
+}
+
+fn number(all: &Parsed, name: &str) -> Result<Option<u32>, Refusal> {
+    let Some(text) = all.last(name) else {
+        return Ok(None);
+    };
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| *number > 0 && *number < 1 << 31);
+    number.map(Some).ok_or_else(|| {
+        Refusal::error(
+            1,
+            &format!("Invalid numeric value \"{text}\" for --{name}."),
+        )
+    })
+}
+
+fn memory(all: &Parsed, name: &str) -> Result<Option<u64>, Refusal> {
+    let Some(text) = all.last(name) else {
+        return Ok(None);
+    };
+    let bad = || Refusal::error(BAD_OPTION, &format!("Invalid --{name} specification"));
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let count: u64 = text[..digits].parse().map_err(|_| bad())?;
+    let mib = match text[digits..].to_ascii_lowercase().as_str() {
+        "k" | "kb" => Some(count.div_ceil(1024)),
+        "" | "m" | "mb" => Some(count),
+        "g" | "gb" => count.checked_mul(1 << 10),
+        "t" | "tb" => count.checked_mul(1 << 20),
+        _ => None,
+    };
+    mib.map(Some).ok_or_else(bad)
+}
+
+fn sizes(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
+    let tasks = number(all, "ntasks")?;
+    let cpus = number(all, "cpus-per-task")?;
+    let per_node = number(all, "ntasks-per-node")?;
+    let nodes = all.last("nodes").map(node_count).transpose()?;
+    let batch = &mut order.batch;
+    batch.tasks = match (tasks, nodes, per_node) {
+        (Some(tasks), _, _) => tasks,
+        (None, Some(nodes), Some(per_node)) => nodes.saturating_mul(per_node),
+        (None, Some(nodes), None) => nodes,
+        (None, None, Some(per_node)) => per_node,
+        (None, None, None) => 1,
+    };
+    batch.nodes = match (tasks, nodes) {
+        (Some(tasks), Some(nodes)) if nodes > tasks => {
+            order.warnings = format!(
+                "sbatch: Warning: can't run {tasks} processes on {nodes} nodes, \
+                 setting nnodes to {tasks}\n"
+            );
+            Some(tasks)
+        }
+        _ => nodes,
+    };
+    batch.tasks_given = tasks.is_some() || per_node.is_some();
+    batch.cpus_per_task = cpus.unwrap_or(1);
+    batch.cpus_per_task_given = cpus.is_some();
+    batch.tasks_per_node = per_node;
+    Ok(())
+}
+
+/// The fewest nodes of `min[-max]`.
+fn node_count(text: &str) -> Result<u32, Refusal> {
+    let bad = || Refusal::error(BAD_OPTION, &format!("\"{text}\" is not a valid node count"));
+    let count = |text: &str| {
+        let count: Option<u32> = text.parse().ok().filter(|count| *count > 0);
+        count.ok_or_else(bad)
+    };
+    match text.split_once('-') {
+        None => count(text),
+        Some((fewest, most)) => {
+            let (fewest, most) = (count(fewest)?, count(most)?);
+            if most < fewest {
+                let what =
+                    format!("Maximum node count {most} is less than minimum node count {fewest}");
+                return Err(Refusal::error(BAD_OPTION, &what));
+            }
+            Ok(fewest)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,380 @@
+//! `srun` inside a batch script: the tasks of a step, as processes of this
+//! host, whatever nodes the job was given.
+
+use super::eprint;
+use crate::faces::slurm::execute::{Facts, fill};
+use crate::faces::slurm::hostlist;
+use crate::faces::slurm::options::{Opt, Parsed, Place, flag, maybe, parse, value};
+use std::fs::OpenOptions;
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+/// The options of `srun` 22.05 that take a value or that clients give; those
+/// that place tasks have no effect here.
+const OPTIONS: [Opt; 92] = [
+    value("account", Some('A')),
+    value("acctg-freq", None),
+    value("bb", None),
+    value("bbf", None),
+    value("bcast", None),
+    value("begin", Some('b')),
+    value("chdir", Some('D')),
+    value("cluster-constraint", None),
+    value("clusters", Some('M')),
+    value("comment", None),
+    maybe("compress", None),
+    value("constraint", Some('C')),
+    flag("contiguous", None),
+    value("core-spec", Some('S')),
+    value("cores-per-socket", None),
+    value("cpu-bind", None),
+    value("cpu-freq", None),
+    value("cpus-per-gpu", None),
+    value("cpus-per-task", Some('c')),
+    value("deadline", None),
+    value("delay-boot", None),
+    value("dependency", Some('d')),
+    flag("disable-status", Some('X')),
+    value("distribution", Some('m')),
+    value("epilog", None),
+    value("error", Some('e')),
+    flag("exact", None),
+    value("exclude", Some('x')),
+    maybe("exclusive", None),
+    value("export", None),
+    value("extra-node-info", Some('B')),
+    value("gid", None),
+    value("gpu-bind", None),
+    value("gpus", Some('G')),
+    value("gpus-per-node", None),
+    value("gpus-per-task", None),
+    value("gres", None),
+    flag("help", Some('h')),
+    value("het-group", None),
+    value("hint", None),
+    flag("hold", Some('H')),
+    maybe("immediate", Some('I')),
+    value("input", Some('i')),
+    flag("interactive", None),
+    value("job-name", Some('J')),
+    value("jobid", None),
+    maybe("kill-on-bad-exit", Some('K')),
+    flag("label", Some('l')),
+    value("licenses", Some('L')),
+    value("mail-type", None),
+    value("mail-user", None),
+    value("mem", None),
+    value("mem-bind", None),
+    value("mem-per-cpu", None),
+    value("mincpus", None),
+    value("mpi", None),
+    value("msg-timeout", None),
+    flag("multi-prog", None),
+    value("network", None),
+    maybe("nice", None),
+    flag("no-allocate", Some('Z')),
+    maybe("no-kill", Some('k')),
+    value("nodefile", Some('F')),
+    value("nodelist", Some('w')),
+    value("nodes", Some('N')),
+    value("ntasks", Some('n')),
+    value("ntasks-per-node", None),
+    value("open-mode", None),
+    value("output", Some('o')),
+    flag("overcommit", Some('O')),
+    flag("overlap", None),
+    flag("oversubscribe", Some('s')),
+    value("partition", Some('p')),
+    flag("preserve-env", Some('E')),
+    value("profile", None),
+    value("prolog", None),
+    maybe("propagate", None),
+    flag("pty", None),
+    value("qos", Some('q')),
+    flag("quiet", Some('Q')),
+    value("relative", Some('r')),
+    value("reservation", None),
+    value("signal", None),
+    value("slurmd-debug", None),
+    value("task-epilog", None),
+    value("task-prolog", None),
+    value("threads", Some('T')),
+    value("time", Some('t')),
+    flag("unbuffered", Some('u')),
+    flag("usage", None),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+];
+
+/// The most tasks of one step: each is a process.
+const MOST_TASKS: u32 = 4_096;
+
+pub(super) fn srun(args: &[String]) -> u8 {
+    let parsed = match parse("srun", &OPTIONS, args, Place::First) {
+        Ok(parsed) => parsed,
+        Err(said) => {
+            eprint(&said);
+            return 255;
+        }
+    };
+    if parsed.has("version") {
+        return super::version();
+    }
+    let Some(job) = variable("SLURM_JOB_ID") else {
+        eprint(
+            "srun: error: no allocation of an emulated cluster to run in (expected to be called \
+             from a script of sbatch)\n",
+        );
+        return 1;
+    };
+    if parsed.rest.is_empty() {
+        eprint("srun: fatal: No command given to execute.\n");
+        return 1;
+    }
+    let step = Step::of(&parsed, job);
+    match step {
+        Ok(step) => step.run(),
+        Err(said) => {
+            eprint(&said);
+            255
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A step of a job.
+struct Step<'a> {
+    parsed: &'a Parsed,
+    tasks: u32,
+    nodes: Vec<String>,
+    facts: Facts,
+}
+
+impl<'a> Step<'a> {
+    fn of(parsed: &'a Parsed, job: String) -> Result<Self, String> {
+        let number = |name: &str| match parsed.last(name) {
+            None => Ok(None),
+            Some(text) => match text.parse::<u32>() {
+                Ok(number) if number > 0 && number <= MOST_TASKS => Ok(Some(number)),
+                _ => Err(format!(
+                    "srun: error: Invalid numeric value \"{text}\" for --{name}.\n"
+                )),
+            },
+        };
+        let of_job = |name: &str| variable(name).and_then(|text| text.parse().ok());
+        let nodes = number("nodes")?;
+        let per_node = number("ntasks-per-node")?;
+        let tasks = match (number("ntasks")?, nodes, per_node) {
+            (Some(tasks), _, _) => tasks,
+            (None, Some(nodes), per_node) => nodes.saturating_mul(per_node.unwrap_or(1)),
+            (None, None, _) => of_job("SLURM_NTASKS")
+                .or_else(|| of_job("SLURM_JOB_NUM_NODES"))
+                .unwrap_or(1),
+        };
+        let list = variable("SLURM_JOB_NODELIST").unwrap_or_default();
+        let mut list = hostlist::expand(&list).unwrap_or_default();
+        list.truncate(nodes.map_or(usize::MAX, |nodes| nodes as usize));
+        if list.is_empty() {
+            list.push("localhost".to_owned());
+        }
+        let facts = Facts {
+            array: variable("SLURM_ARRAY_JOB_ID").unwrap_or_else(|| job.clone()),
+            task: variable("SLURM_ARRAY_TASK_ID").unwrap_or_else(|| (u32::MAX - 1).to_string()),
+            name: variable("SLURM_JOB_NAME").unwrap_or_default(),
+            user: variable("SLURM_JOB_USER").unwrap_or_default(),
+            step: "0".to_owned(),
+            job,
+            ..Facts::default()
+        };
+        Ok(Step {
+            parsed,
+            tasks: tasks.clamp(1, MOST_TASKS),
+            nodes: list,
+            facts,
+        })
+    }
+
+    /// Starts all tasks, waits for them and answers the greatest exit code.
+    fn run(&self) -> u8 {
+        let (mut children, mut labels) = (Vec::new(), Vec::new());
+        let mut worst = 0;
+        for task in 0..self.tasks {
+            match self.start(task) {
+                Ok(mut child) => {
+                    labels.extend(self.label(task, &mut child));
+                    children.push((task, child));
+                }
+                Err(said) => {
+                    eprint(&said);
+                    worst = 2;
+                    break;
+                }
+            }
+        }
+        for (task, mut child) in children {
+            let Ok(status) = child.wait() else { continue };
+            let code = match (status.code(), status.signal()) {
+                (Some(code), _) => u8::try_from(code & 0xff).unwrap_or(1),
+                (None, signal) => 128 | u8::try_from(signal.unwrap_or(0) & 0x7f).unwrap_or(0),
+            };
+            if code != 0 {
+                let node = self.node_of(task).1;
+                let said = match status.signal() {
+                    Some(signal) => format!("srun: error: {node}: task {task}: signal {signal}\n"),
+                    None => {
+                        format!("srun: error: {node}: task {task}: Exited with exit code {code}\n")
+                    }
+                };
+                eprint(&said);
+            }
+            worst = worst.max(code);
+        }
+        for label in labels {
+            // A label's thread ends with what it labels.
+            let _ = label.join();
+        }
+        worst
+    }
+
+    /// With `--label`: threads that write a task's lines with its number.
+    fn label(&self, task: u32, child: &mut Child) -> Vec<JoinHandle<()>> {
+        let stdout = child
+            .stdout
+            .take()
+            .map(|from| std::thread::spawn(move || copy_lines(task, from, std::io::stdout())));
+        let stderr = child
+            .stderr
+            .take()
+            .map(|from| std::thread::spawn(move || copy_lines(task, from, std::io::stderr())));
+        stdout.into_iter().chain(stderr).collect()
+    }
+
+    /// Number and name of the node that a task is on: in blocks, as Slurm
+    /// distributes them.
+    fn node_of(&self, task: u32) -> (usize, &str) {
+        let nodes = self.nodes.len();
+        let per_node = (self.tasks as usize).div_ceil(nodes).max(1);
+        let at = (task as usize / per_node).min(nodes - 1);
+        (at, &self.nodes[at])
+    }
+
+    fn start(&self, task: u32) -> Result<Child, String> {
+        let (program, args) = self.parsed.rest.split_first().ok_or_else(String::new)?;
+        let (node_id, node) = self.node_of(task);
+        let facts = Facts {
+            node: node.to_owned(),
+            node_id: node_id.to_string(),
+            task_id: task.to_string(),
+            ..self.facts.clone()
+        };
+        let mut command = Command::new(program);
+        command.args(args);
+        let first_on_node = (0..task).filter(|other| self.node_of(*other).0 == node_id);
+        let local = first_on_node.count();
+        for (name, value) in [
+            ("SLURM_PROCID", task.to_string()),
+            ("SLURM_LOCALID", local.to_string()),
+            ("SLURM_NODEID", node_id.to_string()),
+            ("SLURMD_NODENAME", node.to_owned()),
+            ("SLURM_STEP_ID", "0".to_owned()),
+            ("SLURM_STEPID", "0".to_owned()),
+            ("SLURM_STEP_NUM_TASKS", self.tasks.to_string()),
+            ("SLURM_STEP_NUM_NODES", self.nodes.len().to_string()),
+            ("SLURM_NTASKS", self.tasks.to_string()),
+            ("SLURM_NPROCS", self.tasks.to_string()),
+        ] {
+            command.env(name, value);
+        }
+        self.export(&mut command);
+        if let Some(dir) = self.parsed.last("chdir") {
+            command.current_dir(dir);
+        }
+        self.redirect(&mut command, &facts)?;
+        command.spawn().map_err(|error| {
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => "No such file or directory".to_owned(),
+                std::io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
+                _ => error.to_string(),
+            };
+            format!(
+                "slurmstepd-{node}: error: execve(): {program}: {why}\n\
+                 srun: error: {node}: task {task}: Exited with exit code 2\n"
+            )
+        })
+    }
+
+    fn export(&self, command: &mut Command) {
+        for part in self.parsed.last("export").unwrap_or_default().split(',') {
+            if let Some((name, value)) = part.split_once('=') {
+                command.env(name, value);
+            }
+        }
+    }
+
+    fn redirect(&self, command: &mut Command, facts: &Facts) -> Result<(), String> {
+        let append = self
+            .parsed
+            .last("open-mode")
+            .is_some_and(|mode| mode.starts_with('a'));
+        let open = |pattern: &str| {
+            let path = PathBuf::from(fill(pattern, facts));
+            // Tasks that share a file must not cut each other's lines off.
+            let shared = !pattern.contains("%t") && facts.task_id != "0";
+            let mut options = OpenOptions::new();
+            options.create(true).append(true);
+            if !append && !shared {
+                let _ = std::fs::remove_file(&path);
+            }
+            options.open(&path).map_err(|error| {
+                format!("srun: error: Could not open {}: {error}\n", path.display())
+            })
+        };
+        if self.parsed.has("label") {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+        if let Some(output) = self.parsed.last("output").filter(|name| *name != "none") {
+            let file = open(output)?;
+            if self.parsed.last("error").is_none() {
+                let copy = file
+                    .try_clone()
+                    .map_err(|error| format!("srun: error: {error}\n"))?;
+                command.stderr(copy);
+            }
+            command.stdout(file);
+        }
+        if let Some(error) = self.parsed.last("error").filter(|name| *name != "none") {
+            command.stderr(open(error)?);
+        }
+        match self.parsed.last("input") {
+            Some("none") => drop(command.stdin(Stdio::null())),
+            Some(path) => {
+                let file = std::fs::File::open(fill(path, facts));
+                let file =
+                    file.map_err(|error| format!("srun: error: Could not open {path}: {error}\n"))?;
+                command.stdin(file);
+            }
+            // One task may read; several would take each other's input.
+            None if self.tasks > 1 => drop(command.stdin(Stdio::null())),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+fn copy_lines(task: u32, from: impl Read, mut to: impl Write) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let mut labelled = format!("{task}: ").into_bytes();
+        labelled.append(&mut line);
+        if to.write_all(&labelled).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The task that answers the commands: it owns the book, and keeps it and the
+//! cluster in step.
+
+use super::book::{Book, Errand};
+use super::execute::{Exited, Runner};
+use super::show;
+use super::site::Site;
+use super::wire::{self, Answer, REQUEST_HEAD, Request};
+use super::{Setup, door::Door};
+use crate::config::Config;
+use gridrig_core::event::Party;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::JobSpec;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{
+    Actor, Arrival, CallError, JobKeeper, JobNews, LrmsMachine, RunClock,
+};
+use gridrig_service::App;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// Calls that are served at a time; more wait to be taken in.
+const CALLS: usize = 128;
+
+/// How long a caller may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Until a cluster with too many calls is asked again.
+const BUSY: Duration = Duration::from_millis(1);
+
+/// Who calls.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub uid: u32,
+    pub gid: u32,
+    pub user: Arc<str>,
+}
+
+struct Ask {
+    request: Request,
+    caller: Caller,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// Starts the desk of a service on the runtime this is called in.
+pub(super) fn open(app: &App<Config>, setup: &Setup) {
+    let config = &app.config;
+    let site = Site {
+        cluster: config.name.clone(),
+        partition: setup.partition.clone(),
+        host: host_name(),
+        resources: config.cluster.resources.clone(),
+        epoch_unix_ns: config.clock.epoch_unix_ns(),
+        execute: setup.execute.is_some(),
+        discipline: config.cluster.discipline.name(),
+        max_jobs: MAX_JOBS,
+    };
+    let listener = setup.door.listener().and_then(UnixListener::from_std);
+    let listener = match listener {
+        Ok(listener) => listener,
+        Err(error) => {
+            let dir = setup.door.dir().display();
+            tracing::error!(%dir, %error, "the Slurm commands have no socket");
+            return;
+        }
+    };
+    let (asks, asked) = mpsc::channel(CALLS);
+    let (exits, exited) = mpsc::unbounded_channel();
+    let runner = setup
+        .execute
+        .as_ref()
+        .map(|bounds| Runner::new(bounds, setup.door.dir(), &setup.door.spool(), exits.clone()));
+    let desk = Desk {
+        book: Book::new(site, config.keep_ended),
+        actor: app.actor.clone(),
+        clock: config.clock,
+        runner,
+        waiting: Vec::new(),
+        owner: user_name(own_uid()),
+    };
+    tokio::spawn(accept(listener, asks, Arc::clone(&setup.door)));
+    tokio::spawn(desk.work(asked, exited, exits));
+}
+
+/// Jobs that may wait, run or be shown: some 200 MB.
+const MAX_JOBS: usize = 200_000;
+
+async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, door: Arc<Door>) {
+    let slots = Arc::new(Semaphore::new(CALLS));
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {
+            return;
+        };
+        let stream = tokio::select! {
+            stream = listener.accept() => stream,
+            () = asks.closed() => break,
+        };
+        match stream {
+            Ok((stream, _)) => {
+                let asks = asks.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = serve(stream, asks).await {
+                        tracing::debug!(%error, "a Slurm command was not answered");
+                    }
+                    drop(slot);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a Slurm command could not be heard");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(door);
+}
+
+async fn serve(mut stream: UnixStream, asks: mpsc::Sender<Ask>) -> std::io::Result<()> {
+    let peer = stream.peer_cred()?;
+    let caller = Caller {
+        uid: peer.uid(),
+        gid: peer.gid(),
+        user: user_name(peer.uid()),
+    };
+    let request = tokio::time::timeout(PATIENCE, read(&mut stream)).await??;
+    let (reply, answer) = oneshot::channel();
+    let ask = Ask {
+        request,
+        caller,
+        reply,
+    };
+    let answer = match asks.send(ask).await {
+        Ok(()) => answer.await.ok(),
+        Err(_) => None,
+    };
+    let answer = answer.unwrap_or_else(|| Answer::failed(1, "the cluster has stopped\n"));
+    tokio::time::timeout(PATIENCE, stream.write_all(&answer.encode())).await??;
+    stream.shutdown().await
+}
+
+async fn read(stream: &mut UnixStream) -> std::io::Result<Request> {
+    let mut head = [0; REQUEST_HEAD];
+    stream.read_exact(&mut head).await?;
+    let refuse = || std::io::Error::other("no request of a Slurm command, or too long");
+    let (header, script) = wire::request_lengths(head).ok_or_else(refuse)?;
+    let mut bytes = vec![0; header];
+    stream.read_exact(&mut bytes).await?;
+    let mut request: Request = serde_json::from_slice(&bytes)?;
+    if let Some(length) = script {
+        let mut script = vec![0; length];
+        stream.read_exact(&mut script).await?;
+        request.script = Some(script);
+    }
+    Ok(request)
+}
+
+/// What a command comes to.
+pub(super) enum Outcome {
+    /// This, at once.
+    Now(Answer),
+    /// This, when these jobs have ended; the code is the greatest of theirs.
+    WhenEnded(Vec<u32>, Answer),
+}
+
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Self {
+        Outcome::Now(answer)
+    }
+}
+
+struct Waiting {
+    jobs: Vec<u32>,
+    answer: Answer,
+    reply: oneshot::Sender<Answer>,
+}
+
+struct Desk {
+    book: Book,
+    actor: Actor<LrmsMachine>,
+    clock: RunClock,
+    runner: Option<Runner>,
+    waiting: Vec<Waiting>,
+    owner: Arc<str>,
+}
+
+impl Desk {
+    async fn work(
+        mut self,
+        mut asks: mpsc::Receiver<Ask>,
+        mut exits: mpsc::UnboundedReceiver<Exited>,
+        _keeps_exits_open: mpsc::UnboundedSender<Exited>,
+    ) {
+        let Ok(mut news) = self.actor.call(|machine, _| machine.follow()).await else {
+            return;
+        };
+        loop {
+            let timer = self.book.next_timer().unwrap_or(SimTime::MAX);
+            tokio::select! {
+                ask = asks.recv() => {
+                    let Some(ask) = ask else { break };
+                    let Some(now) = self.catch_up(&mut news).await else { break };
+                    self.answer(ask, now);
+                }
+                heard = news.recv() => {
+                    let Some(heard) = heard else { break };
+                    self.hear(heard);
+                }
+                Some(exit) = exits.recv() => {
+                    // What the cluster says of the job comes first.
+                    let Some(_) = self.catch_up(&mut news).await else { break };
+                    self.book.exited(exit.seq, exit.exit, exit.failed);
+                    self.forget_process(exit.seq);
+                }
+                () = self.clock.sleep_until(timer) => {
+                    let Some(now) = self.catch_up(&mut news).await else { break };
+                    self.book.handle_timers(now);
+                }
+            }
+            if !self.settle(&mut news).await {
+                break;
+            }
+        }
+        if let Some(runner) = &mut self.runner {
+            runner.end_all();
+        }
+    }
+
+    /// Hears all that has happened in the cluster up to now.
+    async fn catch_up(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> Option<SimTime> {
+        let now = self.ask(|_, now| now).await?;
+        while let Ok(heard) = news.try_recv() {
+            self.hear(heard);
+        }
+        self.book.age(now);
+        Some(now)
+    }
+
+    fn hear(&mut self, news: JobNews) {
+        match news {
+            JobNews::Queued { spec, at } => {
+                self.book.take_in(at, &spec, own_uid(), &self.owner);
+            }
+            JobNews::Started { job, at, placement } => self.book.started(at, job, placement),
+            JobNews::Ended { end, at } => self.book.over(at, &end),
+        }
+    }
+
+    /// Runs errands until there are none, then answers who waited for an end.
+    async fn settle(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> bool {
+        loop {
+            let errands = self.book.take_errands();
+            if errands.is_empty() {
+                break;
+            }
+            for errand in errands {
+                if !self.run(errand).await {
+                    return false;
+                }
+            }
+            if self.catch_up(news).await.is_none() {
+                return false;
+            }
+        }
+        self.answer_waiting();
+        true
+    }
+
+    /// Does one errand; `false` if the cluster has stopped.
+    async fn run(&mut self, errand: Errand) -> bool {
+        match errand {
+            Errand::Submit(seq) => self.submit(seq).await,
+            Errand::Cancel(name) => self.tell(move |m, now| m.cancel(now, name)).await,
+            Errand::Finish(name) => self.tell(move |m, now| m.finish(now, name)).await,
+            Errand::Launch(seq) => {
+                if let (Some(runner), Some(job)) = (&mut self.runner, self.book.job(seq)) {
+                    runner.launch(job, &self.book.site);
+                }
+                true
+            }
+            Errand::Kill(seq) => {
+                if let Some(runner) = &mut self.runner {
+                    runner.kill(seq);
+                }
+                true
+            }
+            Errand::Signal(seq, signal) => {
+                if let Some(runner) = &self.runner {
+                    runner.signal(seq, signal);
+                }
+                true
+            }
+        }
+    }
+
+    async fn submit(&mut self, seq: u32) -> bool {
+        let Some(job) = self.book.job(seq) else {
+            return true;
+        };
+        let Some(name) = job.machine else { return true };
+        let spec = self.book.spec(&job.batch, job.plan);
+        let arrival = arrival(name, spec);
+        let call = move |machine: &mut LrmsMachine, now| machine.submit(now, arrival.clone());
+        match self.ask(call).await {
+            None => false,
+            Some(Ok(_)) => true,
+            Some(Err(error)) => {
+                tracing::warn!(%error, "a Slurm job was not taken");
+                self.book.not_taken(seq, self.clock.now());
+                true
+            }
+        }
+    }
+
+    /// The machine has the last word on what a call does; the news tell it.
+    async fn tell(
+        &self,
+        call: impl Fn(&mut LrmsMachine, SimTime) -> bool + Send + Clone + 'static,
+    ) -> bool {
+        self.ask(call).await.is_some()
+    }
+
+    /// Calls the machine, patiently; `None` if it has stopped.
+    async fn ask<R: Send + 'static>(
+        &self,
+        call: impl Fn(&mut LrmsMachine, SimTime) -> R + Send + Clone + 'static,
+    ) -> Option<R> {
+        loop {
+            let call = call.clone();
+            match self
+                .actor
+                .call(move |machine, now| call(machine, now))
+                .await
+            {
+                Ok(answer) => return Some(answer),
+                Err(CallError::Busy) => tokio::time::sleep(BUSY).await,
+                Err(CallError::Stopped) => return None,
+            }
+        }
+    }
+
+    fn answer(&mut self, ask: Ask, now: SimTime) {
+        let Ask {
+            request,
+            caller,
+            reply,
+        } = ask;
+        match show::command(&mut self.book, request, &caller, now) {
+            // Whoever asked may have gone; what was asked is done anyway.
+            Outcome::Now(answer) => drop(reply.send(answer)),
+            Outcome::WhenEnded(jobs, answer) => self.waiting.push(Waiting {
+                jobs,
+                answer,
+                reply,
+            }),
+        }
+    }
+
+    fn answer_waiting(&mut self) {
+        let book = &self.book;
+        let ended = |seq: &u32| book.job(*seq).is_none_or(|job| job.state.is_ended());
+        let (done, left) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|waiting| waiting.jobs.iter().all(ended));
+        self.waiting = left;
+        let done: Vec<Waiting> = done;
+        for mut waiting in done {
+            let jobs = waiting.jobs.iter().filter_map(|seq| self.book.job(*seq));
+            let code = |job: &super::book::Job| match job.exit {
+                (code, 0) => code,
+                (_, signal) => 128 | signal,
+            };
+            waiting.answer.code = jobs.map(code).max().unwrap_or(0);
+            drop(waiting.reply.send(waiting.answer));
+        }
+    }
+
+    fn forget_process(&mut self, seq: u32) {
+        if let Some(runner) = &mut self.runner {
+            runner.ended(seq);
+        }
+    }
+}
+
+fn arrival(name: JobId, spec: JobSpec) -> Arrival {
+    Arrival {
+        key: None,
+        id: Some(name),
+        spec,
+        from: Party::Client,
+        hop: 0,
+        meant: None,
+        notify: None,
+    }
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim().split('.').next().unwrap_or_default();
+    match name {
+        "" => "localhost".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+fn own_uid() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+/// The name of a user, by the host's table; the number where it has none.
+pub(super) fn user_name(uid: u32) -> Arc<str> {
+    entry("/etc/passwd", uid).unwrap_or_else(|| uid.to_string().into())
+}
+
+/// Whether the host's table knows a user of this name.
+pub(super) fn is_user(name: &str) -> bool {
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    table
+        .lines()
+        .any(|line| line.split(':').next() == Some(name))
+}
+
+/// The name of a group.
+pub(super) fn group_name(gid: u32) -> Arc<str> {
+    entry("/etc/group", gid).unwrap_or_else(|| gid.to_string().into())
+}
+
+fn entry(table: &str, number: u32) -> Option<Arc<str>> {
+    let table = std::fs::read_to_string(table).ok()?;
+    let number = number.to_string();
+    table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == number).then(|| name.into())
+    })
+}

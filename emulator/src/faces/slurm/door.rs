@@ -1,0 +1,186 @@
+//! The directory of the commands: links to this program, and the socket that
+//! they call.
+
+use super::{COMMANDS, socket_path};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// An installed directory with its listening socket. The socket goes away
+/// with it; the links stay, and say that nobody answers.
+#[derive(Debug)]
+pub struct Door {
+    dir: PathBuf,
+    listener: UnixListener,
+}
+
+/// Why the commands could not be installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// Something else lies there.
+    #[error(
+        "{0}: expected a directory for the commands of one cluster alone (this file is not \
+         gridrig's, and is not overwritten)"
+    )]
+    Foreign(PathBuf),
+    /// Another emulator serves there.
+    #[error("{0}: another emulator serves its commands here (expected a directory of its own)")]
+    InUse(PathBuf),
+    /// The address of a Unix socket holds no more.
+    #[error("{0}: the path is too long for a Unix socket (expected at most 80 bytes)")]
+    TooLong(PathBuf),
+    /// The system refuses.
+    #[error("{path}: {source}")]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The longest path of a directory: `sun_path` has 108 bytes.
+const LONGEST: usize = 80;
+
+/// Installs links to `program` and a socket in `dir`, which is made if it is
+/// not there. Nothing that is not gridrig's is overwritten.
+///
+/// # Errors
+/// [`InstallError`].
+pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| InstallError::Io { path, source }
+    };
+    fs::create_dir_all(dir).map_err(io(dir))?;
+    let dir = dir.canonicalize().map_err(io(dir))?;
+    if dir.as_os_str().len() > LONGEST {
+        return Err(InstallError::TooLong(dir));
+    }
+    // Look at everything before anything is changed.
+    for name in COMMANDS {
+        let path = dir.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() && is_ours(&path) => {}
+            Ok(_) => return Err(InstallError::Foreign(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io(&path)(error)),
+        }
+    }
+    let socket = socket_path(&dir);
+    if UnixStream::connect(&socket).is_ok() {
+        return Err(InstallError::InUse(dir));
+    }
+    let inner = dir.join(".gridrig");
+    match fs::DirBuilder::new().mode(0o700).create(&inner) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(io(&inner)(error));
+        }
+        _ => {}
+    }
+    let _ = fs::remove_file(&socket);
+    let listener = UnixListener::bind(&socket).map_err(io(&socket))?;
+    // Only the user who runs the cluster may command it.
+    let owner_only = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(&socket, owner_only).map_err(io(&socket))?;
+    for name in COMMANDS {
+        let path = dir.join(name);
+        let _ = fs::remove_file(&path);
+        symlink(program, &path).map_err(io(&path))?;
+    }
+    Ok(Door { dir, listener })
+}
+
+/// A link that an earlier gridrig made: to a program of that name, wherever
+/// it was.
+fn is_ours(link: &Path) -> bool {
+    let target = fs::read_link(link).ok();
+    let name = target.as_deref().and_then(Path::file_name);
+    name.is_some_and(|name| name.to_string_lossy().starts_with("gridrig"))
+}
+
+impl Door {
+    /// Where the commands are.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn listener(&self) -> io::Result<UnixListener> {
+        let listener = self.listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+
+    /// A new directory below the door's for a job's script.
+    pub(super) fn spool(&self) -> PathBuf {
+        self.dir.join(".gridrig").join("spool")
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // What is left is replaced at the next installation.
+        let _ = fs::remove_file(socket_path(&self.dir));
+        let _ = fs::remove_dir_all(self.spool());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("gridrig-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        dir
+    }
+
+    #[test]
+    fn links_and_a_socket_are_made_and_replaced() {
+        let dir = directory("door");
+        let door = install(&dir, Path::new("/opt/gridrig")).unwrap();
+        assert!(matches!(
+            install(&dir, Path::new("/opt/gridrig")),
+            Err(InstallError::InUse(_))
+        ));
+        drop(door);
+        let door = install(&dir, Path::new("/new/gridrig")).unwrap();
+        for name in COMMANDS {
+            let target = fs::read_link(dir.join(name)).unwrap();
+            assert_eq!(target, Path::new("/new/gridrig"));
+        }
+        let mode = fs::metadata(socket_path(&dir))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(door);
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_ours_is_left_alone() {
+        let dir = directory("foreign");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("squeue"), "mine").unwrap();
+        let refused = install(&dir, Path::new("/opt/gridrig"));
+        assert!(
+            matches!(refused, Err(InstallError::Foreign(_))),
+            "{refused:?}"
+        );
+        assert_eq!(fs::read_to_string(dir.join("squeue")).unwrap(), "mine");
+        assert!(fs::symlink_metadata(dir.join("sbatch")).is_err());
+        fs::remove_dir_all(&dir).unwrap();
+        symlink("/", &dir).unwrap();
+        fs::remove_file(&dir).unwrap();
+        let long = directory(&"x".repeat(90));
+        assert!(matches!(
+            install(&long, Path::new("/opt/gridrig")),
+            Err(InstallError::TooLong(_))
+        ));
+        fs::remove_dir_all(long).unwrap();
+    }
+}

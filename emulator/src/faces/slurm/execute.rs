@@ -1,0 +1,308 @@
+//! Scripts that are really executed, under the emulated allocation.
+//!
+//! A script runs in a process group of its own, with the environment that its
+//! submitter gave it and nothing of ours, on this host whatever nodes it was
+//! given. At most so many run at a time; when one is to end, its group is
+//! asked first and ended after [`KILL_WAIT`].
+
+mod environment;
+mod names;
+
+pub(super) use names::{Facts, fill};
+
+use super::Execute;
+use super::batch::{Batch, Interpreter, OpenMode};
+use super::book::Job;
+use super::site::Site;
+use environment::environment;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Between asking a job's processes to end and ending them, as Slurm's
+/// `KillWait` but shorter.
+pub(super) const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// The end of a script.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exited {
+    pub seq: u32,
+    /// Exit code and signal.
+    pub exit: (u8, u8),
+    /// Why it never began.
+    pub failed: Option<&'static str>,
+}
+
+/// Runs scripts.
+pub(super) struct Runner {
+    at_once: usize,
+    dir: PathBuf,
+    spool: PathBuf,
+    exits: UnboundedSender<Exited>,
+    running: BTreeMap<u32, Arc<Mutex<Process>>>,
+    backlog: VecDeque<Launch>,
+}
+
+/// A script's process, as far as it has come.
+#[derive(Debug, Default)]
+struct Process {
+    group: Option<Pid>,
+    /// Whether it was to end before it began.
+    unwanted: bool,
+}
+
+/// Everything that a script's process is made of.
+struct Launch {
+    seq: u32,
+    batch: Arc<Batch>,
+    spool: PathBuf,
+    env: Vec<(String, String)>,
+    output: PathBuf,
+    error: Option<PathBuf>,
+    input: Option<PathBuf>,
+}
+
+/// The file that a pattern names for a job; for pending tasks of an array that
+/// stand together, with Slurm's number for "no task".
+pub(super) fn fill_for(pattern: &str, job: &Job, together: bool, site: &Site) -> String {
+    let mut facts = Facts::of(job, site);
+    if together {
+        facts.task = (u32::MAX - 1).to_string();
+    }
+    fill(pattern, &facts)
+}
+
+impl Runner {
+    pub fn new(bounds: &Execute, dir: &Path, spool: &Path, exits: UnboundedSender<Exited>) -> Self {
+        Runner {
+            at_once: bounds.at_once.max(1),
+            dir: dir.to_owned(),
+            spool: spool.to_owned(),
+            exits,
+            running: BTreeMap::new(),
+            backlog: VecDeque::new(),
+        }
+    }
+
+    /// Starts the script of a job that has its processors.
+    pub fn launch(&mut self, job: &Job, site: &Site) {
+        let spool = self.spool.join(format!("job{:05}", job.id));
+        let work_dir = Path::new(&job.batch.work_dir);
+        let file = |pattern: &str| work_dir.join(fill(pattern, &Facts::of(job, site)));
+        let default = match job.task {
+            Some(_) => "slurm-%A_%a.out",
+            None => "slurm-%j.out",
+        };
+        let launch = Launch {
+            seq: job.seq,
+            batch: Arc::clone(&job.batch),
+            env: environment(job, site, &self.dir),
+            output: file(job.batch.output.as_deref().unwrap_or(default)),
+            error: job.batch.error.as_deref().map(file),
+            input: job.batch.input.as_deref().map(file),
+            spool,
+        };
+        self.backlog.push_back(launch);
+        self.start_more();
+    }
+
+    fn start_more(&mut self) {
+        while self.running.len() < self.at_once
+            && let Some(launch) = self.backlog.pop_front()
+        {
+            let process: Arc<Mutex<Process>> = Arc::default();
+            let (seq, exits) = (launch.seq, self.exits.clone());
+            self.running.insert(seq, Arc::clone(&process));
+            let thread = std::thread::Builder::new().name(format!("slurm-job-{seq}"));
+            let spawned = thread.spawn({
+                let exits = exits.clone();
+                move || {
+                    let exited = launch.run(&process);
+                    // The desk has gone when the service has ended.
+                    let _ = exits.send(exited);
+                }
+            });
+            if let Err(error) = spawned {
+                tracing::warn!(%error, "a Slurm job has no thread to run in");
+                let _ = exits.send(failed(seq));
+            }
+        }
+    }
+
+    /// A script has ended: the next may start.
+    pub fn ended(&mut self, seq: u32) {
+        self.running.remove(&seq);
+        self.start_more();
+    }
+
+    /// Asks a script to end, and ends it when it does not.
+    pub fn kill(&mut self, seq: u32) {
+        let waits = self.backlog.iter().position(|launch| launch.seq == seq);
+        if let Some(at) = waits {
+            self.backlog.remove(at);
+            let _ = self.exits.send(Exited {
+                seq,
+                exit: (0, 15),
+                failed: None,
+            });
+            return;
+        }
+        let Some(process) = self.running.get(&seq).cloned() else {
+            return;
+        };
+        signal_group(&process, Signal::TERM);
+        // A stopped process hears nothing.
+        signal_group(&process, Signal::CONT);
+        tokio::spawn(async move {
+            tokio::time::sleep(KILL_WAIT).await;
+            signal_group(&process, Signal::KILL);
+        });
+    }
+
+    /// Sends a script's processes a signal.
+    pub fn signal(&self, seq: u32, number: i32) {
+        let signal = Signal::from_named_raw(number);
+        if let (Some(process), Some(signal)) = (self.running.get(&seq), signal) {
+            signal_group(process, signal);
+        }
+    }
+
+    /// Ends all scripts at once: their cluster has ended.
+    pub fn end_all(&mut self) {
+        self.backlog.clear();
+        for process in self.running.values() {
+            signal_group(process, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+fn signal_group(process: &Mutex<Process>, signal: Signal) {
+    let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+    match process.group {
+        Some(group) => {
+            // It may just have ended.
+            let _ = kill_process_group(group, signal);
+        }
+        None if signal == Signal::TERM || signal == Signal::KILL => process.unwanted = true,
+        None => {}
+    }
+}
+
+fn failed(seq: u32) -> Exited {
+    Exited {
+        seq,
+        // Slurm's code for output files that cannot be opened.
+        exit: (0, 53),
+        failed: Some("JobLaunchFailure"),
+    }
+}
+
+impl Launch {
+    /// Runs the script to its end.
+    fn run(&self, process: &Mutex<Process>) -> Exited {
+        let exited = match self.start(process) {
+            Ok(Some(mut child)) => {
+                let status = child.wait();
+                let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(group) = process.group.take() {
+                    // What a script leaves behind ends with its job.
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
+                status.ok().map(|status| Exited {
+                    seq: self.seq,
+                    exit: exit_of(status),
+                    failed: None,
+                })
+            }
+            Ok(None) => Some(Exited {
+                seq: self.seq,
+                exit: (0, 15),
+                failed: None,
+            }),
+            Err(error) => {
+                tracing::info!(job = self.seq, %error, "a Slurm job could not be launched");
+                None
+            }
+        };
+        // The spool of one job is of no use to another.
+        let _ = fs::remove_dir_all(&self.spool);
+        exited.unwrap_or_else(|| failed(self.seq))
+    }
+
+    fn start(&self, process: &Mutex<Process>) -> io::Result<Option<std::process::Child>> {
+        fs::create_dir_all(&self.spool)?;
+        let script = self.spool.join("slurm_script");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o700)
+            .open(&script)?;
+        file.write_all(&self.batch.script)?;
+        drop(file);
+        let output = self.open(&self.output)?;
+        let error = match &self.error {
+            Some(path) if *path != self.output => self.open(path)?,
+            _ => output.try_clone()?,
+        };
+        let input = match &self.input {
+            Some(path) => Stdio::from(File::open(path)?),
+            None => Stdio::null(),
+        };
+        // As slurmd does where the directory is not there (any more).
+        let work_dir = Path::new(&self.batch.work_dir);
+        let work_dir = if work_dir.is_dir() {
+            work_dir
+        } else {
+            Path::new("/tmp")
+        };
+        let interpreter = Interpreter::of(&self.batch.script);
+        let mut command = Command::new(&interpreter.path);
+        command
+            .args(&interpreter.argument)
+            .arg(&script)
+            .args(&self.batch.arguments)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(work_dir)
+            .stdin(input)
+            .stdout(output)
+            .stderr(error)
+            .process_group(0);
+        let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+        if process.unwanted {
+            return Ok(None);
+        }
+        let child = command.spawn()?;
+        let id = i32::try_from(child.id()).ok();
+        process.group = id.and_then(Pid::from_raw);
+        Ok(Some(child))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        let append = self.batch.open_mode == OpenMode::Append;
+        let mut options = OpenOptions::new();
+        options.create(true).write(true);
+        options.append(append).truncate(!append).open(path)
+    }
+}
+
+fn exit_of(status: std::process::ExitStatus) -> (u8, u8) {
+    let byte = |number: i32| u8::try_from(number & 0xff).unwrap_or(0);
+    let code = status.code().map_or(0, byte);
+    (code, status.signal().map_or(0, byte))
+}

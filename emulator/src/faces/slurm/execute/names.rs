@@ -1,0 +1,115 @@
+//! File names with `%j`, `%A`, `%a`, `%x`, `%u`, `%N` and others in them.
+
+use crate::faces::slurm::book::Job;
+use crate::faces::slurm::site::Site;
+
+/// What the letters of a pattern stand for.
+#[derive(Clone, Debug, Default)]
+pub(in crate::faces::slurm) struct Facts {
+    pub job: String,
+    pub array: String,
+    pub task: String,
+    pub name: String,
+    pub user: String,
+    pub node: String,
+    /// Number of the node and of the task within the job.
+    pub node_id: String,
+    pub task_id: String,
+    pub step: String,
+}
+
+impl Facts {
+    /// Of a job that has nodes.
+    pub fn of(job: &Job, site: &Site) -> Self {
+        let first = site.nodes_of(&job.placement).first().map(|(node, _)| *node);
+        let task = job.task.as_ref();
+        Facts {
+            job: job.id.to_string(),
+            array: task.map_or(job.id, |task| task.array).to_string(),
+            // Slurm's number for "no task".
+            task: task.map_or(u32::MAX - 1, |task| task.index).to_string(),
+            name: job.batch.name.clone(),
+            user: job.batch.user.to_string(),
+            node: first.map(|node| format!("n{node}")).unwrap_or_default(),
+            node_id: "0".to_owned(),
+            task_id: "0".to_owned(),
+            step: "batch".to_owned(),
+        }
+    }
+}
+
+/// The name that a pattern stands for. A number after `%` pads with zeros;
+/// letters without a meaning stay as they are.
+pub(in crate::faces::slurm) fn fill(pattern: &str, facts: &Facts) -> String {
+    let mut name = String::new();
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            // A backslash before a letter means the letter.
+            name.push(match letter {
+                '\\' => letters.next().unwrap_or('\\'),
+                other => other,
+            });
+            continue;
+        }
+        let mut width = String::new();
+        while let Some(digit) = letters.next_if(char::is_ascii_digit) {
+            width.push(digit);
+        }
+        let fact = match letters.peek() {
+            Some('%') if width.is_empty() => "%",
+            Some('j') => &facts.job,
+            Some('J') => {
+                letters.next();
+                name.push_str(&format!("{}.{}", facts.job, facts.step));
+                continue;
+            }
+            Some('A') => &facts.array,
+            Some('a') => &facts.task,
+            Some('x') => &facts.name,
+            Some('u') => &facts.user,
+            Some('N') => &facts.node,
+            Some('n') => &facts.node_id,
+            Some('t') => &facts.task_id,
+            Some('s') => &facts.step,
+            _ => {
+                name.push('%');
+                name.push_str(&width);
+                continue;
+            }
+        };
+        letters.next();
+        // Slurm pads to at most ten.
+        let width = width.parse().unwrap_or(0).min(10_usize);
+        match fact.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => name.push_str(&format!("{fact:0>width$}")),
+            false => name.push_str(fact),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_filled_in() {
+        let facts = Facts {
+            job: "17".into(),
+            array: "12".into(),
+            task: "3".into(),
+            name: "sim".into(),
+            user: "ann".into(),
+            node: "n4".into(),
+            node_id: "0".into(),
+            task_id: "2".into(),
+            step: "batch".into(),
+        };
+        let of = |pattern: &str| fill(pattern, &facts);
+        assert_eq!(of("slurm-%A_%a.out"), "slurm-12_3.out");
+        assert_eq!(of("%x-%5j-%u@%N-%t"), "sim-00017-ann@n4-2");
+        assert_eq!(of("100%%-%z-%3"), "100%-%z-%3");
+        assert_eq!(of("a\\%j"), "a%j");
+    }
+}

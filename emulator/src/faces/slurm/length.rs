@@ -1,0 +1,173 @@
+//! How long a job takes that is never executed.
+//!
+//! In this order: a tag in its name or comment (`gridrig_17_30s`, which
+//! brokers carry along), a `#GRIDRIG runtime=30s` line of its script, the
+//! script itself if all it does is to sleep, the limit of `--time`, one
+//! second. Its exit code is that of `#GRIDRIG exit=N` or of an `exit N` that
+//! the script is seen to reach, else 0.
+
+use super::batch::{Batch, words};
+use gridrig_core::time::SimDuration;
+
+/// What becomes of a job that is not executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Run time on a node of speed 1.0.
+    pub length: SimDuration,
+    /// What it ends with.
+    pub exit: u8,
+}
+
+/// Of a job about which nothing is known.
+const UNKNOWN: SimDuration = SimDuration::from_secs(1);
+
+/// A script that sleeps longer than this is taken to sleep so long.
+const LONGEST_SLEEP: f64 = 10.0 * 365.0 * 86_400.0;
+
+/// What this job would do.
+pub(super) fn plan(batch: &Batch) -> Plan {
+    let text = String::from_utf8_lossy(&batch.script);
+    let (said, said_exit) = directive(&text);
+    let seen = read_script(&text);
+    let exit = said_exit.unwrap_or(seen.exit);
+    let tag = tag(&batch.name).or_else(|| batch.comment.as_deref().and_then(tag));
+    let slept = (seen.understood || !seen.slept.is_zero()).then_some(seen.slept);
+    let limit = batch.limit.and_then(super::times::Limit::length);
+    let length = tag.or(said).or(slept).or(limit).unwrap_or(UNKNOWN);
+    Plan { length, exit }
+}
+
+/// The length in a tag `gridrig_ID_LENGTH`; `:`, `-` and `.` separate as well,
+/// since brokers rewrite names.
+fn tag(text: &str) -> Option<SimDuration> {
+    let at = text.find("gridrig")?;
+    let rest = &text[at + "gridrig".len()..];
+    let mut parts = rest.split(['_', ':', '-', ' ']);
+    if !parts.next()?.is_empty() || parts.next()?.is_empty() {
+        return None;
+    }
+    SimDuration::parse(parts.next()?).ok()
+}
+
+/// Run time and exit code of the `#GRIDRIG` lines.
+fn directive(script: &str) -> (Option<SimDuration>, Option<u8>) {
+    let (mut length, mut exit) = (None, None);
+    for line in script.lines() {
+        let Some(said) = line.trim_start().strip_prefix("#GRIDRIG") else {
+            continue;
+        };
+        for word in said.split_whitespace() {
+            match word.split_once('=') {
+                Some(("runtime", value)) => length = SimDuration::parse(value).ok().or(length),
+                Some(("exit", value)) => exit = value.parse().ok().or(exit),
+                _ => {}
+            }
+        }
+    }
+    (length, exit)
+}
+
+/// What reading a script shows.
+struct Seen {
+    slept: SimDuration,
+    exit: u8,
+    /// Whether every command in it is one whose effect on time is known.
+    understood: bool,
+}
+
+fn read_script(script: &str) -> Seen {
+    let mut seen = Seen {
+        slept: SimDuration::ZERO,
+        exit: 0,
+        understood: !script.is_empty(),
+    };
+    for line in script.lines() {
+        for command in line.split([';', '&', '|']) {
+            let args = words(command);
+            let mut args = args.iter().map(String::as_str).peekable();
+            while args
+                .next_if(|word| ["exec", "srun", "time"].contains(word))
+                .is_some()
+            {}
+            let Some(name) = args.next() else { continue };
+            match name.rsplit('/').next().unwrap_or(name) {
+                "sleep" => {
+                    let slept = args
+                        .map(|arg| sleep_seconds(arg).unwrap_or(0.0))
+                        .sum::<f64>();
+                    let nanos = (slept.min(LONGEST_SLEEP) * 1e9) as u64;
+                    let total = seen.slept.as_nanos().saturating_add(nanos);
+                    seen.slept = SimDuration::from_nanos(total);
+                }
+                "exit" => {
+                    seen.exit = args.next().and_then(|code| code.parse().ok()).unwrap_or(0);
+                    return seen;
+                }
+                "false" => seen.exit = 1,
+                "true" | ":" | "echo" | "hostname" | "date" | "pwd" => seen.exit = 0,
+                "cd" | "export" | "set" | "umask" => {}
+                _ => seen.understood = false,
+            }
+        }
+    }
+    seen
+}
+
+/// Seconds of an argument of `sleep`.
+fn sleep_seconds(text: &str) -> Option<f64> {
+    let unit = match text.bytes().last()? {
+        b's' => 1.0,
+        b'm' => 60.0,
+        b'h' => 3_600.0,
+        b'd' => 86_400.0,
+        _ => {
+            return text
+                .parse()
+                .ok()
+                .filter(|s: &f64| s.is_finite() && *s >= 0.0);
+        }
+    };
+    let count: f64 = text[..text.len() - 1].parse().ok()?;
+    (count.is_finite() && count >= 0.0).then_some(count * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faces::slurm::times::Limit;
+
+    fn of(name: &str, script: &str, limit: Option<u64>) -> (f64, u8) {
+        let batch = Batch {
+            name: name.to_owned(),
+            script: script.as_bytes().to_vec(),
+            limit: limit.map(Limit::Seconds),
+            ..Batch::default()
+        };
+        let plan = plan(&batch);
+        (plan.length.as_secs_f64(), plan.exit)
+    }
+
+    #[test]
+    fn the_sources_of_a_length_have_an_order() {
+        let script = "#!/bin/sh\n#GRIDRIG runtime=20s exit=3\nsleep 10\n";
+        assert_eq!(of("gridrig_17_30s", script, Some(60)), (30.0, 3));
+        assert_eq!(of("other", script, Some(60)), (20.0, 3));
+        assert_eq!(of("other", "#!/bin/sh\nsleep 10\n", Some(60)), (10.0, 0));
+        assert_eq!(of("other", "#!/bin/sh\n./simulate\n", Some(60)), (60.0, 0));
+        assert_eq!(of("other", "#!/bin/sh\n./simulate\n", None), (1.0, 0));
+        assert_eq!(of("gridrig", "#!/bin/sh\nhostname\n", Some(60)), (0.0, 0));
+    }
+
+    #[test]
+    fn sleeping_is_added_up_until_the_script_leaves() {
+        let (slept, code) = of(
+            "",
+            "#!/bin/sh\nsleep 1m; /bin/sleep 0.5\nexit 4\nsleep 9\n",
+            None,
+        );
+        assert_eq!((slept, code), (60.5, 4));
+        assert_eq!(of("", "#!/bin/sh\nsleep 1 && false\n", None), (1.0, 1));
+        assert_eq!(of("", "#!/bin/sh\nsleep 1e300\n", None).0, LONGEST_SLEEP);
+        assert_eq!(of("", "#!/bin/sh\nsleep nan -5\n", None), (0.0, 0));
+    }
+}

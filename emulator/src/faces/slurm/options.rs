@@ -1,0 +1,231 @@
+//! Options as Slurm's commands read them: GNU `getopt_long`, with its words
+//! for mistakes, since scripts compare them.
+
+/// Whether an option takes an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    Nothing,
+    Value,
+    /// Only as `--name=value`.
+    MaybeValue,
+}
+
+/// One option: its long name (empty for none), its letter and what it takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opt {
+    pub long: &'static str,
+    pub short: Option<char>,
+    pub takes: Takes,
+}
+
+/// An option without an argument.
+pub(super) const fn flag(long: &'static str, short: Option<char>) -> Opt {
+    let takes = Takes::Nothing;
+    Opt { long, short, takes }
+}
+
+/// An option with one.
+pub(super) const fn value(long: &'static str, short: Option<char>) -> Opt {
+    let takes = Takes::Value;
+    Opt { long, short, takes }
+}
+
+/// An option with one that may be left out.
+pub(super) const fn maybe(long: &'static str, short: Option<char>) -> Opt {
+    let takes = Takes::MaybeValue;
+    Opt { long, short, takes }
+}
+
+/// What a command line says: options by their long name (or letter) in the
+/// order given, then the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parsed {
+    pub options: Vec<(&'static str, Option<String>)>,
+    pub rest: Vec<String>,
+}
+
+impl Parsed {
+    /// The last value given for an option.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        let mut found = self.options.iter().rev().filter(|(long, _)| *long == name);
+        found
+            .next()
+            .map(|(_, value)| value.as_deref().unwrap_or(""))
+    }
+
+    /// Whether the option was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(long, _)| *long == name)
+    }
+}
+
+/// Where options may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Only before the first other word (`sbatch`, `srun`).
+    First,
+    /// Anywhere.
+    Anywhere,
+}
+
+/// Reads `args` by `table`. The error is what stderr is to show.
+pub(super) fn parse(
+    program: &str,
+    table: &[Opt],
+    args: &[String],
+    place: Place,
+) -> Result<Parsed, String> {
+    let mut parsed = Parsed::default();
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            parsed.rest.extend(words.cloned());
+            break;
+        }
+        let said = if let Some(long) = word.strip_prefix("--") {
+            read_long(table, long, &mut words, &mut parsed)
+        } else if word.len() > 1 && word.starts_with('-') {
+            read_short(table, &word[1..], &mut words, &mut parsed)
+        } else {
+            parsed.rest.push(word.clone());
+            if place == Place::First {
+                parsed.rest.extend(words.cloned());
+                break;
+            }
+            Ok(())
+        };
+        said.map_err(|what| {
+            format!("{program}: {what}\nTry \"{program} --help\" for more information\n")
+        })?;
+    }
+    Ok(parsed)
+}
+
+type Words<'a> = std::slice::Iter<'a, String>;
+
+fn read_long(
+    table: &[Opt],
+    word: &str,
+    words: &mut Words<'_>,
+    parsed: &mut Parsed,
+) -> Result<(), String> {
+    let (name, given) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (word, None),
+    };
+    let named = || table.iter().filter(|opt| !opt.long.is_empty());
+    let exact = named().find(|opt| opt.long == name);
+    let opt = match exact {
+        Some(opt) => opt,
+        None => {
+            let mut starts = named().filter(|opt| opt.long.starts_with(name));
+            let first = starts
+                .next()
+                .ok_or_else(|| format!("unrecognized option '--{name}'"))?;
+            let others: Vec<&Opt> = starts.collect();
+            if !others.is_empty() {
+                let all = std::iter::once(first).chain(others);
+                let all: Vec<String> = all.map(|opt| format!(" '--{}'", opt.long)).collect();
+                let all = all.concat();
+                return Err(format!(
+                    "option '--{name}' is ambiguous; possibilities:{all}"
+                ));
+            }
+            first
+        }
+    };
+    let value = match (opt.takes, given) {
+        (Takes::Nothing, Some(_)) => {
+            return Err(format!("option '--{}' doesn't allow an argument", opt.long));
+        }
+        (Takes::Value, None) => {
+            let next = words.next().cloned();
+            Some(next.ok_or_else(|| format!("option '--{}' requires an argument", opt.long))?)
+        }
+        (_, given) => given,
+    };
+    parsed.options.push((opt.long, value));
+    Ok(())
+}
+
+fn read_short(
+    table: &[Opt],
+    letters: &str,
+    words: &mut Words<'_>,
+    parsed: &mut Parsed,
+) -> Result<(), String> {
+    let mut rest = letters.chars();
+    while let Some(letter) = rest.next() {
+        let opt = table
+            .iter()
+            .find(|opt| opt.short == Some(letter))
+            .ok_or_else(|| format!("invalid option -- '{letter}'"))?;
+        let attached = rest.as_str();
+        let value = match opt.takes {
+            Takes::Nothing => {
+                parsed.options.push((opt.long, None));
+                continue;
+            }
+            _ if !attached.is_empty() => Some(attached.to_owned()),
+            Takes::MaybeValue => None,
+            Takes::Value => {
+                let next = words.next().cloned();
+                Some(next.ok_or_else(|| format!("option requires an argument -- '{letter}'"))?)
+            }
+        };
+        parsed.options.push((opt.long, value));
+        return Ok(());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: [Opt; 5] = [
+        flag("no-kill", Some('k')),
+        flag("no-requeue", None),
+        value("ntasks", Some('n')),
+        flag("hold", Some('H')),
+        maybe("nice", None),
+    ];
+
+    fn read(words: &str, place: Place) -> Result<Parsed, String> {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        parse("sbatch", &TABLE, &words, place)
+    }
+
+    #[test]
+    fn options_are_read_as_getopt_reads_them() {
+        let parsed = read("-Hn3 --ntasks 4 --nt=5 --nice script -n 9", Place::First).unwrap();
+        let ntasks = parsed.options.iter().filter(|(long, _)| *long == "ntasks");
+        let ntasks: Vec<_> = ntasks.filter_map(|(_, value)| value.as_deref()).collect();
+        assert_eq!(ntasks, ["3", "4", "5"]);
+        assert_eq!(parsed.last("ntasks"), Some("5"));
+        assert!(parsed.has("hold") && parsed.last("nice") == Some(""));
+        assert_eq!(parsed.rest, ["script", "-n", "9"]);
+        let parsed = read("a -n 9 b", Place::Anywhere).unwrap();
+        assert_eq!(parsed.rest, ["a", "b"]);
+    }
+
+    #[test]
+    fn mistakes_are_told_in_the_words_of_getopt() {
+        let said = |words: &str| {
+            let text = read(words, Place::First).unwrap_err();
+            let (first, rest) = text.split_once('\n').unwrap();
+            assert_eq!(rest, "Try \"sbatch --help\" for more information\n");
+            first.strip_prefix("sbatch: ").unwrap().to_owned()
+        };
+        assert_eq!(said("--foo"), "unrecognized option '--foo'");
+        assert_eq!(said("-z"), "invalid option -- 'z'");
+        assert_eq!(said("-n"), "option requires an argument -- 'n'");
+        assert_eq!(said("--ntasks"), "option '--ntasks' requires an argument");
+        assert_eq!(
+            said("--hold=1"),
+            "option '--hold' doesn't allow an argument"
+        );
+        let ambiguous = "option '--no' is ambiguous; possibilities: '--no-kill' '--no-requeue'";
+        assert_eq!(said("--no"), ambiguous);
+    }
+}

@@ -1,0 +1,114 @@
+//! The commands: what each is told, does and prints. One module per command.
+
+mod format;
+mod sacct;
+mod sbatch;
+mod scancel;
+mod scontrol;
+mod sinfo;
+mod squeue;
+
+use super::book::Book;
+use super::depend::Target;
+use super::desk::{Caller, Outcome};
+use super::options::{Opt, Parsed, Place, parse};
+use super::site::VERSION_LINE;
+use super::wire::{Answer, Request};
+use gridrig_core::time::SimTime;
+
+/// Does what a command asks for.
+pub(super) fn command(book: &mut Book, request: Request, caller: &Caller, now: SimTime) -> Outcome {
+    match request.command.as_str() {
+        "sbatch" => return sbatch::sbatch(book, request, caller, now),
+        "squeue" => squeue::squeue(book, &request, caller, now),
+        "scancel" => scancel::scancel(book, &request, caller, now),
+        "scontrol" => scontrol::scontrol(book, &request, caller, now),
+        "sinfo" => sinfo::sinfo(book, &request, now),
+        "sacct" => sacct::sacct(book, &request, caller, now),
+        "sacctmgr" => sacctmgr(&request),
+        other => Answer::failed(
+            1,
+            format!("{other}: error: not a command of this cluster\n"),
+        ),
+    }
+    .into()
+}
+
+/// Slurm's words where no database keeps accounts, as none does here.
+fn sacctmgr(request: &Request) -> Answer {
+    match request
+        .args
+        .iter()
+        .any(|arg| arg == "--version" || arg == "-V")
+    {
+        true => Answer::said(VERSION_LINE.to_owned()),
+        false => Answer::failed(
+            1,
+            "You are not running a supported accounting_storage plugin\n\
+             Only 'accounting_storage/slurmdbd' is supported.\n",
+        ),
+    }
+}
+
+/// The options of a command that lists; answered at once where they ask for
+/// the version or are mistaken.
+fn options(program: &str, table: &[Opt], args: &[String]) -> Result<Parsed, Answer> {
+    let parsed = parse(program, table, args, Place::Anywhere);
+    let parsed = parsed.map_err(|said| Answer::failed(1, said))?;
+    if parsed.has("version") {
+        return Err(Answer::said(VERSION_LINE.to_owned()));
+    }
+    if parsed.has("help") || parsed.has("usage") {
+        let text = format!(
+            "Usage: {program} [OPTIONS]\nAs Slurm 22.05's {program}; docs/slurm.md of gridrig \
+             lists what has an effect here.\n"
+        );
+        return Err(Answer::said(text));
+    }
+    Ok(parsed)
+}
+
+/// The words of all occurrences of an option, split at commas; `None` if it
+/// was not given or names nothing.
+fn list(parsed: &Parsed, name: &str) -> Option<Vec<String>> {
+    let last = parsed.last(name)?;
+    let words = last
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Reads `4_[1-3,7]` besides what [`Target`] reads.
+fn targets(text: &str) -> Option<Vec<Target>> {
+    let Some((id, tasks)) = text.split_once("_[") else {
+        return Target::parse(text).map(|target| vec![target]);
+    };
+    let tasks = super::batch::TaskList::parse(tasks.strip_suffix(']')?)?;
+    let id = id.parse().ok().filter(|id| *id > 0)?;
+    let one = |task: &u32| Target {
+        id,
+        task: Some(*task),
+    };
+    Some(tasks.tasks.iter().map(one).collect())
+}
+
+/// Splits a list of jobs at commas outside brackets.
+fn split_jobs(text: &str) -> Vec<&str> {
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}

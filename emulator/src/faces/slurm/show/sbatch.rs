@@ -1,0 +1,132 @@
+//! `sbatch`
+
+use crate::faces::slurm::batch::{self, Refusal};
+use crate::faces::slurm::book::Book;
+use crate::faces::slurm::depend::Target;
+use crate::faces::slurm::desk::{Caller, Outcome};
+use crate::faces::slurm::site::VERSION_LINE;
+use crate::faces::slurm::times;
+use crate::faces::slurm::wire::{Answer, Request};
+use gridrig_core::time::SimTime;
+use std::sync::Arc;
+
+pub(super) fn sbatch(book: &mut Book, request: Request, caller: &Caller, now: SimTime) -> Outcome {
+    match submit(book, request, caller, now) {
+        Ok(outcome) => outcome,
+        Err(Refusal(code, said)) => Answer::failed(code, said).into(),
+    }
+}
+
+fn submit(
+    book: &mut Book,
+    request: Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Outcome, Refusal> {
+    let line = batch::command_line(&request.args)?;
+    if line.has("version") {
+        return Ok(Answer::said(VERSION_LINE.to_owned()).into());
+    }
+    let script = request.script.unwrap_or_default();
+    let mut order = batch::read(&request.args, &request.env, &script)?;
+    let batch = &mut order.batch;
+    batch.uid = caller.uid;
+    batch.gid = caller.gid;
+    batch.user = Arc::clone(&caller.user);
+    let cwd = request.cwd;
+    batch.work_dir = match batch.work_dir.as_str() {
+        "" => cwd,
+        path if path.starts_with('/') => path.to_owned(),
+        path => format!("{cwd}/{path}"),
+    };
+    if book.site.execute {
+        batch.env = request.env;
+    }
+    if let Some(command) = &mut batch.command
+        && !command.starts_with('/')
+    {
+        // Slurm shows where the script was.
+        let name = command.trim_start_matches("./");
+        *command = format!("{}/{name}", batch.work_dir);
+    }
+    let partition = batch.partition.as_deref();
+    if let Some(other) = partition.filter(|name| *name != book.site.partition) {
+        let what = format!("invalid partition specified: {other}");
+        let Refusal(code, first) = Refusal::error(1, &what);
+        let Refusal(_, second) = Refusal::submission("Invalid partition name specified");
+        return Err(Refusal(code, format!("{first}{second}")));
+    }
+    check_size(book, &order)?;
+    let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
+    if book.present() + count > book.site.max_jobs {
+        let what = "Resource temporarily unavailable";
+        return Err(Refusal::submission(what));
+    }
+    let begin = match &order.begin {
+        None => None,
+        Some(text) => {
+            let unix = times::moment(text, book.site.unix(now));
+            let bad = || {
+                Refusal::error(
+                    batch::BAD_OPTION,
+                    &format!("Invalid --begin specification \"{text}\""),
+                )
+            };
+            Some(book.site.instant(unix.ok_or_else(bad)?)).filter(|at| *at > now)
+        }
+    };
+    if order.test_only {
+        let cpus = book.processors(&order.batch);
+        let stamp = times::stamp(book.site.unix(now));
+        let what = format!(
+            "sbatch: Job {} to start at {stamp} using {cpus} processors on nodes (null) in \
+             partition {}\n",
+            book.next_id(),
+            book.site.partition
+        );
+        return Ok(Answer::failed(0, what).into());
+    }
+    let (parsable, quiet, wait) = (order.parsable, order.quiet, order.wait);
+    let warnings = std::mem::take(&mut order.warnings);
+    let id = book.submit(now, order, begin);
+    let stdout = match (parsable, quiet) {
+        (true, _) => format!("{id}\n"),
+        (false, true) => String::new(),
+        (false, false) => format!("Submitted batch job {id}\n"),
+    };
+    let answer = Answer {
+        code: 0,
+        stdout,
+        stderr: warnings,
+    };
+    Ok(match wait {
+        true => Outcome::WhenEnded(book.find(Target { id, task: None }), answer),
+        false => answer.into(),
+    })
+}
+
+/// A job that could never run is refused, as Slurm does with
+/// `EnforcePartLimits=ALL`: nothing waits for ever on an emulated cluster.
+fn check_size(book: &Book, order: &batch::Order) -> Result<(), Refusal> {
+    let resources = &book.site.resources;
+    let plan = super::super::length::plan(&order.batch);
+    let spec = book.spec(&order.batch, plan);
+    if order
+        .batch
+        .nodes
+        .is_some_and(|nodes| nodes > resources.nodes())
+    {
+        return Err(Refusal::submission("Node count specification invalid"));
+    }
+    if resources.could_run(&spec) {
+        return Ok(());
+    }
+    if spec.processors > resources.processors() {
+        let what = "More processors requested than permitted";
+        return Err(Refusal::submission(what));
+    }
+    let Refusal(code, failed) =
+        Refusal::submission("Requested node configuration is not available");
+    let Refusal(_, why) = Refusal::error(1, "Memory specification can not be satisfied");
+    Err(Refusal(code, format!("{why}{failed}")))
+}

@@ -1,0 +1,215 @@
+//! `scancel`
+
+use super::{list, options, split_jobs, targets};
+use crate::faces::slurm::book::{Book, Errand, Job, State};
+use crate::faces::slurm::depend::Target;
+use crate::faces::slurm::desk::Caller;
+use crate::faces::slurm::options::{Opt, Parsed, flag, value};
+use crate::faces::slurm::wire::{Answer, Request};
+use gridrig_core::time::SimTime;
+use std::collections::BTreeSet;
+
+const OPTIONS: [Opt; 24] = [
+    value("account", Some('A')),
+    flag("batch", Some('b')),
+    flag("ctld", None),
+    value("clusters", Some('M')),
+    flag("cron", Some('c')),
+    flag("full", Some('f')),
+    flag("help", None),
+    flag("hurry", Some('H')),
+    flag("interactive", Some('i')),
+    value("jobname", None),
+    flag("me", None),
+    value("name", Some('n')),
+    value("nodelist", Some('w')),
+    value("partition", Some('p')),
+    value("qos", Some('q')),
+    flag("quiet", Some('Q')),
+    value("reservation", Some('R')),
+    value("signal", Some('s')),
+    value("sibling", None),
+    value("state", Some('t')),
+    flag("usage", None),
+    value("user", Some('u')),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+];
+
+pub(super) fn scancel(book: &mut Book, request: &Request, caller: &Caller, now: SimTime) -> Answer {
+    match run(book, request, caller, now) {
+        Ok(answer) | Err(answer) => answer,
+    }
+}
+
+/// Signals by name and number on Linux, as far as jobs are sent them.
+const SIGNALS: [(&str, i32); 11] = [
+    ("HUP", 1),
+    ("INT", 2),
+    ("QUIT", 3),
+    ("KILL", 9),
+    ("USR1", 10),
+    ("USR2", 12),
+    ("ALRM", 14),
+    ("TERM", 15),
+    ("CONT", 18),
+    ("STOP", 19),
+    ("TSTP", 20),
+];
+
+fn run(
+    book: &mut Book,
+    request: &Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Answer, Answer> {
+    let parsed = options("scancel", &OPTIONS, &request.args)?;
+    let mut named: Vec<Target> = Vec::new();
+    for word in parsed.rest.iter().flat_map(|word| split_jobs(word)) {
+        // A step is what its job is, here.
+        let (job, _step) = word.split_once('.').unwrap_or((word, ""));
+        let bad = || Answer::failed(1, format!("scancel: error: Invalid job id {word}\n"));
+        named.extend(targets(job).ok_or_else(bad)?);
+    }
+    let filter = Filter::of(&parsed, caller)?;
+    if named.is_empty() && !filter.is_any() {
+        return Err(Answer::failed(
+            1,
+            "scancel: error: No job identification provided\n",
+        ));
+    }
+    let signal = parsed.last("signal").map(read_signal).transpose()?;
+    let mut stderr = String::new();
+    let verbose = parsed.has("verbose");
+    let mut chosen: Vec<u32> = Vec::new();
+    for target in &named {
+        let found = book.find(*target);
+        if verbose {
+            stderr.push_str(&format!("scancel: Terminating job {target}\n"));
+            if found.is_empty() {
+                stderr.push_str(&format!(
+                    "scancel: error: Kill job error on job id {target}: Invalid job id specified\n"
+                ));
+            }
+        }
+        chosen.extend(found);
+    }
+    if named.is_empty() {
+        chosen.extend(book.all().map(|job| job.seq));
+    }
+    chosen.retain(|seq| {
+        let job = book.job(*seq);
+        job.is_some_and(|job| !job.state.is_ended() && filter.takes(job, &book.site.partition))
+    });
+    // Later ones first: what is pending does not start in place of what ends.
+    for seq in chosen.into_iter().rev() {
+        match signal {
+            Some(number) if number != 9 => book.signal(seq, number),
+            _ => drop(book.cancel(now, seq, caller.uid)),
+        }
+    }
+    Ok(Answer {
+        stderr,
+        ..Answer::default()
+    })
+}
+
+fn read_signal(text: &str) -> Result<i32, Answer> {
+    let upper = text.to_ascii_uppercase();
+    let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+    let named = SIGNALS.iter().find(|(known, _)| *known == name);
+    let number = name.parse().ok().filter(|number| (1..32).contains(number));
+    let found = named.map(|(_, number)| *number).or(number);
+    found.ok_or_else(|| Answer::failed(1, format!("scancel: error: Unknown job signal: {text}\n")))
+}
+
+struct Filter {
+    users: Option<Vec<String>>,
+    names: Option<Vec<String>>,
+    partitions: Option<Vec<String>>,
+    accounts: Option<Vec<String>>,
+    states: Option<BTreeSet<Wanted>>,
+}
+
+/// The states that `scancel --state` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    Pending,
+    Running,
+    Suspended,
+}
+
+impl Filter {
+    fn of(parsed: &Parsed, caller: &Caller) -> Result<Self, Answer> {
+        let mut users = list(parsed, "user");
+        if parsed.has("me") {
+            users = Some(vec![caller.user.to_string()]);
+        }
+        let states = match list(parsed, "state") {
+            None => None,
+            Some(words) => Some(
+                words
+                    .iter()
+                    .map(|word| read_state(word))
+                    .collect::<Result<_, _>>()?,
+            ),
+        };
+        Ok(Filter {
+            users,
+            names: list(parsed, "name").or_else(|| list(parsed, "jobname")),
+            partitions: list(parsed, "partition"),
+            accounts: list(parsed, "account"),
+            states,
+        })
+    }
+
+    fn is_any(&self) -> bool {
+        let lists = [&self.users, &self.names, &self.partitions, &self.accounts];
+        lists.iter().any(|list| list.is_some()) || self.states.is_some()
+    }
+
+    fn takes(&self, job: &Job, partition: &str) -> bool {
+        let among = |list: &Option<Vec<String>>, text: &str| {
+            list.as_ref()
+                .is_none_or(|list| list.iter().any(|one| one == text))
+        };
+        let state = match job.state {
+            State::Pending => Wanted::Pending,
+            _ => Wanted::Running,
+        };
+        let uid = job.batch.uid.to_string();
+        (among(&self.users, &job.batch.user) || among(&self.users, &uid))
+            && among(&self.names, &job.batch.name)
+            && among(&self.partitions, partition)
+            && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
+            && self
+                .states
+                .as_ref()
+                .is_none_or(|states| states.contains(&state))
+    }
+}
+
+fn read_state(word: &str) -> Result<Wanted, Answer> {
+    match word.to_ascii_uppercase().as_str() {
+        "PD" | "PENDING" => Ok(Wanted::Pending),
+        "R" | "RUNNING" => Ok(Wanted::Running),
+        "S" | "SUSPENDED" => Ok(Wanted::Suspended),
+        _ => Err(Answer::failed(
+            1,
+            format!(
+                "scancel: error: Invalid job state specified: {word}\nscancel: error: Valid job \
+                 states include: PENDING,RUNNING,SUSPENDED\n"
+            ),
+        )),
+    }
+}
+
+impl Book {
+    /// `scancel --signal`: only running scripts hear it.
+    fn signal(&mut self, seq: u32, number: i32) {
+        let running = self.job(seq).is_some_and(|job| job.state == State::Running);
+        if running {
+            self.give(Errand::Signal(seq, number));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `scontrol`
+
+mod cluster;
+mod job;
+
+use super::{options, split_jobs, targets};
+use crate::faces::slurm::book::{Book, Hold};
+use crate::faces::slurm::client::JOB_NODES;
+use crate::faces::slurm::desk::Caller;
+use crate::faces::slurm::hostlist;
+use crate::faces::slurm::options::{Opt, flag, value};
+use crate::faces::slurm::wire::{Answer, Request};
+use gridrig_core::time::SimTime;
+
+const OPTIONS: [Opt; 16] = [
+    flag("all", Some('a')),
+    value("clusters", Some('M')),
+    flag("details", Some('d')),
+    flag("federation", Some('F')),
+    flag("future", None),
+    flag("help", Some('h')),
+    flag("hide", None),
+    flag("json", None),
+    flag("local", None),
+    flag("oneliner", Some('o')),
+    flag("quiet", Some('Q')),
+    flag("sibling", None),
+    value("uid", Some('u')),
+    flag("usage", None),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+];
+
+pub(super) fn scontrol(
+    book: &mut Book,
+    request: &Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Answer {
+    let parsed = match options("scontrol", &OPTIONS, &request.args) {
+        Ok(parsed) => parsed,
+        Err(answer) => return answer,
+    };
+    let one_line = parsed.has("oneliner");
+    let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
+    let Some((keyword, rest)) = words.split_first() else {
+        return Answer::failed(1, "too few arguments for keyword:scontrol\n");
+    };
+    match keyword.to_ascii_lowercase().as_str() {
+        "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
+        "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", book.site.host)),
+        "show" => {
+            let of_job = request.env.iter().find(|(name, _)| name == JOB_NODES);
+            let of_job = of_job.map(|(_, nodes)| nodes.as_str());
+            show(book, rest, of_job, one_line, now)
+        }
+        // As root, Slurm's operator, and as any other user.
+        "hold" if caller.uid == 0 => each(rest, |id| hold(book, now, id, Hold::Admin)),
+        "hold" | "uhold" => each(rest, |id| hold(book, now, id, Hold::User)),
+        "release" => each(rest, |id| release(book, now, id)),
+        "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
+        | "shutdown" | "create" | "delete" | "top" | "write" => Answer::failed(
+            1,
+            format!("slurm_{keyword} error: Requested operation not supported on this system\n"),
+        ),
+        _ => Answer::failed(1, format!("invalid keyword: {keyword}\n")),
+    }
+}
+
+fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: SimTime) -> Answer {
+    let Some((entity, rest)) = words.split_first() else {
+        return Answer::failed(1, "too few arguments for keyword:show\n");
+    };
+    let wanted = rest.first().copied();
+    // Entities may be cut short, as in `show part`.
+    let is = |name: &str, least: usize| {
+        entity.len() >= least && name.starts_with(&entity.to_ascii_lowercase())
+    };
+    if is("hostnames", 5) {
+        return host_names(wanted.or(of_job));
+    }
+    if is("hostlistsorted", 9) || is("hostlist", 5) {
+        return host_list(wanted.or(of_job), entity.len() > "hostlist".len());
+    }
+    if is("jobs", 1) {
+        return job::show(book, wanted, one_line, now);
+    }
+    if is("config", 3) {
+        return Answer::said(cluster::config(book, now));
+    }
+    if is("nodes", 1) {
+        return cluster::nodes(book, wanted, one_line, now);
+    }
+    if is("partitions", 2) {
+        return cluster::partition(book, wanted, one_line);
+    }
+    Answer::failed(1, format!("invalid entity:{entity} for keyword:show \n"))
+}
+
+fn host_names(list: Option<&str>) -> Answer {
+    let Some(list) = list.filter(|list| !list.is_empty()) else {
+        return Answer::failed(0, "scontrol: error: host list is empty\n");
+    };
+    match hostlist::expand(list) {
+        Some(names) => Answer::said(names.iter().map(|name| format!("{name}\n")).collect()),
+        None => Answer::failed(1, format!("Invalid hostlist: {list}\n")),
+    }
+}
+
+fn host_list(list: Option<&str>, sorted: bool) -> Answer {
+    let Some(mut names) = list.and_then(hostlist::expand) else {
+        let list = list.unwrap_or_default();
+        return Answer::failed(1, format!("Invalid hostlist: {list}\n"));
+    };
+    if sorted {
+        names.sort_by_key(|name| {
+            let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+            let (prefix, number) = name.split_at(name.len() - digits);
+            (prefix.to_owned(), number.parse::<u64>().unwrap_or(0))
+        });
+        names.dedup();
+    }
+    let names = hostlist::compress(names.iter().map(String::as_str));
+    Answer::said(format!("{names}\n"))
+}
+
+/// What became of one job of a hold or release.
+enum Done {
+    Yes,
+    Unknown,
+    Ended,
+}
+
+fn each(words: &[&str], mut act: impl FnMut(&str) -> Done) -> Answer {
+    if words.is_empty() {
+        return Answer::failed(1, "too few arguments for keyword:hold\n");
+    }
+    let mut answer = Answer::default();
+    for word in words.iter().flat_map(|word| split_jobs(word)) {
+        let why = match act(word) {
+            Done::Yes => continue,
+            Done::Unknown => "Invalid job id specified",
+            Done::Ended => "Job/step already completing or completed",
+        };
+        answer.code = 1;
+        let said = format!("{why} for job {word}\nslurm_suspend error: {why}\n");
+        answer.stderr.push_str(&said);
+    }
+    answer
+}
+
+fn hold(book: &mut Book, now: SimTime, word: &str, hold: Hold) -> Done {
+    change(book, word, |book, seq| book.hold(now, seq, hold))
+}
+
+fn release(book: &mut Book, now: SimTime, word: &str) -> Done {
+    change(book, word, |book, seq| book.release(now, seq))
+}
+
+fn change(book: &mut Book, word: &str, mut act: impl FnMut(&mut Book, u32) -> bool) -> Done {
+    let found: Vec<u32> = targets(word)
+        .unwrap_or_default()
+        .into_iter()
+        .flat_map(|target| book.find(target))
+        .collect();
+    if found.is_empty() {
+        return Done::Unknown;
+    }
+    let changed = found.into_iter().filter(|seq| act(book, *seq)).count();
+    match changed {
+        0 => Done::Ended,
+        _ => Done::Yes,
+    }
+}
+
+/// Puts blocks of indented lines into Slurm's two layouts.
+fn layout(lines: &[String], one_line: bool) -> String {
+    match one_line {
+        true => lines.join(" "),
+        false => lines.join("\n   "),
+    }
+}

@@ -1,0 +1,169 @@
+//! `scontrol show config`, `node` and `partition`
+
+use super::layout;
+use crate::faces::slurm::batch::MAX_ARRAY_SIZE;
+use crate::faces::slurm::book::Book;
+use crate::faces::slurm::hostlist;
+use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION};
+use crate::faces::slurm::times;
+use crate::faces::slurm::wire::Answer;
+use gridrig_core::time::SimTime;
+
+/// The keys of the configuration that mean something here, in Slurm's layout.
+pub(super) fn config(book: &Book, now: SimTime) -> String {
+    let site = &book.site;
+    let stamp = |at: SimTime| times::stamp(site.unix(at));
+    let age = MIN_JOB_AGE.as_nanos() / 1_000_000_000;
+    let select = if site
+        .resources
+        .groups()
+        .iter()
+        .all(|g| g.memory_mib.is_none())
+    {
+        "CR_CPU"
+    } else {
+        "CR_CPU_MEMORY"
+    };
+    let keys: [(&str, String); 24] = [
+        (
+            "AccountingStorageType",
+            "accounting_storage/none".to_owned(),
+        ),
+        ("AuthType", "auth/none".to_owned()),
+        ("BOOT_TIME", stamp(SimTime::ZERO)),
+        ("ClusterName", site.cluster.clone()),
+        ("DefMemPerNode", "UNLIMITED".to_owned()),
+        ("EnforcePartLimits", "ALL".to_owned()),
+        ("FirstJobId", "1".to_owned()),
+        ("KillWait", "5 sec".to_owned()),
+        ("MaxArraySize", MAX_ARRAY_SIZE.to_string()),
+        ("MaxJobCount", site.max_jobs.to_string()),
+        ("MaxJobId", "67043328".to_owned()),
+        ("MaxMemPerNode", "UNLIMITED".to_owned()),
+        ("MinJobAge", format!("{age} sec")),
+        ("MpiDefault", "none".to_owned()),
+        ("NEXT_JOB_ID", book.next_id().to_string()),
+        ("OverTimeLimit", "0 min".to_owned()),
+        ("PreemptMode", "OFF".to_owned()),
+        ("PriorityType", "priority/basic".to_owned()),
+        (
+            "SchedulerParameters",
+            format!("gridrig_discipline={}", site.discipline),
+        ),
+        ("SchedulerType", "sched/builtin".to_owned()),
+        ("SelectType", "select/cons_tres".to_owned()),
+        ("SelectTypeParameters", select.to_owned()),
+        ("SlurmctldHost[0]", site.host.clone()),
+        ("SLURM_VERSION", VERSION.to_owned()),
+    ];
+    let mut out = format!("Configuration data as of {}\n", stamp(now));
+    for (key, value) in keys {
+        out.push_str(&format!("{key:<23} = {value}\n"));
+    }
+    out.push_str(&format!("\nSlurmctld(primary) at {} is UP\n", site.host));
+    out
+}
+
+pub(super) fn nodes(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
+    let all = book.site.nodes(book.placements());
+    let text = |node: &Node| {
+        let text = layout(&node_lines(book, node, now), one_line);
+        format!("{text}{}", if one_line { "\n" } else { "\n\n" })
+    };
+    let Some(wanted) = wanted else {
+        return Answer::said(all.iter().map(text).collect());
+    };
+    let names = hostlist::expand(wanted).unwrap_or_default();
+    let mut answer = Answer::default();
+    for name in names {
+        match all.iter().find(|node| node.name == name) {
+            Some(node) => answer.stdout.push_str(&text(node)),
+            None => {
+                answer.code = 1;
+                answer.stdout.push_str(&format!("Node {name} not found\n"));
+            }
+        }
+    }
+    answer
+}
+
+fn node_lines(book: &Book, node: &Node, now: SimTime) -> Vec<String> {
+    let site = &book.site;
+    let group = &site.resources.groups()[node.group];
+    let stamp = |at: SimTime| times::stamp(site.unix(at));
+    let (cpus, taken) = (node.cpus, node.taken);
+    let memory = group.memory_mib.unwrap_or(1);
+    let architecture = group.architecture.as_deref().unwrap_or("x86_64");
+    let system = group.os.as_deref().unwrap_or("Linux");
+    let allocated = match taken {
+        0 => String::new(),
+        taken => format!("cpu={taken}"),
+    };
+    vec![
+        format!(
+            "NodeName={} Arch={architecture} CoresPerSocket=1 ",
+            node.name
+        ),
+        format!(
+            "CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={}.00",
+            taken
+        ),
+        "AvailableFeatures=(null)".to_owned(),
+        "ActiveFeatures=(null)".to_owned(),
+        "Gres=(null)".to_owned(),
+        format!(
+            "NodeAddr={} NodeHostName={} Port=0 Version={VERSION}",
+            node.name, node.name
+        ),
+        format!("OS={system} "),
+        format!("RealMemory={memory} AllocMem=0 FreeMem={memory} Sockets={cpus} Boards=1"),
+        format!(
+            "State={} ThreadsPerCore=1 TmpDisk={} Weight=1 Owner=N/A MCS_label=N/A",
+            node.state().0.to_ascii_uppercase(),
+            group.disk_mib.unwrap_or(0)
+        ),
+        format!("Partitions={} ", site.partition),
+        format!("BootTime={0} SlurmdStartTime={0}", stamp(SimTime::ZERO)),
+        format!("LastBusyTime={}", stamp(now)),
+        format!("CfgTRES=cpu={cpus},mem={memory}M,billing={cpus}"),
+        format!("AllocTRES={allocated}"),
+        "CapWatts=n/a".to_owned(),
+        "CurrentWatts=0 AveWatts=0".to_owned(),
+        "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s".to_owned(),
+    ]
+}
+
+pub(super) fn partition(book: &Book, wanted: Option<&str>, one_line: bool) -> Answer {
+    let site = &book.site;
+    if let Some(other) = wanted.filter(|name| *name != site.partition) {
+        let mut answer = Answer::said(format!("Partition {other} not found\n"));
+        answer.code = 1;
+        return answer;
+    }
+    let nodes = site.nodes(std::iter::empty());
+    let names = hostlist::compress(nodes.iter().map(|node| node.name.as_str()));
+    let (cpus, count) = (site.resources.processors(), nodes.len());
+    let memory: u64 = site
+        .resources
+        .groups()
+        .iter()
+        .map(|group| u64::from(group.count).saturating_mul(group.memory_mib.unwrap_or(1)))
+        .fold(0, u64::saturating_add);
+    let lines = [
+        format!("PartitionName={}", site.partition),
+        "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL".to_owned(),
+        "AllocNodes=ALL Default=YES QoS=N/A".to_owned(),
+        "DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 Hidden=NO".to_owned(),
+        "MaxNodes=UNLIMITED MaxTime=UNLIMITED MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED"
+            .to_owned(),
+        format!("Nodes={names}"),
+        "PriorityJobFactor=1 PriorityTier=1 RootOnly=NO ReqResv=NO OverSubscribe=NO".to_owned(),
+        "OverTimeLimit=NONE PreemptMode=OFF".to_owned(),
+        format!("State=UP TotalCPUs={cpus} TotalNodes={count} SelectTypeParameters=NONE"),
+        "JobDefaults=(null)".to_owned(),
+        "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED".to_owned(),
+        format!("TRES=cpu={cpus},mem={memory}M,node={count},billing={cpus}"),
+    ];
+    let text = layout(&lines, one_line);
+    Answer::said(format!("{text}{}", if one_line { "\n" } else { "\n\n" }))
+}

@@ -1,0 +1,313 @@
+//! `squeue`
+
+mod fields;
+
+use super::format::{self, Piece};
+use super::{list, options, split_jobs, targets};
+use crate::faces::slurm::book::{Book, Record, State};
+use crate::faces::slurm::depend::Target;
+use crate::faces::slurm::desk::{Caller, is_user};
+use crate::faces::slurm::hostlist;
+use crate::faces::slurm::options::{Opt, Parsed, flag, maybe, value};
+use crate::faces::slurm::times;
+use crate::faces::slurm::wire::{Answer, Request};
+use fields::{Field, View};
+use gridrig_core::time::SimTime;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+const OPTIONS: [Opt; 36] = [
+    value("account", Some('A')),
+    flag("all", Some('a')),
+    flag("array", Some('r')),
+    flag("array-unique", None),
+    value("clusters", Some('M')),
+    value("cluster", None),
+    flag("federation", None),
+    value("format", Some('o')),
+    value("Format", Some('O')),
+    flag("help", None),
+    flag("hide", None),
+    value("iterate", Some('i')),
+    maybe("jobs", Some('j')),
+    value("licenses", Some('L')),
+    flag("local", None),
+    flag("long", Some('l')),
+    flag("me", None),
+    value("name", Some('n')),
+    value("node", None),
+    value("nodes", None),
+    value("nodelist", Some('w')),
+    flag("noconvert", None),
+    flag("noheader", Some('h')),
+    value("partition", Some('p')),
+    flag("priority", Some('P')),
+    value("qos", Some('q')),
+    value("reservation", Some('R')),
+    flag("sibling", None),
+    value("sort", Some('S')),
+    flag("start", None),
+    value("states", Some('t')),
+    maybe("steps", Some('s')),
+    flag("usage", None),
+    value("user", Some('u')),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+];
+
+const DEFAULT: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+const START: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+
+/// The states by name, as squeue lists them when it knows none of that name.
+const STATES: &str = "PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,\
+    PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,\
+    REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED";
+
+pub(super) fn squeue(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Answer {
+    match run(book, request, caller, now) {
+        Ok(answer) | Err(answer) => answer,
+    }
+}
+
+fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
+    let parsed = options("squeue", &OPTIONS, &request.args)?;
+    if let Some(clusters) = list(&parsed, "clusters")
+        && clusters
+            .iter()
+            .any(|name| *name != book.site.cluster && name != "all")
+    {
+        let name = &clusters[0];
+        return Err(Answer::failed(
+            1,
+            format!(
+                "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
+                 --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
+            ),
+        ));
+    }
+    let filter = Filter::of(&parsed, book, caller)?;
+    let apart = parsed.has("array") || parsed.has("array-unique");
+    let mut records = book.records(now, filter.jobs.as_deref(), apart);
+    if filter.jobs.as_ref().is_some_and(|jobs| jobs.len() == 1) && records.is_empty() {
+        return Err(Answer::failed(
+            1,
+            "slurm_load_jobs error: Invalid job id specified\n",
+        ));
+    }
+    records.retain(|record| filter.takes(record));
+    sort(
+        &mut records,
+        parsed.last("sort").unwrap_or(match parsed.has("start") {
+            true => "S",
+            false => "P,t,-p",
+        }),
+    );
+    let (pieces, mut stderr) = pieces(&parsed);
+    for user in filter.users.iter().flatten() {
+        let number = user.bytes().all(|byte| byte.is_ascii_digit());
+        if !number && !is_user(user) {
+            stderr.push_str(&format!("squeue: error: Invalid user: {user}\n\n"));
+        }
+    }
+    let mut out = String::with_capacity(records.len() * 96);
+    if parsed.has("long") && !parsed.has("noheader") {
+        out.push_str(&times::date(book.site.unix(now)));
+        out.push('\n');
+    }
+    if !parsed.has("noheader") {
+        format::line(&mut out, &pieces, |field| field.header().to_owned());
+    }
+    let view = View {
+        site: &book.site,
+        now,
+    };
+    for record in &records {
+        format::line(&mut out, &pieces, |field| field.value(record, &view));
+    }
+    Ok(Answer {
+        code: 0,
+        stdout: out,
+        stderr,
+    })
+}
+
+fn pieces(parsed: &Parsed) -> (Vec<Piece<Field>>, String) {
+    let formats = ["format", "Format"];
+    let given = parsed
+        .options
+        .iter()
+        .rev()
+        .find(|(name, _)| formats.contains(name));
+    let (pieces, unknown) = match given {
+        Some((name, format)) => {
+            let format = format.as_deref().unwrap_or_default();
+            match *name {
+                "format" => format::letters(format, Field::of_letter),
+                _ => format::names(format, Field::of_name),
+            }
+        }
+        None if parsed.has("start") => format::letters(START, Field::of_letter),
+        None if parsed.has("long") => format::letters(LONG, Field::of_letter),
+        None => format::letters(DEFAULT, Field::of_letter),
+    };
+    let complain =
+        |what: &String| format!("squeue: error: Invalid job format specification: {what}\n");
+    (pieces, unknown.iter().map(complain).collect())
+}
+
+struct Filter {
+    jobs: Option<Vec<Target>>,
+    /// Short names; none takes all.
+    states: Option<BTreeSet<String>>,
+    users: Option<Vec<String>>,
+    names: Option<Vec<String>>,
+    /// Whether the one partition is among those wanted.
+    partition: bool,
+    accounts: Option<Vec<String>>,
+    nodes: Option<BTreeSet<String>>,
+}
+
+impl Filter {
+    fn of(parsed: &Parsed, book: &Book, caller: &Caller) -> Result<Self, Answer> {
+        // `-j 7` and `-j7` alike: the value of this option may stand alone.
+        let jobs = match parsed.last("jobs") {
+            Some("") => parsed.rest.first().map(String::as_str),
+            given => given,
+        };
+        let jobs = match jobs {
+            None | Some("") => None,
+            Some(text) => {
+                let mut jobs = Vec::new();
+                for part in split_jobs(text) {
+                    let bad = || {
+                        let what = format!("squeue: error: Invalid job id: {part}\n");
+                        Answer::failed(1, what)
+                    };
+                    jobs.extend(targets(part.trim()).ok_or_else(bad)?);
+                }
+                Some(jobs)
+            }
+        };
+        let states = match list(parsed, "states") {
+            None if parsed.has("start") => Some([State::Pending.names().1.to_owned()].into()),
+            None => {
+                let shown = [State::Pending, State::Running, State::Completing];
+                Some(shown.map(|state| state.names().1.to_owned()).into())
+            }
+            Some(words) if words.iter().any(|word| word.eq_ignore_ascii_case("all")) => None,
+            Some(words) => Some(read_states(&words)?),
+        };
+        let mut users = list(parsed, "user");
+        if parsed.has("me") {
+            users = Some(vec![caller.user.to_string()]);
+        }
+        let nodes = list(parsed, "nodelist").map(|nodes| nodes.join(","));
+        let nodes = nodes.map(|list| match hostlist::expand(&list) {
+            Some(names) => Ok(names.into_iter().collect()),
+            None => {
+                let what = format!("squeue: error: Invalid node name specified {list}\n");
+                Err(Answer::failed(1, what))
+            }
+        });
+        let partition = list(parsed, "partition");
+        Ok(Filter {
+            jobs,
+            states,
+            users,
+            names: list(parsed, "name"),
+            partition: partition.is_none_or(|names| names.contains(&book.site.partition)),
+            accounts: list(parsed, "account"),
+            nodes: nodes.transpose()?,
+        })
+    }
+
+    fn takes(&self, record: &Record<'_>) -> bool {
+        let job = record.job;
+        let state = job.state.names().1;
+        let among = |list: &Option<Vec<String>>, text: &str| {
+            list.as_ref()
+                .is_none_or(|list| list.iter().any(|one| one == text))
+        };
+        let by_user = self.users.as_ref().is_none_or(|users| {
+            let uid = job.batch.uid.to_string();
+            users
+                .iter()
+                .any(|user| **user == *job.batch.user || *user == uid)
+        });
+        let on_nodes = self.nodes.as_ref().is_none_or(|wanted| {
+            let names = hostlist::expand(&record.node_list).unwrap_or_default();
+            names.iter().any(|name| wanted.contains(name))
+        });
+        self.states
+            .as_ref()
+            .is_none_or(|states| states.contains(state))
+            && by_user
+            && on_nodes
+            && among(&self.names, &job.batch.name)
+            && self.partition
+            && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
+    }
+}
+
+fn read_states(words: &[String]) -> Result<BTreeSet<String>, Answer> {
+    const SHORT: [&str; 24] = [
+        "PD", "R", "S", "CD", "CA", "F", "TO", "NF", "PR", "BF", "DL", "OOM", "CG", "CF", "RS",
+        "RD", "RQ", "RF", "RH", "RV", "SI", "SE", "SO", "ST",
+    ];
+    let mut states = BTreeSet::new();
+    for word in words {
+        let upper = word.to_ascii_uppercase();
+        let mut known = STATES.split(',').zip(SHORT);
+        let found = known.find(|(long, short)| *long == upper || *short == upper);
+        let Some((_, short)) = found else {
+            let what = format!(
+                "squeue: error: Invalid job state specified: {word}\nsqueue: error: Valid job \
+                 states include: {STATES}\n\n"
+            );
+            return Err(Answer::failed(1, what));
+        };
+        states.insert(short.to_owned());
+    }
+    Ok(states)
+}
+
+/// Sorts by letters of the format, each with a sign; what compares equal
+/// stays in order of submission.
+fn sort(records: &mut [Record<'_>], by: &str) {
+    let keys: Vec<(bool, char)> = by
+        .split(',')
+        .filter_map(|key| {
+            let down = key.starts_with('-');
+            Some((down, key.trim_start_matches(['-', '+']).chars().next()?))
+        })
+        .collect();
+    records.sort_by(|a, b| {
+        keys.iter().fold(Ordering::Equal, |order, (down, key)| {
+            let compared = compare(a, b, *key);
+            order.then(if *down { compared.reverse() } else { compared })
+        })
+    });
+}
+
+fn compare(a: &Record<'_>, b: &Record<'_>, key: char) -> Ordering {
+    let (one, other) = (a.job, b.job);
+    match key {
+        'i' => (a.array_id(), &one.task.as_ref().map(|t| t.index))
+            .cmp(&(b.array_id(), &other.task.as_ref().map(|t| t.index))),
+        'A' => one.id.cmp(&other.id),
+        't' => one.state.names().1.cmp(other.state.names().1),
+        'T' => one.state.names().0.cmp(other.state.names().0),
+        'p' | 'Q' => a.priority().cmp(&b.priority()),
+        'j' => one.batch.name.cmp(&other.batch.name),
+        'u' => one.batch.user.cmp(&other.batch.user),
+        'C' => a.cpus.cmp(&b.cpus),
+        'D' => a.nodes.cmp(&b.nodes),
+        'S' => one.start.cmp(&other.start),
+        'e' => one.end.cmp(&other.end),
+        'V' => one.submit.cmp(&other.submit),
+        'l' => one.limit.cmp(&other.limit),
+        'N' | 'R' => a.node_list.cmp(&b.node_list),
+        _ => Ordering::Equal,
+    }
+}

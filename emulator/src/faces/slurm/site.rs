@@ -1,0 +1,129 @@
+//! What the commands know of the cluster that does not change: its names, its
+//! nodes and its calendar.
+
+use super::hostlist;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::resource::Resources;
+use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
+
+/// The version whose surface is shown.
+pub(super) const VERSION: &str = "22.05.8";
+
+/// What `--version` says.
+pub(super) const VERSION_LINE: &str = "slurm-wlm 22.05.8\n";
+
+/// How long an ended job stays in squeue and scontrol, as Slurm's default.
+pub(super) const MIN_JOB_AGE: SimDuration = SimDuration::from_secs(300);
+
+/// The cluster as its commands present it.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    pub cluster: String,
+    pub partition: String,
+    pub host: String,
+    pub resources: Resources,
+    /// Time 0 of the run on the calendar.
+    pub epoch_unix_ns: u64,
+    pub execute: bool,
+    pub discipline: &'static str,
+    pub max_jobs: usize,
+}
+
+/// One node and what is taken of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub name: String,
+    pub group: usize,
+    pub cpus: u32,
+    pub taken: u32,
+}
+
+impl Node {
+    /// `idle`, `mixed` or `allocated`, with the short form.
+    pub fn state(&self) -> (&'static str, &'static str) {
+        match self.taken {
+            0 => ("idle", "idle"),
+            taken if taken >= self.cpus => ("allocated", "alloc"),
+            _ => ("mixed", "mix"),
+        }
+    }
+}
+
+impl Site {
+    /// Seconds since 1970 of an instant of the run.
+    pub fn unix(&self, at: SimTime) -> u64 {
+        self.epoch_unix_ns.saturating_add(at.as_nanos()) / 1_000_000_000
+    }
+
+    /// The instant of the run at a second since 1970.
+    pub fn instant(&self, unix: u64) -> SimTime {
+        let nanos = unix.saturating_mul(1_000_000_000);
+        SimTime::from_nanos(nanos.saturating_sub(self.epoch_unix_ns))
+    }
+
+    /// The number before the first node of a resource: nodes are `n1`, `n2`,
+    /// ... over all resources in file order.
+    fn before(&self, resource: usize) -> u64 {
+        let groups = self.resources.groups().iter().take(resource);
+        groups.map(|group| u64::from(group.count)).sum()
+    }
+
+    /// Names and processors of the nodes of a placement, in node order.
+    pub fn nodes_of(&self, placement: &[PlacementRun]) -> Vec<(u64, u32)> {
+        let mut taken: BTreeMap<u64, u32> = BTreeMap::new();
+        for run in placement {
+            let first = self.before(usize::from(run.resource)) + u64::from(run.node) + 1;
+            for node in first..first + u64::from(run.nodes) {
+                *taken.entry(node).or_default() += run.processors;
+            }
+        }
+        taken.into_iter().collect()
+    }
+
+    /// The nodes of a placement as Slurm lists them.
+    pub fn node_list(&self, placement: &[PlacementRun]) -> String {
+        let names = self.nodes_of(placement);
+        let names: Vec<String> = names.iter().map(|(node, _)| format!("n{node}")).collect();
+        hostlist::compress(names.iter().map(String::as_str))
+    }
+
+    /// All nodes with what these placements take of them.
+    pub fn nodes<'a>(&self, running: impl Iterator<Item = &'a [PlacementRun]>) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for (group, resource) in self.resources.groups().iter().enumerate() {
+            for _ in 0..resource.count {
+                nodes.push(Node {
+                    name: format!("n{}", nodes.len() + 1),
+                    group,
+                    cpus: resource.cpu_count,
+                    taken: 0,
+                });
+            }
+        }
+        for placement in running {
+            for run in placement {
+                let first = self.before(usize::from(run.resource)) as usize + run.node as usize;
+                let run_nodes = nodes.iter_mut().skip(first).take(run.nodes as usize);
+                run_nodes.for_each(|node| node.taken += run.processors);
+            }
+        }
+        nodes
+    }
+
+    /// Memory of the first node; 1 where there is no limit, as for Slurm.
+    pub fn memory_mib(&self) -> u64 {
+        let first = self.resources.groups().first();
+        first.and_then(|group| group.memory_mib).unwrap_or(1)
+    }
+
+    /// Processors of the widest node.
+    pub fn widest(&self) -> u32 {
+        let groups = self.resources.groups().iter();
+        groups
+            .map(|group| group.cpu_count)
+            .max()
+            .unwrap_or(1)
+            .max(1)
+    }
+}

@@ -1,0 +1,225 @@
+//! Times as Slurm reads and writes them.
+
+use gridrig_core::time::SimDuration;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// A time limit; Slurm counts whole minutes and rounds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// None.
+    Unlimited,
+    /// So many seconds.
+    Seconds(u64),
+}
+
+impl Limit {
+    /// Reads `M`, `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`, `UNLIMITED`;
+    /// 0 is no limit, as for Slurm.
+    pub fn parse(text: &str) -> Option<Limit> {
+        let lower = text.to_ascii_lowercase();
+        if ["unlimited", "infinite", "-1"].contains(&lower.as_str()) {
+            return Some(Limit::Unlimited);
+        }
+        let numbers = |text: &str| -> Option<Vec<u64>> {
+            let number = |word: &str| {
+                let short = !word.is_empty() && word.len() <= 9;
+                (short && word.bytes().all(|b| b.is_ascii_digit())).then_some(())?;
+                word.parse().ok()
+            };
+            text.split(':').map(number).collect()
+        };
+        let seconds = match text.split_once('-') {
+            Some((days, rest)) => {
+                let days = numbers(days).filter(|days| days.len() == 1)?[0];
+                let rest = match numbers(rest)?.as_slice() {
+                    [h] => h * HOUR,
+                    [h, m] => h * HOUR + m * MINUTE,
+                    [h, m, s] => h * HOUR + m * MINUTE + s,
+                    _ => return None,
+                };
+                days * DAY + rest
+            }
+            None => match numbers(text)?.as_slice() {
+                [m] => m * MINUTE,
+                [m, s] => m * MINUTE + s,
+                [h, m, s] => h * HOUR + m * MINUTE + s,
+                _ => return None,
+            },
+        };
+        Some(match seconds.div_ceil(MINUTE) {
+            0 => Limit::Unlimited,
+            minutes => Limit::Seconds(minutes * MINUTE),
+        })
+    }
+
+    /// As a length.
+    pub fn length(self) -> Option<SimDuration> {
+        match self {
+            Limit::Unlimited => None,
+            Limit::Seconds(seconds) => Some(SimDuration::from_secs(seconds)),
+        }
+    }
+}
+
+/// `M:SS`, `H:MM:SS` or `D-HH:MM:SS`, as squeue writes lengths.
+pub(super) fn short(seconds: u64) -> String {
+    let (days, hours) = (seconds / DAY, seconds % DAY / HOUR);
+    let (minutes, seconds) = (seconds % HOUR / MINUTE, seconds % MINUTE);
+    match (days, hours) {
+        (0, 0) => format!("{minutes}:{seconds:02}"),
+        (0, hours) => format!("{hours}:{minutes:02}:{seconds:02}"),
+        _ => format!("{days}-{hours:02}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// `HH:MM:SS` or `D-HH:MM:SS`, as scontrol and sacct write lengths.
+pub(super) fn long(seconds: u64) -> String {
+    let (days, hours) = (seconds / DAY, seconds % DAY / HOUR);
+    let (minutes, seconds) = (seconds % HOUR / MINUTE, seconds % MINUTE);
+    match days {
+        0 => format!("{hours:02}:{minutes:02}:{seconds:02}"),
+        _ => format!("{days}-{hours:02}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// `2026-11-21T08:57:56` in UTC, of seconds since 1970.
+pub(super) fn stamp(unix: u64) -> String {
+    let (year, month, day) = civil(unix / DAY);
+    let (hour, minute, second) = (unix % DAY / HOUR, unix % HOUR / MINUTE, unix % MINUTE);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+}
+
+/// `Sat Nov 21 08:58:01 2026` in UTC.
+pub(super) fn date(unix: u64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let (year, month, day) = civil(unix / DAY);
+    let (hour, minute, second) = (unix % DAY / HOUR, unix % HOUR / MINUTE, unix % MINUTE);
+    let (weekday, month) = (DAYS[(unix / DAY % 7) as usize], MONTHS[month as usize - 1]);
+    format!("{weekday} {month} {day:02} {hour:02}:{minute:02}:{second:02} {year}")
+}
+
+/// Seconds since 1970 of `now`, `now+30`, `now+5minutes`, `YYYY-MM-DD[THH:MM[:SS]]`
+/// or `HH:MM[:SS]` (today, or tomorrow if that has passed), in UTC.
+pub(super) fn moment(text: &str, now: u64) -> Option<u64> {
+    if let Some(later) = text.strip_prefix("now") {
+        if later.is_empty() {
+            return Some(now);
+        }
+        let later = later.strip_prefix('+')?;
+        let digits = later.bytes().take_while(u8::is_ascii_digit).count();
+        let count: u64 = later[..digits].parse().ok()?;
+        let unit = match &later[digits..] {
+            "" | "s" | "seconds" | "second" => 1,
+            "minutes" | "minute" => MINUTE,
+            "hours" | "hour" => HOUR,
+            "days" | "day" => DAY,
+            "weeks" | "week" => 7 * DAY,
+            _ => return None,
+        };
+        return now.checked_add(count.checked_mul(unit)?);
+    }
+    let clock = |text: &str| -> Option<u64> {
+        let parts: Vec<u64> = text
+            .split(':')
+            .map(|part| part.parse().ok())
+            .collect::<Option<_>>()?;
+        match parts.as_slice() {
+            [h, m] if *h < 24 && *m < 60 => Some(h * HOUR + m * MINUTE),
+            [h, m, s] if *h < 24 && *m < 60 && *s < 60 => Some(h * HOUR + m * MINUTE + s),
+            _ => None,
+        }
+    };
+    if !text.contains('-') {
+        let today = now - now % DAY + clock(text)?;
+        return Some(if today < now { today + DAY } else { today });
+    }
+    let (day, time) = text.split_once('T').unwrap_or((text, "00:00"));
+    let parts: Vec<u64> = day
+        .split('-')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let [year, month, day] = parts.as_slice() else {
+        return None;
+    };
+    let days = days_since_1970(*year, *month, *day)?;
+    Some(days * DAY + clock(time)?)
+}
+
+/// Year, month and day of a day since 1970 (proleptic Gregorian calendar, in
+/// eras of 400 years that begin in March, so that the leap day comes last).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let from_march = days + 719_468;
+    let (era, day_of_era) = (from_march / 146_097, from_march % 146_097);
+    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day)
+}
+
+fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
+    if !(1970..10_000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Searching is enough: a day lies between these two, and `civil` decides.
+    let low = (year - 1970) * 365;
+    (low..low + 366 + (year - 1968) / 4).find(|days| civil(*days) == (year, month, day))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_rounded_up_to_minutes() {
+        let seconds = |text| Limit::parse(text).and_then(Limit::length);
+        let s = |seconds| Some(SimDuration::from_secs(seconds));
+        assert_eq!(seconds("10"), s(600));
+        assert_eq!(seconds("1:01"), s(120));
+        assert_eq!(seconds("1:00:00"), s(3600));
+        assert_eq!(seconds("2-3"), s(2 * 86_400 + 3 * 3_600));
+        assert_eq!(seconds("2-3:4:5"), s(2 * 86_400 + 3 * 3_600 + 300));
+        assert_eq!(Limit::parse("UNLIMITED"), Some(Limit::Unlimited));
+        assert_eq!(Limit::parse("0"), Some(Limit::Unlimited));
+        for bad in ["foo", "", "1:2:3:4", "-5", "1-", "9999999999"] {
+            assert_eq!(Limit::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn lengths_and_dates_are_written_as_slurm_writes_them() {
+        assert_eq!((short(1), short(599)), ("0:01".into(), "9:59".into()));
+        assert_eq!(
+            (short(3_600), short(90_061)),
+            ("1:00:00".into(), "1-01:01:01".into())
+        );
+        assert_eq!(
+            (long(1), long(90_061)),
+            ("00:00:01".into(), "1-01:01:01".into())
+        );
+        assert_eq!(stamp(0), "1970-01-01T00:00:00");
+        assert_eq!(stamp(1_795_251_481), "2026-11-21T08:58:01");
+        assert_eq!(date(1_795_251_481), "Sat Nov 21 08:58:01 2026");
+        assert_eq!(stamp(951_782_400), "2000-02-29T00:00:00");
+    }
+
+    #[test]
+    fn moments_are_read_relative_and_absolute() {
+        let now = 1_795_251_481;
+        assert_eq!(moment("now+60", now), Some(now + 60));
+        assert_eq!(moment("now+2hours", now), Some(now + 7_200));
+        assert_eq!(moment("2026-11-21T08:58:01", now), Some(now));
+        assert_eq!(moment("08:58:02", now), Some(now + 1));
+        assert_eq!(moment("08:58", now), Some(now - 1 + 86_400));
+        for bad in ["later", "now-5", "2026-13-01", "25:00"] {
+            assert_eq!(moment(bad, now), None, "{bad}");
+        }
+    }
+}

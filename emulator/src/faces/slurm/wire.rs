@@ -1,0 +1,165 @@
+//! What the commands and the cluster say to each other over a Unix socket:
+//! one request, one answer, then the connection closes.
+//!
+//! A request is [`MAGIC`], the lengths of its two parts as big-endian `u32`,
+//! a JSON header and the batch script's bytes ([`NO_SCRIPT`] where there is
+//! none). An answer is the exit code and the lengths of what goes to stdout
+//! and stderr, then the two texts.
+
+use serde::{Deserialize, Serialize};
+
+/// The first bytes of a request; the digit is the version.
+pub(super) const MAGIC: [u8; 4] = *b"GRS1";
+
+/// The length that stands for "no script".
+pub(super) const NO_SCRIPT: u32 = u32::MAX;
+
+/// The most bytes of a header: arguments and environment.
+pub(super) const MOST_HEADER: u32 = 4 << 20;
+
+/// The most bytes of a script, as Slurm's `max_script_size`.
+pub(super) const MOST_SCRIPT: u32 = 4 << 20;
+
+/// Length of the fixed part of a request.
+pub(super) const REQUEST_HEAD: usize = 12;
+
+/// Length of the fixed part of an answer.
+pub(super) const ANSWER_HEAD: usize = 12;
+
+/// A command as it was called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Request {
+    /// Which command.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it was called.
+    pub cwd: String,
+    /// The caller's environment, as far as the command looks at it.
+    pub env: Vec<(String, String)>,
+    /// The batch script; only of `sbatch`.
+    #[serde(skip)]
+    pub script: Option<Vec<u8>>,
+}
+
+/// What the command is to show, and its exit code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub code: u8,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Answer {
+    /// It worked, and says so.
+    pub fn said(stdout: String) -> Self {
+        Answer {
+            stdout,
+            ..Answer::default()
+        }
+    }
+
+    /// It did not.
+    pub fn failed(code: u8, stderr: impl Into<String>) -> Self {
+        Answer {
+            code,
+            stderr: stderr.into(),
+            stdout: String::new(),
+        }
+    }
+
+    /// The answer on the wire.
+    pub fn encode(&self) -> Vec<u8> {
+        let lengths = [self.stdout.len(), self.stderr.len()];
+        let mut bytes = Vec::with_capacity(ANSWER_HEAD + lengths[0] + lengths[1]);
+        bytes.extend(u32::from(self.code).to_be_bytes());
+        for length in lengths {
+            bytes.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+        }
+        bytes.extend(self.stdout.as_bytes());
+        bytes.extend(self.stderr.as_bytes());
+        bytes
+    }
+}
+
+impl Request {
+    /// The request on the wire.
+    pub fn encode(&self) -> std::io::Result<Vec<u8>> {
+        let header = serde_json::to_vec(self)?;
+        let too_long = || std::io::Error::other("the arguments and environment are too long");
+        let length = u32::try_from(header.len()).ok();
+        let length = length.filter(|length| *length <= MOST_HEADER);
+        let length = length.ok_or_else(too_long)?;
+        let script = self.script.as_deref();
+        let script_length = match script {
+            None => NO_SCRIPT,
+            Some(script) => u32::try_from(script.len())
+                .ok()
+                .filter(|length| *length <= MOST_SCRIPT)
+                .ok_or_else(|| std::io::Error::other("the script is too long"))?,
+        };
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(length.to_be_bytes());
+        bytes.extend(script_length.to_be_bytes());
+        bytes.extend(header);
+        bytes.extend(script.unwrap_or_default());
+        Ok(bytes)
+    }
+}
+
+/// The lengths that the head of a request announces: of the header, and of
+/// the script if there is one. `None` if it is no request or too long.
+pub(super) fn request_lengths(head: [u8; REQUEST_HEAD]) -> Option<(usize, Option<usize>)> {
+    let [a, b, c, d, h0, h1, h2, h3, s0, s1, s2, s3] = head;
+    if [a, b, c, d] != MAGIC {
+        return None;
+    }
+    let header = u32::from_be_bytes([h0, h1, h2, h3]);
+    let script = u32::from_be_bytes([s0, s1, s2, s3]);
+    if header > MOST_HEADER || (script > MOST_SCRIPT && script != NO_SCRIPT) {
+        return None;
+    }
+    let script = (script != NO_SCRIPT).then_some(script as usize);
+    Some((header as usize, script))
+}
+
+/// Exit code and lengths that the head of an answer announces.
+pub(super) fn answer_lengths(head: [u8; ANSWER_HEAD]) -> (u8, usize, usize) {
+    let [c0, c1, c2, c3, o0, o1, o2, o3, e0, e1, e2, e3] = head;
+    let code = u32::from_be_bytes([c0, c1, c2, c3]);
+    let stdout = u32::from_be_bytes([o0, o1, o2, o3]);
+    let stderr = u32::from_be_bytes([e0, e1, e2, e3]);
+    let code = u8::try_from(code).unwrap_or(u8::MAX);
+    (code, stdout as usize, stderr as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_announces_what_follows() {
+        let request = Request {
+            command: "sbatch".to_owned(),
+            args: vec!["-n".to_owned(), "3".to_owned()],
+            script: Some(b"#!/bin/sh\n".to_vec()),
+            ..Request::default()
+        };
+        let bytes = request.encode().unwrap();
+        let head = bytes[..REQUEST_HEAD].try_into().unwrap();
+        let (header, script) = request_lengths(head).unwrap();
+        assert_eq!(script, Some(10));
+        assert_eq!(bytes.len(), REQUEST_HEAD + header + 10);
+        let read: Request = serde_json::from_slice(&bytes[REQUEST_HEAD..][..header]).unwrap();
+        assert_eq!(read.args, request.args);
+    }
+
+    #[test]
+    fn what_is_no_request_or_too_long_is_refused() {
+        assert_eq!(request_lengths(*b"GET / HTTP/1"), None);
+        let mut head = [0; REQUEST_HEAD];
+        head[..4].copy_from_slice(&MAGIC);
+        head[4..8].copy_from_slice(&(MOST_HEADER + 1).to_be_bytes());
+        assert_eq!(request_lengths(head), None);
+    }
+}

@@ -1,0 +1,309 @@
+//! The same script against Debian's real Slurm and against ours.
+
+use crate::real_slurm::{self, RealSlurm, Setup};
+use crate::slurm_bench::{Emulated, Said};
+use gridrig_core::rng::stream;
+use rand::RngExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const SEED: u64 = 22_058;
+
+/// A step of the script.
+enum Step {
+    /// A command, both outputs of which are compared.
+    Call(Vec<String>),
+    /// Until the real one has looked at every job.
+    Settle,
+}
+
+fn call(words: &str) -> Step {
+    Step::Call(
+        words
+            .split(' ')
+            .map(|word| word.replace('~', " "))
+            .collect(),
+    )
+}
+
+/// Forty commands; blanks inside a word are written `~`.
+fn script() -> Vec<Step> {
+    let mut random = stream(SEED, "slurm-differential");
+    let mut steps = vec![
+        call("sbatch -n 8 -t 10 --wrap sleep~600"),
+        Step::Settle,
+        call("sbatch job.sh"),
+        call("sbatch -H -J held --wrap sleep~4"),
+        call("sbatch -d afterok:1 -J after --wrap sleep~1"),
+    ];
+    // Jobs 5 and later; whole nodes, so that placement has no choice.
+    for index in 0..4 {
+        let (size, minutes) = (random.random_range(1..5) * 2, random.random_range(1..2000));
+        let task = random.random_range(0..20);
+        let submission = match index {
+            0 => format!(
+                "sbatch --parsable -a {task}-{}:2%2 -J array --wrap sleep~5",
+                task + 9
+            ),
+            1 => format!("sbatch -n {size} -t {minutes} --comment=a~b --wrap sleep~9"),
+            2 => format!(
+                "sbatch -n 2 -c 2 -t 1-{}:30 -J wide --nice={task} job.sh",
+                task + 1
+            ),
+            _ => format!(
+                "sbatch -N 2 --begin=now+{} -A acct --wrap sleep~9",
+                600 + minutes
+            ),
+        };
+        steps.push(call(&submission));
+    }
+    steps.push(Step::Settle);
+    let every = "squeue -h -o %i|%j|%T|%t|%P|%l|%C|%D|%N|%R|%r|%u|%A|%F|%K|%a|%U|%L|%p|%Q|%B|%c\
+        |%n|%o|%E|%k|%v|%x|%X|%Y|%z|%w|%W|%O|%I|%H|%G|%g|%f|%b|%J|%h|%s";
+    for words in [
+        "squeue",
+        "squeue -r",
+        "squeue -l",
+        every,
+        "squeue -O JobArrayID,StateCompact,Reason,Name:.6,NumCPUs:5,TimeLimit -t all --me",
+        "squeue -j 1,99",
+        "squeue -j 99",
+        "squeue -t foo",
+        "squeue -n held,wide -h -o %i",
+        "squeue -t R -o JobId=%i:%T",
+        "squeue --zonk",
+        "scontrol show job 3",
+        "scontrol -o show job 5",
+        "scontrol show job 99",
+        "scontrol show hostnames n[1-3,7],x[08-11]",
+        "scontrol hold 2",
+        "scontrol release 3",
+        "sinfo",
+        "sinfo -a -h -o PartitionName=%P~TotalCPUs=%C~TotalNodes=%D~MaxTime=%l~NodeNames=%N",
+        "sinfo -N -l",
+    ] {
+        steps.push(call(words));
+    }
+    let refused = [
+        "sbatch nofile",
+        "sbatch -p nosuch --wrap true",
+        "sbatch --foo job.sh",
+        "sbatch -n 0 --wrap true",
+        "sbatch -t foo --wrap true",
+        "sbatch -a 5-1 --wrap true",
+        "sbatch -d foo:1 --wrap true",
+        "sbatch bad.sh",
+        "sbatch --no",
+        "sbatch -n 99 --wrap true",
+        "sbatch -N 2-1 --wrap true",
+        "scancel abc",
+        "sacctmgr -n -s list user",
+    ];
+    let from = random.random_range(0..refused.len());
+    let chosen = refused.iter().cycle().skip(from).take(7);
+    steps.extend(chosen.map(|words| call(words)));
+    steps.extend([
+        Step::Settle,
+        call("scancel -v 99"),
+        call("scancel -n wide"),
+        call("squeue -o %i~%j~%T~%r"),
+        call("scancel --state=PENDING --user=root"),
+        call("squeue -h -t all -o %t~%C~%D"),
+    ]);
+    steps
+}
+
+/// Times and what passes with them, masked; the rest as it is.
+fn mask(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let is_date = line.len() == 24 && line.ends_with("2026") | line.ends_with("2027");
+        if is_date {
+            lines.push("DATE".to_owned());
+            continue;
+        }
+        let words = line.split_inclusive([' ', '=', '|']);
+        let words = words.map(|word| {
+            let end = word.len() - word.trim_end_matches([' ', '=', '|']).len();
+            let (bare, tail) = word.split_at(word.len() - end);
+            let masked = match bare.as_bytes() {
+                // 2026-11-21T08:57:56
+                [b'2', b'0', _, _, b'-', .., b':', _, _] if bare.len() == 19 => "STAMP",
+                // Run times of seconds.
+                [b'0', b':', _, _] => "0:SS",
+                [b'0', b'0', b':', b'0', b'0', b':', _, _] => "00:00:SS",
+                _ => bare,
+            };
+            format!("{masked}{tail}")
+        });
+        let line: String = words.collect();
+        // The session of who submitted, and when it was last looked at.
+        let line = match line.split_once("AllocNode:Sid=localhost:") {
+            Some((head, tail)) => {
+                let tail = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+                format!("{head}AllocNode:Sid=localhost:SID{tail}")
+            }
+            None => line,
+        };
+        // When a job became eligible to wait is kept differently.
+        let line = line.replace("AccrueTime=Unknown", "AccrueTime=STAMP");
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+fn masked(said: Said) -> Said {
+    Said {
+        code: said.code,
+        stdout: mask(&said.stdout),
+        stderr: mask(&said.stderr),
+    }
+}
+
+/// Until no job waits for a reason that is still to be found.
+fn settle(real: &RealSlurm) {
+    let began = Instant::now();
+    loop {
+        std::thread::sleep(Duration::from_millis(1200));
+        let said: Said = real.run("squeue", &["-h", "-o", "%T%r"]).into();
+        let new = said.stdout.lines().any(|line| line == "PENDINGNone");
+        let runs = said.stdout.contains("RUNNING");
+        if !new && runs {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{said:?}");
+    }
+}
+
+#[test]
+fn forty_commands_say_the_same_as_debians_slurm() {
+    let setup = Setup {
+        nodes: 4,
+        cpus: 2,
+        scheduler: "sched/builtin",
+    };
+    let test = "forty_commands_say_the_same_as_debians_slurm";
+    let Some(real) = real_slurm::start(test, &setup) else {
+        return;
+    };
+    let ours = Emulated::start(4, 2, &[]);
+    let dir = ours.dir.path();
+    let batch = "#!/bin/bash\n#SBATCH -J hello\n#SBATCH\n#SBATCH -n 4 -t 10\nsleep 60\n";
+    std::fs::write(dir.join("job.sh"), batch).unwrap();
+    std::fs::write(dir.join("bad.sh"), "echo hi\n").unwrap();
+    let (mut compared, mut differences) = (0, Vec::new());
+    for step in script() {
+        let words = match step {
+            Step::Settle => {
+                settle(&real);
+                continue;
+            }
+            Step::Call(words) => words,
+        };
+        let said = |command: &mut Command| -> Said {
+            let output = command.args(&words[1..]).current_dir(dir).output();
+            masked(output.unwrap().into())
+        };
+        let theirs = said(&mut real.command(&words[0]));
+        let mine = said(&mut ours.command(&words[0]));
+        compared += 1;
+        if theirs != mine {
+            differences.push(format!(
+                "$ {}\nSlurm: {} \n{}{}\nours: {}\n{}{}\n",
+                words.join(" "),
+                theirs.code,
+                theirs.stdout,
+                theirs.stderr,
+                mine.code,
+                mine.stdout,
+                mine.stderr
+            ));
+        }
+    }
+    assert_eq!(compared, 40);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
+    let setup = Setup {
+        nodes: 2,
+        cpus: 2,
+        scheduler: "sched/builtin",
+    };
+    let test = "ended_jobs_say_the_same_as_those_of_debians_slurm";
+    let Some(real) = real_slurm::start(test, &setup) else {
+        return;
+    };
+    let ours = Emulated::start(2, 2, &[]);
+    let dir = ours.dir.path();
+    let each = |words: &[&str]| -> [Said; 2] {
+        let said = |command: &mut Command| -> Said {
+            masked(
+                command
+                    .args(&words[1..])
+                    .current_dir(dir)
+                    .output()
+                    .unwrap()
+                    .into(),
+            )
+        };
+        [
+            said(&mut real.command(words[0])),
+            said(&mut ours.command(words[0])),
+        ]
+    };
+    for wrapped in ["true", "exit 3", "sleep 600"] {
+        let [theirs, mine] = each(&["sbatch", "-n", "4", "-o", "/dev/null", "--wrap", wrapped]);
+        assert_eq!(theirs, mine);
+    }
+    let [theirs, mine] = each(&["sbatch", "-a", "1-2", "-n", "4", "--wrap", "true"]);
+    assert_eq!(theirs, mine);
+    let states = |said: &Said| said.stdout.clone();
+    let began = Instant::now();
+    let listing = [
+        "squeue",
+        "-h",
+        "-t",
+        "all",
+        "-S",
+        "i",
+        "-o",
+        "%i %T %r %R %C %D %N",
+    ];
+    let wanted = "1 COMPLETED None n[1-2] 4 2 n[1-2]\n2 FAILED NonZeroExitCode (NonZeroExitCode)";
+    loop {
+        let [theirs, mine] = each(&listing);
+        let done =
+            |said: &Said| said.stdout.starts_with(wanted) && said.stdout.contains("3 RUNNING");
+        if done(&theirs) && done(&mine) {
+            break;
+        }
+        let late = began.elapsed() > Duration::from_secs(20);
+        assert!(!late, "{}\n{}", states(&theirs), states(&mine));
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let [theirs, mine] = each(&["scancel", "3", "4"]);
+    assert_eq!(theirs, mine);
+    let began = Instant::now();
+    loop {
+        let [theirs, mine] = each(&listing[..]);
+        let settled = !theirs.stdout.contains("COMPLETING") && !theirs.stdout.contains("RUNNING");
+        if settled
+            && theirs
+                .stdout
+                .lines()
+                .take(3)
+                .eq(mine.stdout.lines().take(3))
+        {
+            break;
+        }
+        let late = began.elapsed() > Duration::from_secs(20);
+        assert!(!late, "{}\n{}", states(&theirs), states(&mine));
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    for job in ["1", "2"] {
+        let [theirs, mine] = each(&["scontrol", "show", "job", job]);
+        assert_eq!(theirs, mine);
+    }
+}

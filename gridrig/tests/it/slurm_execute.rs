@@ -1,0 +1,139 @@
+//! Scripts that are really executed under an emulated allocation.
+
+use crate::slurm_bench::Emulated;
+use std::time::{Duration, Instant};
+
+fn cluster(nodes: u32, cpus: u32) -> Emulated {
+    Emulated::start(nodes, cpus, &["--slurm-execute"])
+}
+
+fn write(cluster: &Emulated, name: &str, text: &str) {
+    std::fs::write(cluster.dir.path().join(name), text).unwrap();
+}
+
+fn read(cluster: &Emulated, name: &str) -> String {
+    let path = cluster.dir.path().join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn a_script_finds_what_slurm_promises_it() {
+    let cluster = cluster(2, 2);
+    let script = "#!/bin/bash\n#SBATCH -n 3 -J sim -o %x-%A_%a.%N\n\
+        echo $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_JOB_NODELIST\n\
+        echo $SLURM_NTASKS $SLURM_TASKS_PER_NODE $SLURM_JOB_CPUS_PER_NODE $WORD $1 secret=$SECRET\n\
+        scontrol show hostnames\npwd\n";
+    write(&cluster, "job.sh", script);
+    let said = cluster
+        .command("sbatch")
+        .args([
+            "--wait",
+            "-a",
+            "5",
+            "--export=WORD=hello",
+            "job.sh",
+            "argument",
+        ])
+        .env("SECRET", "of the caller")
+        .output()
+        .unwrap();
+    assert!(said.status.success(), "{said:?}");
+    let dir = cluster.dir.path().display().to_string();
+    let expected = format!("1 1 5 n[1-2]\n3 2,1 2,1 hello argument secret=\nn1\nn2\n{dir}\n");
+    assert_eq!(read(&cluster, "sim-1_5.n1"), expected);
+}
+
+#[test]
+fn srun_starts_the_tasks_of_a_step() {
+    let cluster = cluster(2, 2);
+    let script = "#!/bin/bash\n#SBATCH -n 4 -o out\n\
+        srun --mpi=none --cpu-bind=none --output=task.%t bash -c \
+        'echo $SLURM_PROCID $SLURM_LOCALID $SLURMD_NODENAME'\n\
+        srun -n1 -l echo labelled\nsrun -n1 bash -c 'exit 5'; echo $?\nsrun nosuch; echo $?\n";
+    write(&cluster, "job.sh", script);
+    cluster.ok("sbatch", &["--wait", "job.sh"]);
+    let tasks: Vec<String> = (0..4)
+        .map(|t| read(&cluster, &format!("task.{t}")))
+        .collect();
+    assert_eq!(tasks.concat(), "0 0 n1\n1 1 n1\n2 0 n2\n3 1 n2\n");
+    let expected = "0: labelled\nsrun: error: n1: task 0: Exited with exit code 5\n5\n\
+        slurmstepd-n1: error: execve(): nosuch: No such file or directory\n\
+        srun: error: n1: task 0: Exited with exit code 2\n2\n";
+    assert_eq!(read(&cluster, "out"), expected);
+}
+
+#[test]
+fn an_exit_code_a_signal_and_a_file_that_cannot_be_written_are_told_apart() {
+    let cluster = cluster(4, 1);
+    let wait = |args: &[&str]| {
+        let mut all = vec!["--wait"];
+        all.extend(args);
+        cluster.run("sbatch", &all).code
+    };
+    assert_eq!(wait(&["--wrap", "exit 3"]), 3);
+    wait(&["--wrap", "kill -9 $$"]);
+    wait(&["-o", "/nosuch/out", "--wrap", "true"]);
+    let said = cluster.ok("squeue", &["-h", "-t", "all", "-S", "i", "-o", "%i %T %r"]);
+    let expected = "1 FAILED NonZeroExitCode\n2 FAILED RaisedSignal\n3 FAILED JobLaunchFailure\n";
+    assert_eq!(said, expected);
+    let said = cluster.ok("sacct", &["-X", "-n", "-P", "-o", "ExitCode"]);
+    assert_eq!(said, "3:0\n0:9\n0:53\n");
+}
+
+/// Whether a process of this id is there and no zombie.
+fn lives(id: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+    status.is_ok_and(|status| !status.contains(") Z "))
+}
+
+#[test]
+fn cancelling_ends_the_processes_and_gives_the_processors_back() {
+    let cluster = cluster(1, 2);
+    let script =
+        "#!/bin/bash\nsleep 300 &\necho $! > child\ntrap 'echo asked > asked; exit 0' TERM\nwait\n";
+    write(&cluster, "job.sh", script);
+    cluster.ok("sbatch", &["-n", "2", "job.sh"]);
+    cluster.ok("sbatch", &["--wrap", "true"]);
+    let began = Instant::now();
+    let child = loop {
+        let path = cluster.dir.path().join("child");
+        let child = std::fs::read_to_string(path).unwrap_or_default();
+        if child.ends_with('\n') {
+            break child;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(lives(&child));
+    assert_eq!(
+        cluster.ok("squeue", &["-h", "-j", "2", "-o", "%T %r"]),
+        "PENDING Resources\n"
+    );
+    cluster.ok("scancel", &["1"]);
+    cluster.wait_for("1", "%T", "CANCELLED");
+    cluster.wait_for("2", "%T", "COMPLETED");
+    assert!(!lives(&child), "what a script leaves behind ends with it");
+    assert_eq!(read(&cluster, "asked"), "asked\n");
+}
+
+#[test]
+fn scripts_end_with_their_emulator() {
+    let cluster = cluster(1, 1);
+    cluster.ok("sbatch", &["--wrap", "echo $$ > shell; sleep 300"]);
+    let began = Instant::now();
+    let path = cluster.dir.path().join("shell");
+    let shell = loop {
+        let shell = std::fs::read_to_string(&path).unwrap_or_default();
+        if shell.ends_with('\n') {
+            break shell;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(lives(&shell));
+    cluster.interrupt();
+    while lives(&shell) {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
