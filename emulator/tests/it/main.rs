@@ -10,6 +10,7 @@ mod jobs;
 mod lifecycle;
 mod need;
 mod openapi;
+mod tls;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;
