@@ -10,6 +10,7 @@ use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock};
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Config, Handle, spawn};
+use gridrig_protocol::tls::{ServerTls, TlsFiles};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -28,8 +29,25 @@ struct Bench {
 
 impl Bench {
     async fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let mut clusters = Vec::new();
+        Self::with(false).await
+    }
+
+    /// With TLS each cluster has a certificate of the test authority and asks
+    /// clients for theirs.
+    async fn with(is_secure: bool) -> Self {
+        let mut bench = Bench {
+            home: tempfile::tempdir().unwrap(),
+            clusters: Vec::new(),
+        };
+        bench.certify();
+        let tls = is_secure.then(|| {
+            let files = TlsFiles {
+                cert: bench.path("host-localhost-cert.pem"),
+                key: bench.path("host-localhost-key.pem"),
+                client_ca: Some(bench.path("ca/ARC-TestCA-rig.pem")),
+            };
+            ServerTls::read(&files).unwrap()
+        });
         for (name, processors, speed) in CLUSTERS {
             let group = Resource {
                 speed: Decimal::parse(speed).unwrap(),
@@ -39,11 +57,18 @@ impl Bench {
             let clock = RunClock::starting_in(Duration::ZERO, Decimal::from_whole(20));
             let mut config = Config::new(name, nodes, DisciplineKind::FirstInFirstFit, clock);
             config.faces = Faces::of(&[FaceKind::Arc]);
-            clusters.push(spawn(config, door()).await.unwrap());
+            config.tls.clone_from(&tls);
+            bench.clusters.push(spawn(config, door()).await.unwrap());
         }
-        let bench = Bench { home, clusters };
-        bench.authorize();
+        bench.configure();
         bench
+    }
+
+    /// Where the client finds a cluster: the certificate is for localhost.
+    fn url(cluster: &Handle) -> String {
+        cluster
+            .url()
+            .replace("https://127.0.0.1", "https://localhost")
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -54,19 +79,21 @@ impl Bench {
         self.path(name).to_str().unwrap().to_owned()
     }
 
-    /// A test authority, a user's certificate, a proxy and a client.conf.
-    fn authorize(&self) {
-        let ca = ["test-ca", "--ca-id", "rig", "--ca-dir", &self.text("ca")].map(str::to_owned);
+    /// A test authority, and certificates of a user and of this host.
+    fn certify(&self) {
+        let folder = self.text("ca");
         let arcctl = |rest: &[&str]| {
-            let mut words = ca.to_vec();
-            words.extend(rest.iter().map(|word| (*word).to_owned()));
-            self.run(
-                "arcctl",
-                &words.iter().map(String::as_str).collect::<Vec<_>>(),
-            );
+            let mut words = vec!["test-ca", "--ca-id", "rig", "--ca-dir", &folder];
+            words.extend(rest);
+            self.run("arcctl", &words);
         };
         arcctl(&["init"]);
         arcctl(&["usercert", "-n", "alice", "-f", "--no-auth"]);
+        arcctl(&["hostcert", "-n", "localhost", "-f"]);
+    }
+
+    /// A client.conf and a proxy.
+    fn configure(&self) {
         let mut conf = format!(
             "[common]\ncertificatepath={}\nkeypath={}\ncacertificatesdirectory={}\nproxypath={}\n",
             self.text("client-alice-cert.pem"),
@@ -75,13 +102,11 @@ impl Bench {
             self.text("proxy.pem"),
         );
         for ((name, ..), cluster) in CLUSTERS.iter().zip(&self.clusters) {
-            conf += &format!("\n[computing/{name}]\nurl={}/arex\n", cluster.url());
+            conf += &format!("\n[computing/{name}]\nurl={}/arex\n", Self::url(cluster));
         }
         std::fs::write(self.path("client.conf"), conf).unwrap();
-        self.run(
-            "arcproxy",
-            &["-z", &self.text("client.conf"), "-c", "validityPeriod=1H"],
-        );
+        let conf = self.text("client.conf");
+        self.run("arcproxy", &["-z", &conf, "-c", "validityPeriod=1H"]);
     }
 
     /// Runs a program to its end; answers what it said on both streams.
@@ -140,7 +165,7 @@ impl Bench {
         let of = self
             .clusters
             .iter()
-            .position(|cluster| id.starts_with(&cluster.url()));
+            .position(|cluster| id.starts_with(&Self::url(cluster)));
         CLUSTERS[of.unwrap_or_else(|| panic!("no cluster of {id}"))].0
     }
 
@@ -423,4 +448,45 @@ async fn the_commands_that_manage_jobs_work() {
     let info = format!("{}/arex/rest/1.0/info", bench.clusters[0].url());
     let info = reqwest::get(info).await.unwrap().text().await.unwrap();
     assert_eq!(element(&info, "TotalJobs"), "0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arcsub_submits_over_tls_and_its_jobs_are_its_users_alone() {
+    if !need::arc("arcsub_submits_over_tls_and_its_jobs_are_its_users_alone") {
+        return;
+    }
+    let bench = Bench::with(true).await;
+    let files: Vec<String> = (0..6)
+        .map(|job| bench.describe(&format!("t{job}"), 1, 10, ""))
+        .collect();
+    let chosen = count(&bench.submit("Random", &files));
+    bench.audit(&chosen).await;
+    let name = *chosen.keys().next().unwrap();
+    let said = bench.arc("arcstat", &["-c", name, "-a", "-l"]);
+    assert!(said.contains("State: Finished"), "{said}");
+    assert!(
+        said.contains("/CN=alice"),
+        "the owner is who the certificate says: {said}"
+    );
+    // Somebody without a certificate sees none of it.
+    let authority = std::fs::read(bench.path("ca/ARC-TestCA-rig.pem")).unwrap();
+    let authority = reqwest::Certificate::from_pem(&authority).unwrap();
+    let stranger = reqwest::Client::builder()
+        .tls_certs_only([authority])
+        .build();
+    let place = CLUSTERS
+        .iter()
+        .position(|(other, ..)| *other == name)
+        .unwrap();
+    let url = format!("{}/arex/rest/1.0/jobs", Bench::url(&bench.clusters[place]));
+    let list = stranger
+        .unwrap()
+        .get(url)
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    assert!(elements(&list, "id").is_empty(), "{list}");
 }

@@ -1,5 +1,9 @@
 //! The emulator over real sockets on loopback.
-#![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test helper fails by panicking and tells what it skips"
+)]
 
 mod arc;
 mod arc_clients;
@@ -11,6 +15,7 @@ mod jobs;
 mod lifecycle;
 mod need;
 mod openapi;
+mod tls;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;

@@ -17,6 +17,7 @@ mod compare_command;
 mod dashboard;
 mod documents;
 mod export_command;
+mod faces;
 mod lsap;
 mod metrics_command;
 mod monitoring;
