@@ -2,12 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 mod arc;
+mod arc_clients;
 mod arc_rest;
+mod arc_wire;
 mod bes;
 mod errors;
 mod jobs;
 mod lifecycle;
+mod need;
 mod openapi;
+mod tls;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;

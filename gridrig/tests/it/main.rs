@@ -13,6 +13,7 @@ mod check;
 mod command;
 mod compare_command;
 mod documents;
+mod faces;
 mod gridway;
 mod lsap;
 mod need;
