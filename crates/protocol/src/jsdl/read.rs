@@ -5,8 +5,7 @@ mod resources;
 mod staging;
 
 use super::{
-    Bound, Exact, HPC_PROFILE, Identification, JSDL, JobDefinition, JsdlError, OWN,
-    OperatingSystem, POSIX, Position, Quantity, Range, RangeValue, Resources, SPMD,
+    HPC_PROFILE, Identification, JSDL, JobDefinition, JsdlError, OWN, POSIX, Position, SPMD,
 };
 use crate::xml::{Element, SCHEMA_INSTANCE, is_space};
 use gridrig_core::time::SimDuration;

@@ -8,7 +8,11 @@ use super::{Reader, at};
 use crate::xml::{Element, is_space};
 
 impl Reader<'_> {
-    pub(super) fn resources(&mut self, element: &Element, path: &str) -> Result<Resources, JsdlError> {
+    pub(super) fn resources(
+        &mut self,
+        element: &Element,
+        path: &str,
+    ) -> Result<Resources, JsdlError> {
         self.open(element, path, &[])?;
         let mut resources = Resources::default();
         for child in element.elements() {
