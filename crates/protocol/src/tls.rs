@@ -63,6 +63,7 @@ pub enum TlsError {
 pub struct ServerTls {
     config: Arc<ServerConfig>,
     issuer: String,
+    asks_for_clients: bool,
 }
 
 impl ServerTls {
@@ -115,6 +116,7 @@ impl ServerTls {
         Ok(ServerTls {
             config: Arc::new(config),
             issuer,
+            asks_for_clients: files.client_ca.is_some(),
         })
     }
 
@@ -122,6 +124,12 @@ impl ServerTls {
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
+    }
+
+    /// Whether clients may present a certificate.
+    #[must_use]
+    pub fn asks_for_clients(&self) -> bool {
+        self.asks_for_clients
     }
 
     /// What a connection is served with.

@@ -14,16 +14,19 @@ mod wsdl;
 
 use crate::config::Config;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use documents::Documents;
+use documents::{Documents, Owners};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::bes::Operation;
 use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::serve::Peer;
 use gridrig_protocol::soap::{self, Fault, Reply, Request};
 use gridrig_service::App;
+use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -62,6 +65,21 @@ struct Face {
     life: String,
     accepting: AtomicBool,
     documents: Mutex<Documents>,
+    owners: Mutex<Owners>,
+}
+
+/// Who asks: the name in the certificate of a client that has presented one.
+struct Client(Option<Arc<str>>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Client {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>();
+        Ok(Client(
+            peer.and_then(|ConnectInfo(peer)| peer.identity.clone()),
+        ))
+    }
 }
 
 pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
@@ -75,6 +93,7 @@ pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
             setup.max_documents,
             setup.max_document_bytes,
         )),
+        owners: Mutex::default(),
     });
     let mut routes = Router::new();
     for path in PATHS {
@@ -106,6 +125,7 @@ const FAULT: &str = "http://www.w3.org/2005/08/addressing/fault";
 async fn serve(
     State(face): State<Arc<Face>>,
     uri: Uri,
+    client: Client,
     request: Result<Request, Reply>,
 ) -> Response {
     let request = match request {
@@ -120,7 +140,7 @@ async fn serve(
     let result = match request.envelope.check_understood(&[SECURITY]) {
         Ok(()) => {
             let address = face.address(&request.headers, &uri);
-            operations::answer(&face, operation, &request, &address).await
+            operations::answer(&face, operation, &request, &address, client.0).await
         }
         Err(fault) => Err(fault),
     };

@@ -5,6 +5,7 @@ mod hostile;
 mod need;
 mod operations;
 mod oracle;
+mod owners;
 mod recorded;
 mod zeep;
 
@@ -48,7 +49,16 @@ impl Answer {
 }
 
 async fn post(lrms: &Handle, path: &str, media: &str, body: Vec<u8>) -> Answer {
-    let client = reqwest::Client::new();
+    post_as(&reqwest::Client::new(), lrms, path, media, body).await
+}
+
+async fn post_as(
+    client: &reqwest::Client,
+    lrms: &Handle,
+    path: &str,
+    media: &str,
+    body: Vec<u8>,
+) -> Answer {
     let request = client.post(format!("{}{path}", lrms.url()));
     let request = request.header("content-type", media.to_owned()).body(body);
     let response = request.send().await.unwrap();

@@ -12,7 +12,7 @@ use rcgen::{
 use std::path::PathBuf;
 
 /// An authority with a folder for files.
-struct Authority {
+pub struct Authority {
     folder: tempfile::TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
@@ -28,7 +28,7 @@ fn named(name: &str) -> CertificateParams {
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut params = named("Authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -62,7 +62,7 @@ impl Authority {
 
     /// A user's key and certificate in PEM, and, with a proxy, those of a
     /// proxy in front of it.
-    fn user(&self, name: &str, with_proxy: bool) -> String {
+    pub fn user(&self, name: &str, with_proxy: bool) -> String {
         let (user, key) = (named(name), KeyPair::generate().unwrap());
         let certificate = user.signed_by(&key, &self.issuer).unwrap();
         if !with_proxy {
@@ -83,14 +83,14 @@ impl Authority {
         key.serialize_pem() + &leaf.pem() + &certificate.pem()
     }
 
-    async fn serve(&self) -> Handle {
+    pub async fn serve(&self) -> Handle {
         let mut config = config(1);
-        config.faces = Faces::of(&[FaceKind::Arc]);
+        config.faces = Faces::of(&[FaceKind::Arc, FaceKind::Bes]);
         config.tls = Some(ServerTls::read(&self.files()).unwrap());
         spawn(config, door()).await.unwrap()
     }
 
-    fn client(&self, identity: Option<&str>) -> reqwest::Client {
+    pub fn client(&self, identity: Option<&str>) -> reqwest::Client {
         gridrig_protocol::tls::init();
         let authority = std::fs::read(self.path("ca.pem")).unwrap();
         let authority = reqwest::Certificate::from_pem(&authority).unwrap();

@@ -18,6 +18,7 @@ mod dashboard;
 mod documents;
 mod export_command;
 mod faces;
+mod gridway;
 mod lsap;
 mod metrics_command;
 mod monitoring;

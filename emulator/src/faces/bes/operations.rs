@@ -2,6 +2,7 @@
 
 use super::Face;
 use super::activity::{state, unknown};
+use super::documents::{Documents, Owners};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::{Arrival, JobKeeper, JobView, LrmsMachine};
@@ -11,24 +12,31 @@ use gridrig_protocol::bes::{
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::{EndpointReference, Fault, Request};
+use gridrig_protocol::tls::ServerTls;
 use gridrig_protocol::xml::{Element, Name};
 use gridrig_service::gone;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 pub(super) async fn answer(
     face: &Face,
     operation: Operation,
     request: &Request,
     address: &str,
+    client: Option<Arc<str>>,
 ) -> Result<Element, Fault> {
     let body = &request.envelope.body;
     let result = match operation {
-        Operation::CreateActivity => create(face, request, address).await,
+        Operation::CreateActivity => create(face, request, address, client).await,
         Operation::GetActivityStatuses
         | Operation::TerminateActivities
-        | Operation::GetActivityDocuments => about(face, operation, body).await,
+        | Operation::GetActivityDocuments => about(face, operation, body, client.as_deref()).await,
         Operation::GetFactoryAttributesDocument => attributes(face).await,
+        Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities
+            if client.is_none() && face.asks_for_clients() =>
+        {
+            Err(not_authorized("a client without a certificate"))
+        }
         Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities => {
             let accepting = operation == Operation::StartAcceptingNewActivities;
             face.accepting.store(accepting, Ordering::SeqCst);
@@ -39,7 +47,17 @@ pub(super) async fn answer(
     result.map_err(Fault::from)
 }
 
-async fn create(face: &Face, request: &Request, address: &str) -> Result<Element, BesFault> {
+fn not_authorized(who: &str) -> BesFault {
+    let message = format!("{who} may not do that here");
+    BesFault::new(FaultName::NotAuthorized, "not-authorized", message)
+}
+
+async fn create(
+    face: &Face,
+    request: &Request,
+    address: &str,
+    client: Option<Arc<str>>,
+) -> Result<Element, BesFault> {
     if !face.accepting.load(Ordering::SeqCst) {
         let message = "the service takes no new activities in at present";
         let name = FaultName::NotAcceptingNewActivities;
@@ -51,7 +69,7 @@ async fn create(face: &Face, request: &Request, address: &str) -> Result<Element
     let length = length.map_or(face.setup.default_run_time, |(length, _)| length);
     let spec = read.job.to_job(length, &face.names(address))?;
     let arrival = Arrival {
-        key: key(request),
+        key: key(request, client.as_deref()),
         id: None,
         spec,
         from: Party::Client,
@@ -71,23 +89,23 @@ async fn create(face: &Face, request: &Request, address: &str) -> Result<Element
         false => face.app.metrics.count_message(MessageKind::Submit),
     }
     receipt.taken.map_err(Problem::rejected)?;
+    face.owners().note(receipt.job, client);
     let bytes = content_length(request);
-    let mut documents = face
-        .documents
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    documents.keep(receipt.job, read.job, bytes);
-    drop(documents);
+    face.documents().keep(receipt.job, read.job, bytes);
     let reference = face.reference(address, receipt.job);
     Ok(bes::create_activity_response(&reference, &read.ignored))
 }
 
 /// A message that is sent again under its name creates no second activity.
-fn key(request: &Request) -> Option<String> {
+/// Names of different clients have nothing to do with each other.
+fn key(request: &Request, client: Option<&str>) -> Option<String> {
     let id = request.addressing.message_id.as_deref()?;
-    let fits = !id.is_empty() && id.len() <= 190;
-    fits.then(|| format!("bes/{id}"))
+    let key = format!("bes/{}/{id}", client.unwrap_or_default());
+    (!id.is_empty() && key.len() <= MAX_KEY).then_some(key)
 }
+
+/// Longer names of messages than any client makes are not remembered.
+const MAX_KEY: usize = 1000;
 
 /// What a document costs to keep, by what it took to send.
 fn content_length(request: &Request) -> usize {
@@ -99,11 +117,22 @@ fn content_length(request: &Request) -> usize {
 
 /// An operation about activities: one answer for each, in order, by one call
 /// to the machine.
-async fn about(face: &Face, operation: Operation, body: &Element) -> Result<Element, BesFault> {
+async fn about(
+    face: &Face,
+    operation: Operation,
+    body: &Element,
+    client: Option<&str>,
+) -> Result<Element, BesFault> {
     let references = bes::identifiers(body)?;
+    let own = |job: JobId| match face.owners().may(client, job) {
+        true => Ok(job),
+        false => Err(not_authorized(
+            client.unwrap_or("a client without a certificate"),
+        )),
+    };
     let jobs: Vec<Result<JobId, BesFault>> = references
         .iter()
-        .map(|reference| face.job(reference))
+        .map(|reference| face.job(reference).and_then(own))
         .collect();
     let wanted: Vec<JobId> = jobs.iter().filter_map(|job| job.clone().ok()).collect();
     let terminate = operation == Operation::TerminateActivities;
@@ -173,15 +202,27 @@ fn terminated(cancelled: bool, view: &JobView) -> ActivityAnswer {
     })
 }
 
+impl Face {
+    fn documents(&self) -> MutexGuard<'_, Documents> {
+        self.documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn owners(&self) -> MutexGuard<'_, Owners> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn asks_for_clients(&self) -> bool {
+        let tls = self.app.config.tls.as_ref();
+        tls.is_some_and(ServerTls::asks_for_clients)
+    }
+}
+
 /// The document of an activity. One that is kept no more is made anew from
 /// what the cluster knows of the job.
 fn document(face: &Face, job: JobId, view: &JobView) -> Element {
-    let documents = face
-        .documents
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let kept = documents.of(job);
-    drop(documents);
+    let kept = face.documents().of(job);
     let mut element = match kept {
         Some(document) => document.element(),
         None => JobDefinition::of(&view.spec, None).element(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+#[allow(clippy::print_stdout, reason = "says that a test is skipped")]
 fn skipped(test: &str, what: &str, present: bool) -> bool {
     if present {
         return false;
