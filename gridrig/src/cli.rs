@@ -48,6 +48,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write one offline HTML page about finished runs
     Report(ReportArgs),
+    /// Serve the dashboard of a folder of runs
+    Dashboard(DashboardArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
     /// Read, reduce, validate and generate workload traces
@@ -149,6 +151,13 @@ pub struct RunArgs {
     /// Metrics; real clock only.
     #[command(flatten)]
     pub monitoring: MonitoringArgs,
+    /// Show the run on a page while it goes [default address: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "127.0.0.1:0")]
+    pub dashboard: Option<std::net::SocketAddr>,
+    /// Keep the page when the run is over, until Ctrl-C
+    #[arg(long, requires = "dashboard")]
+    pub keep_dashboard: bool,
 }
 
 /// `gridrig compare`
@@ -238,6 +247,25 @@ pub struct ReportArgs {
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+/// `gridrig dashboard`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig dashboard\n  gridrig dashboard runs --listen 127.0.0.1:8080\n\n\
+        The first line on stdout says where it listens. On an address that other machines reach \
+        it wants a token: GRIDRIG_TOKEN, or a new one that is printed once on stderr."
+)]
+pub struct DashboardArgs {
+    /// The folder of runs; what is started from the page is written there
+    #[arg(default_value = "runs")]
+    pub runs: PathBuf,
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub listen: std::net::SocketAddr,
+    /// Also answer to this name, as behind a proxy; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
 }
 
 /// `gridrig audit`

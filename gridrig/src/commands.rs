@@ -3,6 +3,7 @@
 mod audit;
 mod check;
 mod compare;
+mod dashboard;
 mod metrics;
 mod report;
 mod run;
@@ -54,6 +55,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
+        Command::Dashboard(args) => dashboard::dashboard(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),

@@ -3,6 +3,7 @@
 pub mod check;
 mod cli;
 mod commands;
+pub mod dashboard;
 mod exit;
 pub mod init;
 mod interrupt;

@@ -2,6 +2,7 @@
 //! is a service of its own on loopback, in a thread of its own, and every
 //! message crosses a socket between two listeners.
 
+mod ears;
 mod grid;
 mod outcome;
 pub mod remote;
@@ -9,6 +10,7 @@ pub mod remote;
 mod tests;
 mod watched;
 
+pub use ears::Ears;
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;
@@ -43,6 +45,8 @@ pub struct RealOptions {
     /// How the services are monitored. Only with a folder for targets does the
     /// submitter serve its metrics too.
     pub monitoring: Monitoring,
+    /// Who listens while it goes.
+    pub ears: Ears,
 }
 
 impl RealOptions {
@@ -57,6 +61,7 @@ impl RealOptions {
             faults: Vec::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             monitoring: Monitoring::default(),
+            ears: Ears::default(),
         }
     }
 }
@@ -158,6 +163,7 @@ pub async fn run_real(
     let recorder = Recorder::default();
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder);
     let watched = watched.map_err(RealError::Monitoring)?;
+    options.ears.listen(&services, grid, clock, &recorder);
     let mut stopped = false;
     let stop = async {
         tokio::select! {

@@ -11,6 +11,7 @@ pub use real::TIMER_TOLERANCE;
 pub use record::{Comparison, PolicyRun};
 
 use crate::check;
+use crate::dashboard::live::{Start, Watch};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
@@ -25,6 +26,7 @@ use gridrig_replayer::prepare::{self, Prepared};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What to do with the runs of a scenario.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct RunOptions {
     pub kill: Vec<String>,
     /// How the services are monitored: real time only.
     pub monitoring: Monitoring,
+    /// Who watches the runs and may stop them.
+    pub watch: Option<Arc<Watch>>,
 }
 
 /// The workloads of a replication, read and reduced once for all policies.
@@ -171,30 +175,19 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
 /// Input errors before anything runs; failures of a run or its audit. What was
 /// written stays.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>, Failure> {
-    refuse_truth_in_real_time(scenario)?;
-    if scenario.clock == Clock::Virtual && options.monitoring != Monitoring::default() {
-        return Err(Failure::input(anyhow!(
-            "--label and --targets need services to look at (expected --clock real)"
-        )));
+    let replications = refuse(scenario, options)?;
+    if let Some(watch) = &options.watch {
+        watch.begin(scenario, &replications);
     }
-    if scenario.clock == Clock::Virtual && !options.kill.is_empty() {
-        return Err(Failure::input(anyhow!(
-            "--kill needs services to kill (expected --clock real)"
-        )));
-    }
-    let replications = scenario.replications();
-    for replication in &replications {
-        for &policy in &scenario.policies {
-            write::refuse_existing(replication, policy, options)?;
-        }
-    }
+    let mut position = 0;
     let mut comparisons: Vec<Comparison> = Vec::new();
     for replication in &replications {
         let load = Load::prepare(replication)?;
         refuse_impossible(&replication.scenario, &load)?;
         let mut runs = Vec::new();
         for &policy in &scenario.policies {
-            let run = run_policy(replication, policy, &load, options)?;
+            let run = run_policy(replication, policy, &load, options, position)?;
+            position += 1;
             let interrupted = run.interrupted;
             runs.push(run);
             if interrupted {
@@ -214,11 +207,38 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
     Ok(comparisons)
 }
 
+/// Refuses what cannot be run, or not there, before anything is; answers the
+/// replications.
+///
+/// # Errors
+/// Input errors.
+pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replication>, Failure> {
+    refuse_truth_in_real_time(scenario)?;
+    if scenario.clock == Clock::Virtual && options.monitoring != Monitoring::default() {
+        return Err(Failure::input(anyhow!(
+            "--label and --targets need services to look at (expected --clock real)"
+        )));
+    }
+    if scenario.clock == Clock::Virtual && !options.kill.is_empty() {
+        return Err(Failure::input(anyhow!(
+            "--kill needs services to kill (expected --clock real)"
+        )));
+    }
+    let replications = scenario.replications();
+    for replication in &replications {
+        for &policy in &scenario.policies {
+            write::refuse_existing(replication, policy, options)?;
+        }
+    }
+    Ok(replications)
+}
+
 fn run_policy(
     replication: &Replication,
     policy: Option<PolicyKind>,
     load: &Load,
     options: &RunOptions,
+    position: usize,
 ) -> Result<PolicyRun, Failure> {
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
@@ -232,8 +252,20 @@ fn run_policy(
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         ..options.clone()
     };
-    let executed = execute::execute(scenario, &grid, load, options, &progress)?;
+    let start = Start {
+        scenario,
+        grid: &grid,
+        policy,
+        load,
+        tolerance: real::tolerance(scenario.clock),
+    };
+    let watch = options.watch.as_ref();
+    let watching = watch.map(|watch| watch.start(position, &start));
+    let executed = execute::execute(scenario, &grid, load, options, &progress, watching)?;
     let run = PolicyRun::new(replication, policy, &grid, load, executed, options)?;
+    if let Some(watch) = watch {
+        watch.finish(position, &run);
+    }
     progress.finish(&run.one_line());
     Ok(run)
 }
@@ -286,9 +318,24 @@ fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<(), Failure> {
 }
 
 /// Whether the loop should go on.
-fn keep_going() -> std::ops::ControlFlow<()> {
-    match interrupt::requested() {
+fn keep_going(options: &RunOptions) -> std::ops::ControlFlow<()> {
+    let stopped = options
+        .watch
+        .as_ref()
+        .is_some_and(|watch| watch.stop_requested());
+    match interrupt::requested() || stopped {
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),
+    }
+}
+
+/// Resolves when somebody wants the run to end.
+async fn wait_for_stop(options: &RunOptions) {
+    match &options.watch {
+        None => interrupt::wait().await,
+        Some(watch) => tokio::select! {
+            () = interrupt::wait() => {}
+            () = watch.stopped() => {}
+        },
     }
 }

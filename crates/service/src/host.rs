@@ -1,11 +1,12 @@
 //! Starting, serving and ending.
 
 use crate::{App, Service, router};
-use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, Tally, start};
+use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, RunClock, Tally, start};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{
-    self, Door, Life, Metrics, ServiceThread, Stall, Weather, base_url, listening_line,
+    self, Door, Ear, Exchanges, Life, Metrics, ServiceThread, Stall, Weather, base_url,
+    listening_line,
 };
 use std::future::Future;
 use std::io::{self, Write};
@@ -21,6 +22,7 @@ pub struct Handle<M> {
     recorder: Recorder,
     metrics: Arc<Metrics>,
     stall: Stall,
+    ear: Ear,
     undelivered: Arc<Tally>,
     is_secure: bool,
 }
@@ -36,6 +38,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
     let parts = Parts::of(&config);
     let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
     let (stall, undelivered) = (parts.stall.clone(), parts.machine.undelivered());
+    let ear = parts.ear.clone();
     let (ready, started) = oneshot::channel();
     let (name, is_secure) = (config.name(), config.tls().is_some());
     let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
@@ -48,6 +51,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
             recorder,
             metrics,
             stall,
+            ear,
             undelivered,
             is_secure,
         }),
@@ -100,6 +104,7 @@ struct Parts<M> {
     recorder: Recorder,
     metrics: Arc<Metrics>,
     stall: Stall,
+    ear: Ear,
 }
 
 impl<M> Parts<M> {
@@ -111,6 +116,7 @@ impl<M> Parts<M> {
             recorder,
             metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
             stall: Stall::default(),
+            ear: Ear::default(),
         }
     }
 }
@@ -135,7 +141,7 @@ async fn host<S: Service>(
         config: Arc::new(config),
     };
     let drain = actor.clone();
-    let router = router(app, parts.stall);
+    let router = router(app, parts.stall, parts.ear);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
     let served = serve::serve(door, router, life).await;
@@ -189,6 +195,11 @@ impl<M: JobKeeper> Handle<M> {
     #[must_use]
     pub fn undelivered(&self) -> &Tally {
         &self.undelivered
+    }
+
+    /// Has what it answers about jobs kept from now on.
+    pub fn overhear(&self, name: &str, ring: &Exchanges, clock: RunClock) {
+        self.ear.listen(name, ring, move || clock.now());
     }
 
     /// Makes it slow or silent.

@@ -14,10 +14,11 @@ pub use letters::{failure, inform, letter_name, notify};
 pub use observe::{clock_samples, count_samples, lag_samples};
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::serve::{self, Labels, Metrics, Monitoring, Samples, Stall};
+use gridrig_protocol::rest::serve::{self, Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
 use gridrig_protocol::tls::ServerTls;
 use std::sync::Arc;
@@ -136,11 +137,14 @@ pub fn openapi<S: Service>() -> OpenApi {
     serve::described(S::routes().into_openapi())
 }
 
-fn router<S: Service>(app: App<S>, stall: Stall) -> Router {
+fn router<S: Service>(app: App<S>, stall: Stall, ear: Ear) -> Router {
     let metrics = Arc::clone(&app.metrics);
     let (router, _) = S::routes().split_for_parts();
     let faces = S::faces(&app);
-    let router = router.with_state(app).merge(faces);
+    let router = router
+        .with_state(app)
+        .merge(faces)
+        .layer(from_fn_with_state(ear, serve::overhear));
     serve::finish(router, &openapi::<S>(), metrics, stall)
 }
 

@@ -1,5 +1,6 @@
 //! `gridrig run`
 
+use super::dashboard::RunDashboard;
 use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
@@ -8,6 +9,7 @@ use crate::scenario::Scenario;
 use crate::{memory, monitor, table};
 use anyhow::anyhow;
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs a scenario, prints the comparison and says what failed.
@@ -18,20 +20,36 @@ use std::time::Instant;
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let begin = Instant::now();
     let scenario = load_scenario(&args.scenario)?;
+    let page = RunDashboard::open(args, &scenario.name)?;
     let options = RunOptions {
         out: (!args.no_out).then(|| args.out.clone()),
         force: args.force,
         csv: args.csv,
         kill: args.kill.clone(),
         monitoring: monitor::monitoring(&args.monitoring)?,
+        watch: page.as_ref().map(|page| Arc::clone(&page.watch)),
     };
-    let comparisons = runner::run(&scenario, &options)?;
+    let ended = execute(args, &scenario, &options, begin);
+    if let Some(page) = page {
+        page.end(&ended);
+        page.close()?;
+    }
+    ended
+}
+
+fn execute(
+    args: &RunArgs,
+    scenario: &Scenario,
+    options: &RunOptions,
+    begin: Instant,
+) -> Result<(), Failure> {
+    let comparisons = runner::run(scenario, options)?;
     tracing::info!(
         wall_s = begin.elapsed().as_secs_f64(),
         peak_memory_mib = memory::peak_mib().unwrap_or(0),
         "done"
     );
-    let ended = finish(&scenario, &comparisons, args.scenario.json);
+    let ended = finish(scenario, &comparisons, args.scenario.json);
     if !args.scenario.json {
         say_where(&comparisons);
     }

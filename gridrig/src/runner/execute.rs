@@ -1,6 +1,7 @@
 //! One run, under whichever clock.
 
 use super::{Load, RunOptions, keep_going};
+use crate::dashboard::live::{Watched, Watching};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::scenario::{Clock, Scenario, Stop};
@@ -30,16 +31,26 @@ pub(super) fn execute(
     load: &Load,
     options: &RunOptions,
     progress: &Progress,
+    watching: Option<Watching<'_>>,
 ) -> Result<Executed, Failure> {
     match scenario.clock {
-        Clock::Virtual => Ok(in_virtual_time(scenario, grid, load, progress)),
-        Clock::Real { speed } => {
-            super::real::execute(scenario, grid, load, speed, options, progress)
+        Clock::Virtual => Ok(in_virtual_time(
+            scenario, grid, load, options, progress, watching,
+        )),
+        Clock::Real { .. } => {
+            super::real::execute(scenario, grid, load, options, progress, watching)
         }
     }
 }
 
-fn in_virtual_time(scenario: &Scenario, grid: &Grid, load: &Load, progress: &Progress) -> Executed {
+fn in_virtual_time(
+    scenario: &Scenario,
+    grid: &Grid,
+    load: &Load,
+    run: &RunOptions,
+    progress: &Progress,
+    watching: Option<Watching<'_>>,
+) -> Executed {
     let stop_at = match scenario.measure.stop {
         Stop::Drained => None,
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
@@ -52,9 +63,18 @@ fn in_virtual_time(scenario: &Scenario, grid: &Grid, load: &Load, progress: &Pro
     let mut log = EventLog::with_capacity(load.submissions.len());
     let observe = |now, ended| {
         progress.update(now, ended, None);
-        keep_going()
+        keep_going(run)
     };
-    let outcome = virtual_time::run(grid, &load.submissions, &options, &mut log, observe);
+    let jobs = &load.submissions;
+    let outcome = match watching {
+        None => virtual_time::run(grid, jobs, &options, &mut log, observe),
+        Some(watching) => {
+            let mut watched = Watched::new(&mut log, watching);
+            let outcome = virtual_time::run(grid, jobs, &options, &mut watched, observe);
+            watched.end();
+            outcome
+        }
+    };
     Executed {
         log,
         interrupted: outcome.interrupted,

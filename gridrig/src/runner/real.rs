@@ -1,15 +1,15 @@
 //! A run on the wall clock: real services, real sockets.
 
-use super::{Executed, Load, RunOptions};
+use super::{Executed, Load, RunOptions, wait_for_stop};
+use crate::dashboard::live::Watching;
 use crate::exit::Failure;
-use crate::interrupt;
 use crate::progress::Progress;
-use crate::realtime::{Fault, FaultKind, RealOptions, ServiceId, run_real};
-use crate::scenario::{Scenario, Stop};
+use crate::realtime::{Ears, Fault, FaultKind, RealOptions, ServiceId, run_real};
+use crate::scenario::{Clock, Scenario, Stop};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::time::{SimDuration, SimTime};
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
@@ -19,10 +19,14 @@ pub(super) fn execute(
     scenario: &Scenario,
     grid: &Grid,
     load: &Load,
-    speed: Decimal,
     options: &RunOptions,
     progress: &Progress,
+    mut watching: Option<Watching<'_>>,
 ) -> Result<Executed, Failure> {
+    let speed = match scenario.clock {
+        Clock::Real { speed } => speed,
+        Clock::Virtual => scenario.speed,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -35,25 +39,48 @@ pub(super) fn execute(
     };
     real.faults = kills(grid, &options.kill)?;
     real.monitoring = options.monitoring.clone();
-    let observe =
-        |p: gridrig_replayer::player::Progress| progress.update(p.now, p.ended, Some(p.worst_lag));
+    if let Some(watching) = &mut watching {
+        real.ears = Ears::open();
+        watching.listen(&real.ears);
+    }
+    let mut now = SimTime::ZERO;
+    let observe = |p: gridrig_replayer::player::Progress| {
+        now = p.now;
+        progress.update(p.now, p.ended, Some(p.worst_lag));
+        if let Some(watching) = &mut watching {
+            watching.hear(p.now);
+        }
+    };
     let outcome = runtime
         .block_on(run_real(
             grid,
             &load.submissions,
             &real,
-            interrupt::wait(),
+            wait_for_stop(options),
             observe,
         ))
         .map_err(Failure::run)?;
-    let wall = TIMER_TOLERANCE.as_nanos() as f64 * speed.as_f64();
+    if let Some(watching) = watching {
+        watching.end(now.max(outcome.log.end()));
+    }
     Ok(Executed {
         interrupted: outcome.interrupted,
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
         log: outcome.log,
-        timer_tolerance: SimDuration::from_nanos(wall as u64),
+        timer_tolerance: tolerance(scenario.clock),
     })
+}
+
+/// How late a timer may be, in run time: not at all in virtual time.
+pub(super) fn tolerance(clock: Clock) -> SimDuration {
+    match clock {
+        Clock::Virtual => SimDuration::ZERO,
+        Clock::Real { speed } => {
+            let wall = TIMER_TOLERANCE.as_nanos() as f64 * speed.as_f64();
+            SimDuration::from_nanos(wall as u64)
+        }
+    }
 }
 
 /// `--kill NAME@TIME`: that service is gone from then on.

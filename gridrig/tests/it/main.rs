@@ -12,6 +12,7 @@ mod bad_input;
 mod check;
 mod command;
 mod compare_command;
+mod dashboard;
 mod documents;
 mod lsap;
 mod metrics_command;

@@ -261,6 +261,24 @@ fn a_run_says_where_its_services_are_and_each_has_the_metrics_of_the_table() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
 
+#[test]
+fn a_dashboard_has_metrics_too() {
+    let dashboard = crate::dashboard::Dashboard::start(&[], &[]);
+    dashboard.get("/metrics").expect(200);
+    dashboard.get("/no-such-page/7").expect(404);
+    let page = dashboard.get("/metrics").expect(200);
+    let media = &page.headers["content-type"];
+    assert!(media.starts_with("application/openmetrics-text"), "{media}");
+    let table = crate::command::json(&crate::command::run(&["metrics", "--json"]));
+    shows_what_the_table_says(&table, "dashboard", &page.body);
+    for series in [
+        r#"service="dashboard",method="GET",route="/metrics",status="2xx"} 1"#,
+        r#"service="dashboard",method="GET",route="none",status="4xx"} 1"#,
+    ] {
+        assert!(page.body.contains(series), "{series}\n{}", page.body);
+    }
+}
+
 /// The families of a scrape are those of the table, with its types and help.
 fn shows_what_the_table_says(table: &Value, service: &str, text: &str) {
     let mut expected = BTreeMap::new();

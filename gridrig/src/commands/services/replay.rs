@@ -236,6 +236,7 @@ fn with_log(
         csv: false,
         kill: Vec::new(),
         monitoring: Monitoring::default(),
+        watch: None,
     };
     let policy = replication.scenario.policies.first().copied().flatten();
     let grid = replication.scenario.grid_for(policy);

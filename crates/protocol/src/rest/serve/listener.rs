@@ -15,8 +15,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 /// Open connections per service. Further ones wait in the system's queue.
 const MAX_CONNECTIONS: usize = 1024;
-/// A connection on which nothing arrives for so long is closed. It is longer
-/// than any request of ours takes.
+/// A connection on which nothing moves for so long is closed. It is longer
+/// than any request of ours takes; a stream of events says something earlier.
 const IDLE: Duration = Duration::from_secs(75);
 
 /// Accepts connections up to a number, and closes those that are idle.
@@ -77,11 +77,21 @@ impl Listener for BoundedListener {
     }
 }
 
-/// A connection that gives up when nothing arrives for long.
+/// A connection that gives up when nothing moves for long.
 pub struct Connection {
     stream: TcpStream,
     idle: Pin<Box<Sleep>>,
     _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    /// Bytes that a client takes are a sign of life as well.
+    fn note(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            self.idle.as_mut().reset(Instant::now() + IDLE);
+        }
+        written
+    }
 }
 
 impl AsyncRead for Connection {
@@ -109,7 +119,8 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, buffer)
+        let written = Pin::new(&mut self.stream).poll_write(context, buffer);
+        self.note(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -125,7 +136,8 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
+        self.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -1,0 +1,265 @@
+// The Live page: the whole state first, then what is new.
+import { Clusters } from "/assets/clusters.js";
+import { Control } from "/assets/control.js";
+import { Course } from "/assets/course.js";
+import { openJob } from "/assets/drawer.js";
+import { NONE, ask, clock, count, duration, el, number, percent, post, time } from "/assets/format.js";
+
+const FEED = 40;
+const RUNS = 200;
+const id = (name) => document.getElementById(name);
+const chosen = id("live").dataset.run;
+
+const state = { session: null, runs: [], current: null, grid: null, now: null, feed: [] };
+const course = new Course(id("course"), id("course-data"));
+const clusters = new Clusters(id("clusters"), id("clusters-data"));
+const control = new Control();
+
+const LOOKS = { running: "", preparing: "mut", done: "good", failed: "bad", stopped: "warn" };
+
+const small = (figure, unit) => [figure, ...(unit ? [" ", el("small", {}, unit)] : [])];
+
+const pairs = (place, list) => place.replaceChildren(...list.filter(Boolean).map(([name, value, why]) =>
+  el("div", { title: why }, el("dt", {}, name), el("dd", {}, ...[value].flat()))));
+
+function head() {
+  const { session, runs, current } = state;
+  const run = runs[current];
+  const badge = id("state");
+  badge.textContent = session.state;
+  badge.className = `badge ${LOOKS[session.state] ?? ""}`;
+  id("title").textContent = chosen ?? session.scenario;
+  document.title = `${session.state === "running" ? `${Math.floor(progress() * 100)} % ` : ""}${session.scenario} \u00b7 gridrig`;
+  const parts = [
+    run ? (run.policy ? `policy ${run.policy}` : "no broker") : null,
+    run && runs.length > 1 ? `run ${current + 1} of ${runs.length}` : null,
+    run?.key && run.key !== "single" ? `replication ${run.key}` : null,
+    `${session.clock} clock${session.speed ? `, speed ${number(session.speed)}` : ""}`,
+    session.compression !== 1 || session.run_time_compression !== 1
+      ? `arrivals compressed ${number(session.compression)}\u00d7, run times ${number(session.run_time_compression)}\u00d7`
+      : "trace not compressed",
+  ];
+  id("which").textContent = parts.filter(Boolean).join(" \u00b7 ");
+  id("message").hidden = !session.message;
+  id("message").textContent = session.message ?? "";
+  id("stop").hidden = Boolean(chosen) || !["running", "preparing"].includes(session.state);
+  warnings(session.warnings);
+  validity(run);
+}
+
+const progress = () => (state.now && state.now.jobs > 0 ? state.now.ended / state.now.jobs : 0);
+
+// Whether the run may be relied on: submissions that come late make it invalid.
+function validity(run) {
+  const { session, now } = state;
+  const badge = id("validity");
+  badge.hidden = false;
+  if (run?.valid === false || now?.late) {
+    badge.className = "badge bad";
+    badge.textContent = "not valid";
+  } else if (run?.valid === true) {
+    badge.className = "badge good";
+    badge.textContent = "valid";
+  } else badge.hidden = true;
+  badge.title = now?.late
+    ? `Submissions are late: ${duration(now.lag_trace_s)} of the trace at p99, tolerance ${duration(session.lag_tolerance_s)}`
+    : "";
+}
+
+function warnings(list) {
+  const box = id("warnings");
+  box.hidden = list.length === 0;
+  box.querySelector("summary").textContent =
+    list.length === 1 ? "1 warning: what these results cannot say" : `${list.length} warnings: what these results cannot say`;
+  const items = box.querySelector("ul");
+  if (items.dataset.is !== JSON.stringify(list)) {
+    items.dataset.is = JSON.stringify(list);
+    items.replaceChildren(...list.map((text) => el("li", {}, text)));
+  }
+}
+
+function lag() {
+  const { session, now } = state;
+  if (session.clock === "virtual") return ["Submission lag", small("0", "virtual clock: nobody is late")];
+  const good = now.late ? "bad" : "good";
+  return ["Submission lag p99 \u00d7 compression",
+    [el("span", { class: good }, duration(now.lag_trace_s)), " ",
+      el("small", {}, `of the trace, tolerance ${duration(session.lag_tolerance_s)}`)]];
+}
+
+function facts() {
+  const { session, now } = state;
+  const going = session.state === "running" && !chosen;
+  id("progress").value = progress();
+  pairs(id("facts"), [
+    ["Progress", [percent(progress()), " ", el("small", {}, `${count(now.ended)} of ${count(now.jobs)} jobs seen to their end`)]],
+    ["Clock of the run", [clock(now.t_s), " ", session.compression === 1 ? null
+      : el("small", {}, `${duration(now.t_s * session.compression)} of the trace`)].filter(Boolean)],
+    now.pace === null ? null : ["Pace", small(`${number(now.pace)}\u00d7`, "the wall clock")],
+    going ? ["Time left", small(...time(now.eta_s))] : null,
+    chosen ? null : ["On the wall", small(...time(now.wall_s))],
+    lag(),
+  ]);
+}
+
+function tiles() {
+  const { now } = state;
+  pairs(id("tiles"), [
+    ["submitted", count(now.submitted)],
+    ["with brokers", count(now.with_brokers), "Held by a broker, or on the way between services"],
+    ["queued", count(now.queued), "In the queues of clusters"],
+    ["running", count(now.running)],
+    ["finished", count(now.finished)],
+    ["rejected", count(now.rejected)],
+    now.cancelled > 0 ? ["cancelled", count(now.cancelled)] : null,
+    now.failed > 0 ? ["failed", count(now.failed)] : null,
+    ["forwarded", [count(now.forwarded), " ", el("small", {}, percent(now.submitted > 0 ? now.forwarded / now.submitted : null, 0))],
+      "Jobs forwarded at least once, and their share of those submitted"],
+    ["waited (est.)", percent(now.waited_share), "Of the jobs that started, the share that waited for processors"],
+    ["mean delay (est.)", small(...time(now.delay_mean_s)), "finish_seen - submit - actual run time, of the jobs so far"],
+    ["p95 delay (est.)", small(...time(now.delay_p95_s)), "Off by at most 2 %"],
+  ]);
+}
+
+function matrix() {
+  const { now, grid } = state;
+  const place = id("matrix");
+  const key = JSON.stringify([now.forwards, now.submitted, grid.domains]);
+  if (place.dataset.is === key) return;
+  place.dataset.is = key;
+  const names = grid.domains;
+  if (names.length < 2) {
+    place.replaceChildren(el("p", { class: "mut" }, "One domain or none: nobody to forward to."));
+    return;
+  }
+  const max = Math.max(1, ...now.forwards.map(([, , n]) => n));
+  const cell = (n) => {
+    const td = el("td", { class: n ? "num hot" : "num none" }, n ? count(n) : "0");
+    td.style.setProperty("--heat", `${Math.round((n / max) * 45)}%`);
+    return td;
+  };
+  let body;
+  if (names.length <= 12) {
+    const of = new Map(now.forwards.map(([from, to, n]) => [`${from}>${to}`, n]));
+    body = el("table", { class: "matrix" },
+      el("caption", {}, "Forwards from (row) to (column)"),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "from"), ...names.map((name) => el("th", { scope: "col", class: "num" }, name)))),
+      el("tbody", {}, ...names.map((name, from) => el("tr", {}, el("th", { scope: "row" }, name),
+        ...names.map((_, to) => (from === to ? el("td", { class: "self" }, NONE) : cell(of.get(`${from}>${to}`) ?? 0)))))));
+  } else {
+    const top = [...now.forwards].sort((a, b) => b[2] - a[2]);
+    body = el("table", { class: "matrix" },
+      el("caption", {}, `The busiest of ${count(top.length)} pairs`),
+      el("thead", {}, el("tr", {}, ...["from", "to", "forwards"].map((name, i) => el("th", { scope: "col", class: i === 2 ? "num" : null }, name)))),
+      el("tbody", {}, ...top.slice(0, 25).map(([from, to, n]) =>
+        el("tr", {}, el("th", { scope: "row" }, names[from]), el("td", {}, names[to]), cell(n)))));
+  }
+  const shown = now.forwards.reduce((sum, [, , n]) => sum + n, now.more_forwards);
+  place.replaceChildren(body, el("p", { class: "mut small" }, `${count(shown)} forwards; ${count(now.forwarded)} jobs forwarded at least once, ${
+    percent(now.submitted > 0 ? now.forwarded / now.submitted : null)} of those submitted`));
+}
+
+function feed() {
+  const rows = state.feed.slice(-FEED).reverse();
+  const place = id("feed");
+  const newest = rows[0]?.n;
+  if (place.dataset.is === String(newest)) return;
+  // Whoever is on a job in the list stays there.
+  const focus = place.contains(document.activeElement) ? document.activeElement.dataset.n : null;
+  place.dataset.is = String(newest);
+  place.replaceChildren(...rows.map((line) => el("tr", {},
+    el("td", { class: "num" }, line.t_s.toFixed(3)), el("td", {}, line.kind),
+    el("td", {}, el("button", { type: "button", class: "link", "data-job": line.job, "data-n": line.n,
+      "aria-label": `Job ${line.job}: show its life` }, String(line.job))),
+    el("td", {}, line.text))));
+  if (focus) (place.querySelector(`[data-n="${focus}"]`) ?? place.querySelector("button"))?.focus();
+}
+
+function runs() {
+  const list = state.runs.slice(-RUNS);
+  id("runs").replaceChildren(...list.map((run, i) => {
+    const position = state.runs.length - list.length + i;
+    const name = `${run.policy ?? "no broker"}${run.key && run.key !== "single" ? ` ${run.key}` : ""}`;
+    const look = run.valid === false ? "bad" : LOOKS[run.state] ?? "mut";
+    const words = run.valid === false ? `${run.state}, not valid` : run.state;
+    return el("tr", { "aria-current": position === state.current ? "true" : null },
+      el("th", { scope: "row" }, run.dir ? el("a", { href: `/live/${run.dir.split("/").map(encodeURIComponent).join("/")}` }, name) : name),
+      el("td", { class: look }, words),
+      el("td", { class: "num" }, run.completed === null ? NONE : count(run.completed)),
+      el("td", { class: "num" }, duration(run.delay_mean_s)),
+      el("td", { class: "num" }, duration(run.delay_p95_s)),
+      el("td", { class: "num" }, percent(run.waited_share)));
+  }));
+}
+
+function apply(message, whole) {
+  const other = state.session?.id !== message.session?.id || state.session?.state !== message.session?.state;
+  state.session = message.session;
+  state.current = message.current;
+  if (message.grid) state.grid = message.grid;
+  if (message.runs) { state.runs = message.runs; runs(); }
+  if (whole) { state.feed = []; state.now = null; id("feed").dataset.is = ""; }
+  if (message.now) state.now = message.now;
+  state.feed.push(...message.feed);
+  state.feed.splice(0, Math.max(0, state.feed.length - FEED));
+  if (other) control.queue();
+  id("idle").hidden = state.session !== null || Boolean(chosen);
+  id("shown").hidden = state.now === null;
+  if (state.session === null) {
+    id("state").textContent = "idle";
+    id("state").className = "badge mut";
+    id("validity").hidden = true;
+    return;
+  }
+  head();
+  if (whole && state.grid) clusters.grid(state.grid);
+  if (state.now === null) return;
+  facts();
+  tiles();
+  course.update(message.course);
+  clusters.update(state.now, message.sparks);
+  matrix();
+  feed();
+}
+
+function follow() {
+  const stream = new EventSource("/api/live/events");
+  stream.addEventListener("snapshot", (event) => apply(JSON.parse(event.data), true));
+  stream.addEventListener("delta", (event) => apply(JSON.parse(event.data), false));
+  // The browser tries again by itself, and is given the whole state.
+  stream.addEventListener("error", () => {
+    if (state.session && !["running", "preparing"].includes(state.session.state)) return;
+    id("state").textContent = "not connected";
+    id("state").className = "badge warn";
+  });
+}
+
+document.addEventListener("click", (event) => {
+  const job = event.target.closest("[data-job]");
+  if (job) openJob(job.dataset.job, chosen);
+});
+id("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  openJob(id("job").value, chosen);
+});
+id("stop").addEventListener("click", async () => {
+  id("stop").disabled = true;
+  try { await post("/api/control/stop", { id: state.session.id }); } catch (error) {
+    id("message").hidden = false;
+    id("message").textContent = error.message;
+  }
+  id("stop").disabled = false;
+});
+
+if (chosen) {
+  id("state").textContent = "reading";
+  id("estimates").hidden = true;
+  ask(`/api/live/run/${chosen.split("/").map(encodeURIComponent).join("/")}`)
+    .then((whole) => apply(whole, true))
+    .catch((error) => {
+      id("state").textContent = "unreadable";
+      id("state").className = "badge bad";
+      id("message").hidden = false;
+      id("message").textContent = error.message;
+    });
+} else follow();

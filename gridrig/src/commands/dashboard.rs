@@ -1,0 +1,160 @@
+//! `gridrig dashboard`, and the server behind `gridrig run --dashboard`.
+
+use super::print;
+use crate::cli::{DashboardArgs, RunArgs};
+use crate::dashboard::control::Control;
+use crate::dashboard::live::{Hub, Shelf, Watch};
+use crate::dashboard::{self, Access, Dashboard};
+use crate::exit::Failure;
+use crate::interrupt;
+use anyhow::anyhow;
+use gridrig_protocol::rest::serve::{ServiceThread, listening_line};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Serves the dashboard of a folder of runs until Ctrl-C. What runs then is
+/// stopped and written as a partial run.
+pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
+    let hub = Arc::<Hub>::default();
+    let control = Arc::new(Control::new(Arc::clone(&hub), &args.runs, true));
+    let worker = Arc::clone(&control);
+    let server = Server::open(
+        &args.runs,
+        args.listen,
+        &args.allow_host,
+        "--listen",
+        hub,
+        control,
+    )?;
+    let worker = std::thread::Builder::new()
+        .name("runs".to_owned())
+        .spawn(move || worker.work())
+        .map_err(Failure::run)?;
+    print(&format!("{}\n", listening_line(server.address, false)))?;
+    server.wait();
+    let ran = server.control.close();
+    // Its last run is written before the process ends.
+    if worker.join().is_err() {
+        tracing::error!("the thread that runs scenarios panicked");
+    }
+    server.stop()?;
+    match ran {
+        true => Err(Failure::Interrupted),
+        false => Ok(()),
+    }
+}
+
+/// A dashboard that watches one run.
+pub(super) struct RunDashboard {
+    server: Server,
+    /// What the run tells.
+    pub watch: Arc<Watch>,
+    keep: bool,
+}
+
+impl RunDashboard {
+    /// Opens what `--dashboard` asks for, and says where it is.
+    pub(super) fn open(args: &RunArgs, scenario: &str) -> Result<Option<Self>, Failure> {
+        let Some(listen) = args.dashboard else {
+            return Ok(None);
+        };
+        let hub = Arc::<Hub>::default();
+        let watch = Arc::new(Watch::new(Arc::clone(&hub), &args.out));
+        let control = Arc::new(Control::new(Arc::clone(&hub), &args.out, false));
+        control.adopt(Arc::clone(&watch), scenario);
+        let server = Server::open(&args.out, listen, &[], "--dashboard", hub, control)?;
+        // stdout belongs to the results.
+        eprintln!("dashboard: http://{}", server.address);
+        Ok(Some(RunDashboard {
+            server,
+            watch,
+            keep: args.keep_dashboard,
+        }))
+    }
+
+    /// The run has come to this end.
+    pub(super) fn end(&self, ended: &Result<(), Failure>) {
+        let (state, message) = match ended {
+            Ok(()) | Err(Failure::Threshold) => ("done", None),
+            Err(Failure::Interrupted) => ("stopped", None),
+            Err(Failure::Input(error) | Failure::Run(error)) => {
+                ("failed", Some(format!("{error:#}")))
+            }
+        };
+        self.watch.end(state, message);
+    }
+
+    /// Goes on until Ctrl-C where that is asked for, then ends.
+    pub(super) fn close(self) -> Result<(), Failure> {
+        if self.keep && !interrupt::requested() {
+            eprintln!("dashboard: http://{} until Ctrl-C", self.server.address);
+            self.server.wait();
+        }
+        self.server.stop()
+    }
+}
+
+struct Server {
+    thread: ServiceThread,
+    address: SocketAddr,
+    control: Arc<Control>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Server {
+    /// `flag` is what the user gave the address with.
+    fn open(
+        runs: &Path,
+        listen: SocketAddr,
+        allow_host: &[String],
+        flag: &str,
+        hub: Arc<Hub>,
+        control: Arc<Control>,
+    ) -> Result<Self, Failure> {
+        let bound = dashboard::bind(listen).map_err(|source| {
+            Failure::input(anyhow!(
+                "{flag} {listen}: {source} (expected an address of this machine that is free, or \
+                 port 0)"
+            ))
+        })?;
+        let address = bound.address;
+        let token = std::env::var("GRIDRIG_TOKEN")
+            .ok()
+            .filter(|token| !token.is_empty());
+        let (access, made) =
+            Access::new(address, allow_host, token.as_deref()).map_err(Failure::input)?;
+        let dashboard = Dashboard {
+            runs: runs.to_owned(),
+            access,
+            hub,
+            shelf: Shelf::default(),
+            control: Arc::clone(&control),
+        };
+        let thread = dashboard::start(bound, Arc::new(dashboard)).map_err(Failure::run)?;
+        if let Some(token) = made {
+            eprintln!("the dashboard wants a token: http://{address}/login?token={token}");
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Failure::run)?;
+        Ok(Server {
+            thread,
+            address,
+            control,
+            runtime,
+        })
+    }
+
+    /// Waits for Ctrl-C.
+    fn wait(&self) {
+        self.runtime.block_on(interrupt::wait());
+    }
+
+    fn stop(&self) -> Result<(), Failure> {
+        self.runtime
+            .block_on(self.thread.stop())
+            .map_err(Failure::run)
+    }
+}

@@ -1,0 +1,69 @@
+//! Style sheets, modules and pictures, embedded in the program.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use gridrig_protocol::rest::Problem;
+use rust_embed::RustEmbed;
+
+#[derive(RustEmbed)]
+#[folder = "dashboard/assets"]
+struct Assets;
+
+pub(super) fn routes() -> Router<super::Shared> {
+    Router::new().route("/assets/{*path}", get(asset))
+}
+
+/// An asset with its hash as tag: a page is loaded with one round trip per
+/// asset and without its bytes once a browser has them.
+async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
+    let Some(file) = Assets::get(&path) else {
+        return Problem::new(404, "no-such-asset", "there is no such asset").into_response();
+    };
+    let hash = file.metadata.sha256_hash();
+    let tag: String = hash.iter().take(12).map(|b| format!("{b:02x}")).collect();
+    let tag = format!("\"{tag}\"");
+    let known = headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|value| value.trim().trim_start_matches("W/") == tag);
+    let mut response = match known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => file.data.into_owned().into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media(&path)));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn media(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, end)| end) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("json") => "application/json",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_asset_has_a_media_type_of_its_own() {
+        for path in Assets::iter() {
+            let licence = path.ends_with("LICENSE");
+            assert!(licence || !media(&path).starts_with("text/plain"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Starting and stopping runs from the page.
+//!
+//! One scenario runs at a time, on a thread of its own; a few more may wait.
+//! Requests are JSON: a form of another site cannot send that.
+
+mod scenarios;
+
+use super::Shared;
+use super::live::{Hub, Watch};
+use crate::exit::Failure;
+use crate::runner::{self, RunOptions};
+use crate::scenario::Scenario;
+use axum::Router;
+use axum::extract::{Json, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::serve::Monitoring;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Scenarios that may wait for their turn.
+const QUEUE: usize = 8;
+
+/// What runs, and what is to run next.
+pub struct Control {
+    hub: Arc<Hub>,
+    runs: PathBuf,
+    starts: bool,
+    state: Mutex<Work>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Work {
+    running: Option<(Arc<Watch>, String)>,
+    queue: VecDeque<Order>,
+    closed: bool,
+}
+
+/// A scenario that waits for its turn.
+struct Order {
+    watch: Arc<Watch>,
+    scenario: Scenario,
+    force: bool,
+}
+
+/// A scenario that runs or waits.
+#[derive(Clone, Debug, Serialize)]
+struct Entry {
+    id: u64,
+    scenario: String,
+}
+
+/// Why a scenario cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// This dashboard only watches.
+    #[error("this dashboard watches one run and starts none (expected `gridrig dashboard`)")]
+    WatchesOnly,
+    /// Enough of them wait.
+    #[error("{QUEUE} scenarios wait already (expected fewer)")]
+    Full,
+    /// The dashboard is about to end.
+    #[error("the dashboard is ending")]
+    Ending,
+}
+
+impl Control {
+    /// Runs scenarios into this folder, if `starts`; otherwise it can stop
+    /// what is [given to it](Self::adopt).
+    #[must_use]
+    pub fn new(hub: Arc<Hub>, runs: &Path, starts: bool) -> Self {
+        Control {
+            hub,
+            runs: runs.to_owned(),
+            starts,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Whether runs can be started from the page.
+    #[must_use]
+    pub fn starts(&self) -> bool {
+        self.starts
+    }
+
+    /// A run that somebody else has started, which the page may stop.
+    pub fn adopt(&self, watch: Arc<Watch>, name: &str) {
+        self.state().running = Some((watch, name.to_owned()));
+    }
+
+    /// Works off the queue until [`close`](Self::close): the body of a thread.
+    pub fn work(&self) {
+        loop {
+            let mut state = self.state();
+            while state.queue.is_empty() && !state.closed {
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            if state.closed {
+                return;
+            }
+            let Some(order) = state.queue.pop_front() else {
+                continue;
+            };
+            let name = order.scenario.name.clone();
+            state.running = Some((Arc::clone(&order.watch), name));
+            drop(state);
+            self.run(&order);
+            self.state().running = None;
+        }
+    }
+
+    fn run(&self, order: &Order) {
+        let options = options(&self.runs, order.force, Some(&order.watch));
+        // A mistake in here must not end the thread that runs the others.
+        let run = std::panic::AssertUnwindSafe(|| runner::run(&order.scenario, &options));
+        let watch = &order.watch;
+        match std::panic::catch_unwind(run) {
+            Ok(Ok(_)) if watch.stop_requested() || crate::interrupt::requested() => {
+                let message = "stopped: what was written is marked partial";
+                watch.end("stopped", Some(message.to_owned()));
+            }
+            Ok(Ok(comparisons)) => {
+                let mut runs = comparisons.iter().flat_map(|comparison| &comparison.runs);
+                let failed = runs.find_map(|run| {
+                    let violation = run.violations.first().map(|found| found.message.clone());
+                    let why = violation.or_else(|| run.failures.first().cloned())?;
+                    Some(format!("{}: {why}", run.name()))
+                });
+                watch.end(if failed.is_some() { "failed" } else { "done" }, failed);
+            }
+            Ok(Err(failure)) => {
+                watch.refuse(&order.scenario);
+                watch.end("failed", Some(words(&failure)));
+            }
+            Err(_panic) => watch.end("failed", Some("the run broke off (a panic)".to_owned())),
+        }
+    }
+
+    /// Queues a scenario; answers its number.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(&self, scenario: Scenario, force: bool) -> Result<u64, StartError> {
+        if !self.starts {
+            return Err(StartError::WatchesOnly);
+        }
+        let mut state = self.state();
+        if state.closed {
+            return Err(StartError::Ending);
+        }
+        if state.queue.len() >= QUEUE {
+            return Err(StartError::Full);
+        }
+        let watch = Arc::new(Watch::new(Arc::clone(&self.hub), &self.runs));
+        let id = watch.id();
+        state.queue.push_back(Order {
+            watch,
+            scenario,
+            force,
+        });
+        drop(state);
+        self.changed.notify_all();
+        Ok(id)
+    }
+
+    /// Stops what runs or takes it out of the queue; whether there was such a
+    /// scenario.
+    pub fn stop(&self, id: u64) -> bool {
+        let mut state = self.state();
+        if let Some((watch, _)) = &state.running
+            && watch.id() == id
+        {
+            watch.stop();
+            return true;
+        }
+        let before = state.queue.len();
+        state.queue.retain(|order| order.watch.id() != id);
+        state.queue.len() < before
+    }
+
+    /// Stops what runs and starts nothing more; whether anything ran.
+    pub fn close(&self) -> bool {
+        let mut state = self.state();
+        state.closed = true;
+        state.queue.clear();
+        let running = state.running.as_ref();
+        let ran = running.is_some();
+        running.into_iter().for_each(|(watch, _)| watch.stop());
+        drop(state);
+        self.changed.notify_all();
+        ran
+    }
+
+    fn list(&self) -> Queue {
+        let state = self.state();
+        Queue {
+            starts: self.starts,
+            running: state.running.as_ref().map(|(watch, scenario)| Entry {
+                id: watch.id(),
+                scenario: scenario.clone(),
+            }),
+            queue: state
+                .queue
+                .iter()
+                .map(|order| Entry {
+                    id: order.watch.id(),
+                    scenario: order.scenario.name.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Work> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn options(runs: &Path, force: bool, watch: Option<&Arc<Watch>>) -> RunOptions {
+    RunOptions {
+        out: Some(runs.to_owned()),
+        force,
+        csv: false,
+        kill: Vec::new(),
+        monitoring: Monitoring::default(),
+        watch: watch.cloned(),
+    }
+}
+
+/// A failure as a sentence.
+fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Input(error) | Failure::Run(error) => format!("{error:#}"),
+        Failure::Threshold => "a threshold was missed".to_owned(),
+        Failure::Interrupted => "interrupted".to_owned(),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Queue {
+    starts: bool,
+    running: Option<Entry>,
+    queue: Vec<Entry>,
+}
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/api/control", get(list))
+        .route("/api/control/check", post(check))
+        .route("/api/control/start", post(start))
+        .route("/api/control/stop", post(stop))
+        .merge(scenarios::routes())
+}
+
+async fn list(State(dashboard): State<Shared>) -> Response {
+    Json(dashboard.control.list()).into_response()
+}
+
+/// The text of a scenario, as it is in the editor.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Draft {
+    /// The scenario that it began as: paths in it are also looked for beside
+    /// that file, and messages call it so.
+    file: String,
+    /// The TOML.
+    text: String,
+    /// `run.name`, where it is to be another.
+    #[serde(default)]
+    name: Option<String>,
+    /// Whether runs that are there already are overwritten.
+    #[serde(default)]
+    force: bool,
+}
+
+type Body<T> = Result<Json<T>, axum::extract::rejection::JsonRejection>;
+
+/// A body that is no JSON, or not of this shape.
+fn read<T>(body: Body<T>) -> Result<T, Problem> {
+    let Json(read) = body.map_err(|rejection| {
+        Problem::new(
+            rejection.status().as_u16(),
+            "bad-body",
+            rejection.body_text(),
+        )
+    })?;
+    Ok(read)
+}
+
+/// A mistake in a scenario, with its line where it has one.
+#[derive(Serialize)]
+struct Mistake {
+    #[serde(flatten)]
+    problem: Problem,
+    line: Option<usize>,
+}
+
+impl Mistake {
+    fn answer(file: &str, message: String) -> Response {
+        // FILE:LINE: ...
+        let line = message
+            .strip_prefix(file)
+            .and_then(|rest| rest.strip_prefix(':'))
+            .and_then(|rest| rest.split(':').next())
+            .and_then(|line| line.parse().ok());
+        let problem = Problem::new(422, "bad-scenario", message);
+        let mut response = (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Json(Mistake { problem, line }),
+        )
+            .into_response();
+        let media = axum::http::HeaderValue::from_static("application/problem+json");
+        response
+            .headers_mut()
+            .insert(axum::http::header::CONTENT_TYPE, media);
+        response
+    }
+}
+
+/// What `gridrig check` says of a draft.
+async fn check(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
+    let draft = match read(body) {
+        Ok(draft) => draft,
+        Err(problem) => return problem.into_response(),
+    };
+    let file = draft.file.clone();
+    // Traces are read, which takes its time.
+    let checked = tokio::task::spawn_blocking(move || {
+        let scenario = scenarios::parse(&dashboard, &draft)?;
+        let prepared = runner::prepare_workloads(&scenario).map_err(|f| words(&f))?;
+        let report = crate::check::check(&scenario, &prepared);
+        let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
+        Ok((report, taken.err().map(|failure| words(&failure))))
+    });
+    match checked.await {
+        Ok(Ok((report, taken))) => {
+            let text = report.to_string();
+            Json(serde_json::json!({ "text": text, "report": report, "taken": taken }))
+                .into_response()
+        }
+        Ok(Err(message)) => Mistake::answer(&file, message),
+        Err(_panicked) => {
+            Problem::new(500, "check-failed", "the scenario cannot be checked").into_response()
+        }
+    }
+}
+
+async fn start(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
+    let draft = match read(body) {
+        Ok(draft) => draft,
+        Err(problem) => return problem.into_response(),
+    };
+    let scenario = match scenarios::parse(&dashboard, &draft) {
+        Ok(scenario) => scenario,
+        Err(message) => return Mistake::answer(&draft.file, message),
+    };
+    let options = options(&dashboard.runs, draft.force, None);
+    if let Err(failure) = runner::refuse(&scenario, &options) {
+        return Problem::new(409, "runs-exist", words(&failure)).into_response();
+    }
+    match dashboard.control.start(scenario, draft.force) {
+        Ok(id) => (StatusCode::ACCEPTED, Json(serde_json::json!({ "id": id }))).into_response(),
+        Err(error @ StartError::WatchesOnly) => {
+            Problem::new(409, "watches-only", error.to_string()).into_response()
+        }
+        Err(error) => Problem::new(503, "queue-full", error.to_string()).into_response(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    id: u64,
+}
+
+async fn stop(State(dashboard): State<Shared>, body: Body<Which>) -> Response {
+    match read(body) {
+        Ok(which) if dashboard.control.stop(which.id) => (
+            StatusCode::ACCEPTED,
+            Json(serde_json::json!({ "id": which.id })),
+        )
+            .into_response(),
+        Ok(which) => {
+            let detail = format!("no scenario {} runs or waits", which.id);
+            Problem::new(404, "no-such-scenario", detail).into_response()
+        }
+        Err(problem) => problem.into_response(),
+    }
+}

@@ -1,0 +1,176 @@
+//! The scenarios that can be started: shipped ones, and those beside the
+//! folder of runs.
+
+use super::{Draft, Shared};
+use crate::dashboard::Dashboard;
+use crate::scenario::{Scenario, ScenarioText};
+use axum::Router;
+use axum::extract::{Json, Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use gridrig_protocol::rest::Problem;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where shipped scenarios are, from the working directory.
+const SHIPPED: &str = "resources/scenarios";
+/// Scenarios that are listed.
+const MOST: usize = 500;
+/// A scenario that is larger is none.
+const LARGEST: u64 = 512 * 1024;
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/api/scenarios", get(list))
+        .route("/api/scenarios/text", get(text))
+}
+
+#[derive(Serialize)]
+struct Listed {
+    /// Its path, which names it.
+    file: String,
+    /// Its first comment.
+    about: String,
+}
+
+/// The scenario files by path.
+fn files(dashboard: &Dashboard) -> BTreeMap<String, PathBuf> {
+    let beside = match dashboard.runs.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let mut found = BTreeMap::new();
+    for folder in [PathBuf::from(SHIPPED), beside] {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            let small = std::fs::metadata(&path).is_ok_and(|m| m.is_file() && m.len() <= LARGEST);
+            if small && path.extension().is_some_and(|end| end == "toml") && found.len() < MOST {
+                let name = path
+                    .strip_prefix(".")
+                    .unwrap_or(&path)
+                    .display()
+                    .to_string();
+                found.insert(name, path);
+            }
+        }
+    }
+    found
+}
+
+/// Other TOML files lie about too: a scenario has domains or a cluster.
+fn is_scenario(text: &str) -> bool {
+    let table = |line: &str| {
+        let name = line.trim_start().trim_start_matches('[');
+        name.starts_with("workload") || name.starts_with("run]")
+    };
+    text.lines()
+        .filter(|line| line.trim_start().starts_with('['))
+        .any(table)
+}
+
+async fn list(State(dashboard): State<Shared>) -> Response {
+    let listed = tokio::task::spawn_blocking(move || {
+        let texts = files(&dashboard).into_iter().filter_map(|(file, path)| {
+            let text = std::fs::read_to_string(path).ok()?;
+            is_scenario(&text).then(|| Listed {
+                about: about(&text),
+                file,
+            })
+        });
+        texts.collect::<Vec<_>>()
+    });
+    match listed.await {
+        Ok(listed) => Json(serde_json::json!({ "scenarios": listed })).into_response(),
+        Err(_panicked) => {
+            Problem::new(500, "no-list", "the scenarios cannot be listed").into_response()
+        }
+    }
+}
+
+/// The first paragraph of the comment at the top.
+fn about(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.trim().strip_prefix('#'));
+    let lines = comment.map(str::trim).take_while(|line| !line.is_empty());
+    let about = lines.collect::<Vec<_>>().join(" ");
+    about.chars().take(400).collect()
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    file: String,
+}
+
+/// Only a listed file is read: its name is looked up, not followed.
+async fn text(State(dashboard): State<Shared>, Query(wanted): Query<Wanted>) -> Response {
+    let Wanted { file } = wanted;
+    let listed = files(&dashboard);
+    let read = listed.get(&file).map(std::fs::read_to_string);
+    match read {
+        Some(Ok(text)) if is_scenario(&text) => {
+            Json(serde_json::json!({ "file": file, "text": text })).into_response()
+        }
+        _ => Problem::new(
+            404,
+            "no-such-scenario",
+            "there is no such scenario in the list",
+        )
+        .into_response(),
+    }
+}
+
+/// The scenario of a draft.
+pub(super) fn parse(dashboard: &Dashboard, draft: &Draft) -> Result<Scenario, String> {
+    let listed = files(dashboard);
+    if !listed.contains_key(&draft.file) {
+        let file: String = draft.file.chars().take(200).collect();
+        return Err(format!(
+            "field file = \"{file}\": expected one of the listed scenarios"
+        ));
+    }
+    let name = draft
+        .name
+        .as_deref()
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    let sets: Vec<String> = match name {
+        // The name becomes that of a folder.
+        Some(name)
+            if !name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+                || name.starts_with('.')
+                || name.len() > 80 =>
+        {
+            let name: String = name.chars().take(100).collect();
+            return Err(format!(
+                "field run.name = \"{name}\": expected up to 80 letters, digits, \"-\", \"_\" or \".\""
+            ));
+        }
+        Some(name) => vec![format!("run.name=\"{name}\"")],
+        None => Vec::new(),
+    };
+    Scenario::parse(&ScenarioText {
+        file: Path::new(&draft.file),
+        text: &draft.text,
+        sets: &sets,
+        directory: Path::new(""),
+        traces_may_be_missing: false,
+    })
+    .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_is_told_by_its_tables_and_introduced_by_its_first_comment() {
+        let text =
+            "# One site.\n# With brokers.\n#\n#   gridrig run x\n\n[[workload]]\ntrace = \"x\"\n";
+        assert!(is_scenario(text));
+        assert!(!is_scenario("[package]\nname = \"workload\"\n"));
+        assert_eq!(about(text), "One site. With brokers.");
+        assert_eq!(about("[run]"), "");
+    }
+}

@@ -1,0 +1,206 @@
+//! The Live page: what is going on, or how a finished run went.
+//!
+//! A run tells a [`Watch`] what it does; the watch counts with a [`tap::Tap`]
+//! and publishes to the [`Hub`], which tells the pages what is new.
+
+mod document;
+mod estimate;
+mod exchange;
+mod finished;
+mod hub;
+mod life;
+mod series;
+mod tap;
+mod watch;
+mod words;
+
+pub use exchange::Exchange;
+pub use finished::Shelf;
+pub use hub::Hub;
+pub use watch::{Start, Watch, Watched, Watching};
+
+use super::Shared;
+use super::layout::{Layout, Tab, message, page};
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use finished::{Finished, FinishedError};
+use futures_util::{StreamExt as _, stream};
+use gridrig_core::ids::JobId;
+use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::serve::Life as ServiceLife;
+use serde::Deserialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a run may take to answer a question about a job.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Time between signs of life on a stream without news.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Time on the wall, for progress that people look at; nothing that a run
+/// reports depends on it.
+#[allow(clippy::disallowed_methods, reason = "progress output")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/", get(current))
+        .route("/live/{*run}", get(chosen))
+        .route("/api/live", get(snapshot))
+        .route("/api/live/events", get(events))
+        .route("/api/live/run/{*run}", get(finished_snapshot))
+        .route("/api/live/jobs/{job}", get(job))
+}
+
+#[derive(Template)]
+#[template(path = "live.html")]
+struct LivePage {
+    layout: Layout,
+    /// The finished run that is shown; none follows what goes on.
+    run: Option<String>,
+    runs: String,
+    /// Whether runs can be started from the page.
+    starts: bool,
+}
+
+async fn current(State(dashboard): State<Shared>) -> Response {
+    page(&LivePage {
+        layout: Layout::new(Tab::Live),
+        run: None,
+        runs: dashboard.runs.display().to_string(),
+        starts: dashboard.control.starts(),
+    })
+}
+
+async fn chosen(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {
+    if let Err(error) = finished::directory(&dashboard.runs, &run) {
+        let (title, text) = ("There is no such run", error.to_string());
+        return message(StatusCode::NOT_FOUND, Tab::Live, title, &text);
+    }
+    page(&LivePage {
+        layout: Layout::new(Tab::Live),
+        run: Some(run),
+        runs: dashboard.runs.display().to_string(),
+        starts: false,
+    })
+}
+
+fn json(text: &str) -> Response {
+    let media = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, media)], text.to_owned()).into_response()
+}
+
+async fn snapshot(State(dashboard): State<Shared>) -> Response {
+    json(&dashboard.hub.snapshot())
+}
+
+async fn events(
+    State(dashboard): State<Shared>,
+    Extension(life): Extension<ServiceLife>,
+) -> Response {
+    let Some(reader) = dashboard.hub.reader() else {
+        let detail = "too many pages follow this dashboard (expected at most 64)";
+        return Problem::new(503, "too-many-readers", detail).into_response();
+    };
+    let news = stream::unfold(reader, |mut reader| async {
+        let news = reader.next().await?;
+        let event = Event::default().event(news.kind).data(&*news.json);
+        Some((Ok::<_, Infallible>(event), reader))
+    });
+    let news = news.take_until(Box::pin(async move { life.ended().await }));
+    Sse::new(news)
+        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+        .into_response()
+}
+
+/// Reads a finished run on a thread that may take its time.
+async fn read(dashboard: &Shared, run: String) -> Result<Arc<Finished>, Problem> {
+    let dashboard = Arc::clone(dashboard);
+    let read = tokio::task::spawn_blocking(move || dashboard.shelf.get(&dashboard.runs, &run));
+    match read.await {
+        Ok(Ok(finished)) => Ok(finished),
+        Ok(Err(error @ FinishedError::NoSuchRun(_))) => {
+            Err(Problem::new(404, "no-such-run", error.to_string()))
+        }
+        Ok(Err(error)) => Err(Problem::new(422, "unreadable-run", error.to_string())),
+        Err(_panicked) => Err(Problem::new(
+            500,
+            "unreadable-run",
+            "the run cannot be read",
+        )),
+    }
+}
+
+async fn finished_snapshot(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {
+    match read(&dashboard, run).await {
+        Ok(finished) => json(&finished.snapshot()),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+#[derive(Deserialize)]
+struct OfRun {
+    run: Option<String>,
+}
+
+/// The life of a job: of the run that is named, else of the one that goes on,
+/// else of the one that was the last.
+async fn job(
+    State(dashboard): State<Shared>,
+    Path(job): Path<String>,
+    Query(of): Query<OfRun>,
+) -> Response {
+    match life(&dashboard, &job, of.run).await {
+        Ok(life) => axum::Json(life).into_response(),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life::Life, Problem> {
+    let number = job
+        .parse()
+        .map_err(|_| Problem::field("job", job, "the number of a job, as in jobs.parquet"))?;
+    let unknown = || Problem::unknown_job(number);
+    if let Some(run) = run {
+        return read(dashboard, run)
+            .await?
+            .life(JobId(number))
+            .ok_or_else(unknown);
+    }
+    let nothing = || Problem::new(404, "no-run", "no run is going on, and none has");
+    let current = dashboard.hub.current().ok_or_else(nothing)?;
+    if let Some(dir) = current.dir {
+        let life = read(dashboard, dir).await?.life(JobId(number));
+        return life
+            .map(|life| dashboard.hub.exchanges.put_into(life))
+            .ok_or_else(unknown);
+    }
+    let not_kept = || {
+        let detail = "the run is over and has no directory below the folder of runs";
+        Problem::new(404, "not-kept", detail)
+    };
+    if current.state != "running" {
+        return Err(not_kept());
+    }
+    let busy = || {
+        Problem::new(
+            503,
+            "run-is-busy",
+            "the run did not answer in time; try again",
+        )
+    };
+    let asked = dashboard.hub.ask(JobId(number)).ok_or_else(busy)?;
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(life)) => life.ok_or_else(unknown),
+        Ok(Err(_)) => Err(not_kept()),
+        Err(_) => Err(busy()),
+    }
+}

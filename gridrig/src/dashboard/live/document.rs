@@ -1,0 +1,342 @@
+//! What the page is told: one whole state, then what is new.
+
+use super::tap::Tap;
+use super::words::Line;
+use gridrig_core::broker::LocalInfo;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::{SimDuration, SimTime};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Pairs of domains that a forwarding matrix shows; the busiest of more.
+const PAIRS: usize = 400;
+/// Brokers whose information age a cluster's card shows.
+const OBSERVERS: usize = 8;
+
+/// What is run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SessionDoc {
+    /// Its number in this dashboard.
+    pub id: u64,
+    /// The name of the scenario.
+    pub scenario: String,
+    /// `virtual` or `real`.
+    pub clock: String,
+    /// Run seconds per second on the wall, of a real clock.
+    pub speed: Option<f64>,
+    /// By how much arrivals of the trace are compressed: a second of the run
+    /// is so many seconds of the trace.
+    pub compression: f64,
+    /// By how much run times are.
+    pub run_time_compression: f64,
+    /// Submission lag times compression beyond which a run is not valid.
+    pub lag_tolerance_s: f64,
+    /// `preparing`, `running`, `done`, `failed` or `stopped`.
+    pub state: &'static str,
+    /// Why it failed, or what else there is to say.
+    pub message: Option<String>,
+    /// What the results will not be able to say.
+    pub warnings: Vec<String>,
+}
+
+/// One run of the session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunDoc {
+    /// The policy; null without a broker.
+    pub policy: Option<String>,
+    /// Which replication, from 0.
+    pub replication: u32,
+    /// What tells it from the others.
+    pub key: String,
+    /// `waiting`, `running`, `done` or `stopped`.
+    pub state: &'static str,
+    /// Jobs that ran to their end, of a run that is over.
+    pub completed: Option<u64>,
+    /// Jobs of the run.
+    pub jobs: Option<u64>,
+    /// Mean delay: exact, of the measured jobs.
+    pub delay_mean_s: Option<f64>,
+    /// Its 95 % quantile.
+    pub delay_p95_s: Option<f64>,
+    /// Share of the measured jobs that ever waited for processors.
+    pub waited_share: Option<f64>,
+    /// Whether the run may be relied on.
+    pub valid: Option<bool>,
+    /// `ok`, or what the audit found.
+    pub audit: Option<String>,
+    /// Its directory below the folder of runs.
+    pub dir: Option<String>,
+}
+
+/// A cluster of the grid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterDoc {
+    /// Its name.
+    pub name: String,
+    /// Position of its domain.
+    pub domain: Option<u16>,
+    /// Its processors.
+    pub processors: u32,
+}
+
+/// The grid as far as the page needs it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GridDoc {
+    /// Names of the domains.
+    pub domains: Vec<String>,
+    /// The clusters.
+    pub clusters: Vec<ClusterDoc>,
+}
+
+impl GridDoc {
+    /// The grid as far as the page needs it.
+    #[must_use]
+    pub fn of(grid: &Grid) -> Self {
+        let names = super::words::names(grid);
+        let clusters = grid
+            .clusters
+            .iter()
+            .zip(0..)
+            .map(|(cluster, index)| ClusterDoc {
+                name: names.cluster(ClusterId(index)),
+                domain: cluster.domain.map(|domain| domain.0),
+                processors: cluster.config.resources.processors(),
+            });
+        GridDoc {
+            domains: names.domain_ids().map(|id| names.domain(id)).collect(),
+            clusters: clusters.collect(),
+        }
+    }
+}
+
+/// How things are now. Times are seconds of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Now {
+    /// The clock of the run.
+    pub t_s: f64,
+    /// Time on the wall since the run began.
+    pub wall_s: f64,
+    /// Run seconds per second on the wall so far.
+    pub pace: Option<f64>,
+    /// Jobs of the run.
+    pub jobs: u64,
+    /// Jobs whose end has been seen.
+    pub ended: u64,
+    /// Time on the wall until the run ends, were it to go on like this.
+    pub eta_s: Option<f64>,
+    /// Events so far, information included.
+    pub events: u64,
+    /// Jobs handed over.
+    pub submitted: u64,
+    /// Jobs that brokers hold.
+    pub with_brokers: u64,
+    /// Jobs in the queues of LRMSs.
+    pub queued: u64,
+    /// Jobs that run.
+    pub running: u64,
+    /// Jobs that ran to their end.
+    pub finished: u64,
+    /// Jobs turned away.
+    pub rejected: u64,
+    /// Jobs removed.
+    pub cancelled: u64,
+    /// Jobs lost to a fault.
+    pub failed: u64,
+    /// Jobs forwarded at least once.
+    pub forwarded: u64,
+    /// Of the jobs that started, the share that waited for processors.
+    pub waited_share: Option<f64>,
+    /// Mean delay so far.
+    pub delay_mean_s: Option<f64>,
+    /// Its 95 % quantile, estimated.
+    pub delay_p95_s: Option<f64>,
+    /// 99 % quantile of the submission lag.
+    pub lag_p99_s: Option<f64>,
+    /// The same times compression, in seconds of the trace.
+    pub lag_trace_s: Option<f64>,
+    /// Whether that is past the tolerance: the run will not be valid.
+    pub late: bool,
+    /// By cluster: queued, running, busy processors, finished.
+    pub clusters: Vec<[u64; 4]>,
+    /// By domain: how old its information is.
+    pub ages: Vec<Age>,
+    /// Forwards: from, to, how many.
+    pub forwards: Vec<(u16, u16, u64)>,
+    /// Forwards between pairs that are not shown.
+    pub more_forwards: u64,
+}
+
+/// How old the information on a domain's clusters is, in seconds of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Age {
+    /// To its own broker; null before the first report.
+    pub own_s: Option<f64>,
+    /// To the peers: which, and how old; null before the first report.
+    pub peers: Vec<(u16, Option<f64>)>,
+    /// Peers that are not shown.
+    pub more: usize,
+}
+
+/// Rows of a course that are new, or all of them from 0 on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Rows {
+    /// Position of the first row; whatever was there from it on is replaced.
+    pub from: usize,
+    /// Each its time in seconds, then the figures.
+    pub rows: Vec<Vec<f64>>,
+}
+
+/// A whole state or what is new of it: fields that are absent are unchanged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Message<'a> {
+    /// One higher with every message.
+    pub seq: u64,
+    /// What is run; null before anything is.
+    pub session: Option<&'a SessionDoc>,
+    /// The runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<&'a [RunDoc]>,
+    /// Position of the run that is shown.
+    pub current: Option<usize>,
+    /// The grid of that run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<&'a GridDoc>,
+    /// How things are.
+    pub now: Option<&'a Now>,
+    /// Jobs with brokers, queued and running.
+    pub course: Rows,
+    /// Queue of each cluster.
+    pub sparks: Rows,
+    /// New events, oldest first.
+    pub feed: &'a [Line],
+}
+
+/// What a figure of now needs besides the counts.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The grid of the run.
+    pub grid: Grid,
+    /// Its policy.
+    pub policy: Option<PolicyKind>,
+    /// A second of the run is so many of the trace.
+    pub compression: f64,
+    /// Lag in trace seconds beyond which a run is not valid.
+    pub lag_tolerance_s: f64,
+}
+
+impl Now {
+    /// How things are by these counts, `wall` after the run began.
+    #[must_use]
+    pub fn of(tap: &Tap, context: &Context, wall: Duration) -> Self {
+        const S: f64 = 1e-9;
+        let counts = tap.counts();
+        let jobs = tap.jobs() as u64;
+        let wall_s = wall.as_secs_f64();
+        let share = counts.seen as f64 / jobs.max(1) as f64;
+        let lag_p99_s = tap.lags().quantile(0.99).map(|lag| lag * S);
+        let lag_trace_s = lag_p99_s.map(|lag| lag * context.compression);
+        let (forwards, more_forwards) = forwards(tap, &context.grid);
+        let mut now = Now {
+            t_s: tap.now().as_secs_f64(),
+            wall_s,
+            pace: (wall_s > 0.0).then(|| tap.now().as_secs_f64() / wall_s),
+            jobs,
+            ended: counts.seen,
+            eta_s: (share > 0.0).then(|| wall_s * (1.0 - share) / share),
+            events: tap.events(),
+            submitted: counts.submitted,
+            with_brokers: counts.with_brokers(),
+            queued: u64::from(counts.queued),
+            running: u64::from(counts.running),
+            finished: counts.finished,
+            rejected: counts.rejected,
+            cancelled: counts.cancelled,
+            failed: counts.failed,
+            forwarded: counts.forwarded,
+            waited_share: share_of(counts.waited, counts.started),
+            delay_mean_s: tap.delays().mean().map(|delay| delay * S),
+            delay_p95_s: tap.delays().quantile(0.95).map(|delay| delay * S),
+            lag_p99_s,
+            lag_trace_s,
+            late: lag_trace_s.is_some_and(|lag| lag > context.lag_tolerance_s),
+            clusters: Vec::new(),
+            ages: ages(tap, context),
+            forwards,
+            more_forwards,
+        };
+        now.clusters = tap
+            .clusters()
+            .iter()
+            .map(|c| [c.queued.into(), c.running.into(), c.busy.into(), c.finished])
+            .collect();
+        now
+    }
+}
+
+fn share_of(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The busiest pairs, by domain, and the forwards of all others.
+fn forwards(tap: &Tap, grid: &Grid) -> (Vec<(u16, u16, u64)>, u64) {
+    let pairs = grid.links.iter().map(|link| {
+        let (from, to) = (link.consumer, link.provider);
+        (from.0, to.0, tap.forwards(from, to))
+    });
+    let mut pairs: Vec<_> = pairs.filter(|(_, _, count)| *count > 0).collect();
+    pairs.sort_by_key(|&(from, to, count)| (std::cmp::Reverse(count), from, to));
+    let more = pairs.iter().skip(PAIRS).map(|(_, _, count)| count).sum();
+    pairs.truncate(PAIRS);
+    pairs.sort_unstable();
+    (pairs, more)
+}
+
+fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
+    let truth = context.policy == Some(PolicyKind::FullInformation);
+    let grid = &context.grid;
+    let now = tap.now();
+    let domain_ids = (0..grid.domains.len()).map(|index| DomainId(index as u16));
+    domain_ids
+        .zip(&grid.domains)
+        .map(|(id, domain)| {
+            let settings = &domain.broker;
+            let own = domain.clusters.iter().filter_map(|cluster| {
+                let sampled = tap.clusters().get(cluster.index())?.sampled;
+                age(now, sampled, settings.lrms_latency, settings.exchange)
+            });
+            let fresh = truth || settings.local_info == LocalInfo::Fresh;
+            let consumers = grid.consumers_of(id);
+            let mut peers: Vec<(u16, Option<f64>)> = consumers
+                .map(|link| {
+                    let told = tap.told(id, link.consumer);
+                    let old = age(now, told, link.latency, settings.exchange);
+                    (link.consumer.0, if truth { Some(0.0) } else { old })
+                })
+                .collect();
+            let more = peers.len().saturating_sub(OBSERVERS);
+            peers.truncate(OBSERVERS);
+            Age {
+                own_s: if fresh {
+                    Some(0.0)
+                } else {
+                    own.reduce(f64::max)
+                },
+                peers,
+                more,
+            }
+        })
+        .collect()
+}
+
+/// How old the sample is that has arrived last: the one sent last, or, while
+/// that is under way, the one before it.
+fn age(now: SimTime, sent: Option<SimTime>, way: SimDuration, every: SimDuration) -> Option<f64> {
+    let sent = sent?;
+    let age = now.since(sent);
+    if age >= way {
+        return Some(age.as_secs_f64());
+    }
+    (sent.as_nanos() >= every.as_nanos()).then(|| (age + every).as_secs_f64())
+}

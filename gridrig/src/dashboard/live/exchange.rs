@@ -1,0 +1,65 @@
+//! What was said about a job over HTTP, as the page shows it.
+
+use super::life::Life;
+use crate::realtime::Ears;
+use gridrig_core::ids::JobId;
+use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+
+/// A request and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Exchange {
+    /// When it was answered, in milliseconds of the run.
+    pub t_ms: u64,
+    /// Who answered.
+    pub service: String,
+    /// Method and target.
+    pub request_line: String,
+    /// The status of the answer.
+    pub status: u16,
+    /// The body of the request.
+    pub request: String,
+    /// The body of the answer.
+    pub response: String,
+}
+
+/// The exchanges about a job that these ears have heard.
+#[must_use]
+pub fn about(ears: &Ears, job: JobId) -> Vec<Exchange> {
+    let heard = ears.about(job.0).into_iter();
+    heard
+        .map(|one| Exchange {
+            t_ms: one.at.as_nanos() / 1_000_000,
+            service: one.service,
+            request_line: format!("{} {}", one.method, one.target),
+            status: one.status,
+            request: one.request,
+            response: one.response,
+        })
+        .collect()
+}
+
+/// The ears of the run that goes on or was the last one.
+#[derive(Default)]
+pub struct LastHeard(Mutex<Ears>);
+
+impl LastHeard {
+    /// A new run begins, with these ears.
+    pub fn set(&self, ears: Ears) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ears;
+    }
+
+    /// The life of a job with what was said about it.
+    #[must_use]
+    pub fn put_into(&self, life: Life) -> Life {
+        let ears = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        Life {
+            exchanges: about(&ears, JobId(life.job)),
+            ..life
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! What is going on, between the run that tells it and the pages that show it.
+
+use super::document::{GridDoc, Message, Now, Rows, RunDoc, SessionDoc};
+use super::exchange::LastHeard;
+use super::life::Life;
+use super::series::Series;
+use super::words::Line;
+use gridrig_core::ids::JobId;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot};
+
+/// Time between two messages.
+const TICK: Duration = Duration::from_millis(250);
+/// Readers of the stream at a time.
+const READERS: usize = 64;
+/// Messages that a slow reader may be behind before it is given the whole
+/// state again.
+const BACKLOG: usize = 16;
+/// Questions for the life of a job that wait for the run's answer.
+const QUESTIONS: usize = 16;
+/// Runs of a session that are listed.
+const RUNS: usize = 2000;
+
+/// One message of the stream.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// `snapshot` or `delta`.
+    pub kind: &'static str,
+    /// A [`Message`] as JSON.
+    pub json: Arc<str>,
+}
+
+/// What is going on.
+pub struct Hub {
+    state: Mutex<State>,
+    news: broadcast::Sender<News>,
+    readers: Arc<Semaphore>,
+    asked: AtomicBool,
+    /// What was said about jobs, of a run in real time.
+    pub exchanges: LastHeard,
+}
+
+/// A question about a job of the run that goes on.
+pub struct Question {
+    /// The job.
+    pub job: JobId,
+    /// Where its life goes; none if there is no such job.
+    pub answer: oneshot::Sender<Option<Life>>,
+}
+
+/// What a run publishes at a time.
+pub struct Shown {
+    /// How things are.
+    pub now: Now,
+    /// Jobs over time.
+    pub course: Series,
+    /// Queues over time.
+    pub sparks: Series,
+    /// The newest events.
+    pub feed: Vec<Line>,
+}
+
+#[derive(Default)]
+struct State {
+    seq: u64,
+    session: Option<SessionDoc>,
+    runs: Vec<RunDoc>,
+    current: Option<usize>,
+    grid: GridDoc,
+    shown: Option<Shown>,
+    questions: Vec<Question>,
+    /// Something has changed since the last message.
+    dirty: bool,
+    /// What readers have of it; none where they need all of it.
+    sent: Option<Sent>,
+}
+
+/// What readers have.
+#[derive(Clone, Copy)]
+struct Sent {
+    runs: bool,
+    course: (u32, usize),
+    sparks: (u32, usize),
+    feed: Option<u64>,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        Hub {
+            state: Mutex::default(),
+            news: broadcast::Sender::new(BACKLOG),
+            readers: Arc::new(Semaphore::new(READERS)),
+            asked: AtomicBool::new(false),
+            exchanges: LastHeard::default(),
+        }
+    }
+}
+
+/// A reader of the stream: the whole state first, then what is new.
+pub struct Reader {
+    hub: Arc<Hub>,
+    first: Option<News>,
+    news: broadcast::Receiver<News>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Reader {
+    /// The next message; none when there will be no more.
+    pub async fn next(&mut self) -> Option<News> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        match self.news.recv().await {
+            Ok(news) => Some(news),
+            Err(broadcast::error::RecvError::Lagged(_)) => {
+                let (news, snapshot) = self.hub.join();
+                self.news = news;
+                Some(snapshot)
+            }
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}
+
+impl Hub {
+    /// A new reader; none when there are too many.
+    #[must_use]
+    pub fn reader(self: &Arc<Self>) -> Option<Reader> {
+        let place = Arc::clone(&self.readers).try_acquire_owned().ok()?;
+        let (news, first) = self.join();
+        Some(Reader {
+            hub: Arc::clone(self),
+            first: Some(first),
+            news,
+            _place: place,
+        })
+    }
+
+    /// The whole state, and everything that comes after it.
+    fn join(&self) -> (broadcast::Receiver<News>, News) {
+        let state = self.state();
+        let news = self.news.subscribe();
+        (news, state.snapshot())
+    }
+
+    /// The whole state as JSON.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<str> {
+        self.state().snapshot().json
+    }
+
+    /// Sends what is new, four times a second at the most, for ever.
+    pub async fn tick(&self) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let mut state = self.state();
+            if let Some(news) = state.news() {
+                // Nobody listening is no error.
+                let _ = self.news.send(news);
+            }
+        }
+    }
+
+    /// A new session begins.
+    pub fn begin(&self, session: SessionDoc, runs: Vec<RunDoc>) {
+        let mut state = self.state();
+        state.session = Some(session);
+        state.runs = runs;
+        state.runs.truncate(RUNS);
+        state.current = None;
+        state.shown = None;
+        state.grid = GridDoc::default();
+        state.start_over();
+    }
+
+    /// Changes the session.
+    pub fn session(&self, change: impl FnOnce(&mut SessionDoc)) {
+        let mut state = self.state();
+        if let Some(session) = state.session.as_mut() {
+            change(session);
+        }
+        state.dirty = true;
+    }
+
+    /// Whether this session is the one that is shown.
+    #[must_use]
+    pub fn shows(&self, id: u64) -> bool {
+        self.state()
+            .session
+            .as_ref()
+            .is_some_and(|session| session.id == id)
+    }
+
+    /// A run of the session begins.
+    pub fn start_run(&self, position: usize, grid: GridDoc) {
+        let mut state = self.state();
+        state.current = Some(position);
+        state.grid = grid;
+        state.shown = None;
+        if let Some(run) = state.runs.get_mut(position) {
+            run.state = "running";
+        }
+        state.start_over();
+    }
+
+    /// A run of the session looks like this now.
+    pub fn change_run(&self, position: usize, change: impl FnOnce(&mut RunDoc)) {
+        let mut state = self.state();
+        if let Some(run) = state.runs.get_mut(position) {
+            change(run);
+        }
+        if let Some(sent) = state.sent.as_mut() {
+            sent.runs = false;
+        }
+        state.dirty = true;
+    }
+
+    /// All runs of the session, to be changed.
+    pub fn change_runs(&self, change: impl FnMut(&mut RunDoc)) {
+        let mut state = self.state();
+        state.runs.iter_mut().for_each(change);
+        if let Some(sent) = state.sent.as_mut() {
+            sent.runs = false;
+        }
+        state.dirty = true;
+    }
+
+    /// The run that goes on looks like this.
+    pub fn publish(&self, shown: Shown) {
+        let mut state = self.state();
+        state.shown = Some(shown);
+        state.dirty = true;
+    }
+
+    /// Position and name of the run that goes on or was the last one.
+    #[must_use]
+    pub fn current(&self) -> Option<RunDoc> {
+        let state = self.state();
+        state.runs.get(state.current?).cloned()
+    }
+
+    /// Asks the run that goes on about a job; none when too many ask.
+    #[must_use]
+    pub fn ask(&self, job: JobId) -> Option<oneshot::Receiver<Option<Life>>> {
+        let (answer, life) = oneshot::channel();
+        let mut state = self.state();
+        state
+            .questions
+            .retain(|question| !question.answer.is_closed());
+        if state.questions.len() >= QUESTIONS {
+            return None;
+        }
+        state.questions.push(Question { job, answer });
+        self.asked.store(true, Ordering::Relaxed);
+        Some(life)
+    }
+
+    /// The questions that the run has to answer.
+    #[must_use]
+    pub fn questions(&self) -> Vec<Question> {
+        match self.asked.swap(false, Ordering::Relaxed) {
+            true => std::mem::take(&mut self.state().questions),
+            false => Vec::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What is shown is replaced as a whole, so it is whole after a panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Readers need the whole state.
+    fn start_over(&mut self) {
+        self.sent = None;
+        self.dirty = true;
+    }
+
+    fn now(&self) -> Sent {
+        let of = |series: Option<&Series>| series.map_or((0, 0), |s| (s.epoch(), s.len()));
+        Sent {
+            runs: true,
+            course: of(self.shown.as_ref().map(|shown| &shown.course)),
+            sparks: of(self.shown.as_ref().map(|shown| &shown.sparks)),
+            feed: self
+                .shown
+                .as_ref()
+                .and_then(|s| s.feed.last())
+                .map(|line| line.n),
+        }
+    }
+
+    fn snapshot(&self) -> News {
+        let shown = self.shown.as_ref();
+        let all = |series: Option<&Series>| Rows {
+            from: 0,
+            rows: series.map_or_else(Vec::new, |series| series.rows(0)),
+        };
+        let message = Message {
+            seq: self.seq,
+            session: self.session.as_ref(),
+            runs: Some(&self.runs),
+            current: self.current,
+            grid: Some(&self.grid),
+            now: shown.map(|shown| &shown.now),
+            course: all(shown.map(|shown| &shown.course)),
+            sparks: all(shown.map(|shown| &shown.sparks)),
+            feed: shown.map_or(&[], |shown| &shown.feed),
+        };
+        News {
+            kind: "snapshot",
+            json: json(&message),
+        }
+    }
+
+    /// What readers do not have yet, if there is anything.
+    fn news(&mut self) -> Option<News> {
+        if !std::mem::take(&mut self.dirty) {
+            return None;
+        }
+        self.seq += 1;
+        let now = self.now();
+        let Some(sent) = self.sent.replace(now) else {
+            return Some(self.snapshot());
+        };
+        let shown = self.shown.as_ref();
+        let new = |series: Option<&Series>, (epoch, len): (u32, usize)| {
+            let from = match series {
+                Some(series) if series.epoch() == epoch => len.min(series.len()),
+                _ => 0,
+            };
+            Rows {
+                from,
+                rows: series.map_or_else(Vec::new, |series| series.rows(from)),
+            }
+        };
+        let feed = shown.map_or(&[][..], |shown| &shown.feed);
+        let known = feed.partition_point(|line| sent.feed.is_some_and(|last| line.n <= last));
+        let message = Message {
+            seq: self.seq,
+            session: self.session.as_ref(),
+            runs: (!sent.runs).then_some(&self.runs[..]),
+            current: self.current,
+            grid: None,
+            now: shown.map(|shown| &shown.now),
+            course: new(shown.map(|shown| &shown.course), sent.course),
+            sparks: new(shown.map(|shown| &shown.sparks), sent.sparks),
+            feed: feed.get(known..).unwrap_or_default(),
+        };
+        Some(News {
+            kind: "delta",
+            json: json(&message),
+        })
+    }
+}
+
+fn json(message: &Message<'_>) -> Arc<str> {
+    match serde_json::to_string(message) {
+        Ok(text) => text.into(),
+        Err(error) => {
+            tracing::error!(%error, "a message could not be written");
+            "{}".into()
+        }
+    }
+}

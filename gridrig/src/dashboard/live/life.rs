@@ -1,0 +1,199 @@
+//! The whole life of one job.
+
+use super::words::Line;
+use gridrig_core::event::Event;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Submission;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::EventLog;
+use gridrig_results::names::Names;
+use serde::Serialize;
+
+/// Steps of a life that are shown: a job that is refused for ever has more.
+const STEPS: usize = 500;
+
+/// What is known of a job so far.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Life {
+    /// Its number in the run, as in `jobs.parquet`.
+    pub job: u32,
+    /// Its number in the trace.
+    pub trace_id: u64,
+    /// Its user in the trace.
+    pub user: Option<u32>,
+    /// Processors it wants.
+    pub processors: u32,
+    /// Its run time at speed 1.0.
+    pub run_time_ref_s: f64,
+    /// What its user asked for.
+    pub requested_s: Option<f64>,
+    /// Where it comes in.
+    pub entry: String,
+    /// When the trace wants it.
+    pub intended_s: f64,
+    /// What became of it so far, in one word.
+    pub state: &'static str,
+    /// Where it runs or ran.
+    pub cluster: Option<String>,
+    /// How often it was forwarded.
+    pub hops: u32,
+    /// start - submit.
+    pub wait_s: Option<f64>,
+    /// start - queued.
+    pub queue_s: Option<f64>,
+    /// finish - submit.
+    pub response_s: Option<f64>,
+    /// finish_seen - submit - actual run time.
+    pub delay_s: Option<f64>,
+    /// finish - start.
+    pub run_time_s: Option<f64>,
+    /// What happened, in order.
+    pub steps: Vec<Line>,
+    /// Steps that are not shown.
+    pub more_steps: u64,
+    /// Its processors, node by node.
+    pub placement: Vec<Place>,
+    /// What was said about it over HTTP; empty in virtual time.
+    pub exchanges: Vec<super::Exchange>,
+}
+
+/// Neighbouring nodes that give a job the same number of processors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// Position of the resource in its file.
+    pub resource: u16,
+    /// The first node.
+    pub node: u32,
+    /// How many nodes.
+    pub nodes: u32,
+    /// Processors on each.
+    pub processors: u32,
+}
+
+#[derive(Default)]
+struct Times {
+    submit: Option<SimTime>,
+    queued: Option<SimTime>,
+    start: Option<SimTime>,
+    finish: Option<SimTime>,
+    seen: Option<SimTime>,
+}
+
+impl Life {
+    /// The life of a job as far as this log has it; none for a job that is
+    /// not among the submissions, whose ids are their positions.
+    #[must_use]
+    pub fn of(
+        job: JobId,
+        submissions: &[Submission],
+        log: &EventLog,
+        names: &Names,
+    ) -> Option<Self> {
+        let submission = submissions.get(job.index())?;
+        let mut life = Life::unborn(submission, names);
+        let mut times = Times::default();
+        for n in 0..log.len() {
+            let Some((at, event)) = log.get(n) else { break };
+            if event.job() == Some(job) {
+                life.add(n, at, event, names);
+                times.note(at, event);
+            }
+        }
+        life.figures(&times);
+        Some(life)
+    }
+
+    fn unborn(submission: &Submission, names: &Names) -> Self {
+        let spec = &submission.spec;
+        Life {
+            job: spec.id.0,
+            trace_id: submission.label.trace_id,
+            user: submission.label.user,
+            processors: spec.processors,
+            run_time_ref_s: spec.run_time.as_secs_f64(),
+            requested_s: spec.requested_time.map(SimDuration::as_secs_f64),
+            entry: names.entry(submission.entry),
+            intended_s: submission.at.as_secs_f64(),
+            state: "not submitted yet",
+            cluster: None,
+            hops: 0,
+            wait_s: None,
+            queue_s: None,
+            response_s: None,
+            delay_s: None,
+            run_time_s: None,
+            steps: Vec::new(),
+            more_steps: 0,
+            placement: Vec::new(),
+            exchanges: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, n: usize, at: SimTime, event: Event<'_>, names: &Names) {
+        match Line::of(n, at, event, names) {
+            Some(line) if self.steps.len() < STEPS => self.steps.push(line),
+            _ => self.more_steps += 1,
+        }
+        match event {
+            Event::Submitted { .. } => self.state = "submitted",
+            Event::BrokerArrival { .. } | Event::Refused { .. } => self.state = "with a broker",
+            Event::Forwarded { .. } => {
+                self.hops += 1;
+                self.state = "forwarded";
+            }
+            Event::Dispatched { .. } => self.state = "dispatched",
+            Event::Queued { .. } => self.state = "queued",
+            Event::Started {
+                cluster, placement, ..
+            } => {
+                self.state = "running";
+                self.cluster = Some(names.cluster(cluster));
+                self.placement = placement
+                    .iter()
+                    .map(|run| Place {
+                        resource: run.resource,
+                        node: run.node,
+                        nodes: run.nodes,
+                        processors: run.processors,
+                    })
+                    .collect();
+            }
+            Event::Finished { .. } => self.state = "completed",
+            Event::Rejected { .. } => self.state = "rejected",
+            Event::Cancelled { .. } => self.state = "cancelled",
+            Event::Failed { .. } => self.state = "failed",
+            Event::Notified { .. } | Event::FinishSeen { .. } | Event::InfoSent { .. } => {}
+        }
+    }
+
+    fn figures(&mut self, times: &Times) {
+        let between = |from: Option<SimTime>, to: Option<SimTime>| {
+            let (from, to) = (from?, to?);
+            Some(to.since(from).as_secs_f64())
+        };
+        self.wait_s = between(times.submit, times.start);
+        self.queue_s = between(times.queued, times.start);
+        self.response_s = between(times.submit, times.finish);
+        self.run_time_s = between(times.start, times.finish);
+        if let (Some(submit), Some(start), Some(finish), Some(seen)) =
+            (times.submit, times.start, times.finish, times.seen)
+        {
+            let run = finish.since(start).as_nanos();
+            let delay = seen.since(submit).as_nanos().saturating_sub(run);
+            self.delay_s = Some(SimDuration::from_nanos(delay).as_secs_f64());
+        }
+    }
+}
+
+impl Times {
+    fn note(&mut self, at: SimTime, event: Event<'_>) {
+        match event {
+            Event::Submitted { .. } => self.submit = Some(at),
+            Event::Queued { .. } => self.queued = Some(at),
+            Event::Started { .. } => self.start = Some(at),
+            Event::Finished { .. } => self.finish = Some(at),
+            Event::FinishSeen { .. } => self.seen = Some(at),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The run's side: it says what it does, and is told to stop.
+
+use super::document::{Context, GridDoc, Now, RunDoc, SessionDoc};
+use super::hub::{Hub, Question, Shown};
+use super::life::Life;
+use super::tap::Tap;
+use super::words;
+use super::{clock, exchange};
+use crate::realtime::Ears;
+use crate::runner::{Load, PolicyRun};
+use crate::scenario::{Clock, Replication, Scenario};
+use gridrig_core::event::{Event, EventSink};
+use gridrig_core::grid::Grid;
+use gridrig_core::job::Submission;
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::EventLog;
+use gridrig_results::names::Names;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time between two looks at a run.
+const EVERY: Duration = Duration::from_millis(250);
+/// Events between two looks at the clock.
+const EVENTS: u64 = 4096;
+
+static SESSIONS: AtomicU64 = AtomicU64::new(1);
+
+/// A scenario while it runs, as pages see it.
+pub struct Watch {
+    hub: Arc<Hub>,
+    id: u64,
+    runs: PathBuf,
+    stop: AtomicBool,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Watch")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// A scenario that is about to run, with run directories below `runs`.
+    #[must_use]
+    pub fn new(hub: Arc<Hub>, runs: &Path) -> Self {
+        Watch {
+            hub,
+            id: SESSIONS.fetch_add(1, Ordering::Relaxed),
+            runs: runs.to_owned(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Its number in this process.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Asks it to stop.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it is to stop.
+    #[must_use]
+    pub fn stop_requested(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Resolves when it is to stop.
+    pub async fn stopped(&self) {
+        while !self.stop_requested() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Every policy is about to run on every replication.
+    pub fn begin(&self, scenario: &Scenario, replications: &[Replication]) {
+        let runs = replications.iter().flat_map(|replication| {
+            scenario.policies.iter().map(|policy| RunDoc {
+                policy: policy.map(|policy| policy.name().to_owned()),
+                replication: replication.index,
+                key: replication.key.clone(),
+                state: "waiting",
+                completed: None,
+                jobs: None,
+                delay_mean_s: None,
+                delay_p95_s: None,
+                waited_share: None,
+                valid: None,
+                audit: None,
+                dir: None,
+            })
+        });
+        self.hub.begin(self.session(scenario), runs.collect());
+    }
+
+    /// It cannot run: pages see at least what it was.
+    pub fn refuse(&self, scenario: &Scenario) {
+        if !self.hub.shows(self.id) {
+            self.hub.begin(self.session(scenario), Vec::new());
+        }
+    }
+
+    fn session(&self, scenario: &Scenario) -> SessionDoc {
+        let (clock, speed) = match scenario.clock {
+            Clock::Virtual => ("virtual", None),
+            Clock::Real { speed } => ("real", Some(speed.as_f64())),
+        };
+        SessionDoc {
+            id: self.id,
+            scenario: scenario.name.clone(),
+            clock: clock.to_owned(),
+            speed,
+            compression: scenario.compression().as_f64(),
+            run_time_compression: scenario.run_time_compression().as_f64(),
+            lag_tolerance_s: scenario.lag_tolerance.as_secs_f64(),
+            state: "preparing",
+            message: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// One policy begins on one replication; `position` counts the runs.
+    pub fn start<'a>(&'a self, position: usize, start: &Start<'a>) -> Watching<'a> {
+        let scenario = start.scenario;
+        self.hub.session(|session| {
+            session.state = "running";
+            session.warnings.clone_from(&start.load.warnings);
+        });
+        self.hub.start_run(position, GridDoc::of(start.grid));
+        let submissions = &start.load.submissions;
+        let last = submissions.last().map_or(SimTime::ZERO, |last| last.at);
+        let now = clock();
+        let mut watching = Watching {
+            watch: self,
+            tap: Tap::new(start.grid, submissions.len(), last, start.tolerance),
+            context: Context {
+                grid: start.grid.clone(),
+                policy: start.policy,
+                compression: scenario.compression().as_f64(),
+                lag_tolerance_s: scenario.lag_tolerance.as_secs_f64(),
+            },
+            names: words::names(start.grid),
+            submissions,
+            ears: Ears::default(),
+            log: EventLog::default(),
+            started: now,
+            looked: now,
+        };
+        watching.show(&EventLog::default());
+        watching
+    }
+
+    /// A run is over and written.
+    pub fn finish(&self, position: usize, run: &PolicyRun) {
+        let summary = &run.summary;
+        let below = run
+            .dir
+            .as_deref()
+            .and_then(|dir| dir.strip_prefix(&self.runs).ok());
+        self.hub.change_run(position, |doc| {
+            doc.state = if run.interrupted { "stopped" } else { "done" };
+            doc.completed = Some(summary.jobs.completed);
+            doc.jobs = Some(summary.jobs.submitted);
+            doc.delay_mean_s = summary.metrics.delay_s.mean;
+            doc.delay_p95_s = summary.metrics.delay_s.p95;
+            doc.waited_share = summary.waited_share;
+            doc.valid = Some(summary.valid);
+            doc.audit = Some(summary.audit.clone());
+            doc.dir = below.map(|dir| dir.display().to_string());
+        });
+        self.hub
+            .session(|session| session.warnings.clone_from(&summary.warnings));
+    }
+
+    /// The whole scenario is over, well or with this message.
+    pub fn end(&self, state: &'static str, message: Option<String>) {
+        self.hub.change_runs(|run| {
+            if matches!(run.state, "waiting" | "running") {
+                run.state = "not run";
+            }
+        });
+        self.hub.session(|session| {
+            session.state = state;
+            session.message = message;
+        });
+        // Nobody is left to answer.
+        drop(self.hub.questions());
+    }
+}
+
+/// What a run is, as far as watching it needs to know.
+pub struct Start<'a> {
+    /// Its scenario.
+    pub scenario: &'a Scenario,
+    /// Its grid.
+    pub grid: &'a Grid,
+    /// Its policy.
+    pub policy: Option<PolicyKind>,
+    /// Its jobs.
+    pub load: &'a Load,
+    /// How late a start may be without having waited.
+    pub tolerance: SimDuration,
+}
+
+/// A run while it is watched.
+pub struct Watching<'a> {
+    watch: &'a Watch,
+    tap: Tap,
+    context: Context,
+    names: Names,
+    submissions: &'a [Submission],
+    ears: Ears,
+    /// What the ears have heard: the log of a run in real time so far.
+    log: EventLog,
+    started: Instant,
+    looked: Instant,
+}
+
+impl Watching<'_> {
+    /// Shows how things are, and answers what is asked.
+    fn show(&mut self, log: &EventLog) {
+        self.looked = clock();
+        let wall = self.looked.saturating_duration_since(self.started);
+        self.watch.hub.publish(Shown {
+            now: Now::of(&self.tap, &self.context, wall),
+            course: self.tap.course().clone(),
+            sparks: self.tap.sparks().clone(),
+            feed: words::newest(log, &self.names, 0),
+        });
+        for Question { job, answer } in self.watch.hub.questions() {
+            let life = Life::of(job, self.submissions, log, &self.names);
+            let life = life.map(|life| Life {
+                exchanges: exchange::about(&self.ears, job),
+                ..life
+            });
+            // Whoever asked may have gone.
+            let _ = answer.send(life);
+        }
+    }
+
+    /// Watches a run in real time through these ears: whoever runs it calls
+    /// [`hear`](Self::hear) a few times a second.
+    pub fn listen(&mut self, ears: &Ears) {
+        self.ears = ears.clone();
+        self.watch.hub.exchanges.set(ears.clone());
+    }
+
+    /// Takes in what there is to hear, and shows how things are at `now`.
+    pub fn hear(&mut self, now: SimTime) {
+        for recorded in self.ears.events() {
+            self.log.emit(recorded.at, recorded.event());
+            self.tap.emit(recorded.at, recorded.event());
+        }
+        self.tap.advance(now);
+        let log = std::mem::take(&mut self.log);
+        self.show(&log);
+        self.log = log;
+    }
+
+    /// The run in real time is over, at `now`.
+    pub fn end(mut self, now: SimTime) {
+        self.hear(now);
+        self.tap.close(now);
+        let log = std::mem::take(&mut self.log);
+        self.show(&log);
+    }
+}
+
+/// An event log that is watched while it grows.
+pub struct Watched<'l, 'w> {
+    log: &'l mut EventLog,
+    watching: Watching<'w>,
+}
+
+impl<'l, 'w> Watched<'l, 'w> {
+    /// Keeps events in `log` and shows them.
+    pub fn new(log: &'l mut EventLog, watching: Watching<'w>) -> Self {
+        Watched { log, watching }
+    }
+
+    /// The run is over.
+    pub fn end(mut self) {
+        self.watching.tap.close(self.log.end());
+        self.watching.show(self.log);
+    }
+
+    #[cold]
+    fn look(&mut self) {
+        if clock().saturating_duration_since(self.watching.looked) >= EVERY {
+            self.watching.show(self.log);
+        }
+    }
+}
+
+impl EventSink for Watched<'_, '_> {
+    #[inline]
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        self.log.emit(at, event);
+        self.watching.tap.emit(at, event);
+        if self.watching.tap.events().is_multiple_of(EVENTS) {
+            self.look();
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Who may ask: Host and Origin always, a token where the dashboard is open to
+//! other machines or was given one.
+//!
+//! A page elsewhere can make a browser send requests here, by a form (CSRF) or
+//! under a name that it lets resolve to this machine (DNS rebinding). Both show
+//! in Origin and Host, which no page can set.
+
+use super::{Shared, layout};
+use askama::Template;
+use axum::Router;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use gridrig_protocol::rest::Problem;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::io::Read as _;
+use std::net::{IpAddr, SocketAddr};
+
+/// The name of the cookie that a browser keeps the token in.
+const COOKIE: &str = "gridrig_token";
+/// A token that is shorter could be guessed.
+const SHORTEST: usize = 16;
+
+/// Who may ask.
+pub struct Access {
+    address: SocketAddr,
+    /// Further names under which the dashboard is asked for, in lower case.
+    names: Vec<String>,
+    /// SHA-256 of the token, where one is wanted.
+    token: Option<[u8; 32]>,
+}
+
+/// Why a token will not do.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// It is too short or holds signs that a URL or cookie cannot.
+    #[error("GRIDRIG_TOKEN: expected at least {SHORTEST} letters, digits or signs out of \"-._~\"")]
+    Shape,
+    /// The system gives no randomness.
+    #[error("no token can be made")]
+    Random(#[source] std::io::Error),
+}
+
+impl Access {
+    /// Access to a dashboard at this address. Answers the token besides, if
+    /// one was made here: nobody knows it yet.
+    ///
+    /// `given` is what the user wants as token; without one, an address that
+    /// other machines reach gets a new one.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    pub fn new(
+        address: SocketAddr,
+        names: &[String],
+        given: Option<&str>,
+    ) -> Result<(Self, Option<String>), TokenError> {
+        let fitting = |token: &str| {
+            let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+            token.len() >= SHORTEST && token.chars().all(fits)
+        };
+        let made = match given {
+            Some(token) if !fitting(token) => return Err(TokenError::Shape),
+            None if !address.ip().is_loopback() => Some(random_token()?),
+            _ => None,
+        };
+        let token = given.or(made.as_deref());
+        let access = Access {
+            address,
+            names: names.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            token: token.map(|token| Sha256::digest(token).into()),
+        };
+        Ok((access, made))
+    }
+
+    /// Whether somebody who calls the dashboard by this name may do so.
+    ///
+    /// An address is no name that a stranger could point here; names are
+    /// those of this machine and those that the user allows.
+    fn host_allowed(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
+            _ => (host.as_str(), Some(80)),
+        };
+        if self.names.iter().any(|n| *n == host || n == name) {
+            return true;
+        }
+        if port != Some(self.address.port()) {
+            return false;
+        }
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        match bare.parse::<IpAddr>() {
+            Ok(ip) if self.address.ip().is_loopback() => ip.is_loopback(),
+            Ok(_) => true,
+            Err(_) => name == "localhost" || (self.open() && name == machine_name()),
+        }
+    }
+
+    fn open(&self) -> bool {
+        !self.address.ip().is_loopback()
+    }
+
+    /// Whether this is the token. Digests of equal length are compared to
+    /// their ends, so that the time it takes says nothing about the token.
+    fn is_token(&self, token: &str) -> bool {
+        let given: [u8; 32] = Sha256::digest(token).into();
+        self.token.is_none_or(|wanted| {
+            let apart = wanted
+                .iter()
+                .zip(given)
+                .fold(0, |sum, (a, b)| sum | (a ^ b));
+            std::hint::black_box(apart) == 0
+        })
+    }
+
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        if self.token.is_none() {
+            return true;
+        }
+        let bearer = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.strip_prefix("Bearer "));
+        let cookie = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(';'))
+            .find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+        [bearer, cookie]
+            .into_iter()
+            .flatten()
+            .any(|t| self.is_token(t))
+    }
+}
+
+fn machine_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_ascii_lowercase()
+}
+
+/// 256 random bits from the system; no named stream may be behind a secret.
+fn random_token() -> Result<String, TokenError> {
+    let mut bytes = [0; 32];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut bytes))
+        .map_err(TokenError::Random)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Refuses whoever may not ask, and puts the headers of every answer.
+pub(super) async fn guard(
+    State(dashboard): State<Shared>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = match refuse(&dashboard.access, &request) {
+        Some(refused) => refused,
+        None => next.run(request).await,
+    };
+    put_headers(response.headers_mut());
+    response
+}
+
+fn refuse(access: &Access, request: &Request) -> Option<Response> {
+    let headers = request.headers();
+    let text = |name| {
+        headers
+            .get(name)
+            .map(|value: &HeaderValue| value.to_str().unwrap_or(""))
+    };
+    let host = text(header::HOST).unwrap_or("");
+    if !access.host_allowed(host) {
+        let detail = "the Host of the request is none of this dashboard's names (expected its \
+                      address, or a name given with --allow-host)";
+        return Some(forbidden("wrong-host", detail));
+    }
+    let own = |origin: &str| {
+        let bare = origin
+            .strip_prefix("http://")
+            .or(origin.strip_prefix("https://"));
+        bare.is_some_and(|bare| bare.eq_ignore_ascii_case(host))
+    };
+    if text(header::ORIGIN).is_some_and(|origin| !own(origin)) {
+        let detail = "the request comes from a page of another origin";
+        return Some(forbidden("wrong-origin", detail));
+    }
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let site = text(HeaderName::from_static("sec-fetch-site"));
+    if !reads && site.is_some_and(|site| site != "same-origin" && site != "none") {
+        let detail = "the request comes from a page of another site";
+        return Some(forbidden("wrong-origin", detail));
+    }
+    let path = request.uri().path();
+    let public = path == "/login" || path.starts_with("/assets/");
+    if public || access.is_known(headers) {
+        return None;
+    }
+    Some(match path.starts_with("/api/") {
+        true => titled(
+            401,
+            "Unauthorized",
+            "no-token",
+            "this dashboard wants its token",
+        ),
+        false => login(StatusCode::UNAUTHORIZED, false),
+    })
+}
+
+fn forbidden(code: &str, detail: &str) -> Response {
+    titled(403, "Forbidden", code, detail)
+}
+
+fn titled(status: u16, title: &str, code: &str, detail: &str) -> Response {
+    let mut problem = Problem::new(status, code, detail);
+    problem.title = title.to_owned();
+    problem.into_response()
+}
+
+fn put_headers(headers: &mut HeaderMap) {
+    let fixed = [
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
+             object-src 'none'",
+        ),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        // Within this origin only: with no referrer at all, browsers would
+        // send forms without an origin.
+        (header::REFERRER_POLICY, "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("permissions-policy"),
+            "camera=(), geolocation=(), microphone=()",
+        ),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+}
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new().route("/login", get(enter).post(enter_by_form))
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Login {
+    layout: layout::Layout,
+    wrong: bool,
+}
+
+fn login(status: StatusCode, wrong: bool) -> Response {
+    let layout = layout::Layout::new(layout::Tab::None);
+    layout::page_with(status, &Login { layout, wrong })
+}
+
+#[derive(Deserialize)]
+struct Given {
+    token: Option<String>,
+}
+
+/// `/login?token=...`: the address that is printed at the start.
+async fn enter(State(dashboard): State<Shared>, Query(given): Query<Given>) -> Response {
+    match given.token {
+        Some(token) => let_in(&dashboard, &token),
+        None => login(StatusCode::OK, false),
+    }
+}
+
+/// A token has no signs that a form would encode.
+async fn enter_by_form(State(dashboard): State<Shared>, body: String) -> Response {
+    let mut fields = body.split('&');
+    let token = fields.find_map(|field| field.strip_prefix("token="));
+    let_in(&dashboard, token.unwrap_or(""))
+}
+
+/// The token moves into a cookie that no script and no other site can read,
+/// and out of the address.
+fn let_in(dashboard: &Shared, token: &str) -> Response {
+    if !dashboard.access.is_token(token) {
+        return login(StatusCode::UNAUTHORIZED, true);
+    }
+    let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict");
+    let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
+    match HeaderValue::from_str(&cookie) {
+        Ok(cookie) if dashboard.access.token.is_some() => {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        _ => {}
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(address: &str, token: Option<&str>) -> Access {
+        let names = ["Lab.Example".to_owned()];
+        Access::new(address.parse().unwrap(), &names, token)
+            .unwrap()
+            .0
+    }
+
+    #[test]
+    fn loopback_goes_by_loopback_names_only() {
+        let access = access("127.0.0.1:8080", None);
+        for host in [
+            "127.0.0.1:8080",
+            "localhost:8080",
+            "LOCALHOST:8080",
+            "[::1]:8080",
+            "lab.example",
+        ] {
+            assert!(access.host_allowed(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example:8080",
+            "127.0.0.1",
+            "127.0.0.1:81",
+            "10.0.0.1:8080",
+            "localhost.evil.example:8080",
+        ] {
+            assert!(!access.host_allowed(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn an_open_address_goes_by_any_address_and_wants_a_token() {
+        let (access, made) = Access::new("0.0.0.0:80".parse().unwrap(), &[], None).unwrap();
+        assert!(access.host_allowed("192.0.2.7"));
+        assert!(access.host_allowed("192.0.2.7:80"));
+        assert!(!access.host_allowed("evil.example"));
+        let made = made.unwrap();
+        assert_eq!(made.len(), 64);
+        assert!(access.is_token(&made) && !access.is_token("") && !access.is_token(&made[1..]));
+        assert!(!access.is_known(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_token_is_taken_from_a_cookie_or_as_bearer() {
+        let access = access("127.0.0.1:1", Some("0123456789abcdef"));
+        for (name, value, known) in [
+            ("cookie", "a=b; gridrig_token=0123456789abcdef", true),
+            ("cookie", "gridrig_token=0123456789abcdeF", false),
+            ("authorization", "Bearer 0123456789abcdef", true),
+            ("authorization", "0123456789abcdef", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            assert_eq!(access.is_known(&headers), known, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_short_or_odd_token_is_refused() {
+        for token in ["short", "0123456789abcde;", "0123456789abc def"] {
+            let made = Access::new("127.0.0.1:1".parse().unwrap(), &[], Some(token));
+            assert!(matches!(made, Err(TokenError::Shape)), "{token}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The server: its routes, its bounds, its life.
+
+use super::{Shared, assets, layout, security};
+use axum::body::{Body, to_bytes};
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::serve::metrics::metrics_route;
+use gridrig_protocol::rest::serve::{self, Door, Labels, Life, Metrics, ServiceThread};
+use gridrig_service::incarnation;
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+/// Largest request body: the text of a scenario.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// Answers below this size fit into a packet as they are.
+const WORTH_PACKING: usize = 1024;
+/// No answer is larger: the jobs of a large run come in parts.
+const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
+
+/// A listener before anything is served on it: its address is known, so that
+/// whoever is allowed to ask can be told.
+pub struct Bound {
+    listener: TcpListener,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// Takes the address.
+///
+/// # Errors
+/// When it is taken or not this machine's.
+pub fn bind(listen: SocketAddr) -> io::Result<Bound> {
+    let listener = TcpListener::bind(listen)?;
+    let address = listener.local_addr()?;
+    Ok(Bound { listener, address })
+}
+
+/// Serves the dashboard in a thread of its own until the answer is dropped or
+/// stopped.
+///
+/// # Errors
+/// When no thread or runtime can be had.
+pub fn start(bound: Bound, dashboard: Shared) -> io::Result<ServiceThread> {
+    ServiceThread::spawn("dashboard", bound.listener, |listener, life| {
+        run(listener, life, dashboard)
+    })
+}
+
+async fn run(listener: TcpListener, life: Life, dashboard: Shared) -> io::Result<()> {
+    let listener = Door::open(listener, None)?;
+    let hub = Arc::clone(&dashboard.hub);
+    let ticking = tokio::spawn(async move { hub.tick().await });
+    let metrics = Arc::new(Metrics::new(Labels::of("dashboard"), incarnation()));
+    let router = router(dashboard, &metrics).layer(Extension(life.clone()));
+    let router = serve::counted(router, metrics);
+    let served = serve::serve(listener, router, life).await;
+    ticking.abort();
+    served
+}
+
+fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {
+    Router::new()
+        // What is special about a dashboard is on its pages.
+        .merge(metrics_route(Arc::clone(metrics), |_samples| ()))
+        .merge(assets::routes())
+        .merge(security::routes())
+        .merge(super::live::routes())
+        .merge(super::control::routes())
+        .fallback(no_such_page)
+        .method_not_allowed_fallback(async || {
+            Problem::new(
+                405,
+                "method-not-allowed",
+                "the route does not have this method",
+            )
+        })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(from_fn_with_state(Arc::clone(&dashboard), security::guard))
+        .layer(from_fn(pack))
+        .with_state(dashboard)
+}
+
+async fn no_such_page(request: Request) -> Response {
+    if request.uri().path().starts_with("/api/") {
+        return Problem::new(404, "no-such-route", "there is no such route here").into_response();
+    }
+    layout::message(
+        StatusCode::NOT_FOUND,
+        layout::Tab::None,
+        "There is no such page",
+        "The navigation above has all pages of this dashboard.",
+    )
+}
+
+/// Packs what is worth it, for whoever can unpack it. A stream of events goes
+/// out as it comes.
+async fn pack(request: Request, next: Next) -> Response {
+    let wanted = request
+        .headers()
+        .get_all(header::ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|coding| {
+            matches!(coding.trim(), "gzip" | "*") || coding.trim().starts_with("gzip;q=1")
+        });
+    let response = next.run(request).await;
+    let text = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|media| media.to_str().ok())
+        .is_some_and(|media| {
+            let texts = [
+                "text/html",
+                "text/css",
+                "text/javascript",
+                "application/json",
+                "image/svg",
+            ];
+            texts.iter().any(|text| media.starts_with(text))
+        });
+    let (mut parts, body) = response.into_parts();
+    if !text || parts.headers.contains_key(header::CONTENT_ENCODING) {
+        return Response::from_parts(parts, body);
+    }
+    parts
+        .headers
+        .append(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if !wanted {
+        return Response::from_parts(parts, body);
+    }
+    let Ok(bytes) = to_bytes(body, LARGEST_ANSWER).await else {
+        return Problem::new(500, "too-large", "the answer is too large").into_response();
+    };
+    if bytes.len() < WORTH_PACKING {
+        return Response::from_parts(parts, Body::from(bytes));
+    }
+    let mut packer = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::fast());
+    let packed = packer.write_all(&bytes).and_then(|()| packer.finish());
+    let Ok(packed) = packed else {
+        return Response::from_parts(parts, Body::from(bytes));
+    };
+    parts
+        .headers
+        .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(packed))
+}

@@ -1,0 +1,208 @@
+//! Starting and stopping from the page.
+
+use super::live::interrupt;
+use super::{Dashboard, draft, shipped};
+use crate::command::{expect_code, run, stdout};
+use serde_json::json;
+
+/// A run that takes a minute unless it is stopped.
+fn slow() -> serde_json::Value {
+    draft("realtime-smoke.toml", &shipped("realtime-smoke.toml"))
+}
+
+#[test]
+fn shipped_scenarios_and_those_beside_the_runs_are_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = dir.path().join("own.toml");
+    std::fs::write(&own, "# Mine <b>.\n[workload]\ntrace = \"x\"\n").unwrap();
+    std::fs::write(dir.path().join("other.toml"), "[package]\n").unwrap();
+    let dashboard = Dashboard::start_over(dir, &[], &[]);
+    let listed = dashboard.get("/api/scenarios").expect(200).json();
+    let files: Vec<&str> = listed["scenarios"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["file"].as_str().unwrap())
+        .collect();
+    assert!(
+        files.contains(&"resources/scenarios/two-sites.toml"),
+        "{files:?}"
+    );
+    assert!(files.contains(&own.to_str().unwrap()), "{files:?}");
+    assert!(
+        !files.iter().any(|file| file.ends_with("other.toml")),
+        "{files:?}"
+    );
+    let text = dashboard.get("/api/scenarios/text?file=resources/scenarios/two-sites.toml");
+    assert_eq!(text.expect(200).json()["text"], shipped("two-sites.toml"));
+    for file in [
+        "/etc/passwd",
+        "Cargo.toml",
+        "resources/scenarios/../scenarios/two-sites.toml",
+    ] {
+        let refused = dashboard.get(&format!("/api/scenarios/text?file={file}"));
+        assert_eq!(refused.expect(404).code(), "no-such-scenario", "{file}");
+    }
+}
+
+#[test]
+fn check_says_what_the_command_says() {
+    let dashboard = Dashboard::start(&[], &[]);
+    let text = shipped("two-sites.toml");
+    let checked = dashboard.post("/api/control/check", &draft("two-sites.toml", &text));
+    let command = run(&["check", "resources/scenarios/two-sites.toml"]);
+    assert_eq!(checked.expect(200).json()["text"], stdout(&command));
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_line() {
+    let dashboard = Dashboard::start(&[], &[]);
+    let text = shipped("two-sites.toml").replace("tie = \"rotate\"", "tie = \"toss\"");
+    let line = 1 + text.lines().position(|line| line.contains("toss")).unwrap();
+    for action in ["check", "start"] {
+        let page = dashboard.post(
+            &format!("/api/control/{action}"),
+            &draft("two-sites.toml", &text),
+        );
+        let mistake = page.expect(422).json();
+        assert_eq!(
+            (&mistake["code"], &mistake["line"]),
+            (&json!("bad-scenario"), &json!(line))
+        );
+        let detail = mistake["detail"].as_str().unwrap();
+        assert!(
+            detail.starts_with(&format!("resources/scenarios/two-sites.toml:{line}:")),
+            "{detail}"
+        );
+    }
+    let bad = |body: serde_json::Value| dashboard.post("/api/control/start", &body);
+    assert_eq!(
+        bad(json!({"file": "/etc/passwd", "text": ""}))
+            .expect(422)
+            .json()["code"],
+        "bad-scenario"
+    );
+    assert_eq!(bad(json!({"text": ""})).expect(422).code(), "bad-body");
+    for name in ["../up", ".hidden", "a/b", "\"", &"x".repeat(81)] {
+        let mut named = draft("two-sites.toml", &shipped("two-sites.toml"));
+        named["name"] = json!(name);
+        let refused = bad(named).expect(422).json();
+        assert!(
+            refused["detail"].as_str().unwrap().contains("run.name"),
+            "{refused}"
+        );
+    }
+    assert!(!dashboard.runs().exists());
+}
+
+#[test]
+fn an_edited_run_wants_a_name_of_its_own_or_to_overwrite() {
+    let dashboard = Dashboard::start(&[], &[]);
+    let start = |body: &serde_json::Value| dashboard.post("/api/control/start", body);
+    let done = |id: u64| {
+        dashboard.until(|state| state["session"]["id"] == id && state["session"]["state"] == "done")
+    };
+    let id = |page: super::Page| page.expect(202).json()["id"].as_u64().unwrap();
+    let text = shipped("two-sites.toml").replace(
+        "[\"round-robin\", \"queue-length\", \"free-node\", \"utilization\"]",
+        "[\"random\"]",
+    );
+    done(id(start(&draft("two-sites.toml", &text))));
+    let mut edited = draft("two-sites.toml", &text.replace("7d", "3d"));
+    assert_eq!(start(&edited).expect(409).code(), "runs-exist");
+    let taken = dashboard
+        .post("/api/control/check", &edited)
+        .expect(200)
+        .json();
+    assert!(
+        taken["taken"].as_str().unwrap().contains("another run"),
+        "{taken}"
+    );
+    edited["name"] = json!("three-days");
+    done(id(start(&edited)));
+    assert!(
+        dashboard
+            .runs()
+            .join("three-days-1/random/r000/manifest.json")
+            .is_file()
+    );
+    edited["name"] = json!("two-sites");
+    edited["force"] = json!(true);
+    let state = done(id(start(&edited)));
+    assert!(state["runs"][0]["jobs"].as_u64() < Some(480), "{state}");
+}
+
+#[test]
+fn a_run_can_be_stopped_and_what_it_wrote_is_valid_and_partial() {
+    let dashboard = Dashboard::start(&[], &[]);
+    let id = dashboard
+        .post("/api/control/start", &slow())
+        .expect(202)
+        .json()["id"]
+        .clone();
+    dashboard.until(|state| state["now"]["submitted"].as_u64() >= Some(1));
+    dashboard
+        .post("/api/control/stop", &json!({ "id": id }))
+        .expect(202);
+    let state = dashboard.until(|state| state["session"]["state"] == "stopped");
+    assert_eq!(state["runs"][0]["state"], "stopped");
+    assert_eq!(state["runs"][0]["audit"], "ok");
+    let dir = dashboard
+        .runs()
+        .join(state["runs"][0]["dir"].as_str().unwrap());
+    let manifest = std::fs::read_to_string(dir.join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest["partial"], true);
+    expect_code(&run(&["audit", dir.to_str().unwrap()]), 0);
+    let nothing = dashboard.post("/api/control/stop", &json!({ "id": id }));
+    assert_eq!(nothing.expect(404).code(), "no-such-scenario");
+}
+
+#[test]
+fn one_scenario_runs_and_a_bounded_number_wait() {
+    let dashboard = Dashboard::start(&[], &[]);
+    let start = || dashboard.post("/api/control/start", &slow());
+    let first = start().expect(202).json()["id"].clone();
+    dashboard.until(|state| state["session"]["id"] == first);
+    let waiting: Vec<_> = (0..8)
+        .map(|_| start().expect(202).json()["id"].clone())
+        .collect();
+    assert_eq!(start().expect(503).code(), "queue-full");
+    let list = dashboard.get("/api/control").expect(200).json();
+    assert_eq!(
+        (
+            &list["running"]["id"],
+            list["queue"].as_array().unwrap().len()
+        ),
+        (&first, 8)
+    );
+    dashboard
+        .post("/api/control/stop", &json!({ "id": waiting[3] }))
+        .expect(202);
+    let list = dashboard.get("/api/control").expect(200).json();
+    let ids: Vec<_> = list["queue"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["id"].clone())
+        .collect();
+    assert_eq!(ids.len(), 7);
+    assert!(!ids.contains(&waiting[3]));
+}
+
+#[test]
+fn ctrl_c_writes_the_run_that_goes_on_and_ends_the_dashboard() {
+    let mut dashboard = Dashboard::start(&[], &[]);
+    dashboard.post("/api/control/start", &slow()).expect(202);
+    dashboard.until(|state| state["now"]["submitted"].as_u64() >= Some(1));
+    interrupt(dashboard.child.id());
+    assert_eq!(dashboard.child.wait().unwrap().code(), Some(130));
+    let manifest = dashboard
+        .runs()
+        .join("realtime-smoke-1/round-robin/r000/manifest.json");
+    assert!(
+        std::fs::read_to_string(manifest)
+            .unwrap()
+            .contains("\"partial\": true")
+    );
+}
