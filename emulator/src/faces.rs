@@ -9,6 +9,35 @@ use crate::config::Config;
 use axum::Router;
 use gridrig_service::App;
 
+/// A face that needs no more than to be named to be switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FaceKind {
+    /// ARC REST 1.0 with GLUE2.
+    Arc,
+    /// OGSA-BES 1.0 with JSDL.
+    Bes,
+}
+
+impl FaceKind {
+    /// All of them.
+    pub const ALL: [FaceKind; 2] = [FaceKind::Arc, FaceKind::Bes];
+
+    /// The name used in flags and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            FaceKind::Arc => "arc",
+            FaceKind::Bes => "bes",
+        }
+    }
+
+    /// The face with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|face| face.name() == name)
+    }
+}
+
 /// Which faces an emulated cluster shows; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Faces {
@@ -18,6 +47,29 @@ pub struct Faces {
     pub bes: Option<bes::Setup>,
     /// The commands of Slurm.
     pub slurm: Option<slurm::Setup>,
+}
+
+impl Faces {
+    /// These faces with their usual settings.
+    #[must_use]
+    pub fn of(kinds: &[FaceKind]) -> Self {
+        let mut faces = Faces::default();
+        for kind in kinds {
+            match kind {
+                FaceKind::Arc => faces.arc = Some(arc::Setup::default()),
+                FaceKind::Bes => faces.bes = Some(bes::Setup::default()),
+            }
+        }
+        faces
+    }
+
+    /// Which of them are on.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<FaceKind> {
+        let arc = self.arc.as_ref().map(|_| FaceKind::Arc);
+        let bes = self.bes.as_ref().map(|_| FaceKind::Bes);
+        arc.into_iter().chain(bes).collect()
+    }
 }
 
 /// The routes of the faces that are on.

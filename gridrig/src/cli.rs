@@ -363,7 +363,10 @@ pub struct MonitoringArgs {
 #[command(
     after_help = "Examples:\n  gridrig emulator --name a1 --processors 225 --listen 127.0.0.1:8101\n  \
         gridrig emulator --scenario resources/scenarios/two-sites.toml --name a1 \\\n    \
-        --broker http://127.0.0.1:8201"
+        --broker http://127.0.0.1:8201\n  \
+        gridrig emulator --scenario resources/scenarios/two-sites.toml --all --face arc\n  \
+        gridrig emulator --processors 64 --face arc --tls-cert cert.pem --tls-key key.pem\n\n\
+        The first line on stdout says where it listens; with --all also where each cluster does."
 )]
 pub struct EmulatorArgs {
     /// Name of the cluster; with --scenario, the one to serve
@@ -393,6 +396,29 @@ pub struct EmulatorArgs {
     /// Broker to report to
     #[arg(long, value_name = "URL")]
     pub broker: Option<String>,
+    /// Serve every cluster of the scenario, each on a port of its own: free
+    /// ones, or those from that of --listen on
+    #[arg(long, requires = "scenario", conflicts_with_all = ["name", "broker"])]
+    pub all: bool,
+    /// Also offer an interface of another system: arc (ARC REST 1.0), bes
+    /// (OGSA-BES 1.0); may be repeated, adds to the faces of the scenario
+    #[arg(long = "face", value_name = "FACE")]
+    pub faces: Vec<String>,
+    /// Speak TLS with this certificate, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        conflicts_with = "broker"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM, without passphrase
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Ask clients for a certificate of one of these authorities, in PEM;
+    /// clients may come without
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,

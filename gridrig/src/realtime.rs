@@ -20,6 +20,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Submission;
 use gridrig_core::time::{Decimal, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
+use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::rest::serve::{Monitoring, Weather};
 use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
 use std::future::Future;
@@ -47,6 +48,9 @@ pub struct RealOptions {
     pub monitoring: Monitoring,
     /// Who listens while it goes.
     pub ears: Ears,
+    /// The interfaces of other systems that clusters offer, by position in
+    /// the grid; those beyond its end offer none.
+    pub faces: Vec<Vec<FaceKind>>,
 }
 
 impl RealOptions {
@@ -62,6 +66,7 @@ impl RealOptions {
             liveness: gridrig_metabroker_stub::Liveness::default(),
             monitoring: Monitoring::default(),
             ears: Ears::default(),
+            faces: Vec::new(),
         }
     }
 }

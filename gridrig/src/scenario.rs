@@ -23,6 +23,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_emulator::faces::FaceKind;
 use gridrig_replayer::spec::WorkloadSpec;
 use gridrig_results::threshold::{Figure, Threshold};
 use raw::RawScenario;
@@ -42,6 +43,9 @@ pub struct Scenario {
     pub grid: Grid,
     /// Where the resources of each cluster of the grid come from.
     pub cluster_sources: Vec<ClusterSource>,
+    /// The interfaces of other systems that each cluster of the grid offers
+    /// when it is a service.
+    pub faces: Vec<Vec<FaceKind>>,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,

@@ -1,9 +1,11 @@
 //! TLS of the services, and one provider for the whole process.
 
 mod client;
+mod curve;
 
 use crate::certificate::{self, CertificateError};
 use client::GridClients;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{RootCertStore, ServerConfig};
@@ -82,7 +84,13 @@ impl ServerTls {
                 "a private key in PEM, without passphrase",
             )
         })?;
-        let builder = ServerConfig::builder();
+        let builder = ServerConfig::builder_with_provider(Arc::new(provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|source| TlsError::Pair {
+                cert: files.cert.clone(),
+                key: files.key.clone(),
+                source,
+            })?;
         let builder = match &files.client_ca {
             None => builder.with_no_client_auth(),
             Some(path) => {
@@ -121,6 +129,13 @@ impl ServerTls {
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
+}
+
+/// ring, and one more way to agree on a key for clients that know no other.
+fn provider() -> CryptoProvider {
+    let mut provider = rustls::crypto::ring::default_provider();
+    provider.kx_groups.push(&curve::SECP521R1);
+    provider
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

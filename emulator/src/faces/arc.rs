@@ -84,12 +84,28 @@ impl Face {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn share_id(&self) -> String {
+        let (name, queue) = (&self.app.config.name, &self.setup.queue);
+        format!("urn:ogf:ComputingShare:{name}:{queue}")
+    }
+
     fn id(&self, number: u64) -> String {
         format!("{}{number}", self.prefix)
     }
 
     fn number(&self, id: &str) -> Option<u64> {
-        let digits = id.strip_prefix(&self.prefix)?;
+        Self::digits(id.strip_prefix(&self.prefix)?)
+    }
+
+    fn delegation_id(&self, number: u64) -> String {
+        format!("{}d{number}", self.prefix)
+    }
+
+    fn delegation_number(&self, id: &str) -> Option<u64> {
+        Self::digits(id.strip_prefix(&self.prefix)?.strip_prefix('d')?)
+    }
+
+    fn digits(digits: &str) -> Option<u64> {
         let number: u64 = digits.parse().ok()?;
         // One job has one id: "+7" and "007" are none.
         (number.to_string() == digits).then_some(number)

@@ -1,10 +1,16 @@
 //! The emulator over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod arc;
+mod arc_clients;
+mod arc_rest;
+mod arc_wire;
 mod errors;
 mod jobs;
 mod lifecycle;
+mod need;
 mod openapi;
+mod tls;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;

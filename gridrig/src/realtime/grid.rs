@@ -7,6 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
+use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub as broker;
 use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{Labels, Monitoring, NotifyHosts};
@@ -47,7 +48,12 @@ impl Services {
         };
         for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
             let monitoring = monitoring(grid, cluster.domain, options);
-            let config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
+            let mut config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
+            let faces = options.faces.get(cluster.config.id.index());
+            if let Some(faces) = faces.filter(|faces| !faces.is_empty()) {
+                config.faces = emulator::faces::Faces::of(faces);
+                announce(&cluster.name, &door.url, faces);
+            }
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms
@@ -225,6 +231,15 @@ fn bind() -> Result<Door, RealError> {
         Ok(Door { listener, url })
     });
     door.map_err(|source| failed("a listener on 127.0.0.1", source))
+}
+
+/// Whoever is to submit through a face has to know where it is, and the port
+/// is a new one in each run.
+fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
+    let names: Vec<&str> = faces.iter().map(|face| face.name()).collect();
+    let faces = names.join(", ");
+    // An answer to the user, not a log line: it shows at any log level.
+    eprintln!("cluster {cluster} offers {faces} at {url}");
 }
 
 fn failed(service: &str, source: std::io::Error) -> RealError {

@@ -37,6 +37,7 @@ pub(super) fn execute(
         Stop::Drained => None,
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
+    real.faces.clone_from(&scenario.faces);
     real.faults = kills(grid, &options.kill)?;
     real.monitoring = options.monitoring.clone();
     if let Some(watching) = &mut watching {

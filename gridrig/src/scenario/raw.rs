@@ -10,6 +10,7 @@ use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_emulator::faces::FaceKind;
 use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
 use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -268,6 +269,9 @@ pub(crate) struct RawCluster {
     /// Time between scheduling passes. Default "0s": a pass follows every
     /// change at once.
     pub(crate) interval: Option<Duration>,
+    /// Interfaces of other systems that it offers besides its own when it is
+    /// a service. Default: none.
+    pub(crate) faces: Option<List<Str<Name<FaceKind>>>>,
 }
 
 /// One administrative site: a broker and its clusters.

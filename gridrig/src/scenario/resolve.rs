@@ -44,6 +44,7 @@ pub(super) fn resolve(
     let Built {
         grid,
         cluster_sources,
+        faces,
     } = context.grid(raw, run, policies[0])?;
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
@@ -56,6 +57,7 @@ pub(super) fn resolve(
         workloads,
         grid,
         cluster_sources,
+        faces,
         policies,
         clock: match run.clock.map(|clock| clock.0.0) {
             Some(ClockName::Real) => Clock::Real { speed },

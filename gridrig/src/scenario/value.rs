@@ -7,6 +7,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_emulator::faces::FaceKind;
 use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
 use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -190,6 +191,14 @@ named!(LocalInfo, "a source of local information", "exchange" => LocalInfo::Exch
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
 named!(Window, "a window", "0s" => Window::Instant, "30s" => Window::Seconds30, "300s" => Window::Seconds300);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
+
+impl Named for FaceKind {
+    const WHAT: &'static str = "a face";
+
+    fn names() -> Vec<(&'static str, Self)> {
+        Self::ALL.iter().map(|face| (face.name(), *face)).collect()
+    }
+}
 
 impl Named for PolicyKind {
     const WHAT: &'static str = "a policy";

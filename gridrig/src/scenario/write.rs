@@ -29,7 +29,13 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
     }
     let cluster = |id: ClusterId| {
         let cluster = &scenario.grid.clusters[id.index()];
-        cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths)
+        let mut keys = cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths);
+        let faces = scenario.faces[id.index()].iter();
+        let faces: Vec<String> = faces.map(|face| string(face.name())).collect();
+        if !faces.is_empty() {
+            keys.push(("faces", format!("[{}]", faces.join(", "))));
+        }
+        keys
     };
     if scenario.grid.domains.is_empty() && !scenario.grid.clusters.is_empty() {
         out.header("[cluster]");

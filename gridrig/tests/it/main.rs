@@ -14,6 +14,7 @@ mod command;
 mod compare_command;
 mod dashboard;
 mod documents;
+mod faces;
 mod lsap;
 mod metrics_command;
 mod monitoring;

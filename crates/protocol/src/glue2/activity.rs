@@ -45,6 +45,8 @@ pub struct Activity {
     pub started: Option<String>,
     /// When it was over.
     pub ended: Option<String>,
+    /// When its credentials run out.
+    pub proxy_expires: Option<String>,
     /// The share it belongs to.
     pub share_id: String,
     /// When this was written.
@@ -84,6 +86,7 @@ impl Activity {
             .optional("StartTime", self.started.as_ref())
             .optional("ComputingManagerEndTime", self.ended.as_ref())
             .optional("EndTime", self.ended.as_ref())
+            .optional("ProxyExpirationTime", self.proxy_expires.as_ref())
             .child(Element::new("Associations").field("ComputingShareID", &self.share_id))
     }
 }

@@ -27,7 +27,7 @@ pub(super) async fn all(State(face): State<Arc<Face>>, call: Call) -> Reply {
         let shown = shown.filter(|(_, delegation)| delegation.is_visible(viewer));
         let item = |(number, _): (&u64, &Delegation)| {
             Element::new("delegation")
-                .field("id", face.id(*number))
+                .field("id", face.delegation_id(*number))
                 .field("type", "x509")
         };
         let list = Element::new("delegations").children_of(shown.map(item));
@@ -49,7 +49,11 @@ pub(super) async fn all(State(face): State<Arc<Face>>, call: Call) -> Reply {
     let Some(number) = number else {
         return Err(Fault::new(500, "Failed generating delegation request"));
     };
-    let path = format!("{}/rest/1.0/delegations/{}", super::BASE, face.id(number));
+    let path = format!(
+        "{}/rest/1.0/delegations/{}",
+        super::BASE,
+        face.delegation_id(number)
+    );
     let location = HeaderValue::from_str(&path)
         .map_err(|_| Fault::new(500, "Failed generating delegation request"))?;
     Ok(created(request, Some((header::LOCATION, location))))
@@ -62,7 +66,7 @@ pub(super) async fn one(
     body: Result<String, StringRejection>,
 ) -> Reply {
     let viewer = call.viewer.as_deref();
-    let number = face.number(&id).filter(|number| {
+    let number = face.delegation_number(&id).filter(|number| {
         let store = face.store();
         let found = store.delegations.get(number);
         found.is_some_and(|found| found.is_visible(viewer))

@@ -139,7 +139,16 @@ fn created_item(created: create::Created) -> Element {
 }
 
 /// What an item of `info` or `status` says of a job that is there, or is not.
-type Say = fn(&Face, &str, Option<(&Job, u64, &Look)>) -> Element;
+type Say = fn(&Face, &str, Option<Found<'_>>) -> Element;
+
+/// A job with what there is to say of it.
+struct Found<'a> {
+    job: &'a Job,
+    number: u64,
+    look: &'a Look,
+    /// When its credentials run out, in Unix seconds.
+    expires: Option<i64>,
+}
 
 async fn look(face: &Face, call: &Call, body: &str, say: Say) -> Result<Vec<Element>, Fault> {
     let ids = ids(&call.headers, body)?;
@@ -150,25 +159,32 @@ async fn look(face: &Face, call: &Call, body: &str, say: Say) -> Result<Vec<Elem
     let items = ids.iter().map(|id| {
         let found = face.number(id).and_then(|number| {
             let (job, look) = (store.jobs.get(&number)?, looks.get(&number)?);
-            Some((job, number, look))
+            let delegation = job.delegation.and_then(|id| store.delegations.get(&id));
+            let credentials = delegation.and_then(|found| found.credentials.as_ref());
+            Some(Found {
+                job,
+                number,
+                look,
+                expires: credentials.map(|credentials| credentials.chain.not_after),
+            })
         });
         say(face, id, found)
     });
     Ok(items.collect())
 }
 
-fn status_item(_face: &Face, id: &str, found: Option<(&Job, u64, &Look)>) -> Element {
+fn status_item(_face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
     match found {
-        Some((_, _, look)) => item(200, "OK", id).field("state", look.state.name()),
+        Some(found) => item(200, "OK", id).field("state", found.look.state.name()),
         None => item(404, "Job not found", id).field("state", "None"),
     }
 }
 
-fn info_item(face: &Face, id: &str, found: Option<(&Job, u64, &Look)>) -> Element {
+fn info_item(face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
     let document = Element::new("info_document");
     match found {
-        Some((job, number, look)) => {
-            let activity = activity(face, job, number, look);
+        Some(found) => {
+            let activity = activity(face, found.job, found.number, found.look, found.expires);
             item(200, "OK", id).child(document.child(activity.element()))
         }
         None => item(404, "Job not found", id).child(document),
@@ -199,7 +215,7 @@ fn refusal(reason: Reason) -> String {
     format!("LRMS error: the job was refused ({}): {why}", reason.name())
 }
 
-fn activity(face: &Face, job: &Job, number: u64, look: &Look) -> Activity {
+fn activity(face: &Face, job: &Job, number: u64, look: &Look, expires: Option<i64>) -> Activity {
     let id = face.id(number);
     let instant = |at: SimTime| glue2::instant(face.unix_s(at));
     let now = face.app.config.clock.now();
@@ -245,10 +261,8 @@ fn activity(face: &Face, job: &Job, number: u64, look: &Look) -> Activity {
         submitted: Some(instant(job.arrived)),
         started: start.map(instant),
         ended: end.map(instant),
-        share_id: format!(
-            "urn:ogf:ComputingShare:{}:{}",
-            face.app.config.name, face.setup.queue
-        ),
+        proxy_expires: expires.and_then(|at| Some(glue2::instant(u64::try_from(at).ok()?))),
+        share_id: face.share_id(),
         created: instant(now),
     }
 }

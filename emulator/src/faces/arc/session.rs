@@ -374,7 +374,7 @@ fn log(face: &Face, job: &Job, number: u64, look: &Look) -> String {
         job.length.1.name(),
     )];
     if let Some(delegation) = job.delegation {
-        lines.push(format!("delegation {}", face.id(delegation)));
+        lines.push(format!("delegation {}", face.delegation_id(delegation)));
     }
     if let Stage::InLrms(job) = job.stage {
         lines.push(format!("LRMS job {}", job.0));

@@ -1,5 +1,7 @@
 //! `gridrig emulator`
 
+mod all;
+
 use super::{clock, duration, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
@@ -8,29 +10,69 @@ use crate::monitor;
 use crate::scenario::Scenario;
 use anyhow::anyhow;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::BrokerSettings;
+use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
+use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Broker, Config};
-use gridrig_protocol::rest::serve::Monitoring;
+use gridrig_protocol::rest::serve::{Labels, Monitoring};
+use gridrig_protocol::tls::{ServerTls, TlsFiles};
+use std::path::Path;
 
-/// Serves one emulated cluster until Ctrl-C.
+/// Serves one emulated cluster, or all of a scenario, until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
-    let mut config = match &args.scenario {
-        Some(_) => from_scenario(args)?,
-        None => from_flags(args)?,
-    };
-    config.notify = notify_hosts(&args.service);
-    config.keep_events = args.service.keep_events;
+    let faces = faces(&args.faces)?;
+    let tls = tls(args)?;
     let monitoring = monitor::monitoring(&args.service.monitoring)?;
-    config.monitoring = Monitoring {
-        labels: config.monitoring.labels.and(&monitoring.labels),
-        ..monitoring
+    let finish = |mut config: Config, mut shown: Vec<FaceKind>| {
+        config.notify = notify_hosts(&args.service);
+        config.keep_events = args.service.keep_events;
+        shown.extend(&faces);
+        config.faces = Faces::of(&shown);
+        config.tls.clone_from(&tls);
+        config.monitoring = Monitoring {
+            labels: config.monitoring.labels.and(&monitoring.labels),
+            targets: monitoring.targets.clone(),
+        };
+        config
+    };
+    if args.all {
+        return all::serve_all(args, &finish);
+    }
+    let (config, shown) = match &args.scenario {
+        Some(_) => from_scenario(args)?,
+        None => (from_flags(args)?, Vec::new()),
     };
     serve(
         args.service.listen,
-        gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
+        gridrig_emulator::serve(
+            finish(config, shown),
+            args.service.listen,
+            interrupt::wait(),
+        ),
     )
+}
+
+fn faces(names: &[String]) -> Result<Vec<FaceKind>, Failure> {
+    let face = |name: &String| {
+        FaceKind::from_name(name).ok_or_else(|| {
+            let known = FaceKind::ALL.map(FaceKind::name).join(", ");
+            Failure::input(anyhow!("--face {name}: expected one of {known}"))
+        })
+    };
+    names.iter().map(face).collect()
+}
+
+fn tls(args: &EmulatorArgs) -> Result<Option<ServerTls>, Failure> {
+    let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
+        return Ok(None);
+    };
+    let files = TlsFiles {
+        cert: cert.clone(),
+        key: key.clone(),
+        client_ca: args.tls_client_ca.clone(),
+    };
+    ServerTls::read(&files).map(Some).map_err(Failure::input)
 }
 
 fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
@@ -66,9 +108,8 @@ fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-fn from_scenario(args: &EmulatorArgs) -> Result<Config, Failure> {
-    let path = args.scenario.as_deref().unwrap_or(std::path::Path::new(""));
-    let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
+fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>), Failure> {
+    let (path, scenario) = scenario(args)?;
     let grid = &scenario.grid;
     let cluster = grid
         .clusters
@@ -87,17 +128,29 @@ fn from_scenario(args: &EmulatorArgs) -> Result<Config, Failure> {
     let clock = clock(&args.service)?;
     let mut config = Config::new(&args.name, resources, cluster.config.discipline, clock);
     config.cluster = cluster.config.clone();
-    let domain = cluster.domain.map(|id| &grid.domains[id.index()].name);
-    config.monitoring.labels = monitor::of_scenario(&scenario, domain);
-    // Of several policies nobody here knows which one is run.
-    if let [Some(policy)] = scenario.policies[..] {
-        let labels = std::mem::take(&mut config.monitoring.labels);
-        config.monitoring.labels = labels.with("policy", policy.name());
-    }
+    config.monitoring.labels = labels(&scenario, cluster);
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
-    Ok(config)
+    Ok((config, scenario.faces[cluster.config.id.index()].clone()))
+}
+
+/// What a scenario says of a cluster, for its metrics.
+fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
+    let domains = &scenario.grid.domains;
+    let domain = cluster.domain.map(|id| &domains[id.index()].name);
+    let labels = monitor::of_scenario(scenario, domain);
+    // Of several policies nobody here knows which one is run.
+    match scenario.policies[..] {
+        [Some(policy)] => labels.with("policy", policy.name()),
+        _ => labels,
+    }
+}
+
+fn scenario(args: &EmulatorArgs) -> Result<(&Path, Scenario), Failure> {
+    let path = args.scenario.as_deref().unwrap_or(Path::new(""));
+    let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
+    Ok((path, scenario))
 }
 
 fn broker(domain: DomainId, url: &str, settings: &BrokerSettings) -> Broker {

@@ -11,6 +11,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
+use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::resources;
 use std::ops::Range;
 use std::path::Path;
@@ -25,6 +26,7 @@ const MOST: usize = u16::MAX as usize;
 pub(super) struct Built {
     pub(super) grid: Grid,
     pub(super) cluster_sources: Vec<ClusterSource>,
+    pub(super) faces: Vec<Vec<FaceKind>>,
 }
 
 impl Context<'_> {
@@ -37,6 +39,7 @@ impl Context<'_> {
         let mut built = Built {
             grid: Grid::default(),
             cluster_sources: Vec::new(),
+            faces: Vec::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -157,6 +160,8 @@ impl Context<'_> {
             .map_or(DisciplineKind::FirstInFirstFit, |d| d.0.0);
         let mut config = ClusterConfig::new(id, resources, discipline);
         config.interval = cluster.interval.unwrap_or_default().0;
+        let faces = cluster.faces.iter().flat_map(|faces| &faces.0);
+        built.faces.push(faces.map(|face| face.get().0.0).collect());
         built.cluster_sources.push(source);
         built.grid.clusters.push(GridCluster {
             name,

@@ -1,0 +1,76 @@
+//! `gridrig emulator --all`: every cluster of a scenario in one process.
+
+use super::{clock, labels, scenario, serve};
+use crate::cli::EmulatorArgs;
+use crate::exit::Failure;
+use crate::interrupt;
+use anyhow::anyhow;
+use gridrig_emulator::Config;
+use gridrig_emulator::faces::FaceKind;
+use gridrig_protocol::rest::serve::base_url;
+use serde_json::json;
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpListener};
+
+/// Serves every cluster on a port of its own. The first line on stdout names
+/// the first of them, as for one cluster, and lists all.
+pub(super) fn serve_all(
+    args: &EmulatorArgs,
+    finish: &dyn Fn(Config, Vec<FaceKind>) -> Config,
+) -> Result<(), Failure> {
+    let (_, scenario) = scenario(args)?;
+    let clock = clock(&args.service)?;
+    let mut services = Vec::new();
+    let mut listed = Vec::new();
+    for (index, cluster) in scenario.grid.clusters.iter().enumerate() {
+        let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
+        let mut config = Config::new(&cluster.name, resources, discipline, clock);
+        config.cluster = cluster.config.clone();
+        config.monitoring.labels = labels(&scenario, cluster);
+        let config = finish(config, scenario.faces[cluster.config.id.index()].clone());
+        let listener = bind(args.service.listen, index)?;
+        let address = listener.local_addr().map_err(Failure::run)?;
+        let url = base_url(address, config.tls.is_some());
+        let faces: Vec<&str> = config
+            .faces
+            .kinds()
+            .iter()
+            .map(|face| face.name())
+            .collect();
+        listed.push(json!({ "name": cluster.name, "url": url, "faces": faces }));
+        services.push((config, listener));
+    }
+    serve(args.service.listen, async move {
+        let line = json!({ "listening": listed[0]["url"], "clusters": listed });
+        let mut stdout = io::stdout();
+        writeln!(stdout, "{line}")?;
+        stdout.flush()?;
+        let mut running = tokio::task::JoinSet::new();
+        for (config, listener) in services {
+            running.spawn(gridrig_emulator::run(config, listener, interrupt::wait()));
+        }
+        while let Some(ended) = running.join_next().await {
+            // One that cannot go on takes the others along: dropping the set
+            // ends them.
+            ended.map_err(io::Error::other)??;
+        }
+        Ok(())
+    })
+}
+
+/// The port of `listen` and those after it, or free ones.
+fn bind(listen: SocketAddr, index: usize) -> Result<TcpListener, Failure> {
+    let port = match listen.port() {
+        0 => Some(0),
+        first => u16::try_from(index)
+            .ok()
+            .and_then(|index| first.checked_add(index)),
+    };
+    let refuse = |problem: String| {
+        Failure::input(anyhow!(
+            "--listen {listen}: cluster {index}: {problem} (expected as many free ports from there on as there are clusters, or port 0)"
+        ))
+    };
+    let port = port.ok_or_else(|| refuse("there are no more ports".to_owned()))?;
+    TcpListener::bind(SocketAddr::new(listen.ip(), port)).map_err(|error| refuse(error.to_string()))
+}

@@ -1,0 +1,167 @@
+//! Interfaces of other systems, switched on by flag and by scenario.
+
+use crate::command::{Bench, JOBS, expect_code, gridrig, run, stderr};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// Two clusters, one of which offers ARC REST.
+const TWO: &str = r#"
+[workload]
+trace = "t.swf"
+domain = "a"
+
+[[domain]]
+name = "a"
+clusters = [
+    { name = "a1", processors = 4, faces = ["arc"] },
+    { name = "a2", processors = 8 },
+]
+"#;
+
+/// A process that is ended with the test, and what its first line said.
+struct Serving {
+    child: Child,
+    said: Value,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(words: &[&str]) -> Serving {
+    let mut child = gridrig()
+        .arg("emulator")
+        .args(words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let said = serde_json::from_str(&line).expect(&line);
+    Serving { child, said }
+}
+
+/// Status and body of a GET.
+fn get(url: &str, path: &str) -> (u16, String) {
+    let host = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer[9..12].parse().unwrap();
+    (status, answer)
+}
+
+const INFO: &str = "/arex/rest/1.0/info";
+
+#[test]
+fn a_scenario_says_which_cluster_offers_what_and_flags_add_to_it() {
+    let bench = Bench::new(TWO, &JOBS);
+    let scenario = bench.path("s.toml");
+    let all = serve(&["--scenario", &scenario, "--all"]);
+    let clusters = all.said["clusters"].as_array().unwrap();
+    assert_eq!(all.said["listening"], clusters[0]["url"]);
+    let faces: Vec<String> = clusters
+        .iter()
+        .map(|cluster| cluster["faces"].to_string())
+        .collect();
+    assert_eq!(faces, [r#"["arc"]"#, "[]"]);
+    let status = |index: usize| get(clusters[index]["url"].as_str().unwrap(), INFO).0;
+    assert_eq!((status(0), status(1)), (200, 404));
+    let one = serve(&["--scenario", &scenario, "--name", "a2", "--face", "arc"]);
+    let (status, info) = get(one.said["listening"].as_str().unwrap(), INFO);
+    assert_eq!(status, 200);
+    assert!(info.contains("<TotalSlots>8</TotalSlots>"), "{info}");
+}
+
+#[test]
+fn two_hundred_clusters_with_all_faces_are_one_process() {
+    let clusters: String = (0..200)
+        .map(|index| format!("{{ name = \"c{index}\", processors = {} }},\n", index + 1))
+        .collect();
+    let text = format!(
+        "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n[[domain]]\nname = \"a\"\nclusters = [\n{clusters}]\n"
+    );
+    let bench = Bench::new(&text, &JOBS);
+    let scenario = bench.path("s.toml");
+    let all = serve(&[
+        "--scenario",
+        &scenario,
+        "--all",
+        "--face",
+        "arc",
+        "--face",
+        "bes",
+    ]);
+    let clusters = all.said["clusters"].as_array().unwrap();
+    let mut urls = BTreeSet::new();
+    for (index, cluster) in clusters.iter().enumerate() {
+        let url = cluster["url"].as_str().unwrap();
+        let (status, info) = get(url, INFO);
+        assert_eq!(status, 200);
+        let slots = format!("<TotalSlots>{}</TotalSlots>", index + 1);
+        assert!(info.contains(&slots) && info.contains(&format!("<Name>c{index}</Name>")));
+        urls.insert(url);
+    }
+    assert_eq!(urls.len(), 200);
+}
+
+#[test]
+fn all_clusters_end_together_when_they_are_asked_to() {
+    let bench = Bench::new(TWO, &JOBS);
+    let scenario = bench.path("s.toml");
+    let mut all = serve(&["--scenario", &scenario, "--all"]);
+    let id = all.child.id().to_string();
+    let asked = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(asked.unwrap().success());
+    assert_eq!(all.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn wrong_faces_and_files_are_mistakes_of_input() {
+    let bench = Bench::new(&TWO.replace("[\"arc\"]", "[\"condor\"]"), &JOBS);
+    let scenario = bench.path("s.toml");
+    let output = run(&["check", &scenario]);
+    expect_code(&output, 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("faces") && said.contains("condor") && said.contains("arc"),
+        "{said}"
+    );
+    let output = run(&["emulator", "--processors", "4", "--face", "condor"]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("--face condor: expected one of arc, bes"));
+    let missing = bench.path("no.pem");
+    let words = [
+        "emulator",
+        "--processors",
+        "4",
+        "--tls-cert",
+        &missing,
+        "--tls-key",
+        &missing,
+    ];
+    let output = run(&words);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("no.pem"), "{}", stderr(&output));
+    let output = run(&["emulator", "--processors", "4", "--all"]);
+    expect_code(&output, 2);
+}
