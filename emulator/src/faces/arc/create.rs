@@ -46,9 +46,10 @@ async fn make_room(face: &Face, wanted: usize) -> Result<(), Fault> {
         if over() == 0 {
             break;
         }
-        let store = face.store();
-        let oldest: Vec<u64> = store.jobs.keys().take(looked_at).copied().collect();
-        drop(store);
+        let oldest: Vec<u64> = {
+            let store = face.store();
+            store.jobs.keys().take(looked_at).copied().collect()
+        };
         let looks = look_at(face, &oldest).await?;
         let mut store = face.store();
         let ended = looks.iter().filter(|(_, look)| look.state.is_end());
