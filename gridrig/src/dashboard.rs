@@ -11,7 +11,7 @@ pub mod live;
 mod security;
 mod serve;
 
-pub use security::Access;
+pub use security::{Access, TokenError};
 pub use serve::{Bound, bind, start};
 
 use control::Control;
