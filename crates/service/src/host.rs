@@ -71,6 +71,11 @@ pub async fn run<S: Service>(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    let mut target = Target::new(listener.local_addr()?, &config.labels());
+    if config.tls().is_some() {
+        target = target.over_tls();
+    }
+    let _announced = config.monitoring().announce(&config.name(), target)?;
     let parts = Parts::of(&config);
     let (ready, _started) = oneshot::channel();
     host(config, parts, listener, Life::until(shutdown), ready).await
@@ -88,14 +93,9 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     let listener = TcpListener::bind(bind)?;
     let mut stdout = io::stdout();
-    let (address, is_secure) = (listener.local_addr()?, config.tls().is_some());
-    writeln!(stdout, "{}", listening_line(address, is_secure))?;
+    let line = listening_line(listener.local_addr()?, config.tls().is_some());
+    writeln!(stdout, "{line}")?;
     stdout.flush()?;
-    let mut target = Target::new(address, &config.labels());
-    if is_secure {
-        target = target.over_tls();
-    }
-    let _announced = config.monitoring().announce(&config.name(), target)?;
     run(config, listener, shutdown).await
 }
 

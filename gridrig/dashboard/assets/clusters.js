@@ -4,6 +4,10 @@ import { NONE, count, duration, el, percent, table } from "/assets/format.js";
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 100;
 const HEIGHT = 30;
+// Peers that a card names one by one.
+const PEERS = 3;
+// More cards than this scroll in a box of their own.
+const MANY = 16;
 
 const svg = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -41,6 +45,8 @@ export class Clusters {
         spark, peak, el("div", { class: "bar" }, fill), use, age);
       return { node, dds: dds.map(([, dd]) => dd), line, area, spark, peak, fill, use, age };
     });
+    this.place.classList.toggle("many", this.cards.length > MANY);
+    if (this.cards.length > MANY) this.place.tabIndex = 0; else this.place.removeAttribute("tabindex");
     this.place.replaceChildren(...this.cards.map((card) => card.node));
   }
 
@@ -48,14 +54,18 @@ export class Clusters {
     return cluster.domain === null ? null : this.domains[cluster.domain];
   }
 
-  // How old the information on a cluster is, as each broker sees it.
-  ages(now, cluster) {
+  // How old the information on a cluster is, as each broker sees it; the many
+  // peers of a large grid in one figure unless `all` are wanted.
+  ages(now, cluster, all) {
     if (cluster.domain === null) return "";
     const age = now.ages[cluster.domain];
     const old = (s) => (s === null ? "none yet" : duration(s));
-    const seen = [`broker ${this.domainOf(cluster)} (own) ${old(age.own_s)}`,
-      ...age.peers.map(([peer, s]) => `broker ${this.domains[peer]} ${old(s)}`)];
-    if (age.more > 0) seen.push(`${age.more} more`);
+    const seen = [`broker ${this.domainOf(cluster)} (own) ${old(age.own_s)}`];
+    const peers = age.peers.length + age.more;
+    if (all || peers <= PEERS) {
+      seen.push(...age.peers.map(([peer, s]) => `broker ${this.domains[peer]} ${old(s)}`));
+      if (age.more > 0) seen.push(`${age.more} more, up to ${old(age.oldest_s)}`);
+    } else seen.push(`${peers} peers, up to ${old(age.oldest_s)}`);
     return `Information age: ${seen.join(", ")}`;
   }
 
@@ -105,7 +115,7 @@ export class Clusters {
       const [queued, running, busy, finished] = this.now.clusters[i];
       const share = cluster.processors > 0 ? busy / cluster.processors : null;
       return [cluster.name, this.domainOf(cluster) ?? NONE, count(cluster.processors), count(busy), percent(share),
-        count(queued), count(running), count(finished), this.ages(this.now, cluster).replace("Information age: ", "")];
+        count(queued), count(running), count(finished), this.ages(this.now, cluster, true).replace("Information age: ", "")];
     });
     const over = [{ name: "Time, s", num: true }, ...this.clusters.map((cluster) => ({ name: cluster.name, num: true }))];
     this.data.querySelector("div").replaceChildren(

@@ -10,7 +10,9 @@ use axum::{Extension, Router};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::rest::serve::{self, Door, Life, ServiceThread};
+use gridrig_protocol::rest::serve::metrics::metrics_route;
+use gridrig_protocol::rest::serve::{self, Door, Labels, Life, Metrics, ServiceThread};
+use gridrig_service::incarnation;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -52,17 +54,21 @@ pub fn start(bound: Bound, dashboard: Shared) -> io::Result<ServiceThread> {
 }
 
 async fn run(listener: TcpListener, life: Life, dashboard: Shared) -> io::Result<()> {
-    let door = Door::open(listener, None)?;
+    let listener = Door::open(listener, None)?;
     let hub = Arc::clone(&dashboard.hub);
     let ticking = tokio::spawn(async move { hub.tick().await });
-    let router = router(dashboard).layer(Extension(life.clone()));
-    let served = serve::serve(door, router, life).await;
+    let metrics = Arc::new(Metrics::new(Labels::of("dashboard"), incarnation()));
+    let router = router(dashboard, &metrics).layer(Extension(life.clone()));
+    let router = serve::counted(router, metrics);
+    let served = serve::serve(listener, router, life).await;
     ticking.abort();
     served
 }
 
-fn router(dashboard: Shared) -> Router {
+fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {
     Router::new()
+        // What is special about a dashboard is on its pages.
+        .merge(metrics_route(Arc::clone(metrics), |_samples| ()))
         .merge(assets::routes())
         .merge(security::routes())
         .merge(super::live::routes())

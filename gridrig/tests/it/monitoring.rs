@@ -1,12 +1,12 @@
 //! Prometheus looks at a live run, through the shipped setup and with the
 //! queries of the shipped dashboards.
 
-use crate::command::{Bench, PAIR, gridrig};
+use crate::command::{Bench, PAIR, gridrig, start};
 use crate::metrics_command::{dashboards, queries};
 use crate::need;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -259,6 +259,97 @@ fn a_run_says_where_its_services_are_and_each_has_the_metrics_of_the_table() {
     assert!(asked.unwrap().success());
     assert_eq!(run.0.wait().unwrap().code(), Some(130));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_service_by_itself_keeps_a_file_as_long_as_it_lives() {
+    let bench = Bench::new(PAIR, &stream());
+    let folder = bench.path("targets");
+    let scenario = bench.path("s.toml");
+    let mut service = start(&[
+        "emulator",
+        "--scenario",
+        &scenario,
+        "--name",
+        "b1",
+        "--targets",
+        &folder,
+        "--label",
+        "site=north",
+    ]);
+    let folder = Path::new(&folder);
+    wait_for("its file", || targets(folder).len() == 1);
+    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    let read: Value = serde_json::from_str(&text).unwrap();
+    let expected = serde_json::json!({
+        "cluster": "b1", "domain": "b", "run": "s-1", "service": "emulator", "site": "north",
+    });
+    assert_eq!(read[0]["labels"], expected);
+    let address = read[0]["targets"][0].as_str().unwrap();
+    assert_eq!(format!("http://{address}"), service.url);
+    let id = service.child.id().to_string();
+    let asked = Command::new("kill").args(["-INT", &id]).status();
+    assert!(asked.unwrap().success());
+    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+}
+
+#[test]
+fn whoever_replays_says_where_its_metrics_are() {
+    let alone = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\nname = \"c\"\n";
+    let bench = Bench::new(alone, &stream());
+    let emulator = start(&["emulator", "--name", "c", "--processors", "4"]);
+    let mut child = gridrig()
+        .args(["replay", &bench.path("s.toml"), "--json"])
+        .args(["--to", &format!("c={}", emulator.url)])
+        .args(["--metrics", "127.0.0.1:0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let _replay = Process(child);
+    let mut lines = stderr.lines().map_while(Result::ok);
+    let said = lines.find(|line| line.starts_with("metrics: http://127.0.0.1:"));
+    let said = said.expect("an address");
+    let port = said
+        .split([':', '/'])
+        .filter_map(|part| part.parse().ok())
+        .next();
+    let port: u16 = port.unwrap();
+    wait_for("a submission", || {
+        get(port, "/metrics").is_some_and(|text| {
+            let submitted = r#"run="s-1",service="replay",event="submitted"}"#;
+            let line = text.lines().find(|line| line.contains(submitted));
+            line.is_some_and(|line| !line.ends_with(" 0"))
+        })
+    });
+    let text = get(port, "/metrics").unwrap();
+    let table = crate::command::json(&crate::command::run(&["metrics", "--json"]));
+    shows_what_the_table_says(&table, "replay", &text);
+    assert!(
+        text.contains("gridrig_workload_jobs{") && text.contains("} 200.0\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_dashboard_has_metrics_too() {
+    let dashboard = crate::dashboard::Dashboard::start(&[], &[]);
+    dashboard.get("/metrics").expect(200);
+    dashboard.get("/no-such-page/7").expect(404);
+    let page = dashboard.get("/metrics").expect(200);
+    let media = &page.headers["content-type"];
+    assert!(media.starts_with("application/openmetrics-text"), "{media}");
+    let table = crate::command::json(&crate::command::run(&["metrics", "--json"]));
+    shows_what_the_table_says(&table, "dashboard", &page.body);
+    for series in [
+        r#"service="dashboard",method="GET",route="/metrics",status="2xx"} 1"#,
+        r#"service="dashboard",method="GET",route="none",status="4xx"} 1"#,
+    ] {
+        assert!(page.body.contains(series), "{series}\n{}", page.body);
+    }
 }
 
 /// The families of a scrape are those of the table, with its types and help.

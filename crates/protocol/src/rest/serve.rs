@@ -85,7 +85,7 @@ pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: S
 /// Adds to routes: problem documents where there is no route or no such
 /// method, bounds on body and time, and counting.
 pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
-    router
+    let router = router
         .fallback(async || Problem::new(404, "no-such-route", "there is no such route here"))
         .method_not_allowed_fallback(async || {
             Problem::new(
@@ -96,8 +96,13 @@ pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn(bound_time))
-        .layer(middleware::from_fn_with_state(stall, weather))
-        .layer(middleware::from_fn_with_state(metrics, count))
+        .layer(middleware::from_fn_with_state(stall, weather));
+    counted(router, metrics)
+}
+
+/// Counts the requests of these routes, by how long each takes.
+pub fn counted(router: Router, metrics: Arc<Metrics>) -> Router {
+    router.layer(middleware::from_fn_with_state(metrics, count))
 }
 
 async fn bound_time(request: Request, next: Next) -> Response {

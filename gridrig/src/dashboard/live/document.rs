@@ -177,6 +177,8 @@ pub struct Age {
     pub peers: Vec<(u16, Option<f64>)>,
     /// Peers that are not shown.
     pub more: usize,
+    /// The oldest that any peer has; null where none has any.
+    pub oldest_s: Option<f64>,
 }
 
 /// Rows of a course that are new, or all of them from 0 on.
@@ -315,6 +317,7 @@ fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
                     (link.consumer.0, if truth { Some(0.0) } else { old })
                 })
                 .collect();
+            let oldest_s = peers.iter().filter_map(|(_, age)| *age).reduce(f64::max);
             let more = peers.len().saturating_sub(OBSERVERS);
             peers.truncate(OBSERVERS);
             Age {
@@ -325,6 +328,7 @@ fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
                 },
                 peers,
                 more,
+                oldest_s,
             }
         })
         .collect()

@@ -109,10 +109,10 @@ impl Metrics {
 
 /// `GET /metrics` for a program that is none of the services of this project:
 /// `look` adds what it has to show, at each scrape.
-pub fn metrics_route(
+pub fn metrics_route<S: Clone + Send + Sync + 'static>(
     metrics: Arc<Metrics>,
     look: impl Fn(&mut Samples) + Clone + Send + Sync + 'static,
-) -> Router {
+) -> Router<S> {
     let answer = move || {
         let mut samples = Samples::default();
         look(&mut samples);
