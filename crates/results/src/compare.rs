@@ -17,7 +17,7 @@ mod find;
 mod group;
 mod guard;
 mod layout;
-mod parallel;
+pub(crate) mod parallel;
 mod present;
 mod starvation;
 mod text;

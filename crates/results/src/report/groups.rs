@@ -65,6 +65,9 @@ fn decisions(page: &mut Page, comparison: &Comparison) {
     .caption("Decisions of entry brokers; regret: means over the replications");
     for (policy, load) in loads() {
         let (age, regret) = (load.information, load.regret);
+        if age.is_none() && regret.is_none() {
+            continue;
+        }
         table.push([
             Cell::Text(policy.name.clone()),
             regret.map_or(Cell::Missing, |regret| Cell::from(regret.decisions)),

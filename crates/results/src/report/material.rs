@@ -142,7 +142,17 @@ impl Material {
         match self.columns.as_slice() {
             [one] => format!("{scenarios}: {}", one.name),
             more if self.comparison.is_some() && !self.unlike => {
-                format!("{scenarios}: {} policies compared", more.len())
+                let bounds = self.comparison.iter().flat_map(|c| &c.policies);
+                let bounds = bounds.filter(|p| p.role == compare::Role::Bound).count();
+                let between = match bounds {
+                    0 => String::new(),
+                    1 => ", with a bound".to_owned(),
+                    n => format!(", with {n} bounds"),
+                };
+                format!(
+                    "{scenarios}: {} policies compared{between}",
+                    more.len() - bounds
+                )
             }
             more if self.comparison.is_some() => {
                 format!("{scenarios}: {} policies side by side", more.len())
