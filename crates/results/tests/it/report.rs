@@ -140,10 +140,13 @@ fn one_run_has_a_page_without_a_verdict() {
         "delays",
         "load-over-time",
         "gantt-charts",
+        "groups-of-jobs",
+        "starvation",
         "scenarios",
     ] {
         assert!(sections(&found.html).contains(&section), "{section}");
     }
+    assert!(found.html.contains("Mean delay, s by executing domain"));
     // Delays of 4, 8 and 12 s.
     assert!(
         found.html.contains("<td class=\"num\">8.00</td>"),
