@@ -18,17 +18,21 @@ pub(super) fn draw(page: &mut Page, comparison: &Comparison) {
     for &figure in &comparison.primary {
         let bounds = |policy: &Policy| policy.role == Role::Bound;
         let plot = per_policy(comparison, figure, &|policy| !bounds(policy));
-        page.figure(&plot, &caption(comparison));
+        if !comparison.policies.iter().any(bounds) {
+            page.figure(&plot, &caption(comparison));
+            continue;
+        }
         // On an axis of their own: a bound may be a hundred times as far away
         // as the policies are from each other.
-        if comparison.policies.iter().any(bounds) {
-            let plot = per_policy(comparison, figure, &bounds);
-            page.figure(
-                &plot,
+        let of_bounds = per_policy(comparison, figure, &bounds);
+        page.pair(
+            (&plot.half(), &caption(comparison)),
+            (
+                &of_bounds.half(),
                 "The same for the bounds, which show what is possible at best or at worst and do not \
                  compete. Mind the axis.",
-            );
-        }
+            ),
+        );
     }
     let Some(&figure) = comparison.primary.first() else {
         return;
