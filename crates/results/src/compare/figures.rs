@@ -140,6 +140,8 @@ struct Opened<'a> {
     columns: TableColumns,
     measure: Measure,
     jobs: Vec<u32>,
+    /// By row; it says who completed, and is a metric by itself.
+    response_s: Vec<f64>,
     /// By row: completed, and submitted in the measured interval.
     completed: Vec<bool>,
 }
@@ -168,6 +170,7 @@ impl<'a> Opened<'a> {
             run,
             columns,
             measure,
+            response_s: response,
             completed,
         })
     }
@@ -181,7 +184,10 @@ impl<'a> Opened<'a> {
         let mut figures = RunFigures::default();
         let mut judged = Vec::new();
         for (index, name) in METRICS.into_iter().enumerate() {
-            let mut values = self.columns.f64s(name)?;
+            let mut values = match name {
+                "response_s" => self.response_s.clone(),
+                name => self.columns.f64s(name)?,
+            };
             if index == primary.metric_index() {
                 judged.clone_from(&values);
             }
