@@ -143,6 +143,8 @@ pub struct Measure {
     pub stop: Stop,
     /// The bound of bounded slowdown, in time of the run.
     pub tau: SimDuration,
+    /// Whether the regret of decisions is computed.
+    pub regret: bool,
 }
 
 /// The end of what is measured.

@@ -17,7 +17,7 @@ mod find;
 mod group;
 mod guard;
 mod layout;
-mod parallel;
+pub(crate) mod parallel;
 mod present;
 mod starvation;
 mod text;
@@ -79,8 +79,21 @@ impl Default for Options {
 /// damaged or half written, fewer than two policies, no replication that all
 /// of them have, an unknown baseline, runs that are not comparable.
 pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
+    document(paths, options, false)
+}
+
+/// The same document of runs of a single policy, which is its own baseline:
+/// groups of jobs, starvation, load and decisions, and no differences.
+///
+/// # Errors
+/// As [`compare`], but for having one policy.
+pub fn alone(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
+    document(paths, options, true)
+}
+
+fn document(paths: &[PathBuf], options: &Options, alone: bool) -> Result<Comparison, CompareError> {
     let found = find::find(paths, options.skip_damaged)?;
-    let study = group::Study::of(&found.runs, options)?;
+    let study = group::Study::of(&found.runs, options, alone)?;
     let guard = guard::guard(&study);
     if !guard.objections.is_empty() && !options.anyway {
         return Err(CompareError::NotComparable(guard.objections));

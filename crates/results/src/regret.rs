@@ -21,7 +21,7 @@ use serde::Serialize;
 /// So many candidates of a run are weighed at most: with more decisions every
 /// second, third, ... is, which takes as long for a million jobs as for some
 /// ten thousand.
-const MOST_WEIGHED: usize = 50_000;
+const MOST_WEIGHED: usize = 20_000;
 
 /// What the decisions of a run were worth. One decision per job: the last of
 /// its entry broker, for the jobs that got to a cluster.
@@ -222,7 +222,8 @@ enum Place {
 impl<'a> Replay<'a> {
     fn new(table: &'a JobTable, grid: &'a Grid, submissions: &'a [Submission]) -> Self {
         let clusters = grid.clusters.iter();
-        let machines = clusters.map(|c| Machine::new(c.config.resources.processors()));
+        let machines =
+            clusters.map(|c| Machine::new(c.config.resources.processors(), c.config.discipline));
         let domains = (0..).map(DomainId).zip(&grid.domains);
         let reach = domains.map(|(id, domain)| grid.reachable(id, domain.broker.max_hops));
         Replay {

@@ -120,7 +120,9 @@ impl PolicyRun {
         let mut failures = executed.faults.clone();
         let header = header(replication, policy, load, &executed, &violations);
         let mut summary = RunSummary::compute(&table, &measure, &header);
-        summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
+        if scenario.measure.regret {
+            summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
+        }
         let compression = scenario.compression().as_f64();
         if let Some(late) = too_late(scenario, &summary, compression) {
             summary.valid = false;

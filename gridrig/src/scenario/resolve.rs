@@ -219,6 +219,7 @@ impl Context<'_> {
             until,
             stop: measure.stop.map_or_else(Default::default, |stop| stop.0.0),
             tau,
+            regret: measure.regret.unwrap_or(true),
         })
     }
 

@@ -88,6 +88,9 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
     );
     out.key("stop", named(scenario.measure.stop));
     out.key("tau", duration(scenario.measure.tau));
+    if !scenario.measure.regret {
+        out.key("regret", "false");
+    }
     out.0
 }
 

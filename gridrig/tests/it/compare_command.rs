@@ -208,6 +208,11 @@ fn a_job_on_its_way_is_part_of_the_truth() {
     let bench = Bench::new(&scenario, &[(0, 30, 4), (0, 20, 4)]);
     let document = json(&bench.run(&["--json"]));
     assert_eq!(document["runs"][1]["regret"]["max_s"].as_f64(), Some(30.0));
+    // It can be left out, and then nothing is said of it.
+    let without = bench.run(&["--json", "--force", "--set", "measure.regret=false"]);
+    assert!(json(&without)["runs"][1]["regret"].is_null());
+    let text = stdout(&run(&["compare", &bench.path("runs")]));
+    assert!(!text.contains("regret"), "{text}");
     // Without brokers nobody decides anything.
     let alone = Bench::new(crate::command::ALONE, &JOBS);
     let document = json(&alone.run(&["--json"]));

@@ -14,7 +14,8 @@ use crate::rundir::{Codes, RunDirError, TableColumns, names};
 use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What jobs are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,6 +140,8 @@ struct Opened<'a> {
     columns: TableColumns,
     measure: Measure,
     jobs: Vec<u32>,
+    /// By row; it says who completed, and is a metric by itself.
+    response_s: Vec<f64>,
     /// By row: completed, and submitted in the measured interval.
     completed: Vec<bool>,
 }
@@ -167,6 +170,7 @@ impl<'a> Opened<'a> {
             run,
             columns,
             measure,
+            response_s: response,
             completed,
         })
     }
@@ -180,7 +184,10 @@ impl<'a> Opened<'a> {
         let mut figures = RunFigures::default();
         let mut judged = Vec::new();
         for (index, name) in METRICS.into_iter().enumerate() {
-            let mut values = self.columns.f64s(name)?;
+            let mut values = match name {
+                "response_s" => self.response_s.clone(),
+                name => self.columns.f64s(name)?,
+            };
             if index == primary.metric_index() {
                 judged.clone_from(&values);
             }
@@ -251,9 +258,7 @@ impl<'a> Opened<'a> {
             let workload = workloads.rows.get(row).copied().unwrap_or(0);
             (u64::from(workload) << 32) | u64::from(users[row])
         };
-        let mut known: Vec<u64> = (0..users.len()).map(id).collect();
-        known.sort_unstable();
-        known.dedup();
+        let known = distinct((0..users.len()).map(id));
         let names: Vec<String> = known
             .iter()
             .map(|id| {
@@ -268,11 +273,33 @@ impl<'a> Opened<'a> {
                 }
             })
             .collect();
+        // Jobs of one user come in batches: the last answer is often the next.
+        let last = Cell::new((u64::MAX, usize::MAX));
         sums.by_class(groups, By::User, &names, |row| {
-            known.partition_point(|other| *other < id(row))
+            let id = id(row);
+            if last.get().0 != id {
+                last.set((id, known.partition_point(|other| *other < id)));
+            }
+            last.get().1
         });
         Ok(())
     }
+}
+
+/// The values, none of them `u64::MAX`, rising and each once: a few hundred of
+/// millions.
+fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut known: BTreeSet<u64> = BTreeSet::new();
+    // Most values were just seen.
+    let mut recent = [u64::MAX; 256];
+    for value in values {
+        let place = &mut recent[value as usize % 256];
+        if *place != value {
+            *place = value;
+            known.insert(value);
+        }
+    }
+    known.into_iter().collect()
 }
 
 /// What is summed over groups.

@@ -55,7 +55,12 @@ pub(super) struct Study<'a> {
 }
 
 impl<'a> Study<'a> {
-    pub(super) fn of(runs: &'a [FoundRun], options: &Options) -> Result<Self, CompareError> {
+    /// With `alone`, one policy will do.
+    pub(super) fn of(
+        runs: &'a [FoundRun],
+        options: &Options,
+        alone: bool,
+    ) -> Result<Self, CompareError> {
         let mut sorted: BTreeMap<Identity, BTreeMap<Key, &FoundRun>> = BTreeMap::new();
         for run in runs {
             let own = sorted.entry(identity(&run.manifest)).or_default();
@@ -63,7 +68,7 @@ impl<'a> Study<'a> {
         }
         let brokered = runs.iter().any(|run| has_brokers(&run.manifest));
         let mut variants = named(sorted, brokered);
-        if variants.len() < 2 {
+        if variants.len() < 2 && !alone {
             return Err(only_one(&variants, runs));
         }
         choose_roles(&mut variants, options)?;

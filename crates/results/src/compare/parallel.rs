@@ -7,7 +7,7 @@ use std::thread;
 
 /// Applies `f` to each item, on as many threads as there are processors; the
 /// results are in the order of the items.
-pub(super) fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.min(items.len());
     if threads < 2 {

@@ -101,6 +101,9 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     }
     fact("pairs", paired);
     fact("baseline", document.baseline.clone());
+    if let Some(bounds) = bounds_text(document) {
+        fact("bounds", bounds);
+    }
     fact("interval", interval_text(document));
     if let Some(scale) = measured.run_time_scale {
         fact(
@@ -116,6 +119,20 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
         fact("differs", difference.clone());
     }
     facts
+}
+
+/// What bounds the policies; `None` without brokers.
+fn bounds_text(document: &Comparison) -> Option<String> {
+    let policies = document.policies.iter();
+    let bounds = policies.filter(|policy| policy.role == Role::Bound);
+    let bounds: Vec<&str> = bounds.map(|policy| policy.name.as_str()).collect();
+    let brokered = document.policies.iter().any(|p| !p.forwarding.is_empty());
+    brokered.then(|| match bounds.is_empty() {
+        false => bounds.join(", "),
+        true => "none among these runs; run.bounds = true in the scenario adds local-only, \
+                 full-information and one pooled cluster"
+            .to_owned(),
+    })
 }
 
 fn interval_text(document: &Comparison) -> String {

@@ -41,11 +41,14 @@ pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<StarvedJob>, RunDirError> {
     let started = rows.columns.i64s("start_ns")?;
     let clusters = rows.columns.codes("cluster")?;
     let job = |(relative_wait, row): (f64, usize)| {
-        let passed = |other: &usize| {
-            clusters.rows[*other] == clusters.rows[row]
-                && queued[*other] > queued[row]
-                && (i64::MIN + 1..started[row]).contains(&started[*other])
-        };
+        // Without branches, and over three lists at once: a million rows are
+        // looked through for each of these jobs.
+        let (own, since, until) = (clusters.rows[row], queued[row], started[row]);
+        let others = clusters.rows.iter().zip(&queued).zip(&started);
+        let passed = others.map(|((cluster, queued), started)| {
+            let here = *cluster == own;
+            u64::from(here & (*queued > since) & (*started > i64::MIN) & (*started < until))
+        });
         StarvedJob {
             replication: rows.replication.to_owned(),
             job: rows.jobs[row],
@@ -53,7 +56,7 @@ pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<StarvedJob>, RunDirError> {
             run_time_s: rows.run_time_s[row],
             wait_s: waits[row],
             relative_wait,
-            overtaken_by: (0..waits.len()).filter(passed).count() as u64,
+            overtaken_by: passed.sum(),
             cluster: clusters.name(row).map(str::to_owned),
         }
     };

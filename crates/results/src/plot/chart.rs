@@ -24,6 +24,7 @@ pub struct Chart {
     pub(super) series: Vec<Series>,
     pub(super) marks: Vec<Mark>,
     notes: Vec<String>,
+    quiet: bool,
 }
 
 impl Chart {
@@ -40,6 +41,7 @@ impl Chart {
             series: Vec::new(),
             marks: Vec::new(),
             notes: Vec::new(),
+            quiet: false,
         }
     }
 
@@ -92,6 +94,14 @@ impl Chart {
         self
     }
 
+    /// Leaves out the notes on what the picture does not show, where the caller
+    /// says it.
+    #[must_use]
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
     /// Replaces the generated description for those who cannot see the chart.
     #[must_use]
     pub fn describe(mut self, text: impl Into<String>) -> Self {
@@ -110,6 +120,7 @@ impl Figure for Chart {
             None => no_data(&mut canvas, top, self.width, self.height),
             Some(plan) => self.plot(&mut canvas, top, &plan, &mut notes),
         }
+        marks::join_thinned(&mut notes);
         notes.extend(self.notes.iter().cloned());
         Drawing {
             title: self.title.clone(),
@@ -193,7 +204,8 @@ impl Chart {
         for (index, one) in self.series.iter().enumerate() {
             let look = looks[index];
             canvas.open(look.color);
-            notes.extend(marks::draw(canvas, &frame, one, index, bar, look));
+            let told = marks::draw(canvas, &frame, one, index, bar, look);
+            notes.extend(told.into_iter().filter(|_| !self.quiet));
             canvas.close();
             bar += usize::from(matches!(one.data, Data::Bars(_)));
         }

@@ -20,6 +20,14 @@ pub trait Figure {
     }
 }
 
+/// A drawing is a picture of itself: what was drawn ahead, on several
+/// processors, is put on a page later.
+impl Figure for Drawing {
+    fn draw(&self) -> Drawing {
+        self.clone()
+    }
+}
+
 /// A picture that was drawn.
 #[derive(Clone, Debug)]
 pub struct Drawing {

@@ -176,12 +176,21 @@ fn dot_class(look: Look) -> &'static str {
     if !second { "o" } else { "q" }
 }
 
+/// How what is thinned is drawn.
+const THINNED: &str = "the first, least, greatest and last of every two pixels are drawn.";
+
 pub(super) fn thinned_note(name: &str, count: usize) -> String {
     let count = format::integer(count as u64);
-    format!(
-        "{}of {count} values, the first, least, greatest and last of every two pixels are drawn.",
-        lead(name)
-    )
+    format!("{}of {count} values, {THINNED}", lead(name))
+}
+
+/// Says it once where it would be said of several series.
+pub(super) fn join_thinned(notes: &mut Vec<String>) {
+    let thinned = |note: &String| note.ends_with(THINNED);
+    if notes.iter().filter(|note| thinned(note)).count() > 1 {
+        notes.retain(|note| !thinned(note));
+        notes.push(format!("Of lines with more values than pixels, {THINNED}"));
+    }
 }
 
 /// Whether a line goes straight to the next point or holds its value until it.

@@ -142,7 +142,7 @@ table{border-collapse:collapse;margin:0 0 16px;font-variant-numeric:tabular-nums
 caption{text-align:left;color:var(--mut);padding:0 0 4px}
 th,td{padding:3px 12px;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
 thead th{border-bottom-color:var(--axis);vertical-align:bottom}
-tbody th{font-weight:400}
+tbody th{font-weight:400;white-space:nowrap}
 th:first-child,td:first-child{padding-left:0}
 .num{text-align:right;white-space:nowrap}
 .none{color:var(--mut)}
@@ -168,7 +168,7 @@ details table{font-size:12px;margin:6px 0}
 .verdict.vf b{color:var(--bad)}
 .verdict.vw{border-color:var(--p4)}
 pre{background:var(--soft);border:1px solid var(--grid);border-radius:4px;padding:10px 12px;overflow-x:auto;\
-font:13px/1.45 ui-monospace,\"DejaVu Sans Mono\",Menlo,Consolas,monospace;margin:0 0 16px}
+white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.45 ui-monospace,\"DejaVu Sans Mono\",Menlo,Consolas,monospace;margin:0 0 16px}
 footer{margin-top:40px;padding-top:10px;border-top:1px solid var(--grid);color:var(--mut);font-size:13px}
 @media print{main{max-width:none;padding:0}figure,table,pre,.verdict{break-inside:avoid}h2,h3{break-after:avoid}\
 nav,details{display:none}}

@@ -95,6 +95,14 @@ fn linear_label(unit: &Unit, value: f64, step: f64, most: f64) -> String {
                 Some((size, name)) if most / size < 240.0 || name == "d" => {
                     format!("{} {name}", decimal(value / size, step / size, most / size))
                 }
+                // Within a day, a clock.
+                Some((size, name)) if most < 86_400.0 => {
+                    let text = composite(value + 86_400.0, size, name);
+                    match text.strip_prefix("1 d ") {
+                        Some(clock) => clock.to_owned(),
+                        None => "0:00".to_owned(),
+                    }
+                }
                 Some((size, name)) => composite(value, size, name),
                 None => seconds(value),
             }

@@ -30,7 +30,14 @@ pub(super) fn draw(
         return Ok(());
     };
     let mut same = vec![*first];
-    for (name, _, own) in others {
+    let bounded = shown.iter().any(|(_, run, _)| run.manifest.study.bounds);
+    for (name, run, own) in others {
+        if bounded && run.manifest.policy.is_none() {
+            page.paragraph(&format!(
+                "{name}: the same jobs on one cluster that has all nodes of the grid, without brokers."
+            ));
+            continue;
+        }
         match diff(reference, own) {
             None => same.push(name),
             Some(found) => {

@@ -5,15 +5,15 @@ use super::material::{Column, Material, OneRun};
 use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Runs that are listed one by one.
 const MOST_RUNS: usize = 400;
 
-pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
+pub(super) fn draw(page: &mut Page, paths: &[PathBuf], material: &Material, options: &Options) {
     page.heading("Runs and how to make them again");
     facts(page, material);
-    again(page, material, options);
+    again(page, paths, material, options);
     warnings(page, material);
     list(page, material);
     let runs: usize = material
@@ -79,7 +79,7 @@ fn facts(page: &mut Page, material: &Material) {
     ]);
 }
 
-fn again(page: &mut Page, material: &Material, options: &Options) {
+fn again(page: &mut Page, paths: &[PathBuf], material: &Material, options: &Options) {
     page.subheading("Run it again");
     page.paragraph(
         "The resolved scenario lies in each run directory, and on the virtual clock the same \
@@ -97,7 +97,7 @@ fn again(page: &mut Page, material: &Material, options: &Options) {
         );
     }
     page.paragraph("And this page:");
-    page.code(&page_again(material, options));
+    page.code(&page_again(paths, material, options));
 }
 
 /// The commands that make all runs: a scenario has all of its policies, and
@@ -121,10 +121,9 @@ fn commands(material: &Material) -> Vec<String> {
 }
 
 /// The command that makes this page.
-fn page_again(material: &Material, options: &Options) -> String {
-    let dirs = material.columns.iter().map(|column| folder(&column.runs));
-    let dirs: BTreeSet<String> = dirs.collect();
-    let mut words: Vec<String> = dirs.iter().map(|dir| quoted(dir)).collect();
+fn page_again(paths: &[PathBuf], material: &Material, options: &Options) -> String {
+    let dirs = paths.iter().map(|dir| dir.display().to_string());
+    let mut words: Vec<String> = dirs.map(|dir| quoted(&dir)).collect();
     let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     if let Some(comparison) = &material.comparison {
         option("baseline", &comparison.baseline);
@@ -154,16 +153,6 @@ fn page_again(material: &Material, options: &Options) -> String {
         ""
     };
     format!("gridrig report {}{skip} --out report.html", words.join(" "))
-}
-
-/// The directory that holds all runs of a column: the run itself if it is the
-/// only one.
-fn folder(runs: &[OneRun]) -> String {
-    let dir = match runs {
-        [one] => Some(one.dir.as_path()),
-        more => more.first().and_then(|run| run.dir.parent()),
-    };
-    dir.unwrap_or(Path::new(".")).display().to_string()
 }
 
 /// The commands that make a column's runs.

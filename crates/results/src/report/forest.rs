@@ -16,8 +16,23 @@ pub(super) fn draw(page: &mut Page, comparison: &Comparison) {
     }
     page.heading("Differences");
     for &figure in &comparison.primary {
-        let plot = per_policy(comparison, figure);
-        page.figure(&plot, &caption(comparison));
+        let bounds = |policy: &Policy| policy.role == Role::Bound;
+        let plot = per_policy(comparison, figure, &|policy| !bounds(policy));
+        if !comparison.policies.iter().any(bounds) {
+            page.figure(&plot, &caption(comparison));
+            continue;
+        }
+        // On an axis of their own: a bound may be a hundred times as far away
+        // as the policies are from each other.
+        let of_bounds = per_policy(comparison, figure, &bounds);
+        page.pair(
+            (&plot.half(), &caption(comparison)),
+            (
+                &of_bounds.half(),
+                "The same for the bounds, which show what is possible at best or at worst and do not \
+                 compete. Mind the axis.",
+            ),
+        );
     }
     let Some(&figure) = comparison.primary.first() else {
         return;
@@ -53,7 +68,7 @@ fn caption(comparison: &Comparison) -> String {
     )
 }
 
-fn per_policy(comparison: &Comparison, figure: Figure) -> Rows {
+fn per_policy(comparison: &Comparison, figure: Figure, which: &dyn Fn(&Policy) -> bool) -> Rows {
     let axis = Axis::linear(
         format!(
             "difference of the {} to {}",
@@ -69,15 +84,10 @@ fn per_policy(comparison: &Comparison, figure: Figure) -> Rows {
     );
     let mut rows = Rows::new(title, axis).reference(0.0, "no difference");
     let others = comparison.policies.iter().skip(1);
-    let mut bound = false;
-    for policy in others {
+    for policy in others.filter(|policy| which(policy)) {
         let Some(paired) = policy.estimate(figure).and_then(|e| e.paired) else {
             continue;
         };
-        if policy.role == Role::Bound && !bound {
-            bound = true;
-            rows = rows.group("bounds, which do not compete");
-        }
         let color = match policy.role {
             Role::Bound => Color::Muted,
             _ => Color::Series(0),
@@ -116,8 +126,8 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
     };
     page.paragraph(&format!(
         "The mean above hides single {one}s: here is each one's difference. Orange ones disagree \
-         in sign with the mean; a policy can win on average and lose \
-         in them.{named}"
+         in sign with the mean (in bars: those on the other side of 0 than the dashed line); a \
+         policy can win on average and lose in them.{named}"
     ));
     let small = keys.len() * contenders.len() <= MOST_ROWS;
     let forests = if small { contenders.len() } else { 1 };

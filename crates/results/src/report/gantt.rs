@@ -5,7 +5,8 @@ use super::data::{Jobs, Replications};
 use super::error::ReportError;
 use super::material::Material;
 use super::number::key_words;
-use crate::plot::{Axis, Color, Gantt, Page, Unit, integer};
+use crate::compare::parallel::each;
+use crate::plot::{Axis, Color, Figure as _, Gantt, Page, Unit, integer};
 use crate::rundir::{self, GridDoc, Placements};
 
 /// Charts of so many policies are drawn.
@@ -46,24 +47,28 @@ pub(super) fn draw(
             false => String::new(),
         }
     ));
-    let ends = replications.chosen.iter().flat_map(|jobs| &jobs.end_s);
-    let end = ends
+    let drawn: Vec<usize> = order.into_iter().take(most).collect();
+    let jobs = drawn.iter().map(|index| &replications.chosen[*index]);
+    let end = jobs
+        .flat_map(|jobs| &jobs.end_s)
         .copied()
         .filter(|end| end.is_finite())
         .fold(0.0, f64::max);
-    for index in order.into_iter().take(most) {
+    let charts = each(&drawn, |&index| {
         let (column, jobs) = (&material.columns[index], &replications.chosen[index]);
-        let Some(run) = column.at(chosen.index) else {
-            continue;
-        };
-        let placements = rundir::read_placements(&run.dir)?;
-        let chart = chart(&column.name, jobs, &placements, &run.manifest.grid, end);
+        let run = column.at(chosen.index)?;
+        let drawn = rundir::read_placements(&run.dir).map(|placements| {
+            chart(&column.name, jobs, &placements, &run.manifest.grid, end).draw()
+        });
+        Some((column, run, drawn))
+    });
+    for (column, run, drawn) in charts.into_iter().flatten() {
         let caption = format!(
             "{}, {}. The time axis is the same in all of these charts.",
             column.name,
             key_words(&run.key)
         );
-        page.figure(&chart, &caption);
+        page.figure(&drawn?, &caption);
     }
     Ok(())
 }

@@ -14,6 +14,12 @@ const MOST_CLUSTERS: usize = 24;
 
 pub(super) fn draw(page: &mut Page, material: &Material) {
     let Some(comparison) = &material.comparison else {
+        if let Some(alone) = &material.alone {
+            page.heading("Groups of jobs");
+            tables(page, alone);
+            starvation(page, alone);
+            decisions(page, alone);
+        }
         page.heading("Clusters");
         own_load(page, &material.columns);
         return;
@@ -24,10 +30,7 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
          its 95 % interval excludes 0, each by itself, not corrected for how many there are. It \
          points at what to look into and claims nothing.",
     );
-    let several = comparison.breakdown.iter().filter(|b| b.groups.len() > 1);
-    for breakdown in several {
-        page.table(&groups(comparison, breakdown));
-    }
+    tables(page, comparison);
     starvation(page, comparison);
     decisions(page, comparison);
     page.heading("Balance of load");
@@ -65,6 +68,9 @@ fn decisions(page: &mut Page, comparison: &Comparison) {
     .caption("Decisions of entry brokers; regret: means over the replications");
     for (policy, load) in loads() {
         let (age, regret) = (load.information, load.regret);
+        if age.is_none() && regret.is_none() {
+            continue;
+        }
         table.push([
             Cell::Text(policy.name.clone()),
             regret.map_or(Cell::Missing, |regret| Cell::from(regret.decisions)),
@@ -77,6 +83,22 @@ fn decisions(page: &mut Page, comparison: &Comparison) {
         ]);
     }
     page.table(&table);
+}
+
+/// A table for each way to group jobs; one group is all jobs, which other
+/// tables are about.
+fn tables(page: &mut Page, comparison: &Comparison) {
+    let mut several = comparison
+        .breakdown
+        .iter()
+        .filter(|b| b.groups.len() > 1)
+        .peekable();
+    if several.peek().is_none() {
+        page.paragraph("All jobs are of one kind.");
+    }
+    for breakdown in several {
+        page.table(&groups(comparison, breakdown));
+    }
 }
 
 fn head(first: &str, same_jobs: bool, policies: &[Policy]) -> Vec<String> {

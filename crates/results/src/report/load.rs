@@ -4,7 +4,7 @@ use super::choose::Chosen;
 use super::error::ReportError;
 use super::material::Material;
 use super::number::key_words;
-use crate::plot::{Axis, Chart, Page, Series, Unit};
+use crate::plot::{Axis, Chart, Color, Page, Series, Unit};
 use crate::rundir::{self, ClusterSeries, SeriesPoint, names};
 
 /// Charts of so many clusters are drawn, those with the longest queues.
@@ -17,8 +17,9 @@ const MOST_LINES: usize = 6;
 /// exact steps of several policies in one chart cover each other.
 const PARTS: usize = 100;
 
-/// A cluster's load under one policy, with the policy's position and name.
-type Line<'a> = (&'a str, &'a ClusterSeries, f64);
+/// A cluster's load under one policy: the policy's position, which gives the
+/// colour that it has in all charts, its name, and the end of the run.
+type Line<'a> = (usize, &'a str, &'a ClusterSeries, f64);
 
 pub(super) fn draw(
     page: &mut Page,
@@ -42,9 +43,10 @@ pub(super) fn draw(
     let all = clusters.len();
     let mut charts = Vec::new();
     for cluster in clusters.into_iter().take(MOST_CLUSTERS) {
-        let own = read.iter().filter_map(|(policy, series, end)| {
+        let own = read.iter().enumerate();
+        let own = own.filter_map(|(position, (policy, series, end))| {
             let found = series.iter().find(|series| series.cluster == cluster)?;
-            Some((*policy, found, *end))
+            Some((position, *policy, found, *end))
         });
         let own: Vec<Line<'_>> = own.collect();
         charts.push(queues(cluster, &own));
@@ -102,11 +104,13 @@ fn empty(title: String, y: Axis) -> Chart {
 fn queues(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("queued jobs", Unit::Plain).include(0.0);
     let mut chart = empty(format!("{cluster}: jobs that wait"), axis);
-    for (index, (policy, series, end)) in lines.iter().enumerate() {
+    for (position, policy, series, end) in lines {
         let points = series.points.iter();
         let points = points.map(|point| (point.at_s, point.queued_max as f64));
         let points: Vec<(f64, f64)> = points.collect();
-        chart = chart.series(Series::step(*policy, points).until(*end).dash(index % 4));
+        let line = Series::step(*policy, points).until(*end);
+        let color = Color::Series(*position);
+        chart = chart.series(line.dash(position % 4).color(color));
     }
     chart
 }
@@ -114,8 +118,10 @@ fn queues(cluster: &str, lines: &[Line<'_>]) -> Chart {
 fn utilization(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("processors in use", Unit::Fraction).range(0.0, 1.0);
     let mut chart = empty(format!("{cluster}: utilization"), axis);
-    for (policy, series, end) in lines {
-        chart = chart.series(Series::line(*policy, parts(&series.points, *end)));
+    for (position, policy, series, end) in lines {
+        let line = Series::line(*policy, parts(&series.points, *end));
+        let color = Color::Series(*position);
+        chart = chart.series(line.dash(position % 4).color(color));
     }
     chart
 }

@@ -34,6 +34,8 @@ pub(super) struct Material {
     without: String,
     /// Whether the runs are of different traces or otherwise do not pair up.
     pub(super) unlike: bool,
+    /// The figures of a single policy, which compares with nothing.
+    pub(super) alone: Option<Comparison>,
     /// At least one, each with a run.
     pub(super) columns: Vec<Column>,
     pub(super) skipped: Vec<String>,
@@ -53,7 +55,7 @@ impl Material {
             // Somebody who names a baseline wants a comparison.
             Err(error) if options.baseline.is_some() => Err(error.into()),
             Err(CompareError::OnePolicy { .. } | CompareError::NoPair { .. }) => {
-                Material::side_by_side(paths, options.skip_damaged)
+                Material::side_by_side(paths, &shown)
             }
             Err(error) => Err(error.into()),
         }
@@ -84,13 +86,15 @@ impl Material {
             skipped: comparison.skipped.clone(),
             without: String::new(),
             unlike: !comparison.guard.comparable,
+            alone: None,
             columns,
             comparison: Some(comparison),
         })
     }
 
     /// The comparison has found the runs whole, or knows which are not.
-    fn side_by_side(paths: &[PathBuf], skip_damaged: bool) -> Result<Self, ReportError> {
+    fn side_by_side(paths: &[PathBuf], options: &compare::Options) -> Result<Self, ReportError> {
+        let skip_damaged = options.skip_damaged;
         let mut dirs = Vec::new();
         let mut seen = BTreeSet::new();
         for path in paths {
@@ -111,7 +115,12 @@ impl Material {
         }
         let traces: BTreeSet<Vec<String>> = runs.iter().map(traces).collect();
         let columns = columns(runs);
+        let alone = match columns.len() {
+            1 => Some(compare::alone(paths, options)?),
+            _ => None,
+        };
         Ok(Material {
+            alone,
             comparison: None,
             without: without(&columns, &traces),
             unlike: columns.len() > 1,
@@ -142,7 +151,17 @@ impl Material {
         match self.columns.as_slice() {
             [one] => format!("{scenarios}: {}", one.name),
             more if self.comparison.is_some() && !self.unlike => {
-                format!("{scenarios}: {} policies compared", more.len())
+                let bounds = self.comparison.iter().flat_map(|c| &c.policies);
+                let bounds = bounds.filter(|p| p.role == compare::Role::Bound).count();
+                let between = match bounds {
+                    0 => String::new(),
+                    1 => ", with a bound".to_owned(),
+                    n => format!(", with {n} bounds"),
+                };
+                format!(
+                    "{scenarios}: {} policies compared{between}",
+                    more.len() - bounds
+                )
             }
             more if self.comparison.is_some() => {
                 format!("{scenarios}: {} policies side by side", more.len())

@@ -4,7 +4,8 @@
 use super::choose::Chosen;
 use super::data::{Jobs, Replications};
 use super::material::Material;
-use crate::plot::{Axis, Chart, Color, Mark, Page, Series, Unit};
+use crate::compare::parallel::each;
+use crate::plot::{Axis, Chart, Color, Figure as _, Mark, Page, Series, Unit};
 
 pub(super) fn draw(
     page: &mut Page,
@@ -61,7 +62,7 @@ fn demand(page: &mut Page, material: &Material, chosen: &Chosen, replications: &
     }
     let caption = "As Figures 7 and 8 of LSAP: every job starts when it is submitted.";
     page.grid(
-        charts
+        each(&charts, Chart::draw)
             .iter()
             .map(|chart| (chart as &dyn crate::plot::Figure, caption)),
     );
@@ -129,7 +130,7 @@ fn delays(page: &mut Page, material: &Material, replications: &Replications) {
     let caption = "As Figures 9 to 12 of LSAP: the delay of each job by when it was submitted. All \
                    of these charts have the same axes.";
     page.grid(
-        charts
+        each(&charts, Chart::draw)
             .iter()
             .map(|chart| (chart as &dyn crate::plot::Figure, caption)),
     );

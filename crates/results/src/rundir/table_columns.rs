@@ -107,6 +107,10 @@ impl TableColumns {
     /// As [`f64s`](Self::f64s); also more than 65,534 names.
     pub fn codes(&self, name: &'static str) -> Result<Codes, RunDirError> {
         let mut codes = Codes::default();
+        if self.is_all_null(name) {
+            codes.rows = vec![Codes::NONE; self.rows];
+            return Ok(codes);
+        }
         codes.rows.reserve(self.rows);
         let mut known: BTreeMap<String, u16> = BTreeMap::new();
         self.for_each_array(name, true, |array| {
@@ -132,6 +136,31 @@ impl TableColumns {
             Ok(())
         })?;
         Ok(codes)
+    }
+
+    /// Whether the file says that a column of text has no value at all, such as
+    /// where jobs were forwarded to in a run in which none was: its reader
+    /// would look at every null.
+    fn is_all_null(&self, name: &str) -> bool {
+        let schema = self.metadata.schema();
+        let Ok(index) = schema.index_of(name) else {
+            return false;
+        };
+        let groups = self.metadata.metadata().row_groups();
+        let is_text = schema.field(index).data_type() == &DataType::Utf8;
+        // Columns before a list have one leaf each, and so has this one.
+        let leaf = self.metadata.parquet_schema().columns().iter();
+        let leaf = leaf
+            .into_iter()
+            .position(|leaf| leaf.path().string() == name);
+        is_text
+            && leaf.is_some_and(|leaf| {
+                groups.iter().all(|group| {
+                    let statistics = group.column(leaf).statistics();
+                    let nulls = statistics.and_then(|s| s.null_count_opt());
+                    nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(group.num_rows()))
+                })
+            })
     }
 
     fn numbers<T: ArrowPrimitiveType>(

@@ -140,10 +140,13 @@ fn one_run_has_a_page_without_a_verdict() {
         "delays",
         "load-over-time",
         "gantt-charts",
+        "groups-of-jobs",
+        "starvation",
         "scenarios",
     ] {
         assert!(sections(&found.html).contains(&section), "{section}");
     }
+    assert!(found.html.contains("Mean delay, s by executing domain"));
     // Delays of 4, 8 and 12 s.
     assert!(
         found.html.contains("<td class=\"num\">8.00</td>"),
@@ -230,7 +233,7 @@ fn bounds_and_a_pooled_cluster_have_their_place() {
         study.write(draft);
     }
     let html = page(&study).html;
-    assert!(html.contains("bounds, which do not compete"));
+    assert!(html.contains("The same for the bounds, "));
     assert!(html.contains("(pooled)"));
     elements(&html);
 }
