@@ -15,7 +15,7 @@ const course = new Course(id("course"), id("course-data"));
 const clusters = new Clusters(id("clusters"), id("clusters-data"));
 const control = new Control();
 
-const LOOKS = { running: "", preparing: "mut", done: "good", failed: "bad", stopped: "warn" };
+const LOOKS = { running: "", writing: "", preparing: "mut", done: "good", failed: "bad", stopped: "warn" };
 
 const small = (figure, unit) => [figure, ...(unit ? [" ", el("small", {}, unit)] : [])];
 
@@ -26,7 +26,7 @@ function head() {
   const { session, runs, current } = state;
   const run = runs[current];
   const badge = id("state");
-  badge.textContent = session.state;
+  badge.textContent = session.state === "running" && run?.state === "writing" ? "writing" : session.state;
   badge.className = `badge ${LOOKS[session.state] ?? ""}`;
   id("title").textContent = chosen ?? session.scenario;
   document.title = `${session.state === "running" ? `${Math.floor(progress() * 100)} % ` : ""}${session.scenario} \u00b7 gridrig`;
@@ -89,7 +89,7 @@ function lag() {
 
 function facts() {
   const { session, now } = state;
-  const going = session.state === "running" && !chosen;
+  const going = session.state === "running" && !chosen && progress() < 1;
   id("progress").value = progress();
   pairs(id("facts"), [
     ["Progress", [percent(progress()), " ", el("small", {}, `${count(now.ended)} of ${count(now.jobs)} jobs seen to their end`)]],

@@ -187,16 +187,18 @@ async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life
         let detail = "the run is over and has no directory below the folder of runs";
         Problem::new(404, "not-kept", detail)
     };
-    if current.state != "running" {
-        return Err(not_kept());
-    }
     let busy = || {
         Problem::new(
             503,
             "run-is-busy",
-            "the run did not answer in time; try again",
+            "the run cannot answer now, as while it is written; try again",
         )
     };
+    match current.state {
+        "running" => {}
+        "writing" => return Err(busy()),
+        _ => return Err(not_kept()),
+    }
     let asked = dashboard.hub.ask(JobId(number)).ok_or_else(busy)?;
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Ok(life)) => life.ok_or_else(unknown),

@@ -50,7 +50,8 @@ pub struct RunDoc {
     pub replication: u32,
     /// What tells it from the others.
     pub key: String,
-    /// `waiting`, `running`, `done` or `stopped`.
+    /// `waiting`, `running`, `writing` (and audited), `done`, `stopped` or `not
+    /// run`.
     pub state: &'static str,
     /// Jobs that ran to their end, of a run that is over.
     pub completed: Option<u64>,

@@ -219,6 +219,14 @@ impl Hub {
         state.dirty = true;
     }
 
+    /// The run that goes on has come to its end and is audited and written.
+    pub fn write_run(&self) {
+        let position = self.state().current;
+        if let Some(position) = position {
+            self.change_run(position, |run| run.state = "writing");
+        }
+    }
+
     /// All runs of the session, to be changed.
     pub fn change_runs(&self, change: impl FnMut(&mut RunDoc)) {
         let mut state = self.state();

@@ -103,6 +103,8 @@ pub struct Tap {
     sparks: Series,
     next_row: SimTime,
     next_spark: SimTime,
+    /// The earlier of the two: one comparison for every event.
+    due: SimTime,
     now: SimTime,
     events: u64,
     /// A start so much later than the job was queued is a timer's lateness.
@@ -129,6 +131,7 @@ impl Tap {
             sparks: Series::new(clusters, SPARK, part(SPARK / 2)),
             next_row: SimTime::ZERO,
             next_spark: SimTime::ZERO,
+            due: SimTime::ZERO,
             now: SimTime::ZERO,
             events: 0,
             tolerance: tolerance.as_nanos(),
@@ -206,7 +209,7 @@ impl Tap {
 
     /// Time passes without an event.
     pub fn advance(&mut self, at: SimTime) {
-        if at >= self.next_row || at >= self.next_spark {
+        if at >= self.due {
             self.catch_up(at);
         }
         self.now = self.now.max(at);
@@ -232,6 +235,7 @@ impl Tap {
             self.add_spark(self.next_spark);
             self.next_spark = self.sparks.next_after(self.next_spark);
         }
+        self.due = self.next_row.min(self.next_spark);
     }
 
     fn add_row(&mut self, at: SimTime) {
@@ -347,7 +351,7 @@ impl Tap {
 impl EventSink for Tap {
     #[inline]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if at >= self.next_row || at >= self.next_spark {
+        if at >= self.due {
             self.catch_up(at);
         }
         self.now = self.now.max(at);

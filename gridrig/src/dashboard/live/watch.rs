@@ -186,7 +186,7 @@ impl Watch {
     /// The whole scenario is over, well or with this message.
     pub fn end(&self, state: &'static str, message: Option<String>) {
         self.hub.change_runs(|run| {
-            if matches!(run.state, "waiting" | "running") {
+            if matches!(run.state, "waiting" | "running" | "writing") {
                 run.state = "not run";
             }
         });
@@ -274,6 +274,7 @@ impl Watching<'_> {
         self.tap.close(now);
         let log = std::mem::take(&mut self.log);
         self.show(&log);
+        self.watch.hub.write_run();
     }
 }
 
@@ -293,6 +294,7 @@ impl<'l, 'w> Watched<'l, 'w> {
     pub fn end(mut self) {
         self.watching.tap.close(self.log.end());
         self.watching.show(self.log);
+        self.watching.watch.hub.write_run();
     }
 
     #[cold]
