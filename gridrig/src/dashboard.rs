@@ -12,7 +12,7 @@ mod pages;
 mod security;
 mod serve;
 
-pub use security::Access;
+pub use security::{Access, TokenError};
 pub use serve::{Bound, bind, start};
 
 use control::Control;

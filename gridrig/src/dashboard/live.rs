@@ -1,6 +1,6 @@
 //! The Live page: what is going on, or how a finished run went.
 //!
-//! A run tells a [`Watch`] what it does; the watch counts with a [`tap::Tap`]
+//! A run tells a [`Watch`] what it does; the watch counts with a tap
 //! and publishes to the [`Hub`], which tells the pages what is new.
 
 mod document;
@@ -15,7 +15,7 @@ mod watch;
 mod words;
 
 pub use exchange::Exchange;
-pub use finished::Shelf;
+pub use finished::{FinishedError, Shelf};
 pub use hub::Hub;
 pub use watch::{Start, Watch, Watched, Watching};
 
@@ -28,7 +28,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use finished::{Finished, FinishedError};
+use finished::Finished;
 use futures_util::{StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;

@@ -96,8 +96,8 @@ mod tests {
     fn buckets_follow_each_other_without_gaps_up_to_the_largest_value() {
         let mut last = 0;
         for exponent in 0..64 {
-            for step in 0..64_u64 {
-                let value = (1_u64 << exponent) + (step << exponent >> 6);
+            for step in 0..64_u128 {
+                let value = ((1_u128 << exponent) * (64 + step) / 64) as u64;
                 let index = bucket(value);
                 assert!(
                     index == last || index == last + 1 || index == value as usize,

@@ -107,7 +107,6 @@ fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
 /// A stream of events.
 pub struct Stream {
     reader: BufReader<TcpStream>,
-    pub status: u16,
 }
 
 /// One event: its name and its data.
@@ -124,7 +123,8 @@ impl Stream {
         stream.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let (status, _) = read_head(&mut reader);
-        Stream { reader, status }
+        assert_eq!(status, 200);
+        Stream { reader }
     }
 
     /// The next event. Each comes in a chunk of its own, whose size is a line
