@@ -23,6 +23,7 @@ mod over_time;
 mod side_by_side;
 
 pub use error::ReportError;
+pub use number::key_words;
 
 use crate::compare::{self, Outcome, ThresholdDoc, Verdict};
 use crate::plot::Page;

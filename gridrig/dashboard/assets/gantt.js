@@ -161,11 +161,12 @@ function draw(chart) {
 }
 
 function boxes(context, chart, x, y, colour, away) {
-  const gap = y(1) - y(0) >= 5 ? 1 : 0;
   chart.hits = [];
   for (const [job, from, to, first, count, forwarded] of chart.part.picture.boxes) {
+    // What is large enough shows where it ends.
+    const shorter = (size) => Math.max(size > 4 ? size - 0.8 : size, 1);
     const left = x(from);
-    const box = [left, y(first), Math.max(x(to) - left - (x(to) - left > 4 ? 0.6 : 0), 1), Math.max(y(first + count) - y(first) - gap, 1)];
+    const box = [left, y(first), shorter(x(to) - left), shorter(y(first + count) - y(first))];
     context.fillStyle = forwarded ? away : colour.here;
     context.fillRect(...box);
     chart.hits.push([box, job]);

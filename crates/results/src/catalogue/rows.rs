@@ -164,11 +164,8 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// Runs of one policy, of which there is at least one.
-fn row(path: &str, runs: &[&RunEntry]) -> Row {
-    let Some(first) = runs.first() else {
-        return Row::default();
-    };
+/// What became of the jobs of all runs.
+fn sums(runs: &[&RunEntry]) -> JobNumbers {
     let mut jobs = JobNumbers::default();
     for own in runs.iter().map(|run| &run.jobs) {
         jobs.submitted += own.submitted;
@@ -178,6 +175,14 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
         jobs.failed += own.failed;
         jobs.unfinished += own.unfinished;
     }
+    jobs
+}
+
+/// Runs of one policy, of which there is at least one.
+fn row(path: &str, runs: &[&RunEntry]) -> Row {
+    let Some(first) = runs.first() else {
+        return Row::default();
+    };
     let mean = |of: fn(&Figures) -> Option<f64>| {
         let values: Vec<f64> = runs.iter().filter_map(|run| of(&run.figures)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -220,7 +225,7 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
         clock: first.clock.clone(),
         invalid: runs.iter().filter(|run| run.valid == Some(false)).count() as u64,
         partial: runs.iter().filter(|run| run.partial).count() as u64,
-        jobs,
+        jobs: sums(runs),
         figures: Figures {
             delay_s_mean: mean(|figures| figures.delay_s_mean),
             delay_s_p95: mean(|figures| figures.delay_s_p95),

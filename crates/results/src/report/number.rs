@@ -111,7 +111,8 @@ pub(super) fn noun(over: &str) -> &str {
 }
 
 /// A key as people read it: `window+1209600s` is `window+14d`.
-pub(super) fn key_words(key: &str) -> String {
+#[must_use]
+pub fn key_words(key: &str) -> String {
     let days = || {
         let seconds: u64 = key
             .strip_prefix("window+")?

@@ -196,6 +196,10 @@ impl GanttPage {
         run.policy.clone().unwrap_or_else(|| "no broker".to_owned())
     }
 
+    fn replication(&self, run: &RunEntry) -> String {
+        gridrig_results::report::key_words(&run.key)
+    }
+
     fn chosen(&self, run: &RunEntry) -> bool {
         self.runs.iter().any(|shown| shown.path == run.path)
     }

@@ -139,6 +139,7 @@ struct Shown {
     wait: String,
     utilization: String,
     forwarded: String,
+    replication: String,
     written: String,
     trouble: Vec<(&'static str, String)>,
 }
@@ -283,6 +284,7 @@ fn shown(row: Row) -> Shown {
         wait: figure(row.figures.wait_s_mean),
         utilization: share(row.figures.utilization),
         forwarded: share(row.figures.forwarding_ratio),
+        replication: gridrig_results::report::key_words(&row.replication),
         written: row.written_unix_s.map_or_else(String::new, date),
         trouble,
         row,

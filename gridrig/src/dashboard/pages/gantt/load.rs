@@ -120,32 +120,7 @@ impl Timeline {
                 *end_of = end;
             }
         }
-        // The table names clusters by numbers of its own.
-        let known = |name: &String| clusters.iter().position(|(own, ..)| own == name);
-        let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
-        let mut spans = Vec::with_capacity(start.len());
-        for (row, begin) in start.iter().enumerate() {
-            let code = cluster.rows.get(row).copied().unwrap_or(Codes::NONE);
-            let own = of_code.get(usize::from(code)).copied().flatten();
-            let Some(groups) = own.filter(|_| *begin != NONE).map(|own| &groups[own]) else {
-                continue;
-            };
-            for run in placements.of(row) {
-                let group = groups.get(usize::from(run.resource));
-                // Nodes that do not exist are passed over: the audit tells of
-                // them.
-                if let Some(group) = group.filter(|group| run.node < group.nodes) {
-                    let first = group.first + u64::from(run.node) * u64::from(group.per_node);
-                    spans.push(Span {
-                        row: u32::try_from(row).unwrap_or(u32::MAX),
-                        first: u32::try_from(first).unwrap_or(u32::MAX),
-                        nodes: run.nodes.min(group.nodes - run.node),
-                        per_node: group.per_node,
-                        taken: run.processors.min(group.per_node),
-                    });
-                }
-            }
-        }
+        let spans = spans(&clusters, &groups, &cluster, &start, placements);
         let away = (0..start.len()).map(|row| match (origin.name(row), exec.name(row)) {
             (Some(origin), Some(exec)) => origin != exec,
             _ => false,
@@ -236,6 +211,43 @@ impl Timeline {
         }
         all
     }
+}
+
+/// Where the jobs lay, row by row.
+fn spans(
+    clusters: &[(String, u64, u64)],
+    groups: &[Vec<Group>],
+    cluster: &Codes,
+    start: &[i64],
+    placements: &Placements,
+) -> Vec<Span> {
+    // The table names clusters by numbers of its own.
+    let known = |name: &String| clusters.iter().position(|(own, ..)| own == name);
+    let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
+    let mut spans = Vec::with_capacity(start.len());
+    for (row, begin) in start.iter().enumerate() {
+        let code = cluster.rows.get(row).copied().unwrap_or(Codes::NONE);
+        let own = of_code.get(usize::from(code)).copied().flatten();
+        let Some(groups) = own.filter(|_| *begin != NONE).map(|own| &groups[own]) else {
+            continue;
+        };
+        for run in placements.of(row) {
+            let group = groups.get(usize::from(run.resource));
+            // Nodes that do not exist are passed over: the audit tells of
+            // them.
+            if let Some(group) = group.filter(|group| run.node < group.nodes) {
+                let first = group.first + u64::from(run.node) * u64::from(group.per_node);
+                spans.push(Span {
+                    row: u32::try_from(row).unwrap_or(u32::MAX),
+                    first: u32::try_from(first).unwrap_or(u32::MAX),
+                    nodes: run.nodes.min(group.nodes - run.node),
+                    per_node: group.per_node,
+                    taken: run.processors.min(group.per_node),
+                });
+            }
+        }
+    }
+    spans
 }
 
 /// Columns of the table of jobs.
