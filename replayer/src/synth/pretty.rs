@@ -37,14 +37,16 @@ fn write(text: &mut String, value: &Value, depth: usize) {
             }
             let _ = write!(text, "\n{}]", "  ".repeat(depth));
         }
-        Value::Number(number) => {
-            let number = number.to_string();
-            text.push_str(number.strip_suffix(".0").unwrap_or(&number));
-        }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
                 text.push(if at > 0 { ',' } else { '[' });
-                write(text, item, depth);
+                match item {
+                    Value::Number(number) => {
+                        let number = number.to_string();
+                        text.push_str(number.strip_suffix(".0").unwrap_or(&number));
+                    }
+                    item => write(text, item, depth),
+                }
             }
             text.push_str(if items.is_empty() { "[]" } else { "]" });
         }
@@ -76,7 +78,7 @@ mod tests {
         let text = pretty(&value);
         assert!(text.contains("\"b\": [1,2,3.5]\n"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-        // A whole number takes no more room than it must.
+        // In a list a whole number takes no more room than it must.
         assert_eq!(pretty(&json!([2.0, 0.5, -0.0])), "[2,0.5,-0]\n");
     }
 }

@@ -12,9 +12,11 @@ use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use rand::rngs::ChaCha8Rng;
 
-/// A step of the golden ratio: multiples of it spread evenly in [0, 1) however
-/// many there are.
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
+/// Steps whose multiples spread evenly in [0, 1), and pairs of them in the
+/// square, however many there are: powers of the plastic number (Roberts's R2
+/// sequence). With one step for both, the jobs of a cell that has its ranges for
+/// itself would lie on a line.
+const STEPS: [f64; 2] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_3];
 
 /// A user: hand, and place in the hand.
 type Who = (usize, usize);
@@ -49,16 +51,22 @@ impl std::fmt::Debug for LookAlikeJobs<'_> {
 
 /// For each of some ranges, parts from 0 to below 1 that spread evenly.
 #[derive(Debug)]
-struct Spread(Vec<f64>);
+struct Spread {
+    parts: Vec<f64>,
+    step: f64,
+}
 
 impl Spread {
-    fn new(ranges: usize, random: &mut ChaCha8Rng) -> Self {
-        Spread((0..ranges).map(|_| unit(random)).collect())
+    fn new(ranges: usize, step: f64, random: &mut ChaCha8Rng) -> Self {
+        Spread {
+            parts: (0..ranges).map(|_| unit(random)).collect(),
+            step,
+        }
     }
 
     fn next(&mut self, range: usize) -> f64 {
-        let at = &mut self.0[range];
-        *at = (*at + GOLDEN) % 1.0;
+        let at = &mut self.parts[range];
+        *at = (*at + self.step) % 1.0;
         *at
     }
 }
@@ -94,8 +102,8 @@ impl LookAlike {
             leanings: leaning::of_profiles(&self.profiles),
             odds: self.turns.concat(),
             recents: Recents::new(),
-            sizes: Spread::new(self.sizes.len(), &mut random),
-            run_times: Spread::new(self.run_times.len(), &mut random),
+            sizes: Spread::new(self.sizes.len(), STEPS[0], &mut random),
+            run_times: Spread::new(self.run_times.len(), STEPS[1], &mut random),
             users: stream("users"),
             mixes: stream("mixes"),
             fields: stream("fields"),
