@@ -98,10 +98,14 @@ pub fn write_reduced<W: Write>(
     warn_of_jobs(reduced, kept.len(), &mut warnings);
     let mut writer = Writer::new(out, &header)?;
     let mut cut_dependencies = 0;
+    let sites = sites_are_partitions(reduced);
     for job in &reduced.jobs {
         let mut record = records[&job.line];
         let follows = record.preceding_job;
         settle(&mut record, job, spec);
+        if sites {
+            record.partition = job.site.map(u64::from);
+        }
         if follows.is_some_and(|id| !kept.contains(&id)) {
             record.preceding_job = None;
             record.think_time = None;
@@ -117,6 +121,13 @@ pub fn write_reduced<W: Write>(
         warnings,
     };
     Ok((written, writer.finish()?))
+}
+
+/// Whether sites take the place of partitions: SWF has no field for the site
+/// that a job was submitted to, and a grid trace often names sites only.
+fn sites_are_partitions(reduced: &Reduced) -> bool {
+    let mut jobs = reduced.jobs.iter();
+    jobs.all(|job| job.partition.is_none()) && reduced.jobs.iter().any(|job| job.site.is_some())
 }
 
 /// The lines of the kept jobs, by line number.
@@ -323,6 +334,9 @@ fn notes(reduced: &Reduced, spec: &WorkloadSpec, provenance: &Provenance) -> Vec
             ));
         }
         (Keep::All | Keep::Load { .. }, _) => {}
+    }
+    if sites_are_partitions(reduced) {
+        notes.push("partition numbers (field 16) are the source's sites (OrigSiteID)".to_owned());
     }
     notes.push(format!(
         "submit times are divided by {}, run times and requested times by {}; wait times are not \

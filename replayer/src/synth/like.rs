@@ -1,23 +1,29 @@
 //! A look-alike of a trace: a model fitted to it that holds no job of it.
 //!
-//! The model is a hierarchy: profiles of users, each with the sizes of their
-//! batches (DMM 5.1: jobs of one user within 120 s of the first) and the mix of
-//! job *cells*, a cell being a range of sizes crossed with a range of run times;
-//! the levels inside each range; and the weights of the hours of a week.
+//! The model says when a job is submitted (the days of the source, the hours of
+//! a week, and how jobs crowd from half a day down to a second), whose job it is
+//! (who has just submitted goes on with odds that fall with time) and what it is
+//! (each user's mix of job *cells*, a cell being a range of sizes crossed with a
+//! range of run times, and how like the job before it is).
 //!
-//! Jobs are dealt, not drawn: what the profiles hold is scaled to the number of
-//! jobs wanted and handed out without being put back, and hours are filled to
-//! their share batch by batch. So the marginals of a look-alike differ from the
-//! source's by less than those of an honest sample of it, although its jobs come
-//! in batches, and only tables of counts are kept in memory.
+//! Jobs are dealt, not drawn: what days and users have is scaled to the number
+//! of jobs wanted and handed out without being put back. So the marginals of a
+//! look-alike differ from the source's by less than those of an honest sample of
+//! it, although its jobs come in batches, and only tables of counts are kept in
+//! memory.
 
+mod calibrate;
 mod deal;
 mod fit;
 mod generate;
+mod hours;
 mod leaning;
 mod levels;
-mod rhythm;
+mod likeness;
+mod splits;
+mod turns;
 mod week;
+mod weights;
 
 pub use fit::{FitOptions, recurring_jobs};
 pub use generate::LookAlikeJobs;
@@ -63,22 +69,37 @@ pub struct LookAlike {
     /// recur.
     pub first_submit_s: u64,
     /// Jobs per hour by hour of the week from Monday 0:00, in the proportion
-    /// of the source; an hour counts for the batches that begin in it.
+    /// of the source.
     pub hours_of_week: Vec<f64>,
-    /// Quantiles of the jobs of a day over what its weekday has on average.
-    pub day_levels: Vec<f64>,
-    /// For each hour of the day: means of equal parts of the jobs of that hour
-    /// over those expected from its hour of the week and its day, rising; empty
-    /// where hours are even.
+    /// Jobs by hour of the day.
+    pub hours_of_day: Vec<u64>,
+    /// Jobs of each day of the source, in order; the first one is a day of the
+    /// week of `first_submit_s`.
+    pub days: Vec<u64>,
+    /// The longest silences of the source: pairs of the hours from the beginning
+    /// of the first day, and of the length in hours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hour_levels: Vec<Vec<f64>>,
-    /// Correlation of the levels of an hour and the next one.
-    #[serde(default)]
-    pub hour_persistence: f64,
-    /// For each halving of an hour, how much its batches crowd into one half:
-    /// the correlation of two of them, 0 for none.
+    pub silences: Vec<u64>,
+    /// How the jobs of a day fall on its hours, and where `folds` is empty those
+    /// of an hour on its seconds: for each halving (24, 12, 6, 3 and 2 hours,
+    /// then those of an hour) and for each number of jobs that is halved (1, 2, 3 and 4, 5
+    /// to 8, ... 129 to 512, more), three numbers: the probability that one half
+    /// has all jobs, else the correlation of the halves of two jobs, and the
+    /// exponent with which the halves follow their neighbours.
+    pub splits: Vec<Vec<f64>>,
+    /// How the jobs of an hour fall on its seconds: for each halving, for each
+    /// number of jobs as above, and perhaps for each way in which the stretch
+    /// before was halved (evenly, somehow, one-sidedly): the exponent with which the
+    /// halves follow their neighbours, and how often, of a thousand, the larger
+    /// half has as little as it can, up to 0.562, 0.625, 0.75, 0.875 of the
+    /// jobs, less than all, and all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bunching: Vec<f64>,
+    pub folds: Vec<Vec<Vec<f64>>>,
+    /// Probability that a recent user goes on, by time since the user's last job
+    /// (below 1 s, 2 s, 4 s ... 2^17 s); a row for each class of jobs in a row
+    /// (1, 2, 3 and 4, 5 to 8, 9 to 32, 33 to 128, more) of each class of
+    /// place in the list of recent users (1, 2, 3 and 4, 5 to 8, 9 to 16).
+    pub turns: Vec<Vec<f64>>,
     /// Ranges of sizes in processors.
     pub sizes: Vec<Level>,
     /// Ranges of run times in seconds.
@@ -90,8 +111,6 @@ pub struct LookAlike {
     pub requested_times_s: Vec<u64>,
     /// For each range of run times: permille of the jobs that failed.
     pub failed_permille: Vec<u64>,
-    /// Ranges of batch sizes.
-    pub batches: Vec<BatchLevel>,
     /// For each range of run times: its jobs in each eighth of a day over those
     /// that their users' hours give.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -100,7 +119,7 @@ pub struct LookAlike {
     /// their users' hours and run times give.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size_leanings: Vec<Vec<f64>>,
-    /// How alike the jobs of a batch are.
+    /// How like the job before it a user's job is.
     pub likeness: Likeness,
     /// Users, alone or with others like them.
     pub profiles: Vec<Profile>,
@@ -118,36 +137,18 @@ pub struct Source {
     pub days: f64,
 }
 
-/// Batches of one range of sizes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BatchLevel {
-    /// Jobs of a batch.
-    pub jobs: Level,
-    /// Quantiles of the time from the first to the last submission, seconds.
-    pub duration_s: Vec<u64>,
-    /// Share of the jobs that are submitted in the same second as the one
-    /// before.
-    pub same_second: f64,
-    /// Share of the batches whose run times all lie within one range of the
-    /// first one's.
-    pub alike: f64,
-}
-
-/// Probabilities that a job is like the one before it, beyond what the mix of
-/// its user gives anyway.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Probabilities that a job is like the one before it of the same user, beyond
+/// what the user's mix gives anyway; each for a job within a batch's window
+/// after that one, within an hour, and later.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Likeness {
-    /// Same cell as the job before it, in batches of alike run times.
-    pub same_cell: f64,
-    /// Same range of sizes as the job before it, in the other batches.
-    pub same_size: f64,
-    /// First job of a batch in the cell of the last job of the user's batch
-    /// before.
-    pub next_batch: f64,
-    /// A batch of the user whose batch was the last one of all.
-    pub same_user: f64,
+    /// Same cell.
+    pub same_cell: Vec<f64>,
+    /// Same range of sizes, and the same or a neighbouring range of run times.
+    pub alike: Vec<f64>,
+    /// Same range of sizes.
+    pub same_size: Vec<f64>,
 }
 
 /// A user, or several whose mixes are taken together.
@@ -156,8 +157,11 @@ pub struct Likeness {
 pub struct Profile {
     /// Pairs of a user as SWF has it and a number of jobs; user -1 is none.
     pub users: Vec<i64>,
-    /// Pairs of an index into `batches` and a number of batches.
-    pub batches: Vec<u64>,
+    /// Turns: how often one of them submitted who was not among the recent
+    /// users who go on.
+    pub turns: u64,
+    /// How much likelier than others they go on, as a logarithm of odds.
+    pub stays: f64,
     /// Jobs in each eighth of a day, from midnight; empty where all hours are
     /// alike.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -195,15 +199,6 @@ impl LookAlike {
             self.hours_of_week.iter().sum(),
             1e-12..=1e15,
         )?;
-        within(
-            "day_levels (entries)",
-            self.day_levels.len() as f64,
-            1.0..=1e3,
-        )?;
-        for level in &self.day_levels {
-            within("day_levels", *level, 0.0..=1e6)?;
-        }
-        within("day_levels (sum)", self.day_levels.iter().sum(), 1e-9..=1e9)?;
         self.check_rhythm()?;
         levels::check("sizes", &self.sizes, 1.0..=f64::from(self.processors))?;
         levels::check("run_times", &self.run_times, 0.0..=1e9)?;
@@ -215,19 +210,6 @@ impl LookAlike {
         )?;
         for pairs in &self.requests {
             check_pairs("requests", pairs, self.requested_times_s.len() as u64 + 1)?;
-        }
-        within("batches (entries)", self.batches.len() as f64, 1.0..=64.0)?;
-        for level in &self.batches {
-            levels::check("batches.jobs", std::slice::from_ref(&level.jobs), 1.0..=1e9)?;
-            within("batches.same_second", level.same_second, 0.0..=1.0)?;
-            within("batches.alike", level.alike, 0.0..=1.0)?;
-            for duration in &level.duration_s {
-                within(
-                    "batches.duration_s",
-                    *duration as f64,
-                    0.0..=BATCH_WINDOW_S as f64,
-                )?;
-            }
         }
         self.check_profiles()
     }
@@ -243,25 +225,88 @@ impl LookAlike {
             }
             Ok(())
         };
-        if !self.hour_levels.is_empty() {
-            length("hour_levels", self.hour_levels.len(), 24)?;
+        length("hours_of_day", self.hours_of_day.len(), 24)?;
+        let of_day = self.hours_of_day.iter().map(|jobs| *jobs as f64);
+        within("hours_of_day (sum)", of_day.sum(), 1.0..=1e15)?;
+        within("days (entries)", self.days.len() as f64, 1.0..=1e5)?;
+        for jobs in &self.days {
+            within("days", *jobs as f64, 0.0..=1e12)?;
         }
-        table("hour_levels", &self.hour_levels, 1e6)?;
-        within("hour_persistence", self.hour_persistence, 0.0..=1.0)?;
-        within("bunching (entries)", self.bunching.len() as f64, 0.0..=8.0)?;
-        for correlation in &self.bunching {
-            within("bunching", *correlation, 0.0..=0.99)?;
+        // With folds, splits end at the hour.
+        let halvings = match self.folds.is_empty() {
+            true => splits::DAY_HALVINGS + splits::HOUR_HALVINGS,
+            false => splits::DAY_HALVINGS,
+        };
+        length("splits", self.splits.len(), halvings)?;
+        for (at, row) in self.splits.iter().enumerate() {
+            let field = format!("splits[{at}]");
+            length(&field, row.len(), 3 * splits::CROWDS)?;
+            for split in row.chunks_exact(3) {
+                within(&field, split[0], 0.0..=1.0)?;
+                within(&field, split[1], 0.0..=1.0)?;
+                within(&field, split[2], -10.0..=10.0)?;
+            }
         }
+        self.check_folds()?;
+        length("turns", self.turns.len(), turns::PLACES * turns::ROWS)?;
+        for (at, row) in self.turns.iter().enumerate() {
+            length(&format!("turns[{at}]"), row.len(), turns::AGES)?;
+        }
+        table("turns", &self.turns, 1.0)?;
         table("run_time_leanings", &self.run_time_leanings, 1e6)?;
         table("size_leanings", &self.size_leanings, 1e6)
     }
 
+    fn check_folds(&self) -> Result<(), SynthError> {
+        let pairs = self.silences.len();
+        within("silences (entries)", pairs as f64, 0.0..=1e5)?;
+        let rising = |pair: &[u64]| pair[0] >= pair[1] && pair[0] < 1 << 40;
+        let ends: Vec<u64> = self
+            .silences
+            .chunks_exact(2)
+            .flat_map(|pair| [pair[0], pair[0].saturating_add(pair[1])])
+            .collect();
+        if !pairs.is_multiple_of(2) || ends.windows(2).any(|pair| !rising(&[pair[1], pair[0]])) {
+            return Err(SynthError::parameter(
+                "silences",
+                format!("{:?}", self.silences),
+                "pairs of a rising hour and a number of hours",
+            ));
+        }
+        if !self.folds.is_empty() {
+            length("folds", self.folds.len(), splits::HOUR_HALVINGS)?;
+        }
+        for (at, row) in self.folds.iter().enumerate() {
+            let field = format!("folds[{at}]");
+            if row.len() != splits::CROWDS {
+                length(&field, row.len(), splits::CROWDS * splits::KINDS)?;
+            }
+            for numbers in row {
+                let pull = numbers.first().copied().unwrap_or(0.0);
+                within(&field, pull, -10.0..=10.0)?;
+                if numbers.len() > 1 {
+                    length(&field, numbers.len(), 1 + splits::CLASSES)?;
+                }
+                for share in numbers.iter().skip(1) {
+                    within(&field, *share, 0.0..=1e6)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn check_profiles(&self) -> Result<(), SynthError> {
         let likeness = &self.likeness;
-        within("likeness.same_cell", likeness.same_cell, 0.0..=1.0)?;
-        within("likeness.same_size", likeness.same_size, 0.0..=1.0)?;
-        within("likeness.next_batch", likeness.next_batch, 0.0..=1.0)?;
-        within("likeness.same_user", likeness.same_user, 0.0..=1.0)?;
+        for (field, ages) in [
+            ("likeness.same_cell", &likeness.same_cell),
+            ("likeness.alike", &likeness.alike),
+            ("likeness.same_size", &likeness.same_size),
+        ] {
+            length(field, ages.len(), 3)?;
+            for share in ages {
+                within(field, *share, 0.0..=1.0)?;
+            }
+        }
         within(
             "profiles (entries)",
             self.profiles.len() as f64,
@@ -270,14 +315,10 @@ impl LookAlike {
         let cells = (self.sizes.len() * self.run_times.len()) as u64;
         for (at, profile) in self.profiles.iter().enumerate() {
             let field = |name: &str| format!("profiles[{at}].{name}");
-            check_pairs(
-                &field("batches"),
-                &profile.batches,
-                self.batches.len() as u64,
-            )?;
             check_pairs(&field("cells"), &profile.cells, cells)?;
             let some = |pairs: &[u64]| pairs.iter().skip(1).step_by(2).sum::<u64>() as f64;
-            within(&field("batches (sum)"), some(&profile.batches), 1.0..=1e12)?;
+            within(&field("turns"), profile.turns as f64, 0.0..=1e12)?;
+            within(&field("stays"), profile.stays, -10.0..=10.0)?;
             within(&field("cells (sum)"), some(&profile.cells), 1.0..=1e12)?;
             check_tuples(&field("users"), &profile.users, 2)?;
             check_tuples(&field("labels"), &profile.labels, 5)?;

@@ -37,6 +37,19 @@ fn write(text: &mut String, value: &Value, depth: usize) {
             }
             let _ = write!(text, "\n{}]", "  ".repeat(depth));
         }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                text.push(if at > 0 { ',' } else { '[' });
+                match item {
+                    Value::Number(number) => {
+                        let number = number.to_string();
+                        text.push_str(number.strip_suffix(".0").unwrap_or(&number));
+                    }
+                    item => write(text, item, depth),
+                }
+            }
+            text.push_str(if items.is_empty() { "[]" } else { "]" });
+        }
         other => {
             let _ = write!(text, "{other}");
         }
@@ -61,9 +74,11 @@ mod tests {
 
     #[test]
     fn lists_of_numbers_stay_on_one_line_and_all_is_read_back() {
-        let value = json!({"a": {"b": [1, 2, 3.5]}, "c": [{"d": []}, {"d": {}}], "e": "\"x\n"});
+        let value = json!({"a": {"b": [1, 2, 3.5]}, "f": [[1.5, []], -7], "c": [{"d": []}, {"d": {}}], "e": "\"x\n"});
         let text = pretty(&value);
         assert!(text.contains("\"b\": [1,2,3.5]\n"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        // In a list a whole number takes no more room than it must.
+        assert_eq!(pretty(&json!([2.0, 0.5, -0.0])), "[2,0.5,-0]\n");
     }
 }

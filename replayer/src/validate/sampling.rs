@@ -18,25 +18,37 @@ pub(super) fn random(count: usize, wanted: usize, stream: &mut impl Rng) -> Vec<
     kept
 }
 
-/// The mean number of items after which a systematic sample starts anew.
-const STRETCH: usize = 256;
+/// Kept items after which a systematic sample starts anew, on average and at
+/// least.
+const KEPT_IN_STRETCH: u64 = 100;
+
+/// A sample has so many stretches at least, or it would have too few phases.
+const STRETCHES: u64 = 8;
 
 /// A systematic sample of about `wanted` of `count` items: `wanted/count` is
 /// the pattern of `keep = "m/n"` (docs/reduction.md), begun anew with a random
-/// phase after every stretch of 128 to 384 items.
+/// phase after every stretch of half to three halves a mean length.
 ///
 /// A pattern has few phases, too few for an envelope; the stretches give many
 /// samples with the pattern's spacing, which is what sets statistics of
-/// neighbouring jobs apart from those of a random sample.
+/// neighbouring jobs apart from those of a random sample. How long a stretch is
+/// on average is drawn for each sample, evenly on a logarithmic scale, from what
+/// holds a hundred kept items to an eighth of all: a pattern that coincides with
+/// how a queue was used for weeks is as far off as that use lasted, which short
+/// stretches would average out.
 pub(super) fn systematic(count: usize, wanted: usize, stream: &mut impl Rng) -> Vec<u32> {
     let (m, n) = (wanted as u64, count.max(1) as u64);
-    let kept_before = |i: u64| i * m / n;
+    let kept_before = |i: u64| (u128::from(i) * u128::from(m) / u128::from(n)) as u64;
+    let shortest = (KEPT_IN_STRETCH * n / m.max(1)).clamp(2, n.max(2));
+    let longest = (n / STRETCHES).max(shortest);
+    let octaves = (longest as f64 / shortest as f64).log2();
+    let stretch = (shortest as f64 * (octaves * stream.random::<f64>()).exp2()) as usize;
     let mut kept = Vec::with_capacity(wanted + 16);
     let (mut phase, mut until) = (0, 0);
     for at in 0..count {
         if at == until {
             phase = stream.random_range(0..n);
-            until = at + stream.random_range(STRETCH / 2..=STRETCH * 3 / 2);
+            until = at + stream.random_range(stretch / 2..=stretch * 3 / 2).max(1);
         }
         let place = (at as u64 + phase) % n;
         if kept_before(place + 1) > kept_before(place) {
@@ -76,5 +88,10 @@ mod tests {
         assert!(odd <= 80, "{odd} steps that 2 of 5 never takes");
         let again = systematic(10_000, 4_000, &mut stream);
         assert_ne!(kept, again);
+        // Also where few of many are kept.
+        let kept = systematic(100_000, 1_000, &mut stream);
+        let steps = kept.windows(2).map(|w| w[1] - w[0]);
+        let odd = steps.filter(|step| *step != 100).count();
+        assert!(odd <= 30, "{odd} steps that 1 of 100 never takes");
     }
 }

@@ -451,6 +451,13 @@ fn a_trace_with_names_is_reduced_to_swf_that_keeps_them() {
     };
     assert_eq!(names(&again), ["U9", "U4", "U1", "U4"]);
     assert_eq!(again.names["queue"][1], "queue0");
+    // SWF has no field for sites: they take that of partitions, which has none.
+    assert!(again.jobs.iter().all(|job| job.partition == Some(1)));
+    let notes = again.header.values("Note");
+    assert!(
+        notes.iter().any(|note| note.contains("OrigSiteID")),
+        "{notes:?}"
+    );
     assert_eq!(again.header.unix_start_time(), Some(5_000_060));
     let replayed = again.into_prepared(&whole(), 0).unwrap();
     assert_eq!(replayed.jobs, reduced.into_prepared(&spec, 0).unwrap().jobs);

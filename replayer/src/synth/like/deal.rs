@@ -1,7 +1,7 @@
 //! Tables of counts that are dealt out without being put back.
 
 use super::leaning::Leaning;
-use super::{ALIKE, Profile};
+use super::{ALIKE, BATCH_WINDOW_S, Profile};
 use crate::synth::unit::{below, unit};
 use rand::rngs::ChaCha8Rng;
 
@@ -22,17 +22,7 @@ impl Deck {
         Deck { left, total }
     }
 
-    /// One of what is left, not taken yet, as its place.
-    pub(super) fn pick(&self, random: &mut ChaCha8Rng) -> Option<usize> {
-        let mut at = below(random, self.total);
-        self.left.iter().position(|(_, count)| {
-            let here = at < *count;
-            at = at.saturating_sub(*count);
-            here
-        })
-    }
-
-    /// As [`Deck::pick`], among the values from `from` to below `to`, which
+    /// One of what is left, not taken yet, as its place: among the values from `from` to below `to`, which
     /// stand together because tables rise.
     fn pick_within(
         &self,
@@ -64,11 +54,6 @@ impl Deck {
         entry.1 -= taken;
         self.total -= taken;
         entry.0
-    }
-
-    fn clear(&mut self) {
-        self.left.iter_mut().for_each(|l| l.1 = 0);
-        self.total = 0;
     }
 }
 
@@ -103,19 +88,20 @@ impl Rounder {
 pub(super) struct User {
     /// As SWF has it; -1 is none.
     pub(super) number: i64,
-    left: u64,
-    /// Start of the last batch.
-    pub(super) last_start: Option<u64>,
+    pub(super) left: u64,
     last_cell: Option<u64>,
+    last_label: Option<usize>,
 }
 
 /// A profile that is being dealt.
 #[derive(Clone, Debug)]
 pub(super) struct Hand {
-    pub(super) batches: Deck,
-    refill: Deck,
     pub(super) cells: Deck,
     pub(super) users: Vec<User>,
+    /// Turns for each job of the source.
+    pub(super) turns: f64,
+    /// How much likelier than others its users go on.
+    pub(super) stays: f64,
     labels: Vec<Label>,
     label_jobs: f64,
 }
@@ -127,11 +113,20 @@ struct Label {
     credit: f64,
 }
 
-/// The scales of the three tables of a profile.
+/// The scales of the two tables of a profile.
 pub(super) struct Rounders {
-    pub(super) batches: Rounder,
     pub(super) cells: Rounder,
     pub(super) users: Rounder,
+}
+
+/// How long after the job before it of its user a job comes: 0 within a batch's
+/// window, 1 within an hour, 2 later or the first one.
+pub(super) fn closeness(age: Option<u64>) -> usize {
+    match age {
+        Some(0..=BATCH_WINDOW_S) => 0,
+        Some(..=3_600) => 1,
+        _ => 2,
+    }
 }
 
 impl Hand {
@@ -139,41 +134,24 @@ impl Hand {
         let user = |pair: &[i64]| User {
             number: pair[0],
             left: rounders.users.scale(pair[1].unsigned_abs()),
-            last_start: None,
             last_cell: None,
+            last_label: None,
         };
         let users = profile.users.chunks_exact(2).map(user).collect();
-        let batches = Deck::of(&profile.batches, &mut rounders.batches);
         let label = |fields: &[i64]| Label {
             fields: [fields[0], fields[1], fields[2], fields[3]],
             jobs: fields[4] as f64,
             credit: 0.0,
         };
         let labels: Vec<Label> = profile.labels.chunks_exact(5).map(label).collect();
+        let jobs: u64 = profile.cells.iter().skip(1).step_by(2).sum();
         Hand {
-            refill: Deck {
-                left: profile
-                    .batches
-                    .chunks_exact(2)
-                    .map(|p| (p[0], p[1]))
-                    .collect(),
-                total: profile.batches.iter().skip(1).step_by(2).sum(),
-            },
-            batches,
             cells: Deck::of(&profile.cells, &mut rounders.cells),
             users,
+            turns: profile.turns.max(1) as f64 / jobs.max(1) as f64,
+            stays: profile.stays,
             label_jobs: labels.iter().map(|label| label.jobs).sum(),
             labels,
-        }
-    }
-
-    /// Jobs that are left keep their batches: the counts of both tables never
-    /// run out together, since batches differ within their ranges.
-    pub(super) fn settle(&mut self) {
-        if self.cells.total == 0 {
-            self.batches.clear();
-        } else if self.batches.total == 0 {
-            self.batches = self.refill.clone();
         }
     }
 
@@ -192,50 +170,46 @@ impl Hand {
         found.unwrap_or(0)
     }
 
-    /// The cells of a batch of at most so many jobs, whose run times may all be
-    /// alike.
-    pub(super) fn deal_cells(
+    /// The cell of a user's next job.
+    pub(super) fn deal_cell(
         &mut self,
         user: usize,
-        jobs: u64,
-        alike: bool,
+        age: Option<u64>,
         leaning: &Leaning<'_>,
         random: &mut ChaCha8Rng,
-    ) -> Vec<u64> {
+    ) -> Option<u64> {
         let likeness = &leaning.model.likeness;
+        let close = closeness(age);
         let runs = leaning.model.run_times.len() as u64;
-        let mut cells: Vec<u64> = Vec::with_capacity(jobs as usize);
-        for _ in 0..jobs {
-            let place = match (cells.first(), cells.last(), self.users[user].last_cell) {
-                (Some(first), Some(last), _) if alike => {
-                    let kept = unit(random) < likeness.same_cell;
-                    let same =
-                        kept.then(|| self.cells.pick_within(*last, *last + 1, leaning, random));
-                    let same = same.flatten();
-                    same.or_else(|| self.pick_alike(*first, runs, leaning, random))
-                }
-                (_, Some(last), _) if unit(random) < likeness.same_size => {
-                    let size = last / runs * runs;
-                    self.cells.pick_within(size, size + runs, leaning, random)
-                }
-                (_, None, Some(before))
-                    if unit(random) < likeness.next_batch * leaning.of(before).min(1.0) =>
-                {
-                    self.cells.pick_within(before, before + 1, leaning, random)
-                }
-                _ => None,
+        let before = self.users[user].last_cell;
+        let place = before.and_then(|before| {
+            // Hours apart, a job is repeated at the hours that suit it only.
+            let suits = if close == 2 {
+                leaning.of(before).min(1.0)
+            } else {
+                1.0
             };
-            let Some(place) =
-                place.or_else(|| self.cells.pick_within(0, u64::MAX, leaning, random))
-            else {
-                break;
-            };
-            cells.push(self.cells.take(place));
-        }
-        let left = &mut self.users[user];
-        left.left = left.left.saturating_sub(cells.len() as u64);
-        left.last_cell = cells.last().copied();
-        cells
+            let mut draw = unit(random) / suits;
+            let same = likeness.same_cell[close];
+            if draw < same {
+                let same = self.cells.pick_within(before, before + 1, leaning, random);
+                return same.or_else(|| self.pick_alike(before, runs, leaning, random));
+            }
+            draw -= same;
+            if draw < likeness.alike[close] {
+                return self.pick_alike(before, runs, leaning, random);
+            }
+            let size = before / runs * runs;
+            (draw - likeness.alike[close] < likeness.same_size[close])
+                .then(|| self.cells.pick_within(size, size + runs, leaning, random))
+                .flatten()
+        });
+        let place = place.or_else(|| self.cells.pick_within(0, u64::MAX, leaning, random))?;
+        let cell = self.cells.take(place);
+        let dealt = &mut self.users[user];
+        dealt.left = dealt.left.saturating_sub(1);
+        dealt.last_cell = Some(cell);
+        Some(cell)
     }
 
     /// A cell whose run times are like those of another one, of the same sizes
@@ -262,20 +236,26 @@ impl Hand {
         })
     }
 
-    /// Group, executable, queue and partition of a batch: those that are
-    /// furthest behind their share.
-    pub(super) fn deal_label(&mut self, jobs: u64) -> [i64; 4] {
+    /// Group, executable, queue and partition of a user's next job: those of
+    /// the job before in the same batch, else those that are furthest behind
+    /// their share.
+    pub(super) fn deal_label(&mut self, user: usize, age: Option<u64>) -> [i64; 4] {
         let total = self.label_jobs.max(1.0);
         for label in &mut self.labels {
-            label.credit += jobs as f64 * label.jobs / total;
+            label.credit += label.jobs / total;
         }
-        let ahead = self
-            .labels
-            .iter_mut()
-            .max_by(|a, b| a.credit.total_cmp(&b.credit));
-        ahead.map_or([-1; 4], |label| {
-            label.credit -= jobs as f64;
-            label.fields
+        let kept = self.users[user].last_label.filter(|_| closeness(age) == 0);
+        let behind = || {
+            let credits = self.labels.iter().map(|label| label.credit).enumerate();
+            credits
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+                .map(|most| most.0)
+        };
+        let chosen = kept.or_else(behind);
+        self.users[user].last_label = chosen;
+        chosen.map_or([-1; 4], |at| {
+            self.labels[at].credit -= 1.0;
+            self.labels[at].fields
         })
     }
 }

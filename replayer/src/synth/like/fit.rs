@@ -2,7 +2,9 @@
 
 use super::leaning::{self, PARTS, Seen};
 use super::levels::{Grain, divide, find};
-use super::{ALIKE, BATCH_WINDOW_S, BatchLevel, Level, Likeness, LookAlike, Profile, Source, week};
+use super::turns::Turns;
+use super::week::{Arrivals, Form};
+use super::{Level, LookAlike, Profile, Source, likeness, turns, week};
 use crate::characterize::calendar::Clock;
 use crate::load::{Loaded, TraceJob};
 use crate::swf::Record;
@@ -83,19 +85,9 @@ struct Row<'a> {
     size_level: u64,
     run_level: usize,
     part_of_day: usize,
-    batch: usize,
+    /// Users numbered from 0.
+    user: usize,
     job: &'a TraceJob,
-}
-
-/// A batch of the source.
-struct Batch {
-    user: Option<u32>,
-    start: u64,
-    last: u64,
-    jobs: u64,
-    same_second: u64,
-    first_run_level: usize,
-    alike: bool,
 }
 
 fn seconds(time: SimDuration) -> u64 {
@@ -128,10 +120,16 @@ impl LookAlike {
             .max_processors()
             .and_then(|p| u32::try_from(p).ok());
         let processors = options.processors.or(named).unwrap_or(widest).max(widest);
+        let mut timing = Timing::of(trace);
+        let coarse = fit(trace, processors, &timing, DETAILS[DETAILS.len() - 1]);
+        let submits: Vec<u64> = timing.submits.iter().map(|job| job.0).collect();
+        timing.form = coarse.choose_form(&timing.arrivals.forms, &submits);
         for detail in DETAILS {
-            let model = fit(trace, processors, detail);
+            let mut model = fit(trace, processors, &timing, detail);
             let bytes = Model::LookAlike(Box::new(model.clone())).to_json().len();
-            if bytes < options.max_bytes {
+            // Calibration may add a digit to a number of each profile.
+            if bytes + 2 * model.profiles.len() < options.max_bytes {
+                model.calibrate(&timing.submits)?;
                 return Ok(model);
             }
         }
@@ -140,7 +138,46 @@ impl LookAlike {
     }
 }
 
-fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
+/// When and by whom jobs are submitted, which every detail has in common.
+struct Timing {
+    clock: Clock,
+    arrivals: Arrivals,
+    /// The form of the arrivals that is taken.
+    form: Form,
+    turns: Turns,
+    /// Users numbered from 0.
+    users: BTreeMap<Option<u32>, usize>,
+    /// Submit time in seconds and user of each job, as SWF has it.
+    submits: Vec<(u64, i64)>,
+}
+
+impl Timing {
+    fn of(trace: &Loaded) -> Self {
+        let jobs = &trace.jobs;
+        let clock = Clock::of(&trace.header);
+        let users: BTreeSet<Option<u32>> = jobs.iter().map(|job| job.user).collect();
+        let users: BTreeMap<Option<u32>, usize> = users.into_iter().zip(0..).collect();
+        let submits: Vec<u64> = jobs.iter().map(|job| seconds(job.submit)).collect();
+        let number = |job: &TraceJob| users.get(&job.user).copied().unwrap_or(0);
+        let by_user: Vec<(u64, usize)> = submits
+            .iter()
+            .copied()
+            .zip(jobs.iter().map(number))
+            .collect();
+        let name = |job: &TraceJob| job.user.map_or(-1, i64::from);
+        let arrivals = week::measure(&submits, &clock);
+        Timing {
+            form: arrivals.forms[0].clone(),
+            arrivals,
+            turns: turns::measure(&by_user, users.len()),
+            submits: submits.into_iter().zip(jobs.iter().map(name)).collect(),
+            clock,
+            users,
+        }
+    }
+}
+
+fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> LookAlike {
     let jobs = &trace.jobs;
     let grain = |levels| Grain {
         levels,
@@ -155,16 +192,13 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         jobs.iter().map(|j| seconds(j.run_time)).collect(),
         grain(detail.run_times),
     );
-    let (batches, of_job) = batches(jobs, &run_times);
-    let clock = Clock::of(&trace.header);
-    let rows = placed(jobs, of_job, &sizes, &run_times, &clock);
+    let rows = placed(jobs, &sizes, &run_times, timing);
+    let users = timing.users.len();
+    let (arrivals, turns) = (&timing.arrivals, &timing.turns);
     let first = rows.first().map_or(0, |row| row.submit);
     let last = rows.last().map_or(0, |row| row.submit);
     let span = (last - first + 1) as f64 / 86_400.0;
-    let starts: Vec<(u64, u64)> = batches.iter().map(|b| (b.start, b.jobs)).collect();
-    let arrivals = week::measure(&starts, &clock, last + 1);
-    let (levels, level_of) = batch_levels(&batches);
-    let (run_time_leanings, size_leanings) = leanings(&rows, run_times.len(), sizes.len());
+    let (run_time_leanings, size_leanings) = leanings(&rows, users, run_times.len(), sizes.len());
     let (requested_times_s, requests) = requests(&rows, run_times.len());
     let name = Path::new(&trace.file)
         .file_name()
@@ -185,19 +219,28 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
         },
         unix_start: arrivals.unix_start,
         first_submit_s: first + (last - first + 1).next_multiple_of(week::WEEK),
-        hours_of_week: arrivals.hours_of_week,
-        day_levels: arrivals.day_levels,
-        hour_levels: arrivals.rhythm.hour_levels,
-        hour_persistence: arrivals.rhythm.persistence,
-        bunching: arrivals.rhythm.bunching,
+        hours_of_week: arrivals.hours_of_week.clone(),
+        hours_of_day: arrivals.hours_of_day.clone(),
+        days: arrivals.days.clone(),
+        silences: arrivals.silences.clone(),
+        splits: timing.form.splits.clone(),
+        folds: timing.form.folds.clone(),
+        turns: turns
+            .odds
+            .chunks(turns::AGES)
+            .map(<[f64]>::to_vec)
+            .collect(),
         run_time_leanings,
         size_leanings,
         failed_permille: failed(&rows, run_times.len()),
         requests,
         requested_times_s,
-        likeness: likeness(&rows, &batches, run_times.len() as u64),
-        profiles: profiles(&rows, &batches, &level_of, detail),
-        batches: levels,
+        likeness: likeness::measure(
+            rows.iter().map(|row| (row.submit, row.user, row.cell)),
+            users,
+            run_times.len() as u64,
+        ),
+        profiles: profiles(&rows, &turns.of_user, detail),
         sizes,
         run_times,
     }
@@ -206,121 +249,42 @@ fn fit(trace: &Loaded, processors: u32, detail: Detail) -> LookAlike {
 /// Each job with the ranges that it lies in.
 fn placed<'a>(
     jobs: &'a [TraceJob],
-    of_job: Vec<usize>,
     sizes: &[Level],
     run_times: &[Level],
-    clock: &Clock,
+    timing: &Timing,
 ) -> Vec<Row<'a>> {
-    jobs.iter()
-        .zip(of_job)
-        .map(|(job, batch)| {
-            let size_level = find(sizes, u64::from(job.processors));
-            let run_level = find(run_times, seconds(job.run_time));
-            Row {
-                submit: seconds(job.submit),
-                cell: (size_level * run_times.len() + run_level) as u64,
-                size_level: size_level as u64,
-                run_level,
-                part_of_day: leaning::part(clock.hour(job.submit)),
-                batch,
-                job,
-            }
-        })
-        .collect()
+    let row = |job: &'a TraceJob| {
+        let size_level = find(sizes, u64::from(job.processors));
+        let run_level = find(run_times, seconds(job.run_time));
+        Row {
+            submit: seconds(job.submit),
+            cell: (size_level * run_times.len() + run_level) as u64,
+            size_level: size_level as u64,
+            run_level,
+            part_of_day: leaning::part(timing.clock.hour(job.submit)),
+            // Jobs without a user count as those of one more.
+            user: timing.users.get(&job.user).copied().unwrap_or(0),
+            job,
+        }
+    };
+    jobs.iter().map(row).collect()
 }
 
 /// How run times and sizes lean towards times of the day.
-fn leanings(rows: &[Row<'_>], runs: usize, sizes: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-    let users: BTreeSet<Option<u32>> = rows.iter().map(|row| row.job.user).collect();
-    let places: BTreeMap<Option<u32>, usize> = users.into_iter().zip(0..).collect();
+fn leanings(
+    rows: &[Row<'_>],
+    users: usize,
+    runs: usize,
+    sizes: usize,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let seen = |row: &Row<'_>| Seen {
-        user: places.get(&row.job.user).copied().unwrap_or(0),
+        user: row.user,
         run: row.run_level,
         size: row.size_level as usize,
         part: row.part_of_day,
     };
     let jobs: Vec<Seen> = rows.iter().map(seen).collect();
-    leaning::measure(&jobs, places.len(), runs, sizes)
-}
-
-/// The batches in order of their first jobs, and the batch of each job. Jobs
-/// without a user count as those of one more.
-fn batches(jobs: &[TraceJob], run_times: &[Level]) -> (Vec<Batch>, Vec<usize>) {
-    let mut open: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-    let mut batches: Vec<Batch> = Vec::new();
-    let mut of_job = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let at = seconds(job.submit);
-        let level = find(run_times, seconds(job.run_time));
-        let current = open.get(&job.user).copied();
-        let goes_on = current.filter(|b| at - batches[*b].start <= BATCH_WINDOW_S);
-        let index = goes_on.unwrap_or(batches.len());
-        match batches.get_mut(index) {
-            Some(batch) => {
-                batch.jobs += 1;
-                batch.same_second += u64::from(batch.last == at);
-                batch.last = at;
-                batch.alike &= level.abs_diff(batch.first_run_level) <= ALIKE;
-            }
-            None => {
-                open.insert(job.user, index);
-                batches.push(Batch {
-                    user: job.user,
-                    start: at,
-                    last: at,
-                    jobs: 1,
-                    same_second: 0,
-                    first_run_level: level,
-                    alike: true,
-                });
-            }
-        }
-        of_job.push(index);
-    }
-    (batches, of_job)
-}
-
-/// Batches by powers of two: 1, 2, 3 and 4, 5 to 8 and so on.
-fn batch_levels(batches: &[Batch]) -> (Vec<BatchLevel>, Vec<usize>) {
-    let class = |batch: &Batch| batch.jobs.next_power_of_two().ilog2();
-    let mut by_class: BTreeMap<u32, Vec<&Batch>> = BTreeMap::new();
-    for batch in batches {
-        by_class.entry(class(batch)).or_default().push(batch);
-    }
-    let one = Grain {
-        levels: 1,
-        values: STEPS,
-        steps: STEPS,
-    };
-    let levels = by_class.values().map(|batches| {
-        let counts = batches.iter().map(|b| b.jobs).collect();
-        let mut durations: Vec<u64> = batches.iter().map(|b| b.last - b.start).collect();
-        durations.sort_unstable();
-        let (same, later) = batches.iter().fold((0, 0), |sums, b| {
-            (sums.0 + b.same_second, sums.1 + b.jobs - 1)
-        });
-        let alike = batches.iter().filter(|batch| batch.alike).count() as u64;
-        let last = durations.len() - 1;
-        let quantile = |step: usize| durations[step * last / STEPS];
-        BatchLevel {
-            jobs: divide(counts, one).into_iter().next().unwrap_or_default(),
-            duration_s: (0..=STEPS).map(quantile).collect(),
-            same_second: per_mille(same, later),
-            alike: per_mille(alike, batches.len() as u64),
-        }
-    });
-    let levels = levels.collect();
-    let classes: Vec<u32> = by_class.keys().copied().collect();
-    let level_of = batches.iter().map(|batch| {
-        let place = classes.binary_search(&class(batch));
-        place.unwrap_or(0)
-    });
-    (levels, level_of.collect())
-}
-
-/// A share to three digits.
-fn per_mille(part: u64, of: u64) -> f64 {
-    (part as f64 / of.max(1) as f64 * 1e3).round() / 1e3
+    leaning::measure(&jobs, users, runs, sizes)
 }
 
 /// The requested times that occur most, and for each range of run times how
@@ -366,30 +330,26 @@ fn failed(rows: &[Row<'_>], ranges: usize) -> Vec<u64> {
         .collect()
 }
 
-/// Profiles of the users, the busiest first.
-fn profiles(
-    rows: &[Row<'_>],
-    batches: &[Batch],
-    level_of: &[usize],
-    detail: Detail,
-) -> Vec<Profile> {
-    #[derive(Default)]
-    struct Tables {
-        user: Option<u32>,
-        jobs: u64,
-        batches: BTreeMap<u64, u64>,
-        cells: BTreeMap<u64, u64>,
-        parts: [u64; PARTS],
-        labels: BTreeMap<[i64; 4], i64>,
-    }
-    let mut users: BTreeMap<Option<u32>, Tables> = BTreeMap::new();
-    for (batch, level) in batches.iter().zip(level_of) {
-        let tables = users.entry(batch.user).or_default();
-        *tables.batches.entry(*level as u64).or_default() += 1;
-    }
+/// What a user, or several together, submitted.
+#[derive(Default)]
+struct Tables {
+    user: Option<u32>,
+    jobs: u64,
+    turns: u64,
+    stays: f64,
+    cells: BTreeMap<u64, u64>,
+    parts: [u64; PARTS],
+    labels: BTreeMap<[i64; 4], i64>,
+}
+
+/// Profiles of the users, the busiest first; `turns` has each user's number of
+/// turns and odds to go on.
+fn profiles(rows: &[Row<'_>], turns: &[(u64, f64)], detail: Detail) -> Vec<Profile> {
+    let mut users: BTreeMap<usize, Tables> = BTreeMap::new();
     for row in rows {
-        let tables = users.entry(row.job.user).or_default();
+        let tables = users.entry(row.user).or_default();
         tables.user = row.job.user;
+        (tables.turns, tables.stays) = turns[row.user];
         tables.jobs += 1;
         tables.parts[row.part_of_day] += 1;
         *tables.cells.entry(row.cell).or_default() += 1;
@@ -416,14 +376,17 @@ fn profiles(
                 .iter()
                 .flat_map(|tables| [number(tables.user), tables.jobs.cast_signed()])
                 .collect();
-            let (mut batches, mut cells, mut labels) = Default::default();
+            let (mut cells, mut labels) = Default::default();
             let mut parts = [0; PARTS];
+            let (mut turns, mut jobs, mut stays) = (0, 0, 0.0);
             for tables in group {
+                turns += tables.turns;
+                jobs += tables.jobs;
+                stays += tables.stays * tables.jobs as f64;
                 parts
                     .iter_mut()
                     .zip(tables.parts)
                     .for_each(|(sum, n)| *sum += n);
-                add(&mut batches, tables.batches);
                 add(&mut cells, tables.cells);
                 add(&mut labels, tables.labels);
             }
@@ -432,7 +395,8 @@ fn profiles(
             labels.truncate(detail.labels);
             Profile {
                 users,
-                batches: pairs(batches),
+                turns,
+                stays: (stays / jobs.max(1) as f64 * 1e2).round() / 1e2,
                 parts_of_day: parts.to_vec(),
                 cells: pairs(cells),
                 labels: labels
@@ -447,96 +411,6 @@ fn profiles(
 fn add<K: Ord, N: std::ops::AddAssign + Default>(sum: &mut BTreeMap<K, N>, more: BTreeMap<K, N>) {
     for (key, count) in more {
         *sum.entry(key).or_default() += count;
-    }
-}
-
-/// How much more often than their user's mix gives it jobs are like the one
-/// before.
-fn likeness(rows: &[Row<'_>], batches: &[Batch], run_ranges: u64) -> Likeness {
-    let chance = Chance::of(rows, run_ranges);
-    let mut last_of_batch: Vec<Option<u64>> = vec![None; batches.len()];
-    let mut last_of_user: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    // Of the pairs of jobs that follow each other: those that are alike, and all.
-    let (mut alike, mut mixed, mut following) = ((0, 0), (0, 0), (0, 0));
-    let count = |pair: &mut (u64, u64), same: bool| {
-        pair.0 += u64::from(same);
-        pair.1 += 1;
-    };
-    for row in rows {
-        if let Some(last) = last_of_batch[row.batch] {
-            if batches[row.batch].alike {
-                count(&mut alike, last == row.cell);
-            } else {
-                count(&mut mixed, last / run_ranges == row.size_level);
-            }
-        } else if let Some(last) = last_of_user.get(&row.job.user) {
-            count(&mut following, *last == row.cell);
-        }
-        last_of_batch[row.batch] = Some(row.cell);
-        last_of_user.insert(row.job.user, row.cell);
-    }
-    let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
-    // Where a share s comes by chance, keeping with probability q shows as
-    // q + (1 - q) s.
-    let beyond = |found: f64, chance: f64| match chance < 1.0 {
-        true => ((found - chance) / (1.0 - chance)).clamp(0.0, 1.0),
-        false => 0.0,
-    };
-    let users = batches
-        .windows(2)
-        .filter(|b| b[0].user == b[1].user)
-        .count();
-    let mut shares: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    for batch in batches {
-        *shares.entry(batch.user).or_default() += 1;
-    }
-    let by_chance: f64 = shares
-        .values()
-        .map(|n| share(*n, batches.len() as u64).powi(2))
-        .sum();
-    let rounded = |share: f64| (share * 1e4).round() / 1e4;
-    Likeness {
-        same_cell: rounded(share(alike.0, alike.1)),
-        same_size: rounded(beyond(share(mixed.0, mixed.1), chance.size)),
-        next_batch: rounded(beyond(share(following.0, following.1), chance.cell)),
-        same_user: rounded(beyond(
-            share(users as u64, batches.len() as u64 - 1),
-            by_chance,
-        )),
-    }
-}
-
-/// Probabilities that two jobs of a user are alike by chance, over all jobs.
-struct Chance {
-    cell: f64,
-    size: f64,
-}
-
-impl Chance {
-    fn of(rows: &[Row<'_>], run_ranges: u64) -> Self {
-        let mut users: BTreeMap<Option<u32>, BTreeMap<u64, f64>> = BTreeMap::new();
-        for row in rows {
-            *users
-                .entry(row.job.user)
-                .or_default()
-                .entry(row.cell)
-                .or_default() += 1.0;
-        }
-        let (mut cell, mut size) = (0.0, 0.0);
-        for cells in users.values() {
-            let total: f64 = cells.values().sum();
-            let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
-            for (at, count) in cells {
-                cell += count * count / total;
-                *sizes.entry(at / run_ranges).or_default() += count;
-            }
-            size += sizes.values().map(|n| n * n / total).sum::<f64>();
-        }
-        let jobs = rows.len().max(1) as f64;
-        Chance {
-            cell: cell / jobs,
-            size: size / jobs,
-        }
     }
 }
 

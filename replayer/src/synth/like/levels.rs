@@ -88,6 +88,14 @@ fn runs(sorted: &[u64]) -> Vec<(u64, u64)> {
     runs
 }
 
+/// No range reaches further than from a value to so many times that value, or
+/// the few largest ones, which carry most of the sum, would be told apart
+/// least.
+const REACH: u64 = 2;
+
+/// Smaller values than this are told apart by how many there are only.
+const SMALL: u64 = 16;
+
 /// Ranges of about equal numbers of values; equal values stay together, and a
 /// value that fills a range by itself has its own.
 pub(super) fn divide(mut values: Vec<u64>, grain: Grain) -> Vec<Level> {
@@ -96,9 +104,10 @@ pub(super) fn divide(mut values: Vec<u64>, grain: Grain) -> Vec<Level> {
     let mut levels = Vec::new();
     let mut from = 0;
     let mut at = 0;
-    for (_, count) in runs(&values) {
+    for (value, count) in runs(&values) {
         let count = count as usize;
-        if count >= target && from < at {
+        let far = from < at && value > values[from].max(SMALL) * REACH;
+        if (count >= target || far) && from < at {
             levels.push(Level::of(&values[from..at], grain));
             from = at;
         }

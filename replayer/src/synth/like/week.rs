@@ -1,15 +1,19 @@
-//! The hours that are filled: a week of weights, and days that are busier or
-//! quieter than others of their name.
+//! When jobs are submitted: the days of the source in their order, the hours of
+//! a week, and splits from there down to a second.
 
 use super::LookAlike;
-use super::rhythm::{self, Rhythm};
+use super::hours::{Hours, SourceDays};
+use super::splits::{
+    self, CROWDS, DAY_HALVINGS, Fold, HOUR_HALVINGS, Halved, KINDS, SOMEHOW, Split, Stretch, Within,
+};
+use super::weights::{Span, Weights};
 use crate::characterize::calendar::Clock;
-use crate::synth::unit::below;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
+use rand::rngs::ChaCha8Rng;
 
 pub(super) const HOUR: u64 = 3_600;
-const DAY: u64 = 24 * HOUR;
+pub(super) const DAY: u64 = 24 * HOUR;
 pub(super) const WEEK: u64 = 7 * DAY;
 
 /// Unix time 0 was a Thursday; weeks begin on Monday.
@@ -18,51 +22,71 @@ const EPOCH_IN_WEEK: u64 = 3 * DAY;
 /// Monday, 1 January 2024, 0:00.
 const MADE_UP_MONDAY: u64 = 1_704_067_200;
 
-/// Levels of days that a model keeps.
-const DAY_LEVELS: usize = 64;
+/// Days that a model keeps; of a longer source the last ones.
+const MOST_DAYS: usize = 4_000;
 
-/// Part of an hour to be filled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Slot {
-    /// Seconds since time 0.
-    pub(super) from: u64,
-    pub(super) until: u64,
-    pub(super) hour_of_day: usize,
-    /// Jobs of the batches that begin in it.
-    pub(super) jobs: f64,
+/// Hours from the Monday at or before time 0, counted so that hours of the log
+/// are whole: they are what a log is compared by.
+fn hour_shift(second_of_week: u64) -> u64 {
+    second_of_week / HOUR
 }
 
-/// What a trace's arrivals are like over a week.
+/// What a trace's arrivals are like.
 pub(super) struct Arrivals {
     pub(super) unix_start: Option<u64>,
     pub(super) hours_of_week: Vec<f64>,
-    pub(super) day_levels: Vec<f64>,
-    pub(super) rhythm: Rhythm,
+    pub(super) hours_of_day: Vec<u64>,
+    pub(super) days: Vec<u64>,
+    /// Ways to spread jobs over a day and over an hour.
+    pub(super) forms: Vec<Form>,
+    pub(super) silences: Vec<u64>,
 }
 
-/// Jobs by the hour in which their batch begins: (second since time 0, jobs) of
-/// every batch, in order.
-pub(super) fn measure(batches: &[(u64, u64)], clock: &Clock, until: u64) -> Arrivals {
+/// A way to spread jobs over a day and over an hour, as a model has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Form {
+    pub(super) splits: Vec<Vec<f64>>,
+    pub(super) folds: Vec<Vec<Vec<f64>>>,
+}
+
+/// Measures submit times in seconds since time 0, in order; at least one.
+pub(super) fn measure(submits: &[u64], clock: &Clock) -> Arrivals {
     let start = clock.second_of_week(SimDuration::ZERO);
-    let first = batches.first().map_or(0, |b| b.0);
-    let mut jobs = vec![0.0; 168];
+    let shift = hour_shift(start);
+    let first = submits.first().copied().unwrap_or(0);
+    let last = submits.last().copied().unwrap_or(0);
+    let span = Span::new(first, last + 1, shift);
+    let mut by_week = vec![0.0; 168];
     let mut covered = vec![0.0; 168];
-    for (from, to, hour) in hours(first, until.max(first + 1), start) {
-        covered[hour] += (to - from) as f64 / HOUR as f64;
+    for hour in span.hours() {
+        covered[(hour % 168) as usize] += span.covered(hour);
     }
-    for (at, count) in batches {
-        jobs[hour_of_week(*at, start)] += *count as f64;
+    let mut hours_of_day = vec![0; 24];
+    let mut days = vec![0u64; span.days()];
+    for at in submits {
+        let hour = at / HOUR + shift;
+        by_week[(hour % 168) as usize] += 1.0;
+        hours_of_day[(hour % 24) as usize] += 1;
+        days[(hour / 24 - span.first_day()) as usize] += 1;
     }
-    let rates = rates(&jobs, &covered);
-    let day_levels = day_levels(batches, &rates, start, until);
-    let rhythm = rhythm::measure(batches, &rates, start, until);
-    // Six digits tell hours apart well enough and keep the file readable.
+    let rates = rates(&by_week, &covered);
+    let silences = silences(submits, shift);
+    let weights = Weights::new(span, &rates, silences.clone());
+    let forms = measure_forms(submits, &weights, &days);
+    whole(&mut days, span, &rates);
+    let from = days.len().saturating_sub(MOST_DAYS).next_multiple_of(7);
+    let begin = (span.first_day() + from as u64) * 24;
+    let kept = silences.iter().filter(|silence| silence.0 >= begin);
     let rounded = |rate: f64| (rate * 1e3).round() / 1e3;
     Arrivals {
         unix_start: clock.unix_start.map(|_| MADE_UP_MONDAY + start),
         hours_of_week: rates.into_iter().map(rounded).collect(),
-        day_levels,
-        rhythm,
+        hours_of_day,
+        days: days.split_off(from.min(days.len() - 1)),
+        forms,
+        silences: kept
+            .flat_map(|(at, until)| [at - begin, until - at])
+            .collect(),
     }
 }
 
@@ -85,131 +109,270 @@ fn rates(jobs: &[f64], covered: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Quantiles of jobs over jobs expected of the whole days of a trace, 1 on
-/// average.
-fn day_levels(batches: &[(u64, u64)], rates: &[f64], start: u64, until: u64) -> Vec<f64> {
-    let first = batches.first().map_or(0, |b| b.0);
-    // Days are counted from a midnight at or before time 0.
-    let day = |second: u64| (second + start % DAY) / DAY;
-    let (from, to) = (day(first) + 1, day(until));
-    let days = to.saturating_sub(from) as usize;
-    let mut found = vec![0.0; days];
-    for (at, count) in batches {
-        if let Some(sum) = day(*at)
-            .checked_sub(from)
-            .and_then(|d| found.get_mut(d as usize))
-        {
-            *sum += *count as f64;
-        }
-    }
-    let mut levels: Vec<f64> = Vec::new();
-    for (at, jobs) in found.iter().enumerate() {
-        let weekday = ((start / DAY + from + at as u64) % 7) as usize;
-        let expected: f64 = rates[weekday * 24..weekday * 24 + 24].iter().sum();
-        if expected > 0.0 {
-            levels.push(jobs / expected);
-        }
-    }
-    levels.sort_unstable_by(f64::total_cmp);
-    let kept = middles(&levels, levels.len().min(DAY_LEVELS));
-    let mean = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
-    if kept.len() < 2 || mean <= 0.0 {
-        return vec![1.0];
-    }
-    let rounded = |level: &f64| (level / mean * 1e4).round() / 1e4;
-    kept.iter().map(rounded).collect()
+/// Silences that a model keeps, the longest ones, and how many hours they have
+/// at least.
+const SILENCES: usize = 100;
+const SILENT_HOURS: u64 = 6;
+
+/// The longest stretches of whole hours without a submission, by hours of the
+/// span: from and until.
+fn silences(submits: &[u64], shift: u64) -> Vec<(u64, u64)> {
+    let between = submits.windows(2).map(|pair| {
+        let from = pair[0] / HOUR + 1 + shift;
+        (from, (pair[1] / HOUR + shift).max(from))
+    });
+    let mut silences: Vec<(u64, u64)> = between
+        .filter(|(from, until)| until - from >= SILENT_HOURS)
+        .collect();
+    silences.sort_by_key(|(from, until)| std::cmp::Reverse(until - from));
+    silences.truncate(SILENCES);
+    silences.sort_unstable();
+    silences
 }
 
-/// So many values in the middle of equal parts of a sorted list.
-fn middles(sorted: &[f64], count: usize) -> Vec<f64> {
-    let middle = |i: usize| sorted[(2 * i + 1) * sorted.len() / (2 * count)];
-    (0..count).map(middle).collect()
-}
-
-fn hour_of_week(second: u64, start: u64) -> usize {
-    ((second + start) % WEEK / HOUR) as usize
-}
-
-/// The hours between two instants: from, until, hour of the week.
-fn hours(from: u64, until: u64, start: u64) -> impl Iterator<Item = (u64, u64, usize)> {
-    let mut at = from;
-    std::iter::from_fn(move || {
-        if at >= until {
-            return None;
-        }
-        let end = (at + HOUR - (at + start) % HOUR).min(until);
-        let hour = (at, end, hour_of_week(at, start));
-        at = end;
-        Some(hour)
-    })
-}
-
-/// The hours of a look-alike, so that all their jobs together are `jobs`.
-///
-/// The levels of the days are dealt by weekday, so that every weekday keeps its
-/// share and every hour of the day its own.
-pub(super) fn slots(model: &LookAlike, jobs: u64, length: f64) -> impl Iterator<Item = Slot> {
-    let start = model
-        .unix_start
-        .map_or(0, |unix| (unix + EPOCH_IN_WEEK) % WEEK);
-    let from = model.first_submit_s;
-    let until = from + (length as u64).max(1);
-    let day_of =
-        move |second: u64| ((second + start % DAY) / DAY - (from + start % DAY) / DAY) as usize;
-    let days = day_factors(model, day_of(until) + 1);
-    let weekday = ((from + start) / DAY % 7) as usize;
-    let levels = rhythm::hour_factors(model, &days, weekday);
-    let midnight = from + start - (from + start) % DAY;
-    let weights = model.hours_of_week.clone();
-    let weigh = move |(at, end, hour): (u64, u64, usize)| {
-        let part = (end - at) as f64 / HOUR as f64;
-        let place = ((at + start).saturating_sub(midnight) / HOUR) as usize;
-        let level = levels.get(place).copied().unwrap_or(1.0);
-        let factor = days.get(day_of(at)).copied().unwrap_or(1.0) * level;
-        (at, end, hour % 24, weights[hour] * factor * part)
-    };
-    let total: f64 = hours(from, until, start).map(|h| weigh(h).3).sum();
-    let seconds = (until - from) as f64;
-    hours(from, until, start).map(move |hour| {
-        let (from, until, hour_of_day, weight) = weigh(hour);
-        // A stretch without any weight is filled evenly.
-        let share = match total > 0.0 {
-            true => weight / total,
-            false => (until - from) as f64 / seconds,
+/// Brings the first and the last day to what they would have if the trace
+/// covered them: what is missing is as busy as the rest, unless there is too
+/// little to tell.
+fn whole(days: &mut [u64], span: Span, rates: &[f64]) {
+    let mean = days.iter().sum::<u64>() / days.len() as u64;
+    let full = Weights::new(
+        Span {
+            from: 0,
+            until: u64::MAX / 2,
+        },
+        rates,
+        Vec::new(),
+    );
+    let seen = Weights::new(span, rates, Vec::new());
+    for at in [0, days.len() - 1] {
+        let hours = (span.first_day() + at as u64) * 24..(span.first_day() + at as u64 + 1) * 24;
+        days[at] = match seen.sum(hours.clone()) / full.sum(hours) {
+            part if part >= 0.25 => (days[at] as f64 / part).round() as u64,
+            _ => mean,
         };
-        Slot {
-            from,
-            until,
-            hour_of_day,
-            jobs: jobs as f64 * share,
-        }
-    })
-}
-
-/// How busy each day is.
-fn day_factors(model: &LookAlike, days: usize) -> Vec<f64> {
-    let mut random = rng::stream(model.seed, "look-alike/days");
-    let mut sorted = model.day_levels.clone();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let mut factors = vec![1.0; days];
-    for weekday in 0..days.min(7) {
-        let weeks = (days - weekday).div_ceil(7);
-        let mut dealt: Vec<f64> = Vec::with_capacity(weeks);
-        while dealt.len() < weeks {
-            let round = (weeks - dealt.len()).min(sorted.len());
-            let mut hand = middles(&sorted, round);
-            let mean = hand.iter().sum::<f64>() / round as f64;
-            if mean > 0.0 {
-                hand.iter_mut().for_each(|level| *level /= mean);
-            }
-            for i in (1..hand.len()).rev() {
-                hand.swap(i, below(&mut random, i as u64 + 1) as usize);
-            }
-            dealt.extend(hand);
-        }
-        for (week, factor) in dealt.into_iter().enumerate() {
-            factors[weekday + 7 * week] = factor;
+        if days.len() == 1 {
+            break;
         }
     }
-    factors
+}
+
+/// Measures every halving of days and of hours. An hour is spread by splits, or
+/// by folds that take after the halving before or not: which form suits a trace
+/// shows when it is made again.
+fn measure_forms(submits: &[u64], weights: &Weights<'_>, days: &[u64]) -> Vec<Form> {
+    let span = &weights.span;
+    let shift = (span.from - submits[0]) / HOUR;
+    let hours: Vec<u64> = submits.iter().map(|at| at / HOUR + shift).collect();
+    let day = |(at, jobs): (usize, &u64)| Stretch {
+        at: (span.first_day() + at as u64) * 24,
+        length: 24,
+        jobs: *jobs,
+    };
+    let mut stretches: Vec<(Stretch, usize)> = days
+        .iter()
+        .enumerate()
+        .map(|stretch| (day(stretch), SOMEHOW))
+        .collect();
+    stretches.retain(|stretch| stretch.0.jobs > 0);
+    let mut splits = Vec::new();
+    for _ in 0..DAY_HALVINGS {
+        let share = |stretch: &Stretch| weights.left_share(stretch);
+        let seen = halve(&mut stretches, &hours, &share);
+        splits.push(split_row(&seen));
+    }
+    for (stretch, kind) in &mut stretches {
+        stretch.at = (stretch.at - shift) * HOUR;
+        stretch.length = HOUR;
+        *kind = SOMEHOW;
+    }
+    let (mut within, mut after, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..HOUR_HALVINGS {
+        let even = |stretch: &Stretch| (stretch.length / 2) as f64 / stretch.length as f64;
+        let seen = halve(&mut stretches, submits, &even);
+        within.push(split_row(&seen));
+        after.push(fold_row(&splits::fit_folds(&seen, KINDS)));
+        alone.push(fold_row(&splits::fit_folds(&seen, 1)));
+    }
+    let form = |folds: Vec<Vec<Vec<f64>>>| Form {
+        splits: splits.clone(),
+        folds,
+    };
+    let split = Form {
+        splits: [splits.clone(), within].concat(),
+        folds: Vec::new(),
+    };
+    vec![form(after), form(alone), split]
+}
+
+fn split_row(seen: &[(Halved, usize)]) -> Vec<f64> {
+    let seen: Vec<Halved> = seen.iter().map(|seen| seen.0).collect();
+    let row = splits::fit(&seen);
+    row.iter()
+        .flat_map(|split| [split.one_sided, split.spread, split.pull])
+        .collect()
+}
+
+fn fold_row(folds: &[Fold]) -> Vec<Vec<f64>> {
+    let numbers = |fold: &Fold| {
+        let shares = fold.shares.iter().map(|share| *share as f64);
+        std::iter::once(fold.pull).chain(shares).collect()
+    };
+    folds.iter().map(numbers).collect()
+}
+
+/// Measures one halving of stretches, each with the kind it takes after, and
+/// goes on to their halves.
+fn halve(
+    stretches: &mut Vec<(Stretch, usize)>,
+    times: &[u64],
+    share: &dyn Fn(&Stretch) -> f64,
+) -> Vec<(Halved, usize)> {
+    let slopes = splits::slopes(stretches.iter().map(|stretch| stretch.0));
+    let mut seen = Vec::new();
+    let mut halves = Vec::with_capacity(stretches.len() * 2);
+    let mut done = 0;
+    for ((stretch, kind), slope) in stretches.iter().zip(slopes) {
+        let end = done + stretch.jobs as usize;
+        if stretch.length < 2 {
+            halves.push((*stretch, *kind));
+            done = end;
+            continue;
+        }
+        let middle = stretch.at + stretch.length / 2;
+        let left = times[done..end].partition_point(|time| *time < middle) as u64;
+        let p = share(stretch);
+        if p > 0.0 && p < 1.0 {
+            let halved = Halved {
+                jobs: stretch.jobs,
+                left,
+                p,
+                slope,
+            };
+            seen.push((halved, *kind));
+        }
+        halves.extend(splits::divided(stretch, left));
+        done = end;
+    }
+    *stretches = halves;
+    seen
+}
+
+/// The splits of a model by halving and crowd.
+fn splits_of(model: &LookAlike) -> Vec<[Split; CROWDS]> {
+    let row = |row: &Vec<f64>| {
+        std::array::from_fn(|crowd| {
+            let at = |number: usize| row.get(3 * crowd + number).copied().unwrap_or(0.0);
+            Split {
+                one_sided: at(0),
+                spread: at(1),
+                pull: at(2),
+            }
+        })
+    };
+    model.splits.iter().map(row).collect()
+}
+
+/// How the jobs of an hour are halved, halving by halving.
+fn within_of(model: &LookAlike) -> Vec<Within> {
+    let fold = |numbers: &Vec<f64>| Fold {
+        pull: numbers.first().copied().unwrap_or(0.0),
+        shares: numbers.iter().skip(1).map(|share| *share as u64).collect(),
+    };
+    if model.folds.is_empty() {
+        let splits = splits_of(model).into_iter().skip(DAY_HALVINGS);
+        return splits.map(Within::Splits).collect();
+    }
+    let row = |row: &Vec<Vec<f64>>| Within::Folds(row.iter().map(fold).collect());
+    model.folds.iter().map(row).collect()
+}
+
+/// The instants of submission of a look-alike, in order.
+pub(super) struct Instants {
+    within: Vec<Within>,
+    /// Hours with jobs, from the Monday at or before time 0.
+    hours: std::vec::IntoIter<Stretch>,
+    next: Option<Stretch>,
+    shift: u64,
+    span: Span,
+    random: ChaCha8Rng,
+    ready: std::vec::IntoIter<(Stretch, usize)>,
+    /// Jobs of the current second that are still to be submitted.
+    together: (u64, u64),
+}
+
+impl Instants {
+    /// So many jobs in so many seconds from the beginning of the submissions.
+    pub(super) fn new(model: &LookAlike, jobs: u64, length: f64) -> Self {
+        let start = model
+            .unix_start
+            .map_or(0, |unix| (unix + EPOCH_IN_WEEK) % WEEK);
+        let shift = hour_shift(start);
+        let from = model.first_submit_s;
+        let span = Span::new(from, from + (length as u64).max(1), shift);
+        let splits = splits_of(model);
+        let mut random = rng::stream(model.seed, "look-alike/arrivals");
+        let source = SourceDays::new(model, &span, length, &mut random);
+        let weights = Weights::new(span, &model.hours_of_week, source.silences());
+        let days = source.deal(&weights, jobs);
+        let hours = Hours {
+            model,
+            weights,
+            splits: &splits[..DAY_HALVINGS.min(splits.len())],
+        };
+        let mut hours = hours.of_days(days, &mut random).into_iter();
+        Instants {
+            within: within_of(model),
+            next: hours.next(),
+            hours,
+            shift,
+            span,
+            random,
+            ready: Vec::new().into_iter(),
+            together: (0, 0),
+        }
+    }
+
+    /// Hours that time 0 is after a Monday 0:00.
+    pub(super) fn shift(&self) -> u64 {
+        self.shift
+    }
+
+    /// The seconds with jobs of the next day that has any.
+    fn day(&mut self) -> Vec<(Stretch, usize)> {
+        let mut stretches = Vec::new();
+        let day = self.next.map(|hour| hour.at / 24);
+        while let Some(hour) = self.next.filter(|hour| Some(hour.at / 24) == day) {
+            // An hour at an edge of the trace is shorter.
+            let from = (hour.at * HOUR).max(self.span.from);
+            let until = ((hour.at + 1) * HOUR).min(self.span.until);
+            let stretch = Stretch {
+                at: from - self.shift * HOUR,
+                length: until - from,
+                jobs: hour.jobs,
+            };
+            stretches.push((stretch, SOMEHOW));
+            self.next = self.hours.next();
+        }
+        for row in &self.within {
+            stretches = splits::halve(&stretches, row, &mut self.random);
+        }
+        stretches
+    }
+}
+
+impl Iterator for Instants {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        while self.together.1 == 0 {
+            if let Some((second, _)) = self.ready.next() {
+                self.together = (second.at, second.jobs);
+                continue;
+            }
+            self.next?;
+            self.ready = self.day().into_iter();
+        }
+        self.together.1 -= 1;
+        Some(self.together.0)
+    }
 }

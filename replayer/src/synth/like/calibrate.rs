@@ -1,0 +1,205 @@
+//! Runs a model to see what suits its source: the form in which submissions
+//! crowd, and how long users go on.
+//!
+//! The odds of [`turns`](super::turns) are measured one job at a time; sessions
+//! that last for hours are more than a sequence of such odds, and show in how
+//! many jobs of a thinned trace still stand in batches. One number moves all
+//! odds so that a look-alike has as many of them as its source (simulated
+//! moments: the model is run, compared and moved).
+
+use super::week::{Form, Instants};
+use super::{BATCH_WINDOW_S, LookAlike};
+use crate::synth::error::SynthError;
+use crate::synth::unit::unit;
+use gridrig_core::rng;
+use std::collections::BTreeMap;
+
+/// The share of the jobs that is kept, as `trace validate --generated` does.
+const KEPT: f64 = 0.1;
+
+/// Samples that a share is the mean of.
+const SAMPLES: usize = 8;
+
+/// Fewer jobs say nothing of batches once they are thinned.
+const LEAST: usize = 2_000;
+
+/// Runs of the model, at most.
+const RUNS: usize = 6;
+
+/// How near is near enough.
+const NEAR: f64 = 0.0015;
+
+/// How far the logarithm of the odds may move.
+const FARTHEST: f64 = 2.0;
+
+/// Share of the jobs in batches of two or more (DMM 5.1) once jobs are thinned;
+/// jobs in order: submit time in seconds and user.
+pub(super) fn thinned_batches(jobs: &[(u64, i64)]) -> f64 {
+    let mut random = rng::stream(1, "look-alike/thin");
+    let mut sum = 0.0;
+    for _ in 0..SAMPLES {
+        let mut open: BTreeMap<i64, (u64, u64)> = BTreeMap::new();
+        let (mut kept, mut batched) = (0u64, 0u64);
+        for (at, user) in jobs {
+            if unit(&mut random) >= KEPT {
+                continue;
+            }
+            kept += 1;
+            let batch = open.entry(*user).or_insert((*at, 0));
+            if batch.1 > 0 && at - batch.0 > BATCH_WINDOW_S {
+                *batch = (*at, 0);
+            }
+            batch.1 += 1;
+            batched += match batch.1 {
+                1 => 0,
+                2 => 2,
+                _ => 1,
+            };
+        }
+        sum += batched as f64 / kept.max(1) as f64;
+    }
+    sum / SAMPLES as f64
+}
+
+/// Bins of gaps: 0 s, then four to an octave of seconds.
+const BINS: usize = 1 + 4 * 32;
+
+/// The mean distribution function of the gaps of a thinned trace; submit times
+/// in seconds, in order.
+pub(super) fn thinned_gaps(submits: impl Iterator<Item = u64> + Clone) -> Vec<f64> {
+    let mut random = rng::stream(1, "look-alike/thin");
+    let mut counts = vec![0.0; BINS];
+    for _ in 0..SAMPLES {
+        let mut last: Option<u64> = None;
+        for at in submits.clone() {
+            if unit(&mut random) >= KEPT {
+                continue;
+            }
+            if let Some(last) = last {
+                counts[gap_bin(at - last)] += 1.0;
+            }
+            last = Some(at);
+        }
+    }
+    let total = counts.iter().sum::<f64>().max(1.0);
+    let mut below = 0.0;
+    for count in &mut counts {
+        below += *count / total;
+        *count = below;
+    }
+    counts
+}
+
+fn gap_bin(gap: u64) -> usize {
+    let Some(octave) = gap.checked_ilog2() else {
+        return 0;
+    };
+    let quarter = ((u128::from(gap) << 2) >> octave) & 3;
+    (1 + 4 * octave as usize + quarter as usize).min(BINS - 1)
+}
+
+impl LookAlike {
+    /// Takes the form whose gaps between submissions come nearest to the
+    /// source's (greatest distance of the distribution functions once thinned,
+    /// mean of two seeds).
+    pub(super) fn choose_form(&self, forms: &[Form], submits: &[u64]) -> Form {
+        let wanted = thinned_gaps(submits.iter().copied());
+        let missed = |form: &Form| {
+            let mut sum = 0.0;
+            for seed in [self.seed, self.seed + 1] {
+                let model = LookAlike {
+                    seed,
+                    splits: form.splits.clone(),
+                    folds: form.folds.clone(),
+                    ..self.clone()
+                };
+                let length = self.source.days * 86_400.0;
+                let made: Vec<u64> = Instants::new(&model, self.source.jobs, length).collect();
+                let found = thinned_gaps(made.iter().copied());
+                let apart = found.iter().zip(&wanted).map(|(a, b)| (a - b).abs());
+                sum += apart.fold(0.0, f64::max);
+            }
+            sum
+        };
+        let missed = forms.iter().map(|form| (missed(form), form));
+        let best = missed.min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map_or_else(
+            || Form {
+                splits: self.splits.clone(),
+                folds: self.folds.clone(),
+            },
+            |best| best.1.clone(),
+        )
+    }
+
+    /// Moves the odds to go on until the model has the share of jobs in batches
+    /// that its source has.
+    pub(super) fn calibrate(&mut self, source: &[(u64, i64)]) -> Result<(), SynthError> {
+        if source.len() < LEAST {
+            return Ok(());
+        }
+        let wanted = thinned_batches(source);
+        let own: Vec<f64> = self.profiles.iter().map(|profile| profile.stays).collect();
+        let mut moved = 0.0;
+        let mut tried: Vec<(f64, f64)> = Vec::new();
+        for _ in 0..RUNS {
+            self.move_odds(&own, moved);
+            let missed = self.batched()? - wanted;
+            tried.push((moved, missed));
+            if missed.abs() < NEAR {
+                break;
+            }
+            moved = next(&tried).clamp(-FARTHEST, FARTHEST);
+        }
+        let best = tried.iter().min_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        self.move_odds(&own, best.map_or(0.0, |best| best.0));
+        Ok(())
+    }
+
+    fn move_odds(&mut self, own: &[f64], moved: f64) {
+        for (profile, own) in self.profiles.iter_mut().zip(own) {
+            profile.stays = ((own + moved) * 1e3).round() / 1e3;
+        }
+    }
+
+    fn batched(&self) -> Result<f64, SynthError> {
+        let jobs: Vec<(u64, i64)> = self
+            .jobs()?
+            .map(|job| {
+                let at = job.submit_time.unwrap_or_default().as_nanos();
+                let user = job.user.and_then(|user| i64::try_from(user).ok());
+                (at / gridrig_core::time::NANOS_PER_SEC, user.unwrap_or(-1))
+            })
+            .collect();
+        Ok(thinned_batches(&jobs))
+    }
+}
+
+/// Where to look next: along the line through the last two tries.
+fn next(tried: &[(f64, f64)]) -> f64 {
+    /// Shares move by about so much for each unit of the odds' logarithm.
+    const STEEPNESS: f64 = 0.1;
+    let (at, missed) = tried[tried.len() - 1];
+    let before = tried.len().checked_sub(2).map(|before| tried[before]);
+    let steepness = before
+        .filter(|before| (before.0 - at).abs() > 1e-6)
+        .map(|before| (missed - before.1) / (at - before.0))
+        .filter(|steepness| *steepness > STEEPNESS / 10.0)
+        .unwrap_or(STEEPNESS);
+    at - (missed / steepness).clamp(-0.7, 0.7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_of_a_thinned_trace_are_those_that_are_left_of_it() {
+        // One user every second: of any ten seconds one is left, within 120 s of
+        // the next. Many users: never two of one.
+        let alone: Vec<(u64, i64)> = (0..5_000u64).map(|i| (i, i.cast_signed())).collect();
+        assert!(thinned_batches(&alone).abs() < 1e-9);
+        let one: Vec<(u64, i64)> = (0..5_000).map(|i| (i, 1)).collect();
+        assert!(thinned_batches(&one) > 0.99);
+    }
+}

@@ -1,0 +1,92 @@
+//! What hours weigh: the rates of a week, the edges of the trace, silences.
+
+use super::splits::Stretch;
+use super::week::{DAY, HOUR};
+
+/// What is submitted at an hour of the week at least, as a share of the mean
+/// hour: what never happened may happen.
+const LEAST: f64 = 0.01;
+
+/// The seconds from the beginning of the submissions to their end, in hours
+/// since a Monday 0:00.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) from: u64,
+    pub(super) until: u64,
+}
+
+impl Span {
+    /// Seconds since time 0, and the hours that time 0 is after Monday.
+    pub(super) fn new(from: u64, until: u64, shift: u64) -> Self {
+        Span {
+            from: from + shift * HOUR,
+            until: until + shift * HOUR,
+        }
+    }
+
+    pub(super) fn hours(&self) -> std::ops::Range<u64> {
+        self.from / HOUR..self.until.div_ceil(HOUR)
+    }
+
+    pub(super) fn first_day(&self) -> u64 {
+        self.from / DAY
+    }
+
+    pub(super) fn days(&self) -> usize {
+        (self.until.div_ceil(DAY) - self.first_day()) as usize
+    }
+
+    /// The part of an hour that lies in the span.
+    pub(super) fn covered(&self, hour: u64) -> f64 {
+        let from = (hour * HOUR).max(self.from);
+        let until = ((hour + 1) * HOUR).min(self.until);
+        until.saturating_sub(from) as f64 / HOUR as f64
+    }
+}
+
+/// What hours weigh among those of their day.
+pub(super) struct Weights<'a> {
+    pub(super) span: Span,
+    pub(super) rates: &'a [f64],
+    least: f64,
+    /// Silent hours: from and until, in order.
+    pub(super) silences: Vec<(u64, u64)>,
+}
+
+impl<'a> Weights<'a> {
+    pub(super) fn new(span: Span, rates: &'a [f64], silences: Vec<(u64, u64)>) -> Self {
+        let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+        Weights {
+            span,
+            rates,
+            least: LEAST * mean,
+            silences,
+        }
+    }
+
+    fn of(&self, hour: u64) -> f64 {
+        let after = self.silences.partition_point(|silence| silence.0 <= hour);
+        let silent = after.checked_sub(1).and_then(|at| self.silences.get(at));
+        if silent.is_some_and(|silence| hour < silence.1) {
+            return 0.0;
+        }
+        let rate = self
+            .rates
+            .get((hour % 168) as usize)
+            .copied()
+            .unwrap_or(0.0);
+        rate.max(self.least) * self.span.covered(hour)
+    }
+
+    pub(super) fn sum(&self, hours: std::ops::Range<u64>) -> f64 {
+        hours.map(|hour| self.of(hour)).sum()
+    }
+
+    /// The share of a stretch's weight that its left half has.
+    pub(super) fn left_share(&self, stretch: &Stretch) -> f64 {
+        let middle = stretch.at + stretch.length / 2;
+        let left = self.sum(stretch.at..middle);
+        let all = left + self.sum(middle..stretch.at + stretch.length);
+        if all > 0.0 { left / all } else { 0.5 }
+    }
+}
