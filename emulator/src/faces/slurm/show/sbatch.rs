@@ -23,12 +23,12 @@ fn submit(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Outcome, Refusal> {
-    let line = batch::command_line(&request.args)?;
+    let line = batch::command_line(&request.called, &request.args)?;
     if line.has("version") {
         return Ok(Answer::said(VERSION_LINE.to_owned()).into());
     }
     let script = request.script.unwrap_or_default();
-    let mut order = batch::read(&request.args, &request.env, &script)?;
+    let mut order = batch::read(&request.called, &request.args, &request.env, &script)?;
     let batch = &mut order.batch;
     batch.uid = caller.uid;
     batch.gid = caller.gid;
