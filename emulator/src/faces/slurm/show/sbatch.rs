@@ -27,6 +27,46 @@ fn submit(
     if line.has("version") {
         return Ok(Answer::said(VERSION_LINE.to_owned()).into());
     }
+    let mut order = read(book, request, caller)?;
+    check_size(book, &order)?;
+    let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
+    if book.present() + count > book.site.max_jobs {
+        let what = "Resource temporarily unavailable";
+        return Err(Refusal::submission(what));
+    }
+    let begin = begin(book, &order, now)?;
+    if order.test_only {
+        let cpus = book.processors(&order.batch);
+        let stamp = times::stamp(book.site.unix(now));
+        let what = format!(
+            "sbatch: Job {} to start at {stamp} using {cpus} processors on nodes (null) in \
+             partition {}\n",
+            book.next_id(),
+            book.site.partition
+        );
+        return Ok(Answer::failed(0, what).into());
+    }
+    let (parsable, quiet, wait) = (order.parsable, order.quiet, order.wait);
+    let warnings = std::mem::take(&mut order.warnings);
+    let id = book.submit(now, order, begin);
+    let stdout = match (parsable, quiet) {
+        (true, _) => format!("{id}\n"),
+        (false, true) => String::new(),
+        (false, false) => format!("Submitted batch job {id}\n"),
+    };
+    let answer = Answer {
+        code: 0,
+        stdout,
+        stderr: warnings,
+    };
+    Ok(match wait {
+        true => Outcome::WhenEnded(book.find(Target { id, task: None }), answer),
+        false => answer.into(),
+    })
+}
+
+/// What is asked for, with what the caller's side adds.
+fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, Refusal> {
     let script = request.script.unwrap_or_default();
     let mut order = batch::read(&request.called, &request.args, &request.env, &script)?;
     let batch = &mut order.batch;
@@ -56,53 +96,18 @@ fn submit(
         let Refusal(_, second) = Refusal::submission("Invalid partition name specified");
         return Err(Refusal(code, format!("{first}{second}")));
     }
-    check_size(book, &order)?;
-    let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
-    if book.present() + count > book.site.max_jobs {
-        let what = "Resource temporarily unavailable";
-        return Err(Refusal::submission(what));
-    }
-    let begin = match &order.begin {
-        None => None,
-        Some(text) => {
-            let unix = times::moment(text, book.site.unix(now));
-            let bad = || {
-                Refusal::error(
-                    batch::BAD_OPTION,
-                    &format!("Invalid --begin specification \"{text}\""),
-                )
-            };
-            Some(book.site.instant(unix.ok_or_else(bad)?)).filter(|at| *at > now)
-        }
+    Ok(order)
+}
+
+/// When the job may begin, if that lies ahead.
+fn begin(book: &Book, order: &batch::Order, now: SimTime) -> Result<Option<SimTime>, Refusal> {
+    let Some(text) = &order.begin else {
+        return Ok(None);
     };
-    if order.test_only {
-        let cpus = book.processors(&order.batch);
-        let stamp = times::stamp(book.site.unix(now));
-        let what = format!(
-            "sbatch: Job {} to start at {stamp} using {cpus} processors on nodes (null) in \
-             partition {}\n",
-            book.next_id(),
-            book.site.partition
-        );
-        return Ok(Answer::failed(0, what).into());
-    }
-    let (parsable, quiet, wait) = (order.parsable, order.quiet, order.wait);
-    let warnings = std::mem::take(&mut order.warnings);
-    let id = book.submit(now, order, begin);
-    let stdout = match (parsable, quiet) {
-        (true, _) => format!("{id}\n"),
-        (false, true) => String::new(),
-        (false, false) => format!("Submitted batch job {id}\n"),
-    };
-    let answer = Answer {
-        code: 0,
-        stdout,
-        stderr: warnings,
-    };
-    Ok(match wait {
-        true => Outcome::WhenEnded(book.find(Target { id, task: None }), answer),
-        false => answer.into(),
-    })
+    let unix = times::moment(text, book.site.unix(now));
+    let what = format!("Invalid --begin specification \"{text}\"");
+    let unix = unix.ok_or_else(|| Refusal::error(batch::BAD_OPTION, &what))?;
+    Ok(Some(book.site.instant(unix)).filter(|at| *at > now))
 }
 
 /// A job that could never run is refused, as Slurm does with
