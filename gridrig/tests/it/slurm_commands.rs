@@ -10,7 +10,7 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
     let cluster = Emulated::start(4, 2, &[]);
     let script = "#!/bin/bash -l\n#SBATCH --no-requeue\n#SBATCH --export=NONE\n#SBATCH -e /dev/null\n\
         #SBATCH -o /dev/null\n\n#SBATCH -p compute\n#SBATCH --nice=50\n#SBATCH -A grid\n\
-        #SBATCH -J 'gridrig_1_500ms'\n#SBATCH --get-user-env=10L\n#SBATCH -n 2\n\
+        #SBATCH -J 'gridrig_1_1h'\n#SBATCH --get-user-env=10L\n#SBATCH -n 2\n\
         #SBATCH --ntasks-per-node 2\n#SBATCH \n#SBATCH -t 10:0\n#SBATCH --mem-per-cpu=100\n./run\n";
     let file = cluster.dir.path().join("job");
     std::fs::write(&file, script).unwrap();
@@ -51,7 +51,7 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
         Name=%j NodeList=%N";
     let said = ok("squeue", &["-a", "-h", "-t", "all", "-o", jobs]);
     let shown = "JobId=1 TimeUsed=0:00 Partition=compute JobState=RUNNING ReqNodes=1 ReqCPUs=2 \
-        TimeLimit=10:00 Name=gridrig_1_500ms NodeList=n1\n";
+        TimeLimit=10:00 Name=gridrig_1_1h NodeList=n1\n";
     assert_eq!(said, shown);
     let nodes = ok("scontrol", &["show", "node", "--oneliner"]);
     assert_eq!(nodes.lines().count(), 4);
@@ -65,7 +65,17 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
     ] {
         assert!(first.split(' ').any(|w| w == word), "{word}: {first}");
     }
-    cluster.wait_for("1", "%i:%T", "1:COMPLETED");
+    let short = [
+        "-J",
+        "gridrig_2_100ms",
+        "-A",
+        "grid",
+        "-n",
+        "2",
+        file.to_str().unwrap(),
+    ];
+    assert_eq!(ok("sbatch", &short), "Submitted batch job 2\n");
+    cluster.wait_for("2", "%i:%T", "2:COMPLETED");
     let many: Vec<String> = (1..=4000).map(|id| id.to_string()).collect();
     let said = ok(
         "squeue",
@@ -80,12 +90,12 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
             &many.join(","),
         ],
     );
-    assert_eq!(said, "1:COMPLETED\n");
+    assert_eq!(said, "2:COMPLETED\n1:RUNNING\n");
     let said = ok(
         "sacct",
         &[
             "-j",
-            "1.batch",
+            "2.batch",
             "-o",
             "NCPUS,Start,End,UserCPU,SystemCPU",
             "-P",
@@ -95,10 +105,10 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
     let fields: Vec<&str> = said.trim_end().split('|').collect();
     assert_eq!((fields[0], fields[3], fields.len()), ("2", "00:00:00", 5));
     assert_eq!(
-        ok("sacct", &["-j", "1", "-o", "ExitCode", "-P", "-n"]),
+        ok("sacct", &["-j", "2", "-o", "ExitCode", "-P", "-n"]),
         "0:0\n0:0\n"
     );
-    let job = ok("scontrol", &["-o", "show", "job", "1"]);
+    let job = ok("scontrol", &["-o", "show", "job", "2"]);
     for word in [
         "JobState=COMPLETED",
         "NumCPUs=2",

@@ -540,6 +540,64 @@ mod tests {
     }
 
     #[test]
+    fn who_follows_hears_of_queue_start_and_end() {
+        let mut machine = lrms(false);
+        let mut news = machine.follow();
+        let ignored = machine.follow();
+        drop(ignored);
+        machine
+            .submit(SimTime::from_secs(1), arrival(0, 3, 5, Party::Client))
+            .unwrap();
+        machine.advance(SimTime::from_secs(9));
+        let mut heard = Vec::new();
+        while let Ok(one) = news.try_recv() {
+            heard.push(match one {
+                JobNews::Queued { spec, at } => ("queued", spec.id, at),
+                JobNews::Started { job, at, placement } => {
+                    let taken: u32 = placement.iter().map(|run| run.nodes).sum();
+                    assert_eq!(taken, 3);
+                    ("started", job, at)
+                }
+                JobNews::Ended { end, at } => {
+                    assert_eq!(end.finish, Some(at));
+                    ("ended", end.job, at)
+                }
+            });
+        }
+        let at = SimTime::from_secs;
+        let expected = [
+            ("queued", JobId(0), at(1)),
+            ("started", JobId(0), at(1)),
+            ("ended", JobId(0), at(6)),
+        ];
+        assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn a_job_whose_end_is_decided_outside_ends_then_and_makes_room() {
+        let mut machine = lrms(false);
+        for id in 0..2 {
+            let job = arrival(id, 4, 1_000, Party::Client);
+            machine.submit(SimTime::ZERO, job).unwrap();
+        }
+        machine.advance(SimTime::ZERO);
+        let at = SimTime::from_secs(7);
+        assert!(!machine.finish(at, JobId(1)), "it waits");
+        assert!(machine.finish(at, JobId(0)) && !machine.finish(at, JobId(0)));
+        machine.advance(at);
+        let JobState::Ended(end) = machine.view(JobId(0)).unwrap().state else {
+            panic!("it has ended");
+        };
+        assert_eq!((end.state, end.finish), (EndState::Completed, Some(at)));
+        let next = machine.view(JobId(1)).unwrap().state;
+        assert!(matches!(next, JobState::Running { start, .. } if start == at));
+        assert_eq!(machine.published(), 1);
+        // Nothing is left of the first job's own end, nor of its work.
+        assert_eq!(machine.due(), Some(SimTime::from_secs(1_007)));
+        assert_eq!(machine.sample_at(at).work_left, 4 * 1_000 * 1_000_000_000);
+    }
+
+    #[test]
     fn time_never_moves_back() {
         let mut machine = lrms(false);
         machine

@@ -10,7 +10,7 @@ pub(super) use script::{Interpreter, words};
 pub(super) use table::OPTIONS;
 
 use super::depend::{self, Wish};
-use super::options::{Parsed, Place, parse};
+use super::options::{Parsed, Place, Program, parse};
 use super::times::Limit;
 use std::sync::Arc;
 
@@ -106,8 +106,10 @@ impl Refusal {
 }
 
 /// Reads the command line alone: the caller's side needs the script's name.
-pub(super) fn command_line(args: &[String]) -> Result<Parsed, Refusal> {
-    parse("sbatch", &OPTIONS, args, Place::First).map_err(|said| Refusal(BAD_OPTION, said))
+pub(super) fn command_line(called: &str, args: &[String]) -> Result<Parsed, Refusal> {
+    let name = "sbatch";
+    parse(&Program { name, called }, &OPTIONS, args, Place::First)
+        .map_err(|said| Refusal(BAD_OPTION, said))
 }
 
 /// The variables that stand for options, weaker than the command line.
@@ -125,15 +127,16 @@ const VARIABLES: [(&str, &str); 8] = [
 /// Everything that was asked for; later sources win: `#SBATCH` lines, the
 /// environment, the command line.
 pub(super) fn read(
+    called: &str,
     args: &[String],
     env: &[(String, String)],
     script: &[u8],
 ) -> Result<Order, Refusal> {
-    let line = command_line(args)?;
+    let line = command_line(called, args)?;
     let mut all = Parsed::default();
     if !line.has("wrap") {
         script::check(script)?;
-        all.options = script::directives(script)?;
+        all.options = script::directives(called, script)?;
     }
     for (variable, option) in VARIABLES {
         if let Some((_, value)) = env.iter().find(|(name, _)| name == variable) {

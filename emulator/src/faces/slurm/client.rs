@@ -27,7 +27,7 @@ pub fn dispatch(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let name = *COMMANDS.iter().find(|command| **command == name)?;
     let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
     let code = match name {
-        "srun" => srun::srun(&args),
+        "srun" => srun::srun(&called.to_string_lossy(), &args),
         _ => call(name, args, &called),
     };
     Some(ExitCode::from(code))
@@ -37,6 +37,7 @@ fn call(name: &str, args: Vec<String>, called: &Path) -> u8 {
     let cwd = std::env::current_dir().unwrap_or_default();
     let mut request = Request {
         command: name.to_owned(),
+        called: called.to_string_lossy().into_owned(),
         args,
         cwd: cwd.to_string_lossy().into_owned(),
         env: Vec::new(),
@@ -85,7 +86,7 @@ fn no_cluster(name: &str, why: &str) -> u8 {
 
 /// What `sbatch` sends along: the script and the environment.
 fn add_script(request: &mut Request) -> Result<(), Refusal> {
-    let line = batch::command_line(&request.args)?;
+    let line = batch::command_line(&request.called, &request.args)?;
     if line.has("version") {
         return Ok(());
     }

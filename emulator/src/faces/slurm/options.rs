@@ -68,9 +68,17 @@ pub(super) enum Place {
     Anywhere,
 }
 
+/// Who reads options: complaints begin with what the program was called as,
+/// and end with its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program<'a> {
+    pub name: &'a str,
+    pub called: &'a str,
+}
+
 /// Reads `args` by `table`. The error is what stderr is to show.
 pub(super) fn parse(
-    program: &str,
+    program: &Program<'_>,
     table: &[Opt],
     args: &[String],
     place: Place,
@@ -95,7 +103,8 @@ pub(super) fn parse(
             Ok(())
         };
         said.map_err(|what| {
-            format!("{program}: {what}\nTry \"{program} --help\" for more information\n")
+            let Program { name, called } = program;
+            format!("{called}: {what}\nTry \"{name} --help\" for more information\n")
         })?;
     }
     Ok(parsed)
@@ -193,7 +202,8 @@ mod tests {
 
     fn read(words: &str, place: Place) -> Result<Parsed, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        parse("sbatch", &TABLE, &words, place)
+        let (name, called) = ("sbatch", "sbatch");
+        parse(&Program { name, called }, &TABLE, &words, place)
     }
 
     #[test]

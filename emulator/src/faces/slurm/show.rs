@@ -11,7 +11,7 @@ mod squeue;
 use super::book::Book;
 use super::depend::Target;
 use super::desk::{Caller, Outcome};
-use super::options::{Opt, Parsed, Place, parse};
+use super::options::{Opt, Parsed, Place, Program, parse};
 use super::site::VERSION_LINE;
 use super::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
@@ -52,15 +52,21 @@ fn sacctmgr(request: &Request) -> Answer {
 
 /// The options of a command that lists; answered at once where they ask for
 /// the version or are mistaken.
-fn options(program: &str, table: &[Opt], args: &[String]) -> Result<Parsed, Answer> {
-    let parsed = parse(program, table, args, Place::Anywhere);
+fn options(name: &str, table: &[Opt], request: &Request) -> Result<Parsed, Answer> {
+    let called = &request.called;
+    let parsed = parse(
+        &Program { name, called },
+        table,
+        &request.args,
+        Place::Anywhere,
+    );
     let parsed = parsed.map_err(|said| Answer::failed(1, said))?;
     if parsed.has("version") {
         return Err(Answer::said(VERSION_LINE.to_owned()));
     }
     if parsed.has("help") || parsed.has("usage") {
         let text = format!(
-            "Usage: {program} [OPTIONS]\nAs Slurm 22.05's {program}; docs/slurm.md of gridrig \
+            "Usage: {name} [OPTIONS]\nAs Slurm 22.05's {name}; docs/slurm.md of gridrig \
              lists what has an effect here.\n"
         );
         return Err(Answer::said(text));

@@ -31,6 +31,8 @@ pub(super) const ANSWER_HEAD: usize = 12;
 pub(super) struct Request {
     /// Which command.
     pub command: String,
+    /// As what it was called, which getopt's complaints begin with.
+    pub called: String,
     /// Its arguments.
     pub args: Vec<String>,
     /// Where it was called.

@@ -60,13 +60,16 @@ pub(super) fn wrap(command: &str) -> Vec<u8> {
 }
 
 /// The options of the `#SBATCH` lines, which end at the first command.
-pub(super) fn directives(script: &[u8]) -> Result<Vec<(&'static str, Option<String>)>, Refusal> {
+pub(super) fn directives(
+    called: &str,
+    script: &[u8],
+) -> Result<Vec<(&'static str, Option<String>)>, Refusal> {
     let text = String::from_utf8_lossy(script);
     let mut all = Vec::new();
     for line in text.lines().skip(1) {
         if let Some(options) = line.strip_prefix("#SBATCH") {
             let args = words(options);
-            let parsed = command_line(&args)?;
+            let parsed = command_line(called, &args)?;
             all.extend(parsed.options);
         } else if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
             break;

@@ -2,7 +2,7 @@ use super::*;
 
 fn ask(args: &[&str], script: &str) -> Result<Order, Refusal> {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    read(&args, &[], script.as_bytes())
+    read("sbatch", &args, &[], script.as_bytes())
 }
 
 #[test]
@@ -14,7 +14,7 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
         ("SBATCH_PARTITION".to_owned(), "p2".to_owned()),
     ];
     let args = ["-p".to_owned(), "p3".to_owned(), "job.sh".to_owned()];
-    let order = read(&args, &env, script.as_bytes()).unwrap();
+    let order = read("sbatch", &args, &env, script.as_bytes()).unwrap();
     let batch = order.batch;
     assert_eq!(
         (batch.name.as_str(), batch.partition.as_deref()),

@@ -48,11 +48,14 @@ impl Record<'_> {
             .map_or(self.job.id, |task| task.array)
     }
 
-    /// Zero while it is held.
+    /// Zero while it is held; `--nice` takes from it.
     pub fn priority(&self) -> u32 {
-        match (self.job.state, self.job.hold) {
-            (State::Pending, Some(_)) => 0,
-            _ => self.job.priority,
+        match self.job.hold {
+            Some(_) => 0,
+            None => {
+                let nice = i64::from(self.job.priority).saturating_sub(self.job.batch.nice);
+                u32::try_from(nice.clamp(1, i64::from(u32::MAX - 1))).unwrap_or(1)
+            }
         }
     }
 

@@ -19,7 +19,7 @@ fn book() -> Book {
 
 fn order(args: &str) -> Order {
     let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
-    batch::read(&args, &[], b"#!/bin/sh\nsleep 1\n").unwrap()
+    batch::read("sbatch", &args, &[], b"#!/bin/sh\nsleep 1\n").unwrap()
 }
 
 fn at(seconds: u64) -> SimTime {

@@ -4,7 +4,7 @@
 use super::eprint;
 use crate::faces::slurm::execute::{Facts, fill};
 use crate::faces::slurm::hostlist;
-use crate::faces::slurm::options::{Opt, Parsed, Place, flag, maybe, parse, value};
+use crate::faces::slurm::options::{Opt, Parsed, Place, Program, flag, maybe, parse, value};
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -112,8 +112,16 @@ const OPTIONS: [Opt; 92] = [
 /// The most tasks of one step: each is a process.
 const MOST_TASKS: u32 = 4_096;
 
-pub(super) fn srun(args: &[String]) -> u8 {
-    let parsed = match parse("srun", &OPTIONS, args, Place::First) {
+pub(super) fn srun(called: &str, args: &[String]) -> u8 {
+    let parsed = match parse(
+        &Program {
+            name: "srun",
+            called,
+        },
+        &OPTIONS,
+        args,
+        Place::First,
+    ) {
         Ok(parsed) => parsed,
         Err(said) => {
             eprint(&said);

@@ -11,6 +11,19 @@ use std::path::Path;
 /// taken along.
 const PLAIN_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// What is the same for every script: it is task 0 on node 0.
+const FIXED: [(&str, &str); 9] = [
+    ("ENVIRONMENT", "BATCH"),
+    ("SLURM_GTIDS", "0"),
+    ("SLURM_LOCALID", "0"),
+    ("SLURM_NODEID", "0"),
+    ("SLURM_NODE_ALIASES", "(null)"),
+    ("SLURM_PRIO_PROCESS", "0"),
+    ("SLURM_PROCID", "0"),
+    ("SLURM_TOPOLOGY_ADDR_PATTERN", "node"),
+    ("TMPDIR", "/tmp"),
+];
+
 /// The environment of a job that has its nodes.
 pub(super) fn environment(job: &Job, site: &Site, dir: &Path) -> Vec<(String, String)> {
     let mut env = exported(job);
@@ -67,7 +80,6 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
     let tasks: Vec<u32> = cpus.iter().map(|cpus| (cpus / per_task).max(1)).collect();
     let id = job.id.to_string();
     let mut vars = vec![
-        ("ENVIRONMENT", "BATCH".to_owned()),
         ("HOSTNAME", first.clone()),
         ("SLURMD_NODENAME", first.clone()),
         ("SLURM_CLUSTER_NAME", site.cluster.clone()),
@@ -75,7 +87,6 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
             "SLURM_CPUS_ON_NODE",
             cpus.first().copied().unwrap_or(0).to_string(),
         ),
-        ("SLURM_GTIDS", "0".to_owned()),
         ("SLURM_JOBID", id.clone()),
         ("SLURM_JOB_CPUS_PER_NODE", repeated(&cpus)),
         ("SLURM_JOB_GID", batch.gid.to_string()),
@@ -87,20 +98,17 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
         ("SLURM_JOB_PARTITION", site.partition.clone()),
         ("SLURM_JOB_UID", batch.uid.to_string()),
         ("SLURM_JOB_USER", batch.user.to_string()),
-        ("SLURM_LOCALID", "0".to_owned()),
         ("SLURM_NNODES", nodes.len().to_string()),
-        ("SLURM_NODEID", "0".to_owned()),
         ("SLURM_NODELIST", list),
-        ("SLURM_NODE_ALIASES", "(null)".to_owned()),
-        ("SLURM_PRIO_PROCESS", "0".to_owned()),
-        ("SLURM_PROCID", "0".to_owned()),
         ("SLURM_SUBMIT_DIR", batch.work_dir.clone()),
         ("SLURM_SUBMIT_HOST", site.host.clone()),
         ("SLURM_TASKS_PER_NODE", repeated(&tasks)),
         ("SLURM_TOPOLOGY_ADDR", first),
-        ("SLURM_TOPOLOGY_ADDR_PATTERN", "node".to_owned()),
-        ("TMPDIR", "/tmp".to_owned()),
     ];
+    let fixed = FIXED
+        .iter()
+        .map(|(name, value)| (*name, (*value).to_owned()));
+    vars.extend(fixed);
     if batch.tasks_given {
         vars.push(("SLURM_NPROCS", batch.tasks.to_string()));
         vars.push(("SLURM_NTASKS", batch.tasks.to_string()));

@@ -83,6 +83,15 @@ const DEFAULT_WIDTH: usize = 20;
 
 /// Appends one line.
 pub(super) fn line<F>(out: &mut String, pieces: &[Piece<F>], value: impl Fn(&F) -> String) {
+    line_with(out, pieces, |field| (value(field), true));
+}
+
+/// The same; a value that is not to be cut makes its line longer.
+pub(super) fn line_with<F>(
+    out: &mut String,
+    pieces: &[Piece<F>],
+    value: impl Fn(&F) -> (String, bool),
+) {
     for piece in pieces {
         match piece {
             Piece::Text(text) => out.push_str(text),
@@ -90,12 +99,20 @@ pub(super) fn line<F>(out: &mut String, pieces: &[Piece<F>], value: impl Fn(&F) 
                 field,
                 width: 0,
                 right: _,
-            } => out.push_str(&value(field)),
+            } => out.push_str(&value(field).0),
             Piece::Field {
                 field,
                 width,
                 right,
-            } => pad(out, &value(field), *width, *right),
+            } => {
+                let (text, cut) = value(field);
+                let width = if cut {
+                    *width
+                } else {
+                    (*width).max(text.len())
+                };
+                pad(out, &text, width, *right);
+            }
         }
     }
     out.push('\n');

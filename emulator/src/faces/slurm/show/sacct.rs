@@ -127,7 +127,7 @@ pub(super) fn sacct(book: &Book, request: &Request, caller: &Caller, now: SimTim
 }
 
 fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
-    let parsed = options("sacct", &OPTIONS, &request.args)?;
+    let parsed = options("sacct", &OPTIONS, request)?;
     if parsed.has("helpformat") {
         let names: Vec<&str> = FIELDS.iter().map(|(name, _, _)| *name).collect();
         return Ok(Answer::said(format!("{}\n", names.join("\n"))));

@@ -23,58 +23,18 @@ fn submit(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Outcome, Refusal> {
-    let line = batch::command_line(&request.args)?;
+    let line = batch::command_line(&request.called, &request.args)?;
     if line.has("version") {
         return Ok(Answer::said(VERSION_LINE.to_owned()).into());
     }
-    let script = request.script.unwrap_or_default();
-    let mut order = batch::read(&request.args, &request.env, &script)?;
-    let batch = &mut order.batch;
-    batch.uid = caller.uid;
-    batch.gid = caller.gid;
-    batch.user = Arc::clone(&caller.user);
-    let cwd = request.cwd;
-    batch.work_dir = match batch.work_dir.as_str() {
-        "" => cwd,
-        path if path.starts_with('/') => path.to_owned(),
-        path => format!("{cwd}/{path}"),
-    };
-    if book.site.execute {
-        batch.env = request.env;
-    }
-    if let Some(command) = &mut batch.command
-        && !command.starts_with('/')
-    {
-        // Slurm shows where the script was.
-        let name = command.trim_start_matches("./");
-        *command = format!("{}/{name}", batch.work_dir);
-    }
-    let partition = batch.partition.as_deref();
-    if let Some(other) = partition.filter(|name| *name != book.site.partition) {
-        let what = format!("invalid partition specified: {other}");
-        let Refusal(code, first) = Refusal::error(1, &what);
-        let Refusal(_, second) = Refusal::submission("Invalid partition name specified");
-        return Err(Refusal(code, format!("{first}{second}")));
-    }
+    let mut order = read(book, request, caller)?;
     check_size(book, &order)?;
     let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
     if book.present() + count > book.site.max_jobs {
         let what = "Resource temporarily unavailable";
         return Err(Refusal::submission(what));
     }
-    let begin = match &order.begin {
-        None => None,
-        Some(text) => {
-            let unix = times::moment(text, book.site.unix(now));
-            let bad = || {
-                Refusal::error(
-                    batch::BAD_OPTION,
-                    &format!("Invalid --begin specification \"{text}\""),
-                )
-            };
-            Some(book.site.instant(unix.ok_or_else(bad)?)).filter(|at| *at > now)
-        }
-    };
+    let begin = begin(book, &order, now)?;
     if order.test_only {
         let cpus = book.processors(&order.batch);
         let stamp = times::stamp(book.site.unix(now));
@@ -103,6 +63,51 @@ fn submit(
         true => Outcome::WhenEnded(book.find(Target { id, task: None }), answer),
         false => answer.into(),
     })
+}
+
+/// What is asked for, with what the caller's side adds.
+fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, Refusal> {
+    let script = request.script.unwrap_or_default();
+    let mut order = batch::read(&request.called, &request.args, &request.env, &script)?;
+    let batch = &mut order.batch;
+    batch.uid = caller.uid;
+    batch.gid = caller.gid;
+    batch.user = Arc::clone(&caller.user);
+    let cwd = request.cwd;
+    batch.work_dir = match batch.work_dir.as_str() {
+        "" => cwd,
+        path if path.starts_with('/') => path.to_owned(),
+        path => format!("{cwd}/{path}"),
+    };
+    if book.site.execute {
+        batch.env = request.env;
+    }
+    if let Some(command) = &mut batch.command
+        && !command.starts_with('/')
+    {
+        // Slurm shows where the script was.
+        let name = command.trim_start_matches("./");
+        *command = format!("{}/{name}", batch.work_dir);
+    }
+    let partition = batch.partition.as_deref();
+    if let Some(other) = partition.filter(|name| *name != book.site.partition) {
+        let what = format!("invalid partition specified: {other}");
+        let Refusal(code, first) = Refusal::error(1, &what);
+        let Refusal(_, second) = Refusal::submission("Invalid partition name specified");
+        return Err(Refusal(code, format!("{first}{second}")));
+    }
+    Ok(order)
+}
+
+/// When the job may begin, if that lies ahead.
+fn begin(book: &Book, order: &batch::Order, now: SimTime) -> Result<Option<SimTime>, Refusal> {
+    let Some(text) = &order.begin else {
+        return Ok(None);
+    };
+    let unix = times::moment(text, book.site.unix(now));
+    let what = format!("Invalid --begin specification \"{text}\"");
+    let unix = unix.ok_or_else(|| Refusal::error(batch::BAD_OPTION, &what))?;
+    Ok(Some(book.site.instant(unix)).filter(|at| *at > now))
 }
 
 /// A job that could never run is refused, as Slurm does with

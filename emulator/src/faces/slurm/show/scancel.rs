@@ -63,7 +63,7 @@ fn run(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
-    let parsed = options("scancel", &OPTIONS, &request.args)?;
+    let parsed = options("scancel", &OPTIONS, request)?;
     let mut named: Vec<Target> = Vec::new();
     for word in parsed.rest.iter().flat_map(|word| split_jobs(word)) {
         // A step is what its job is, here.

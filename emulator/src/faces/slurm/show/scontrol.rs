@@ -37,7 +37,7 @@ pub(super) fn scontrol(
     caller: &Caller,
     now: SimTime,
 ) -> Answer {
-    let parsed = match options("scontrol", &OPTIONS, &request.args) {
+    let parsed = match options("scontrol", &OPTIONS, request) {
         Ok(parsed) => parsed,
         Err(answer) => return answer,
     };

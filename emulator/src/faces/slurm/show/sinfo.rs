@@ -128,7 +128,7 @@ struct Line<'a> {
 }
 
 pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Answer {
-    let parsed = match options("sinfo", &OPTIONS, &request.args) {
+    let parsed = match options("sinfo", &OPTIONS, request) {
         Ok(parsed) => parsed,
         Err(answer) => return answer,
     };

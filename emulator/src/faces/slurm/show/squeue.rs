@@ -71,7 +71,7 @@ pub(super) fn squeue(book: &Book, request: &Request, caller: &Caller, now: SimTi
 }
 
 fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
-    let parsed = options("squeue", &OPTIONS, &request.args)?;
+    let parsed = options("squeue", &OPTIONS, request)?;
     if let Some(clusters) = list(&parsed, "clusters")
         && clusters
             .iter()
@@ -123,7 +123,7 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
         now,
     };
     for record in &records {
-        format::line(&mut out, &pieces, |field| field.value(record, &view));
+        format::line_with(&mut out, &pieces, |field| field.value(record, &view));
     }
     Ok(Answer {
         code: 0,

@@ -161,7 +161,16 @@ impl Field {
         }
     }
 
-    pub fn value(&self, record: &Record<'_>, view: &View<'_>) -> String {
+    /// The value, and whether it may be cut to the field's width: squeue
+    /// shows lengths whole.
+    pub fn value(&self, record: &Record<'_>, view: &View<'_>) -> (String, bool) {
+        let text = self.whole_value(record, view);
+        let is_length = matches!(self.0, 'L' | 'M' | 'l');
+        let cut = !is_length || !text.starts_with(|c: char| c.is_ascii_digit());
+        (text, cut)
+    }
+
+    fn whole_value(&self, record: &Record<'_>, view: &View<'_>) -> String {
         let (job, site) = (record.job, view.site);
         let batch = &*job.batch;
         match self.0 {
