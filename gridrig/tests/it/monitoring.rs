@@ -144,11 +144,11 @@ fn start_run(bench: &Bench, targets: &Path) -> Process {
 
 /// The targets of the one file in this folder, by service and name.
 fn targets(folder: &Path) -> BTreeMap<String, u16> {
-    let mut files = std::fs::read_dir(folder).unwrap();
-    let Some(file) = files.next() else {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let Some(path) = paths.find(|path| path.extension().is_some_and(|end| end == "json")) else {
         return BTreeMap::new();
     };
-    let path = file.unwrap().path();
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let read: Value = serde_json::from_str(&text).unwrap_or_default();
     let target = |target: &Value| {
@@ -293,6 +293,39 @@ fn a_service_by_itself_keeps_a_file_as_long_as_it_lives() {
     assert!(asked.unwrap().success());
     assert_eq!(service.child.wait().unwrap().code(), Some(0));
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+}
+
+#[test]
+fn all_clusters_of_a_scenario_keep_a_file_each() {
+    let bench = Bench::new(PAIR, &stream());
+    let (scenario, folder) = (bench.path("s.toml"), bench.path("targets"));
+    let _services = start(&[
+        "emulator",
+        "--all",
+        "--scenario",
+        &scenario,
+        "--targets",
+        &folder,
+    ]);
+    let files = || -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .collect()
+    };
+    wait_for("their files", || files().len() == 2);
+    let mut labels = Vec::new();
+    for file in files() {
+        let text = std::fs::read_to_string(file).unwrap();
+        let read: Value = serde_json::from_str(&text).unwrap();
+        let of = |name: &str| read[0]["labels"][name].as_str().unwrap().to_owned();
+        labels.push((of("run"), of("domain"), of("cluster")));
+    }
+    labels.sort();
+    let expected = [("a", "a1"), ("b", "b1")]
+        .map(|(domain, cluster)| ("s-1".to_owned(), domain.to_owned(), cluster.to_owned()));
+    assert_eq!(labels, expected);
 }
 
 #[test]
