@@ -6,7 +6,7 @@ use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{
     self, Door, Ear, Exchanges, Life, Metrics, ServiceThread, Stall, Weather, base_url,
-    listening_line,
+    listening_at,
 };
 use std::future::Future;
 use std::io::{self, Write};
@@ -93,7 +93,8 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     let listener = TcpListener::bind(bind)?;
     let mut stdout = io::stdout();
-    let line = listening_line(listener.local_addr()?, config.tls().is_some());
+    let url = base_url(listener.local_addr()?, config.tls().is_some());
+    let line = listening_at(&url);
     writeln!(stdout, "{line}")?;
     stdout.flush()?;
     run(config, listener, shutdown).await

@@ -90,7 +90,7 @@ pub enum JobNews {
 const UNNAMED_FROM: u32 = 3 << 30;
 
 /// Longest tag, in characters.
-pub const MOST_TAG: usize = 200;
+const MOST_TAG: usize = 200;
 
 impl LrmsMachine {
     /// An empty LRMS that tells `recorder` what happens.
@@ -135,7 +135,7 @@ impl LrmsMachine {
     }
 
     /// Notes what whoever submitted a job calls it: its name in a description
-    /// of another system, cut to [`MOST_TAG`] characters. By it a job is found
+    /// of another system, cut to 200 characters. By it a job is found
     /// again that came through somebody else's broker.
     pub fn set_tag(&mut self, job: JobId, tag: &str) {
         let tag: String = tag.chars().take(MOST_TAG).collect();

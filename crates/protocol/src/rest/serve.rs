@@ -16,6 +16,7 @@ pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Peer, Stream};
 pub use exchanges::{Ear, Exchange, Exchanges, overhear};
 pub use extract::{Body, Path, Query};
+pub use listener::BoundedListener;
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery};
@@ -147,7 +148,8 @@ pub fn metrics_text(text: String) -> Response {
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub async fn serve(door: Door, router: Router, life: Life) -> std::io::Result<()> {
+pub async fn serve(door: impl Into<Door>, router: Router, life: Life) -> std::io::Result<()> {
+    let door: Door = door.into();
     let ending = life.clone();
     let router = router.into_make_service_with_connect_info::<Peer>();
     let server =
@@ -168,10 +170,16 @@ pub async fn serve(door: Door, router: Router, life: Life) -> std::io::Result<()
 /// How long open requests may keep a service that is asked to end.
 pub const GRACE: Duration = Duration::from_secs(3);
 
-/// The first stdout line of a service.
+/// The first stdout line of a service that speaks plain HTTP.
 #[must_use]
-pub fn listening_line(address: SocketAddr, is_secure: bool) -> String {
-    format!("{{\"listening\":\"{}\"}}", base_url(address, is_secure))
+pub fn listening_line(address: SocketAddr) -> String {
+    listening_at(&base_url(address, false))
+}
+
+/// The same for a service with this base URL.
+#[must_use]
+pub fn listening_at(url: &str) -> String {
+    format!("{{\"listening\":\"{url}\"}}")
 }
 
 /// Where a service that listens there is found.

@@ -42,14 +42,22 @@ impl Connected<IncomingStream<'_, Door>> for Peer {
 
 /// Where the connections of a service come in, bounded in number either way.
 pub struct Door {
-    address: SocketAddr,
     incoming: Incoming,
+}
+
+impl From<BoundedListener> for Door {
+    fn from(listener: BoundedListener) -> Self {
+        Door {
+            incoming: Incoming::Plain(listener),
+        }
+    }
 }
 
 enum Incoming {
     Plain(BoundedListener),
     // Handshakes are made side by side, so that a slow client holds up nobody.
     Tls {
+        address: SocketAddr,
         done: mpsc::Receiver<(Stream, Peer)>,
         accepting: JoinHandle<()>,
     },
@@ -69,10 +77,14 @@ impl Door {
                 let (shaken, done) = mpsc::channel(1);
                 let acceptor = TlsAcceptor::from(tls.config());
                 let accepting = tokio::spawn(accept(listener, acceptor, shaken));
-                Incoming::Tls { done, accepting }
+                Incoming::Tls {
+                    address,
+                    done,
+                    accepting,
+                }
             }
         };
-        Ok(Door { address, incoming })
+        Ok(Door { incoming })
     }
 }
 
@@ -146,9 +158,13 @@ impl Listener for Door {
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
+        let (address, is_secure) = match &self.incoming {
+            Incoming::Plain(listener) => (listener.local_addr()?, false),
+            Incoming::Tls { address, .. } => (*address, true),
+        };
         Ok(Peer {
-            address: self.address,
-            is_secure: matches!(self.incoming, Incoming::Tls { .. }),
+            address,
+            is_secure,
             identity: None,
         })
     }
