@@ -84,6 +84,11 @@ impl Face {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn share_id(&self) -> String {
+        let (name, queue) = (&self.app.config.name, &self.setup.queue);
+        format!("urn:ogf:ComputingShare:{name}:{queue}")
+    }
+
     fn id(&self, number: u64) -> String {
         format!("{}{number}", self.prefix)
     }

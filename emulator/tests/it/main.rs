@@ -1,5 +1,9 @@
 //! The emulator over real sockets on loopback.
-#![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test helper fails by panicking and tells what it skips"
+)]
 
 mod arc;
 mod arc_clients;

@@ -64,7 +64,8 @@ proptest! {
         put in ".{0,12}",
         value in ".{0,12}",
     ) {
-        let whole = written("a", 1, 60, &[value.clone()], &[value]);
+        let values = [value];
+        let whole = written("a", 1, 60, &values, &values);
         let mut damaged: Vec<char> = whole.chars().collect();
         let at = at.min(damaged.len());
         let end = (at + length).min(damaged.len());

@@ -39,23 +39,24 @@ pub(super) async fn create(
 /// the bound.
 async fn make_room(face: &Face, wanted: usize) -> Result<(), Fault> {
     let most = face.setup.max_jobs;
-    let over = (face.store().jobs.len() + wanted).saturating_sub(most);
-    if over == 0 {
-        return Ok(());
-    }
-    // Looking at some more than needed keeps this from being done each time.
-    let oldest: Vec<u64> = face
-        .store()
-        .jobs
-        .keys()
-        .take(2 * over + 1_000)
-        .copied()
-        .collect();
-    let looks = look_at(face, &oldest).await?;
-    let mut ended = looks.iter().filter(|(_, look)| look.state.is_end());
-    let mut store = face.store();
-    for (number, _) in ended.by_ref().take(over) {
-        store.jobs.remove(number);
+    let over = || (face.store().jobs.len() + wanted).saturating_sub(most);
+    // Some more than are needed go at once, so that not every request has to
+    // look; where the oldest are the ones that run, all are looked at.
+    for looked_at in [over() + most / 100, usize::MAX] {
+        if over() == 0 {
+            break;
+        }
+        let oldest: Vec<u64> = {
+            let store = face.store();
+            store.jobs.keys().take(looked_at).copied().collect()
+        };
+        let looks = look_at(face, &oldest).await?;
+        let mut store = face.store();
+        let ended = looks.iter().filter(|(_, look)| look.state.is_end());
+        let spare = store.jobs.len() + wanted;
+        for (number, _) in ended.take(spare.saturating_sub(most) + most / 100) {
+            store.jobs.remove(number);
+        }
     }
     Ok(())
 }

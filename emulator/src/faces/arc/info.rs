@@ -81,7 +81,7 @@ fn document(face: &Face, origin: &str, sample: &LoadSample, present: u64) -> Inf
             job_descriptions: vec!["emies:adl"],
             issuer: config.tls.as_ref().map(|tls| tls.issuer().to_owned()),
         }],
-        shares: vec![share(face, &place, sample, jobs)],
+        shares: vec![share(face, sample, jobs)],
         manager: manager(face, &place, sample),
     };
     InfoDocument {
@@ -92,13 +92,13 @@ fn document(face: &Face, origin: &str, sample: &LoadSample, present: u64) -> Inf
     }
 }
 
-fn share(face: &Face, place: &str, sample: &LoadSample, jobs: JobCounts) -> ComputingShare {
+fn share(face: &Face, sample: &LoadSample, jobs: JobCounts) -> ComputingShare {
     let resources = &face.app.config.cluster.resources;
     let groups = resources.groups().iter();
     let memory: Option<Vec<u64>> = groups.map(|group| group.memory_mib).collect();
     let processors = u64::from(sample.processors);
     ComputingShare {
-        id: format!("urn:ogf:ComputingShare:{place}:{}", face.setup.queue),
+        id: face.share_id(),
         name: face.setup.queue.clone(),
         description: format!("emulated cluster {}", face.app.config.name),
         jobs,

@@ -262,10 +262,7 @@ fn activity(face: &Face, job: &Job, number: u64, look: &Look, expires: Option<i6
         started: start.map(instant),
         ended: end.map(instant),
         proxy_expires: expires.and_then(|at| Some(glue2::instant(u64::try_from(at).ok()?))),
-        share_id: format!(
-            "urn:ogf:ComputingShare:{}:{}",
-            face.app.config.name, face.setup.queue
-        ),
+        share_id: face.share_id(),
         created: instant(now),
     }
 }
