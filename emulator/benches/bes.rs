@@ -1,7 +1,8 @@
 //! `CreateActivity` over loopback beside a bare axum echo that takes and gives
-//! as many bytes. Each server has one thread, so that a rate is one per core;
-//! the client writes ready-made requests from another. Quote the ratio: the
-//! rates depend on the machine and on its neighbours.
+//! as many bytes. Each server has one thread, whose processor time is what a
+//! rate per core is counted by (Linux only; elsewhere by the wall clock); the
+//! client writes ready-made requests from another. Quote the ratio: rates
+//! depend on the machine.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -37,8 +38,8 @@ fn main() {
     assert_eq!(once(echo), size);
     let (mut bes, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        bare.push(rate(echo));
-        bes.push(rate(lrms));
+        bare.push(rate(echo, "echo"));
+        bes.push(rate(lrms, "lrms-bench"));
     }
     let (bes, bare) = (median(&mut bes), median(&mut bare));
     println!(
@@ -82,7 +83,7 @@ fn echo(size: usize) -> SocketAddr {
     let door = TcpListener::bind("127.0.0.1:0").unwrap();
     door.set_nonblocking(true).unwrap();
     let address = door.local_addr().unwrap();
-    std::thread::spawn(move || {
+    let serve = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -96,7 +97,11 @@ fn echo(size: usize) -> SocketAddr {
             let router = Router::new().route("/services/bes", post(answer));
             axum::serve(listener, router).await.unwrap();
         });
-    });
+    };
+    std::thread::Builder::new()
+        .name("echo".into())
+        .spawn(serve)
+        .unwrap();
     address
 }
 
@@ -153,11 +158,31 @@ fn once(address: SocketAddr) -> usize {
     connection.read()
 }
 
-/// Answers per second over one round.
-fn rate(address: SocketAddr) -> f64 {
+/// Processor seconds that the threads of this name have used; `None` where the
+/// system does not tell. Linux counts in hundredths of a second.
+fn processor_seconds(name: &str) -> Option<f64> {
+    let (mut ticks, mut found) = (0.0, false);
+    for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        let read = |file: &str| std::fs::read_to_string(task.path().join(file)).ok();
+        if read("comm").is_some_and(|comm| comm.trim() == name) {
+            let stat = read("stat")?;
+            let (_, fields) = stat.rsplit_once(')')?;
+            let fields: Vec<&str> = fields.split_whitespace().collect();
+            found = true;
+            // utime and stime, fields 14 and 15 of proc_pid_stat(5).
+            ticks += fields.get(11)?.parse::<f64>().ok()?;
+            ticks += fields.get(12)?.parse::<f64>().ok()?;
+        }
+    }
+    found.then_some(ticks / 100.0)
+}
+
+/// Answers per second of the server's thread over one round.
+fn rate(address: SocketAddr, thread: &str) -> f64 {
     let message = message();
     let mut connections: Vec<Connection> =
         (0..CONNECTIONS).map(|_| Connection::to(address)).collect();
+    let before = processor_seconds(thread);
     let (begin, mut answers) = (Instant::now(), 0_u32);
     while begin.elapsed() < ROUND {
         for connection in &mut connections {
@@ -168,7 +193,10 @@ fn rate(address: SocketAddr) -> f64 {
             answers += 1;
         }
     }
-    f64::from(answers) / begin.elapsed().as_secs_f64()
+    let wall = begin.elapsed().as_secs_f64();
+    let used = processor_seconds(thread).zip(before);
+    let seconds = used.map_or(wall, |(after, before)| after - before);
+    f64::from(answers) / seconds
 }
 
 fn median(rates: &mut [f64]) -> f64 {

@@ -5,6 +5,7 @@ use super::{
     is_xml, write,
 };
 use quick_xml::XmlVersion;
+use quick_xml::escape::unescape;
 use quick_xml::events::{BytesDecl, BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
@@ -192,10 +193,15 @@ impl Parser<'_> {
 
     fn namespace(&self, namespace: &ResolveResult<'_>) -> Result<Name, XmlError> {
         match namespace {
-            ResolveResult::Bound(bound) => Ok(match write::known(bound.0) {
-                Some(known) => Cow::Borrowed(known),
-                None => Cow::Owned(bound.0.to_owned()),
-            }),
+            ResolveResult::Bound(bound) => {
+                // The XML reader leaves references in a declaration as they are.
+                let name = unescape(bound.0)
+                    .map_err(|error| self.refused(&format!("a namespace ({error})")))?;
+                Ok(match write::known(&name) {
+                    Some(known) => Cow::Borrowed(known),
+                    None => Cow::Owned(name.into_owned()),
+                })
+            }
             ResolveResult::Unbound => Ok(Cow::Borrowed("")),
             ResolveResult::Unknown(prefix) => {
                 Err(self.malformed(&format!("the prefix {prefix:?} is not declared")))

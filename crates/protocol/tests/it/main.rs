@@ -5,3 +5,4 @@
 mod adl;
 mod jsdl;
 mod resources;
+mod soap;
