@@ -29,9 +29,10 @@ pub use document::{
     StarvedJob, ThresholdDoc,
 };
 pub use error::CompareError;
-pub use find::find_runs;
 pub use present::{Report, Table, report};
 pub use verdict::{Outcome, Verdict};
+
+pub use find::find_runs;
 
 use crate::stats::Resamples;
 use crate::threshold::{Figure, Threshold};

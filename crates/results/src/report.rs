@@ -71,7 +71,7 @@ pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportErro
     let material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&material, chosen.index)?;
-    let page = page(paths, &material, &chosen, &replications, options)?;
+    let page = page(&material, &chosen, &replications, options)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
         html: badged(page.to_html(), comparison.map(|c| c.verdict.outcome)),
@@ -85,7 +85,6 @@ pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportErro
 }
 
 fn page(
-    paths: &[PathBuf],
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
@@ -108,7 +107,7 @@ fn page(
     over_time::draw(&mut page, material, chosen, replications);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;
-    facts::draw(&mut page, paths, material, options);
+    facts::draw(&mut page, material, options);
     Ok(page)
 }
 
