@@ -29,10 +29,11 @@ pub use document::{
     StarvedJob, ThresholdDoc,
 };
 pub use error::CompareError;
-pub use find::find_runs;
 pub(crate) use find::is_file_of_a_run;
 pub use present::{Report, Table, report};
 pub use verdict::{Outcome, Verdict};
+
+pub use find::find_runs;
 
 use crate::stats::Resamples;
 use crate::threshold::{Figure, Threshold};

@@ -72,7 +72,7 @@ pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportErro
     let material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&material, chosen.index)?;
-    let page = page(paths, &material, &chosen, &replications, options, true)?;
+    let page = page(&material, &chosen, &replications, options, true)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
         html: badged(page.to_html(), comparison.map(|c| c.verdict.outcome)),
@@ -107,7 +107,7 @@ pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment, Report
     let material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&material, chosen.index)?;
-    let page = page(paths, &material, &chosen, &replications, options, false)?;
+    let page = page(&material, &chosen, &replications, options, false)?;
     let outcome = material.comparison.as_ref().map(|c| c.verdict.outcome);
     Ok(Fragment {
         title: material.title(),
@@ -118,7 +118,6 @@ pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment, Report
 }
 
 fn page(
-    paths: &[PathBuf],
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
@@ -144,7 +143,7 @@ fn page(
     over_time::draw(&mut page, material, chosen, replications);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;
-    facts::draw(&mut page, paths, material, options);
+    facts::draw(&mut page, material, options);
     Ok(page)
 }
 

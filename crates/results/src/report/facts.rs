@@ -5,15 +5,14 @@ use super::material::{Column, Material, OneRun};
 use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// Runs that are listed one by one.
 const MOST_RUNS: usize = 400;
 
-pub(super) fn draw(page: &mut Page, paths: &[PathBuf], material: &Material, options: &Options) {
+pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
     page.heading("Runs and how to make them again");
     facts(page, material);
-    again(page, paths, material, options);
+    again(page, material, options);
     warnings(page, material);
     list(page, material);
     let runs: usize = material
@@ -79,7 +78,7 @@ fn facts(page: &mut Page, material: &Material) {
     ]);
 }
 
-fn again(page: &mut Page, paths: &[PathBuf], material: &Material, options: &Options) {
+fn again(page: &mut Page, material: &Material, options: &Options) {
     page.subheading("Run it again");
     page.paragraph(
         "The resolved scenario lies in each run directory, and on the virtual clock the same \
@@ -97,7 +96,7 @@ fn again(page: &mut Page, paths: &[PathBuf], material: &Material, options: &Opti
         );
     }
     page.paragraph("And this page:");
-    page.code(&page_again(paths, material, options));
+    page.code(&page_again(material, options));
 }
 
 /// The commands that make all runs: a scenario has all of its policies, and
@@ -121,8 +120,8 @@ fn commands(material: &Material) -> Vec<String> {
 }
 
 /// The command that makes this page.
-fn page_again(paths: &[PathBuf], material: &Material, options: &Options) -> String {
-    let dirs = paths.iter().map(|dir| dir.display().to_string());
+fn page_again(material: &Material, options: &Options) -> String {
+    let dirs = material.paths.iter().map(|dir| dir.display().to_string());
     let mut words: Vec<String> = dirs.map(|dir| quoted(&dir)).collect();
     let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     if let Some(comparison) = &material.comparison {

@@ -16,15 +16,14 @@ pub(super) fn draw(page: &mut Page, comparison: &Comparison) {
     }
     page.heading("Differences");
     for &figure in &comparison.primary {
-        let bounds = |policy: &Policy| policy.role == Role::Bound;
-        let plot = per_policy(comparison, figure, &|policy| !bounds(policy));
-        if !comparison.policies.iter().any(bounds) {
+        let plot = per_policy(comparison, figure, false);
+        if comparison.policies.iter().all(|p| p.role != Role::Bound) {
             page.figure(&plot, &caption(comparison));
             continue;
         }
         // On an axis of their own: a bound may be a hundred times as far away
         // as the policies are from each other.
-        let of_bounds = per_policy(comparison, figure, &bounds);
+        let of_bounds = per_policy(comparison, figure, true);
         page.pair(
             (&plot.half(), &caption(comparison)),
             (
@@ -68,23 +67,15 @@ fn caption(comparison: &Comparison) -> String {
     )
 }
 
-fn per_policy(comparison: &Comparison, figure: Figure, which: &dyn Fn(&Policy) -> bool) -> Rows {
-    let axis = Axis::linear(
-        format!(
-            "difference of the {} to {}",
-            figure_words(figure),
-            comparison.baseline
-        ),
-        unit(figure),
-    );
-    let title = format!(
-        "{}: difference to {}",
-        capital(&figure_words(figure)),
-        comparison.baseline
-    );
-    let mut rows = Rows::new(title, axis).reference(0.0, "no difference");
+fn per_policy(comparison: &Comparison, figure: Figure, bounds: bool) -> Rows {
+    let words = match bounds {
+        true => format!("Bounds, {}", figure_words(figure)),
+        false => capital(&figure_words(figure)),
+    };
+    let title = format!("{words}: difference to {}", comparison.baseline);
+    let mut rows = Rows::new(title, axis(figure)).reference(0.0, "no difference");
     let others = comparison.policies.iter().skip(1);
-    for policy in others.filter(|policy| which(policy)) {
+    for policy in others.filter(|policy| (policy.role == Role::Bound) == bounds) {
         let Some(paired) = policy.estimate(figure).and_then(|e| e.paired) else {
             continue;
         };

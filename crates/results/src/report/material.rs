@@ -36,6 +36,8 @@ pub(super) struct Material {
     pub(super) unlike: bool,
     /// The figures of a single policy, which compares with nothing.
     pub(super) alone: Option<Comparison>,
+    /// Where they were found, as the user said it.
+    pub(super) paths: Vec<PathBuf>,
     /// At least one, each with a run.
     pub(super) columns: Vec<Column>,
     pub(super) skipped: Vec<String>,
@@ -51,7 +53,7 @@ impl Material {
             ..options.clone()
         };
         match compare::compare(paths, &shown) {
-            Ok(comparison) => Material::compared(comparison),
+            Ok(comparison) => Material::compared(paths, comparison),
             // Somebody who names a baseline wants a comparison.
             Err(error) if options.baseline.is_some() => Err(error.into()),
             Err(CompareError::OnePolicy { .. } | CompareError::NoPair { .. }) => {
@@ -61,7 +63,7 @@ impl Material {
         }
     }
 
-    fn compared(comparison: Comparison) -> Result<Self, ReportError> {
+    fn compared(paths: &[PathBuf], comparison: Comparison) -> Result<Self, ReportError> {
         let mut columns: Vec<Column> = comparison
             .policies
             .iter()
@@ -87,6 +89,7 @@ impl Material {
             without: String::new(),
             unlike: !comparison.guard.comparable,
             alone: None,
+            paths: paths.to_vec(),
             columns,
             comparison: Some(comparison),
         })
@@ -121,6 +124,7 @@ impl Material {
         };
         Ok(Material {
             alone,
+            paths: paths.to_vec(),
             comparison: None,
             without: without(&columns, &traces),
             unlike: columns.len() > 1,
