@@ -17,6 +17,7 @@ mod lsap;
 mod need;
 mod openapi;
 mod overrides;
+mod patience;
 mod real_slurm;
 mod real_time;
 mod reduce_command;
