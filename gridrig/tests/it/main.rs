@@ -26,6 +26,7 @@ mod need;
 mod open_results;
 mod openapi;
 mod overrides;
+mod patience;
 mod real_slurm;
 mod real_time;
 mod reduce_command;

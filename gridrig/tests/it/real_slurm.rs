@@ -4,13 +4,14 @@
 //! `start` is what a test calls; the commands of the real Slurm find it by
 //! the `SLURM_CONF` that [`RealSlurm::command`] sets.
 
+use crate::patience::Patience;
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A running Slurm of `nodes` nodes `n1`... of `cpus` pretended processors.
 pub struct RealSlurm {
@@ -26,8 +27,8 @@ pub struct Setup {
     pub scheduler: &'static str,
 }
 
-/// Until the daemons answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Seconds until the daemons answer.
+const PATIENCE: u64 = 30;
 
 /// Starts one; `None`, with a word, where it is not installed or may not be
 /// started, and a failure where nothing may be skipped.
@@ -48,14 +49,10 @@ pub fn start(test: &str, setup: &Setup) -> Option<RealSlurm> {
         let said = slurm.run("sinfo", &["-h", "-t", "idle", "-o", "%D"]);
         String::from_utf8_lossy(&said.stdout).trim() == setup.nodes.to_string()
     };
-    let began = Instant::now();
+    let patience = Patience::seconds(PATIENCE).every(100);
     while !idle(&slurm) {
         let log = std::fs::read_to_string(slurm.path("slurmctld.log")).unwrap_or_default();
-        assert!(
-            began.elapsed() < PATIENCE,
-            "the real Slurm does not come up:\n{log}"
-        );
-        std::thread::sleep(Duration::from_millis(100));
+        patience.wait(format_args!("the real Slurm does not come up:\n{log}"));
     }
     Some(slurm)
 }
@@ -94,14 +91,10 @@ impl RealSlurm {
             munged.arg(format!("--{option}={}", home.join(file).display()));
         }
         self.daemon(&mut munged);
-        let began = Instant::now();
+        let patience = Patience::seconds(PATIENCE);
         while !home.join("socket").exists() {
             let log = std::fs::read_to_string(home.join("log")).unwrap_or_default();
-            assert!(
-                began.elapsed() < PATIENCE,
-                "munged does not come up:\n{log}"
-            );
-            std::thread::sleep(Duration::from_millis(20));
+            patience.wait(format_args!("munged does not come up:\n{log}"));
         }
     }
 
@@ -176,10 +169,10 @@ impl Drop for RealSlurm {
         // Jobs outlive their daemons; what is left of them is ended first.
         let cancel = self.command("scancel").args(["-u", "root"]).spawn();
         if let Ok(mut cancel) = cancel {
-            end(&mut cancel, Duration::from_secs(5), false);
+            end(&mut cancel, false);
         }
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(5) {
+        let patience = Patience::seconds(5);
+        while !patience.is_over() {
             let left = self.command("squeue").arg("-h").output();
             if left.is_ok_and(|left| left.stdout.is_empty()) {
                 break;
@@ -188,20 +181,20 @@ impl Drop for RealSlurm {
         }
         // The nodes, the controller, munged last.
         while let Some(mut daemon) = self.daemons.pop() {
-            end(&mut daemon, Duration::from_secs(5), true);
+            end(&mut daemon, true);
         }
     }
 }
 
 /// Waits for a child, asking it to end if `ask`; ends it when it takes too
 /// long.
-fn end(child: &mut Child, patience: Duration, ask: bool) {
+fn end(child: &mut Child, ask: bool) {
     if ask {
         let id = child.id().to_string();
         let _ = Command::new("kill").arg(id).stderr(Stdio::null()).status();
     }
-    let began = Instant::now();
-    while began.elapsed() < patience {
+    let patience = Patience::seconds(5);
+    while !patience.is_over() {
         if !matches!(child.try_wait(), Ok(None)) {
             return;
         }

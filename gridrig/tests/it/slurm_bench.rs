@@ -1,9 +1,9 @@
 //! An emulated cluster with the commands of Slurm, for tests.
 
 use crate::command::{self, Service};
+use crate::patience::Patience;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 /// A cluster of `nodes` nodes, served by a process of its own.
 pub struct Emulated {
@@ -91,17 +91,13 @@ impl Emulated {
 
     /// Waits until `squeue -t all -h -o FORMAT` says this of a job.
     pub fn wait_for(&self, job: &str, format: &str, wanted: &str) {
-        let began = Instant::now();
+        let patience = Patience::seconds(30);
         loop {
             let said = self.run("squeue", &["-h", "-t", "all", "-j", job, "-o", format]);
             if said.stdout.trim_end() == wanted {
                 return;
             }
-            assert!(
-                began.elapsed() < Duration::from_secs(30),
-                "{said:?}, not {wanted}"
-            );
-            std::thread::sleep(Duration::from_millis(30));
+            patience.wait(format_args!("{said:?}, not {wanted}"));
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The commands of Slurm on an emulated cluster, in virtual mode.
 
 use crate::command::{self, Bench, expect_code, gridrig, stderr};
+use crate::patience::Patience;
 use crate::slurm_bench::{Emulated, Said};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn the_exact_calls_of_arc_work_with_an_empty_environment() {
@@ -256,7 +257,7 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
         .stderr(Stdio::piped());
     let child = run.spawn().unwrap();
     let squeue = place.path().join("bin/squeue");
-    let began = Instant::now();
+    let patience = Patience::seconds(20).every(50);
     let listed = loop {
         let output = Command::new(&squeue)
             .args(["-h", "-o", "%j %t %C"])
@@ -270,8 +271,7 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
             let said: Said = submit.args(["--wrap", "sleep 1"]).output().unwrap().into();
             break said;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{text}");
-        std::thread::sleep(Duration::from_millis(50));
+        patience.wait(text);
     };
     assert_eq!(listed.code, 0, "{listed:?}");
     let output = child.wait_with_output().unwrap();

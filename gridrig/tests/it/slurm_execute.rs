@@ -1,7 +1,7 @@
 //! Scripts that are really executed under an emulated allocation.
 
+use crate::patience::Patience;
 use crate::slurm_bench::Emulated;
-use std::time::{Duration, Instant};
 
 fn cluster(nodes: u32, cpus: u32) -> Emulated {
     Emulated::start(nodes, cpus, &["--slurm-execute"])
@@ -94,15 +94,14 @@ fn cancelling_ends_the_processes_and_gives_the_processors_back() {
     write(&cluster, "job.sh", script);
     cluster.ok("sbatch", &["-n", "2", "job.sh"]);
     cluster.ok("sbatch", &["--wrap", "true"]);
-    let began = Instant::now();
+    let patience = Patience::seconds(20);
     let child = loop {
         let path = cluster.dir.path().join("child");
         let child = std::fs::read_to_string(path).unwrap_or_default();
         if child.ends_with('\n') {
             break child;
         }
-        assert!(began.elapsed() < Duration::from_secs(10));
-        std::thread::sleep(Duration::from_millis(20));
+        patience.wait("a process");
     };
     assert!(lives(&child));
     assert_eq!(
@@ -120,20 +119,18 @@ fn cancelling_ends_the_processes_and_gives_the_processors_back() {
 fn scripts_end_with_their_emulator() {
     let cluster = cluster(1, 1);
     cluster.ok("sbatch", &["--wrap", "echo $$ > shell; sleep 300"]);
-    let began = Instant::now();
+    let patience = Patience::seconds(20);
     let path = cluster.dir.path().join("shell");
     let shell = loop {
         let shell = std::fs::read_to_string(&path).unwrap_or_default();
         if shell.ends_with('\n') {
             break shell;
         }
-        assert!(began.elapsed() < Duration::from_secs(10));
-        std::thread::sleep(Duration::from_millis(20));
+        patience.wait("a process");
     };
     assert!(lives(&shell));
     cluster.interrupt();
     while lives(&shell) {
-        assert!(began.elapsed() < Duration::from_secs(20));
-        std::thread::sleep(Duration::from_millis(20));
+        patience.wait("a process");
     }
 }

@@ -109,7 +109,12 @@ fn add_script(request: &mut Request) -> Result<(), Refusal> {
     };
     let path = path.map_or("stdin", String::as_str);
     let refuse = |_| Refusal::error(1, &format!("Unable to open file {path}"));
-    request.script = Some(script.map_err(refuse)?);
+    let script = script.map_err(refuse)?;
+    if script.len() > super::wire::MOST_SCRIPT as usize {
+        let what = "Pathname of a file, directory or other parameter too long";
+        return Err(Refusal::submission(what));
+    }
+    request.script = Some(script);
     Ok(())
 }
 

@@ -1,0 +1,211 @@
+use super::*;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::resource::Resources;
+
+fn lrms(home: bool) -> LrmsMachine {
+    let cluster = ClusterConfig::new(
+        ClusterId(0),
+        Resources::homogeneous(4),
+        DisciplineKind::FirstInFirstFit,
+    );
+    let home = home.then_some(Home {
+        domain: DomainId(0),
+        latency: SimDuration::from_millis(1),
+        exchange: SimDuration::from_secs(15),
+    });
+    let setup = LrmsSetup {
+        cluster,
+        home,
+        incarnation: 1,
+        keep_ended: 100,
+    };
+    LrmsMachine::new(setup, Recorder::default())
+}
+
+fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
+    let spec = JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(seconds));
+    let key = Some(format!("run/{id}/0"));
+    Arrival {
+        key,
+        id: Some(JobId(id)),
+        spec,
+        from,
+        hop: 0,
+        meant: None,
+        notify: None,
+    }
+}
+
+fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
+    let log = machine.sink.recorder.page(0, usize::MAX).events;
+    let name = |recorded: &crate::real_time::Recorded| {
+        let text = format!("{:?}", recorded.event());
+        (
+            recorded.at.as_secs_f64(),
+            text.split([' ', '{']).next().unwrap_or("").to_owned(),
+        )
+    };
+    log.iter().map(name).collect()
+}
+
+#[test]
+fn timers_that_are_late_happen_at_their_nominal_instants_before_the_message() {
+    let mut machine = lrms(true);
+    let broker = Party::Broker(DomainId(0));
+    machine.advance(SimTime::ZERO);
+    machine
+        .submit(SimTime::from_secs(1), arrival(0, 4, 10, broker))
+        .unwrap();
+    machine.advance(machine.now());
+    machine.advance(SimTime::from_secs(16));
+    machine
+        .submit(SimTime::from_secs(16), arrival(1, 1, 1, broker))
+        .unwrap();
+    let seen = events(&machine);
+    let expected = [
+        (0.0, "InfoSent"),
+        (1.0, "Queued"),
+        (1.0, "Started"),
+        (11.0, "Finished"),
+        (11.0, "Notified"),
+        (15.0, "InfoSent"),
+        (16.0, "Queued"),
+    ];
+    let expected: Vec<_> = expected.map(|(at, name)| (at, name.to_owned())).into();
+    assert_eq!(seen, expected);
+    let mut letters = Vec::new();
+    machine.take_letters(&mut letters);
+    let due: Vec<f64> = letters
+        .iter()
+        .map(|letter| letter.due.as_secs_f64())
+        .collect();
+    assert_eq!(due, [0.001, 11.001, 15.001]);
+}
+
+#[test]
+fn who_follows_hears_of_queue_start_and_end() {
+    let mut machine = lrms(false);
+    let mut news = machine.follow();
+    let ignored = machine.follow();
+    drop(ignored);
+    machine
+        .submit(SimTime::from_secs(1), arrival(0, 3, 5, Party::Client))
+        .unwrap();
+    machine.advance(SimTime::from_secs(9));
+    let mut heard = Vec::new();
+    while let Ok(one) = news.try_recv() {
+        heard.push(match one {
+            JobNews::Queued { spec, at } => ("queued", spec.id, at),
+            JobNews::Started { job, at, placement } => {
+                let taken: u32 = placement.iter().map(|run| run.nodes).sum();
+                assert_eq!(taken, 3);
+                ("started", job, at)
+            }
+            JobNews::Ended { end, at } => {
+                assert_eq!(end.finish, Some(at));
+                ("ended", end.job, at)
+            }
+        });
+    }
+    let at = SimTime::from_secs;
+    let expected = [
+        ("queued", JobId(0), at(1)),
+        ("started", JobId(0), at(1)),
+        ("ended", JobId(0), at(6)),
+    ];
+    assert_eq!(heard, expected);
+}
+
+#[test]
+fn a_job_whose_end_is_decided_outside_ends_then_and_makes_room() {
+    let mut machine = lrms(false);
+    for id in 0..2 {
+        let job = arrival(id, 4, 1_000, Party::Client);
+        machine.submit(SimTime::ZERO, job).unwrap();
+    }
+    machine.advance(SimTime::ZERO);
+    let at = SimTime::from_secs(7);
+    assert!(!machine.finish(at, JobId(1)), "it waits");
+    assert!(machine.finish(at, JobId(0)) && !machine.finish(at, JobId(0)));
+    machine.advance(at);
+    let JobState::Ended(end) = machine.view(JobId(0)).unwrap().state else {
+        panic!("it has ended");
+    };
+    assert_eq!((end.state, end.finish), (EndState::Completed, Some(at)));
+    let next = machine.view(JobId(1)).unwrap().state;
+    assert!(matches!(next, JobState::Running { start, .. } if start == at));
+    assert_eq!(machine.published(), 1);
+    // Nothing is left of the first job's own end, nor of its work.
+    assert_eq!(machine.due(), Some(SimTime::from_secs(1_007)));
+    assert_eq!(machine.sample_at(at).work_left, 4 * 1_000 * 1_000_000_000);
+}
+
+#[test]
+fn time_never_moves_back() {
+    let mut machine = lrms(false);
+    machine
+        .submit(SimTime::from_secs(9), arrival(0, 1, 1, Party::Client))
+        .unwrap();
+    machine
+        .submit(SimTime::from_secs(3), arrival(1, 1, 1, Party::Client))
+        .unwrap();
+    assert_eq!(machine.now(), SimTime::from_secs(9));
+}
+
+#[test]
+fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
+    let mut machine = lrms(true);
+    let receipt = machine
+        .submit(SimTime::ZERO, arrival(0, 5, 1, Party::Client))
+        .unwrap();
+    assert_eq!(receipt.taken, Err(Reason::NeverFits));
+    assert_eq!(machine.published(), 1);
+    let broker = Party::Broker(DomainId(0));
+    machine
+        .submit(SimTime::ZERO, arrival(1, 5, 1, broker))
+        .unwrap();
+    let mut letters = Vec::new();
+    machine.take_letters(&mut letters);
+    let refusal = Message::Refusal {
+        job: JobId(1),
+        reason: Reason::NeverFits,
+    };
+    assert_eq!(
+        letters.iter().map(|l| &l.message).collect::<Vec<_>>(),
+        [&refusal]
+    );
+    let state = machine.view(JobId(1)).unwrap().state;
+    assert!(matches!(state, JobState::Ended(_)), "{state:?}");
+}
+
+#[test]
+fn a_job_of_length_0_ends_in_a_further_step_of_its_instant() {
+    let mut machine = lrms(false);
+    machine
+        .submit(SimTime::from_secs(2), arrival(0, 1, 0, Party::Client))
+        .unwrap();
+    machine.advance(machine.now());
+    assert_eq!(machine.published(), 1);
+    assert_eq!(machine.now(), SimTime::from_secs(2));
+}
+
+#[test]
+fn a_cancelled_job_is_over_and_its_broker_is_told() {
+    let mut machine = lrms(true);
+    let broker = Party::Broker(DomainId(0));
+    machine
+        .submit(SimTime::ZERO, arrival(0, 1, 9, broker))
+        .unwrap();
+    assert!(machine.cancel(SimTime::from_secs(1), JobId(0)));
+    assert!(!machine.cancel(SimTime::from_secs(1), JobId(0)));
+    let mut letters = Vec::new();
+    machine.take_letters(&mut letters);
+    assert!(matches!(
+        letters[0].message,
+        Message::Notice(JobEnd {
+            state: EndState::Cancelled,
+            ..
+        })
+    ));
+}
