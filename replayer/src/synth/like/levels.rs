@@ -195,13 +195,26 @@ mod tests {
     }
 
     #[test]
+    fn no_range_reaches_from_a_value_to_far_more_than_twice_it() {
+        let mut values: Vec<u64> = (1..=900).map(|i| i % 20 + 1).collect();
+        values.extend([40, 100, 250, 600, 1_500, 4_000, 10_000, 25_000, 79_808]);
+        for level in divide(values, GRAIN) {
+            let (low, high) = (level.at(0.0), level.at(0.999_999));
+            assert!(high <= low.max(SMALL) * REACH, "{level:?}");
+        }
+    }
+
+    #[test]
     fn parts_of_a_range_give_back_its_distribution() {
         let values: Vec<u64> = (0..1_000).map(|i| i * i / 100).collect();
         let levels = divide(values.clone(), GRAIN);
         let mut drawn: Vec<u64> = Vec::new();
-        for level in &levels {
-            drawn.extend((0..100).map(|i| level.at((f64::from(i) + 0.5) / 100.0)));
+        for (at, level) in levels.iter().enumerate() {
+            // As many as the source has in this range.
+            let count = values.iter().filter(|v| find(&levels, **v) == at).count();
+            drawn.extend((0..count).map(|i| level.at((i as f64 + 0.5) / count as f64)));
         }
+        assert_eq!(drawn.len(), values.len());
         for quantile in [0.1, 0.37, 0.5, 0.93] {
             let at = |v: &[u64]| v[(quantile * v.len() as f64) as usize] as f64;
             let (source, drawn) = (at(&values), at(&drawn));
