@@ -31,7 +31,7 @@ pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
         .name("runs".to_owned())
         .spawn(move || worker.work())
         .map_err(Failure::run)?;
-    print(&format!("{}\n", listening_line(server.address, false)))?;
+    print(&format!("{}\n", listening_line(server.address)))?;
     server.wait();
     let ran = server.control.close();
     // Its last run is written before the process ends.
