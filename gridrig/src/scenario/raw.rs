@@ -425,7 +425,7 @@ pub(crate) struct RawMeasure {
     /// The bound of bounded slowdown, in time of the run. Default: 10 s
     /// divided by the (largest) run-time scale.
     pub(crate) tau: Option<Str<AboveZero>>,
-    /// Whether the regret of decisions is computed, which costs a second or so
-    /// per million jobs. Default true.
+    /// Whether the regret of decisions is computed after the run. Default
+    /// true.
     pub(crate) regret: Option<bool>,
 }
