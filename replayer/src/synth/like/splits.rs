@@ -149,6 +149,7 @@ fn fold(seen: &[Halved]) -> Fold {
 
 /// One halving of the stretches of an hour.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a model has twelve of them")]
 pub(super) enum Within {
     /// By crowd, or by crowd and kind.
     Folds(Vec<Fold>),
