@@ -109,11 +109,7 @@ pub fn slurm(test: &str) -> Option<()> {
     };
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|id| id.stdout == b"0\n");
-    if is_root
-        && ["munged", "slurmctld", "slurmd", "sbatch"]
-            .iter()
-            .all(|name| has(name))
-    {
+    if is_root && ["munged", "slurmctld", "slurmd", "sbatch"].iter().all(has) {
         return Some(());
     }
     absent(test, "Debian's Slurm, or not root");

@@ -35,7 +35,7 @@ fn group(count: u32, speed: &str, memory_mib: Option<u64>) -> Resource {
         os: None,
         memory_mib,
         disk_mib: None,
-        speed: Decimal::parse(speed).unwrap(),
+        speed: Decimal::parse(speed).expect("a speed"),
     }
 }
 
@@ -62,7 +62,8 @@ fn starts_on(resources: Resources, kind: DisciplineKind, jobs: &[(Job, u64)]) ->
                 requirements,
                 ..JobSpec::rigid(JobId(id), *processors, SimDuration::from_secs(*run_time))
             };
-            cluster.submit(now, &job, &mut starts).unwrap();
+            let taken = cluster.submit(now, &job, &mut starts);
+            taken.expect("it fits the empty cluster");
         }
         cluster.handle_pass(now, &mut starts);
     }
@@ -150,7 +151,8 @@ fn a_plan_keeps_to_the_resources_it_promised() {
     // Four slow and four fast processors. The head waits for all eight; the
     // third job fits beside it only where its end comes in time, which on the
     // slow ones it would not.
-    let nodes = Resources::new(vec![group(4, "0.5", None), group(4, "1", None)]).unwrap();
+    let nodes = Resources::new(vec![group(4, "0.5", None), group(4, "1", None)]);
+    let nodes = nodes.expect("eight processors");
     let jobs = [
         ((0, 4, 10, 10), 0),
         ((0, 8, 10, 10), 0),
@@ -166,7 +168,7 @@ fn a_job_that_scattered_memory_cannot_hold_waits_for_the_next_change() {
         cpu_count: 2,
         ..group(2, "1", Some(4))
     }])
-    .unwrap();
+    .expect("four processors");
     let mib = 1_024;
     let jobs = [
         ((0, 1, 10, 10), 3 * mib),

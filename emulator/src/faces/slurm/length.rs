@@ -3,8 +3,9 @@
 //! In this order: a tag in its name or comment (`gridrig_17_30s`, which
 //! brokers carry along), a `#GRIDRIG runtime=30s` line of its script, the
 //! script itself if all it does is to sleep, the limit of `--time`, one
-//! second. Its exit code is that of `#GRIDRIG exit=N` or of an `exit N` that
-//! the script is seen to reach, else 0.
+//! second. Its exit code is that of `#GRIDRIG exit=N`, or that of the script if
+//! it is known what each of its commands does, else 0: a wrapper that a broker
+//! writes ends with 1 on ways that its job never takes.
 
 use super::batch::{Batch, words};
 use gridrig_core::time::SimDuration;
@@ -29,7 +30,7 @@ pub(super) fn plan(batch: &Batch) -> Plan {
     let text = String::from_utf8_lossy(&batch.script);
     let (said, said_exit) = directive(&text);
     let seen = read_script(&text);
-    let exit = said_exit.unwrap_or(seen.exit);
+    let exit = said_exit.unwrap_or(if seen.understood { seen.exit } else { 0 });
     let tag = tag(&batch.name).or_else(|| batch.comment.as_deref().and_then(tag));
     let slept = (seen.understood || !seen.slept.is_zero()).then_some(seen.slept);
     let limit = batch.limit.and_then(super::times::Limit::length);
@@ -99,7 +100,7 @@ fn read_script(script: &str) -> Seen {
                     let total = seen.slept.as_nanos().saturating_add(nanos);
                     seen.slept = SimDuration::from_nanos(total);
                 }
-                "exit" => {
+                "exit" if seen.understood => {
                     seen.exit = args.next().and_then(|code| code.parse().ok()).unwrap_or(0);
                     return seen;
                 }

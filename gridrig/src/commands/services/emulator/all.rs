@@ -13,12 +13,13 @@ use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
+/// What the flags add to the setup of a cluster that shows these faces and has
+/// its commands of Slurm there.
+type Finish<'a> = dyn Fn(Config, Vec<FaceKind>, Option<&Path>) -> Result<Config, Failure> + 'a;
+
 /// Serves every cluster on a port of its own. The first line on stdout names
 /// the first of them, as for one cluster, and lists all.
-pub(super) fn serve_all(
-    args: &EmulatorArgs,
-    finish: &dyn Fn(Config, Vec<FaceKind>, Option<&Path>) -> Result<Config, Failure>,
-) -> Result<(), Failure> {
+pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), Failure> {
     let (_, scenario) = scenario(args)?;
     let clock = clock(&args.service)?;
     let mut services = Vec::new();
