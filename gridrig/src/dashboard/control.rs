@@ -39,6 +39,8 @@ struct Work {
     running: Option<(Arc<Watch>, String)>,
     queue: VecDeque<Order>,
     closed: bool,
+    /// Whether Ctrl-C has cut a run off.
+    cut: bool,
 }
 
 /// A scenario that waits for its turn.
@@ -114,7 +116,9 @@ impl Control {
             state.running = Some((Arc::clone(&order.watch), name));
             drop(state);
             self.run(&order);
-            self.state().running = None;
+            let mut state = self.state();
+            state.running = None;
+            state.cut |= crate::interrupt::requested();
         }
     }
 
@@ -187,13 +191,14 @@ impl Control {
         state.queue.len() < before
     }
 
-    /// Stops what runs and starts nothing more; whether anything ran.
+    /// Stops what runs and starts nothing more; whether anything ran, or had just
+    /// seen for itself that the process is to end.
     pub fn close(&self) -> bool {
         let mut state = self.state();
         state.closed = true;
         state.queue.clear();
         let running = state.running.as_ref();
-        let ran = running.is_some();
+        let ran = running.is_some() || state.cut;
         running.into_iter().for_each(|(watch, _)| watch.stop());
         drop(state);
         self.changed.notify_all();
