@@ -24,6 +24,7 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_protocol::rest::serve::Monitoring;
 use gridrig_replayer::prepare::{self, Prepared};
 use gridrig_replayer::spec::{Keep, WorkloadSpec};
+use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub struct WorkloadInfo {
     pub sha256: String,
     /// Lines that are no usable job, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
+    /// What its reduction was left to choose.
+    pub choice: ChoiceDoc,
 }
 
 impl WorkloadInfo {
@@ -79,6 +82,7 @@ impl WorkloadInfo {
             name: name.to_string_lossy().into_owned(),
             sha256: prepared.sha256.clone(),
             skipped: prepared.skipped.clone(),
+            choice: choice(spec, prepared),
         }
     }
 }
@@ -179,25 +183,39 @@ pub fn prepare_workloads(scenario: &Scenario) -> Result<Vec<Prepared>, Failure> 
         .collect()
 }
 
+/// What the reduction was left to choose, and chose.
+fn choice(spec: &WorkloadSpec, prepared: &Prepared) -> ChoiceDoc {
+    let ranked = prepared.window.zip(prepared.ranking.as_ref());
+    let window = ranked.map(|(window, ranking)| ChosenWindow {
+        start: window.start.to_string(),
+        length: window.length.to_string(),
+        considered: ranking.considered() as u64,
+    });
+    let share = match (spec.keep, prepared.keep) {
+        (Keep::Load { offered, .. }, Keep::Share { share, seed }) => Some(ChosenShare {
+            share: share.to_string(),
+            seed,
+            offered: offered.to_string(),
+        }),
+        _ => None,
+    };
+    ChoiceDoc { window, share }
+}
+
 /// Logs what the reduction was left to choose.
 fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
-    if let (Some(window), Some(ranking)) = (prepared.window, &prepared.ranking) {
-        tracing::info!(
-            trace = %spec.trace.display(),
-            start = %window.start,
-            length = %window.length,
-            windows = ranking.considered(),
-            "the most representative window was chosen"
-        );
+    let (trace, choice) = (spec.trace.display(), choice(spec, prepared));
+    if let Some(window) = choice.window {
+        let (start, length, windows) = (window.start, window.length, window.considered);
+        tracing::info!(%trace, start, length, windows, "the most representative window was chosen");
     }
-    if let (Keep::Load { offered, .. }, Keep::Share { share, seed }) = (spec.keep, prepared.keep) {
-        tracing::info!(
-            trace = %spec.trace.display(),
-            %offered,
-            %share,
-            seed,
-            "the share was chosen by its load"
-        );
+    if let Some(ChosenShare {
+        share,
+        seed,
+        offered,
+    }) = choice.share
+    {
+        tracing::info!(%trace, offered, share, seed, "the share was chosen by its load");
     }
 }
 

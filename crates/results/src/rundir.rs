@@ -21,7 +21,8 @@ pub use csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use manifest::{
-    FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
+    ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
+    RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
 pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;

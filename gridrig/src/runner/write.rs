@@ -10,7 +10,7 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::EventLog;
-use gridrig_results::rundir::{self, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
+use gridrig_results::rundir::{self, ChoiceDoc, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -90,6 +90,7 @@ pub(super) fn write(
             .iter()
             .map(|w| (w.name.clone(), w.sha256.clone()))
             .collect(),
+        choices: choices(load),
         versions: versions(),
         study: study(replication),
         warnings: run.summary.warnings.clone(),
@@ -168,6 +169,14 @@ fn study(replication: &Replication) -> StudyDoc {
 /// Two runs with the same hash `all` were given the same jobs at the same
 /// instants: that is what pairs them. `jobs` leaves out where they enter, so
 /// that a run of one pooled cluster is known as one of the same jobs.
+fn choices(load: &Load) -> BTreeMap<String, ChoiceDoc> {
+    let workloads = load.workloads.iter();
+    let chosen = workloads.filter(|workload| workload.choice != ChoiceDoc::default());
+    chosen
+        .map(|workload| (workload.name.clone(), workload.choice.clone()))
+        .collect()
+}
+
 fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
     let hash = |entries| workload_hash(submissions, entries);
     BTreeMap::from([

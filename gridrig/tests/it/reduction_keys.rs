@@ -205,3 +205,30 @@ fn a_load_beyond_the_whole_trace_is_warned_of() {
         Keep::Load { offered, .. } if offered == Decimal::parse("0.9").unwrap()
     ));
 }
+
+#[test]
+fn the_manifest_says_which_window_and_which_share_were_chosen() {
+    let out = tempfile::tempdir().unwrap();
+    let dir = out.path().join("runs");
+    let output = run(&[
+        "run",
+        "resources/scenarios/lrms-only.toml",
+        "--out",
+        dir.to_str().unwrap(),
+        "--set",
+        "workload.window={ length = \"2d\", choose = \"representative\", step = \"1d\" }",
+        "--set",
+        "workload.load={ offered = 0.2, processors = 450 }",
+    ]);
+    expect_code(&output, 0);
+    let manifest = dir.join("lrms-only-1/no-broker/r000/manifest.json");
+    let manifest = std::fs::read_to_string(manifest).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let choice = &manifest["choices"]["ctc-like.swf.gz"];
+    assert_eq!(choice["window"]["length"], "172800s", "{choice}");
+    assert!(choice["window"]["considered"].as_u64() > Some(1));
+    assert!(choice["window"]["start"].as_str().unwrap().ends_with("s"));
+    assert_eq!(choice["share"]["offered"], "0.2");
+    let share: f64 = choice["share"]["share"].as_str().unwrap().parse().unwrap();
+    assert!(0.0 < share && share < 1.0, "{share}");
+}

@@ -13,6 +13,41 @@ use std::collections::BTreeMap;
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
 
+/// What the reduction of a workload was left to choose, and chose. Durations are
+/// strings with their unit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChoiceDoc {
+    /// The window that represents the log best; null where it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<ChosenWindow>,
+    /// The share that loads the cluster as wanted; null where it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<ChosenShare>,
+}
+
+/// A window that was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChosenWindow {
+    /// From the log's time 0.
+    pub start: String,
+    /// How long.
+    pub length: String,
+    /// Windows that were ranked.
+    pub considered: u64,
+}
+
+/// A share that was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChosenShare {
+    /// Probability of each job, a decimal.
+    pub share: String,
+    /// Seed of the stream that draws.
+    pub seed: u64,
+    /// The load that was asked for.
+    pub offered: String,
+}
+
 /// What a comparison of runs has to know of one, and its files do not say.
 /// Runs of before this was written have the default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -84,6 +119,8 @@ pub struct RunInfo {
     /// SHA-256 of each trace file as it lies on the disk, by its path in the
     /// scenario.
     pub trace_sha256: BTreeMap<String, String>,
+    /// What the reduction was left to choose, by the trace's path in the scenario.
+    pub choices: BTreeMap<String, ChoiceDoc>,
     /// Versions of gridrig and what else decides the numbers.
     pub versions: BTreeMap<String, String>,
     /// What a comparison has to know.
@@ -121,6 +158,10 @@ pub struct Manifest {
     pub workload_hashes: BTreeMap<String, String>,
     /// SHA-256 of each trace file, by its path in the scenario.
     pub trace_sha256: BTreeMap<String, String>,
+    /// What the reduction was left to choose, by the trace's path in the
+    /// scenario; absent where it was left nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub choices: BTreeMap<String, ChoiceDoc>,
     /// Versions of what decides the numbers.
     pub versions: BTreeMap<String, String>,
     /// What a comparison has to know.
@@ -205,6 +246,7 @@ impl Manifest {
             scenario_hash: info.scenario_hash.clone(),
             workload_hashes: info.workload_hashes.clone(),
             trace_sha256: info.trace_sha256.clone(),
+            choices: info.choices.clone(),
             versions: info.versions.clone(),
             study: info.study.clone(),
             offered_load: offered_load(run),
