@@ -416,7 +416,10 @@ impl Cluster {
             processors,
             ..
         } = first;
-        let placement = self.nodes.take_within(class, processors, shares);
+        let placement = match shares {
+            None => self.nodes.take(class, processors),
+            Some(shares) => self.nodes.take_within(class, processors, Some(shares)),
+        };
         if self.queue.remove_first(first) {
             self.nodes.unwatch(class);
         }

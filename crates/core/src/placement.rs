@@ -149,6 +149,11 @@ impl Nodes {
     ///
     /// # Panics
     /// As [`Nodes::take`].
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "without a plan, which is the hot path, nothing of it is left"
+    )]
     pub fn take_within(
         &mut self,
         class: ClassId,
