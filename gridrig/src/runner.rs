@@ -189,7 +189,7 @@ fn choice(spec: &WorkloadSpec, prepared: &Prepared) -> ChoiceDoc {
     let window = ranked.map(|(window, ranking)| ChosenWindow {
         start: window.start.to_string(),
         length: window.length.to_string(),
-        considered: ranking.considered() as u64,
+        considered: ranking.considered(),
     });
     let share = match (spec.keep, prepared.keep) {
         (Keep::Load { offered, .. }, Keep::Share { share, seed }) => Some(ChosenShare {
