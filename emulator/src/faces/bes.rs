@@ -25,11 +25,10 @@ use gridrig_protocol::bes::Operation;
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::rest::serve::Peer;
 use gridrig_protocol::soap::{self, Fault, Reply, Request};
-use gridrig_service::App;
+use gridrig_service::{App, incarnation};
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where the service is found: under a path of its own, and under the one that
 /// GridWay's driver has built in.
@@ -83,7 +82,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
 }
 
 pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
-    let life = format!("{}-{:x}", app.config.cluster.id.0, began());
+    let life = format!("{}-{:x}", app.config.cluster.id.0, incarnation());
     let face = Arc::new(Face {
         app: app.clone(),
         setup: setup.clone(),
@@ -100,15 +99,6 @@ pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
         routes = routes.route(path, post(serve).get(describe));
     }
     routes.with_state(face)
-}
-
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the lives of a service are told apart by when they began"
-)]
-fn began() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The header block of WS-Security. What is in it is not looked at: an
