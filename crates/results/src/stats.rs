@@ -6,7 +6,7 @@ mod paired;
 
 pub use holm::holm;
 pub use imbalance::{cv, gini};
-pub use paired::{Interval, IntervalMethod, LEVEL, Paired, Resamples};
+pub use paired::{Interval, IntervalMethod, LEVEL, Paired, Range, Resamples};
 
 use serde::Serialize;
 

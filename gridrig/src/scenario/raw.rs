@@ -378,7 +378,8 @@ pub(crate) struct RawRun {
     /// The forwarding policies to compare. Default ["round-robin"].
     pub(crate) policies: Option<At<List<Str<Name<PolicyKind>>>>>,
     /// Whether every replication is also run as its bounds: local-only,
-    /// full-information (virtual time) and one pooled cluster. Default false.
+    /// full-information (virtual time) and one pooled cluster. Default: true in
+    /// virtual time where several policies are compared.
     pub(crate) bounds: Option<At<bool>>,
     /// How equally good candidates are told apart. Default "rotate".
     pub(crate) tie: Option<At<Str<Name<Tie>>>>,

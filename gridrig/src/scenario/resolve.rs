@@ -7,8 +7,8 @@ use super::document::Document;
 use super::raw::{RawMeasure, RawReplicate, RawRun, RawScenario};
 use super::value::{At, UntilText};
 use super::{
-    Clock, ClockName, Measure, Over, OverName, Replicate, Scenario, ScenarioError, ScenarioText,
-    Until, Warning,
+    Clock, ClockName, ClusterSource, Measure, Over, OverName, Replicate, Scenario, ScenarioError,
+    ScenarioText, Until, Warning,
 };
 use grid::Built;
 use gridrig_core::policy::PolicyKind;
@@ -42,16 +42,19 @@ pub(super) fn resolve(
     let run = raw.run.as_ref().map_or(&no_run, At::get);
     let clock = run.clock.map(|clock| clock.0.0);
     let mut policies = context.policies(raw, run)?;
-    let bounds = context.bounds(raw, run)?;
-    if bounds {
-        add_bounds(&mut policies, clock == Some(ClockName::Real));
-    }
     let Built {
         grid,
         cluster_sources,
         faces,
         slurm_bins,
     } = context.grid(raw, run, policies[0])?;
+    let bounds = match context.bounds(raw, run)? {
+        Some(bounds) => bounds,
+        None => clock != Some(ClockName::Real) && are_bounded(&policies, &cluster_sources),
+    };
+    if bounds {
+        add_bounds(&mut policies, clock == Some(ClockName::Real));
+    }
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let measure = context.measure(raw, &workloads, &mut warnings)?;
@@ -99,6 +102,17 @@ fn primary(run: &RawRun) -> Vec<Figure> {
         true => vec![Figure::DEFAULT],
         false => primary,
     }
+}
+
+/// Whether these policies are bounded where nobody says: a comparison of
+/// brokers is, since that costs no more than three policies more, unless its
+/// clusters make no pooled one.
+fn are_bounded(policies: &[Option<PolicyKind>], clusters: &[ClusterSource]) -> bool {
+    let bounds = [PolicyKind::LocalOnly, PolicyKind::FullInformation];
+    let compared = policies.iter().flatten().filter(|p| !bounds.contains(p));
+    let from_file = |source: &ClusterSource| matches!(source, ClusterSource::File(_));
+    let alike = clusters.iter().all(from_file) || !clusters.iter().any(from_file);
+    compared.count() > 1 && alike
 }
 
 /// The policies that bound all others, where they are not compared anyway. No
@@ -169,13 +183,14 @@ impl Context<'_> {
         Ok(policies)
     }
 
-    fn bounds(&self, raw: &RawScenario, run: &RawRun) -> Result<bool, ScenarioError> {
+    /// What the scenario says.
+    fn bounds(&self, raw: &RawScenario, run: &RawRun) -> Result<Option<bool>, ScenarioError> {
         match &run.bounds {
             Some(bounds) if *bounds.get() && raw.domain.is_none() => {
                 let expected = "false in a run without brokers ([[domain]]), which has no bounds";
                 Err(self.document.refuse(&bounds.span(), expected))
             }
-            bounds => Ok(bounds.as_ref().is_some_and(|bounds| *bounds.get())),
+            bounds => Ok(bounds.as_ref().map(|bounds| *bounds.get())),
         }
     }
 

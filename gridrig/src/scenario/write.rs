@@ -239,9 +239,7 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         .collect();
     if let Some(domain) = scenario.grid.domains.first() {
         out.key("policies", format!("[{}]", policies.join(", ")));
-        if scenario.bounds {
-            out.key("bounds", "true");
-        }
+        out.key("bounds", scenario.bounds);
         out.key("tie", named(domain.broker.tie));
     }
     out.key("seed", scenario.seed);

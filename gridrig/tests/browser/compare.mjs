@@ -38,7 +38,7 @@ await main(() => withBrowser(async (browser) => {
       compared += 1;
     }
   }
-  check(compared === 16, `${compared} figures were compared`);
+  check(compared === 28, `${compared} figures were compared`);
 
   // The page and the document.
   await page.goto(`${origin}/compare?run=two-sites-1&baseline=round-robin`);
@@ -52,9 +52,11 @@ await main(() => withBrowser(async (browser) => {
     const policy = expected.policies.find((one) => cells[1].replace(/^\(|\)$| \(baseline\)$/g, "") === one.name);
     const estimate = policy.metrics.delay_s[statistic];
     same(cells[2], short(estimate.value), `${policy.name} ${statistic}`);
+    const own = estimate.value_interval;
+    if (own) same(cells[3], `${short(own.low)} to ${short(own.high)}`, `interval of the value of ${policy.name} ${statistic}`);
     if (estimate.difference !== undefined) {
-      same(cells[3], signed(estimate.difference), `difference of ${policy.name} ${statistic}`);
-      same(cells[4], `${signed(estimate.interval.low)} to ${signed(estimate.interval.high)}`, `interval of ${policy.name} ${statistic}`);
+      same(cells[4], signed(estimate.difference), `difference of ${policy.name} ${statistic}`);
+      same(cells[5], `${signed(estimate.interval.low)} to ${signed(estimate.interval.high)}`, `interval of ${policy.name} ${statistic}`);
     }
     read += 1;
   }

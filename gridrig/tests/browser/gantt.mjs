@@ -16,6 +16,7 @@ await main(() => withBrowser(async (browser) => {
   await page.goto(`${origin}/gantt?run=two-sites-1`);
   await page.locator("body[data-ready]").waitFor();
   same(await page.locator("section.gantt").count(), 4, "of a study, the first run of each policy");
+  same(await page.locator("section.gantt", { hasText: "pooled" }).count(), 0, "bounds find no place beside four policies");
 
   // Two policies, one below the other.
   await page.goto(`${origin}/gantt?run=${RUN}&run=two-sites-1/queue-length/r000`);

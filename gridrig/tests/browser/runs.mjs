@@ -24,7 +24,7 @@ await main(() => withBrowser(async (browser) => {
 
   await page.goto(`${origin}/runs`);
   same((await policies()).length, all.rows.length, "rows of page and document");
-  same(all.rows.length, 4, "policies of the study");
+  same(all.rows.length, 7, "policies of the study and their bounds");
   same(all.rows[0].runs, 5, "replications in a row");
 
   // Sorted by a click on the head, the largest first, and then the other way.
@@ -84,11 +84,11 @@ await main(() => withBrowser(async (browser) => {
   await choose("utilization");
   await press("Delete");
   await go(() => page.getByRole("link", { name: "Cancel" }).click());
-  same((await policies()).length, 4, "cancelled");
+  same((await policies()).length, 7, "cancelled");
   await choose("utilization");
   await press("Delete");
   await press("Delete 5 runs");
   check((await page.getByRole("status").first().textContent()).includes("Deleted 5 runs"), "what was deleted");
-  same((await policies()).length, 3, "deleted");
+  same((await policies()).length, 6, "deleted");
   clean(faults, "the page of runs");
 }));

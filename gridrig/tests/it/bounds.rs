@@ -4,7 +4,7 @@ use crate::command::{ALONE, Bench, JOBS, PAIR, expect_code, json, run, stderr, s
 use std::path::Path;
 
 fn bounded(scenario: &str) -> String {
-    scenario.replace("[run]\n", "[run]\nbounds = true\n")
+    scenario.replace("bounds = false", "bounds = true")
 }
 
 #[test]
@@ -44,6 +44,65 @@ fn bounds_are_run_beside_the_policies_and_do_not_compete() {
     assert_eq!(document["method"]["comparisons"], 1);
     let thresholds = document["thresholds"].as_array().unwrap();
     assert_eq!(thresholds.len(), 2, "{thresholds:?}");
+}
+
+/// What the resolved scenario of its first run says of bounds.
+fn resolved(scenario: &str, words: &[&str]) -> (bool, Vec<String>) {
+    let bench = Bench::new(scenario, &JOBS);
+    let document = json(&bench.run(&[&["--json"], words].concat()));
+    let runs = document["runs"].as_array().unwrap();
+    let names = runs.iter().map(|run| {
+        let policy = run["policy"].as_str();
+        policy.unwrap_or("pooled").to_owned()
+    });
+    let first = bench.path("runs/s-1/round-robin/r000/scenario.toml");
+    let text = std::fs::read_to_string(first).unwrap();
+    (text.contains("\nbounds = true\n"), names.collect())
+}
+
+#[test]
+fn comparisons_are_bounded_unless_the_scenario_says_otherwise() {
+    let unsaid = PAIR.replace("bounds = false\n", "");
+    let all = [
+        "round-robin",
+        "free-node",
+        "local-only",
+        "full-information",
+        "pooled",
+    ];
+    assert_eq!(
+        resolved(&unsaid, &[]),
+        (true, all.map(str::to_owned).into())
+    );
+    let off = ["--set", "run.bounds=false"];
+    let two = ["round-robin", "free-node"].map(str::to_owned).to_vec();
+    assert_eq!(resolved(&unsaid, &off), (false, two));
+    // One policy is no comparison, and nor is one beside its bound.
+    for policies in ["[\"round-robin\"]", "[\"round-robin\", \"local-only\"]"] {
+        let scenario = unsaid.replace("[\"round-robin\", \"free-node\"]", policies);
+        let (bounded, names) = resolved(&scenario, &[]);
+        assert!(
+            !bounded && !names.contains(&"pooled".to_owned()),
+            "{names:?}"
+        );
+    }
+    // Clusters that no file can describe together make no pooled one.
+    let cluster = crate::command::root().join("resources/clusters/site-225.xml");
+    let cluster = cluster.canonicalize().unwrap().display().to_string();
+    let mixed = unsaid.replacen("processors = 4", &format!("resources = \"{cluster}\""), 1);
+    assert!(!resolved(&mixed, &[]).0);
+}
+
+#[test]
+fn bounds_change_nothing_of_what_is_found() {
+    let scenario = format!("{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\n");
+    let verdict = |scenario: &str| {
+        let bench = Bench::new(scenario, &JOBS);
+        expect_code(&bench.run(&[]), 0);
+        let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
+        (document["verdict"].clone(), document["measured"].clone())
+    };
+    assert_eq!(verdict(&scenario), verdict(&bounded(&scenario)));
 }
 
 #[test]

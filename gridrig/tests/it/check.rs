@@ -49,6 +49,8 @@ fn jobs_loads_and_runs_are_predicted() {
     assert!((report.clusters[1].even_load.unwrap() - 0.4).abs() < 1e-9);
     assert!((report.domains[0].jobs_per_cycle - 0.015).abs() < 1e-9);
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    // With bounds, local-only, full-information and the pooled cluster too.
+    assert_eq!(self::report(&QUIET, &["run.bounds=true"]).runs, 5);
 }
 
 #[test]

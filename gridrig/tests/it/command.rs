@@ -114,7 +114,7 @@ impl Bench {
 /// One cluster of four processors, no broker.
 pub const ALONE: &str = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\n";
 
-/// Two domains of four processors each.
+/// Two domains of four processors each, without bounds.
 pub const PAIR: &str = r#"
 [workload]
 trace = "t.swf"
@@ -134,6 +134,7 @@ latency = "50ms"
 
 [run]
 policies = ["round-robin", "free-node"]
+bounds = false
 "#;
 
 pub const JOBS: [(u64, i64, u32); 6] = [

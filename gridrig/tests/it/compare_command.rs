@@ -55,7 +55,7 @@ fn a_study_is_compared_as_text_markdown_and_json_with_one_sentence() {
     let markdown = stdout(&compare(&["--markdown"]));
     assert!(markdown.starts_with("**"), "{markdown}");
     assert!(
-        markdown.contains("| policy | value | difference |"),
+        markdown.contains("| policy | value | 95 % interval | difference |"),
         "{markdown}"
     );
     // One replication's figures are those that `run --json` prints for it.

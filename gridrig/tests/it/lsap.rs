@@ -24,7 +24,8 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
         json(&output)["runs"].as_array().unwrap().clone()
     };
     let policies = figures("lsap-ctc.toml");
-    assert_eq!(policies.len(), 4);
+    // Four policies and their three bounds.
+    assert_eq!(policies.len(), 7);
     for run in &policies {
         assert_eq!(run["jobs"]["completed"], 481, "{run}");
     }

@@ -169,7 +169,8 @@ fn the_command_on_the_page_makes_the_same_runs() {
 #[test]
 fn shaken_runs_and_bounds_are_made_again_by_one_command() {
     let scenario = format!(
-        "{PAIR}bounds = true\nreplicate = {{ over = \"shake\", step = \"3s\", count = 5 }}\n"
+        "{}replicate = {{ over = \"shake\", step = \"3s\", count = 5 }}\n",
+        PAIR.replace("bounds = false", "bounds = true")
     );
     let bench = Bench::new(&scenario, &JOBS);
     expect_code(&bench.run(&[]), 0);

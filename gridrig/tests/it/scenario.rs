@@ -32,6 +32,7 @@ latency = "50ms"
 
 [run]
 policies = ["round-robin", "free-node"]
+bounds = false
 "#;
 
 /// A trace straight into a cluster.

@@ -1,9 +1,9 @@
 //! The first primary metric by groups of jobs.
 
-use super::document::{Breakdown, Cell, Estimate, Group};
-use super::estimate::{Tables, mean_of};
-use super::figures::{By, GroupSum};
-use crate::stats::{Paired, Resamples};
+use super::document::{Breakdown, Cell, Group};
+use super::estimate::{Tables, estimate};
+use super::figures::{By, GroupSum, Replication, RunFigures};
+use crate::stats::Resamples;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group's name with its place in the order.
@@ -58,7 +58,7 @@ impl Tables<'_> {
     fn busiest(&self, ids: &[GroupId], most: usize) -> Vec<GroupId> {
         let mut work: BTreeMap<&GroupId, f64> = BTreeMap::new();
         for id in ids {
-            let sums = self.sums(By::User, id, 0);
+            let sums = self.sums(By::User, id, |r| r.runs.first());
             work.insert(id, sums.map(|sum| sum.map_or(0.0, |s| s.processor_s)).sum());
         }
         let mut sorted: Vec<(&GroupId, f64)> = work.into_iter().collect();
@@ -70,15 +70,15 @@ impl Tables<'_> {
             .collect()
     }
 
-    /// A group under one variant, replication by replication.
-    fn sums(
-        &self,
+    /// A group in one run of each replication.
+    fn sums<'a>(
+        &'a self,
         by: By,
         id: &GroupId,
-        variant: usize,
-    ) -> impl Iterator<Item = Option<GroupSum>> + '_ {
+        of: impl Fn(&'a Replication) -> Option<&'a RunFigures> + 'a,
+    ) -> impl Iterator<Item = Option<GroupSum>> + 'a {
         let key = (by, id.0, id.1.clone());
-        let runs = self.replications.iter().map(move |r| r.runs.get(variant));
+        let runs = self.replications.iter().map(of);
         runs.map(move |run| run.and_then(|run| run.groups.get(&key)).copied())
     }
 
@@ -89,31 +89,22 @@ impl Tables<'_> {
         same_jobs: bool,
         mut resamples: Option<&mut Resamples>,
     ) -> Vec<Cell> {
-        let means = |variant| -> Vec<Option<f64>> {
-            let sums = self.sums(by, id, variant);
-            sums.map(|sum| sum.and_then(|sum| sum.mean())).collect()
-        };
-        let baseline = means(0);
+        let mean = |sum: Option<GroupSum>| sum.and_then(|sum| sum.mean());
         let mut cells = Vec::new();
         for (index, variant) in self.study.variants.iter().enumerate() {
-            let own = means(index);
-            let pairs = baseline.iter().zip(&own);
-            let pairs: Vec<(f64, f64)> = pairs
-                .filter_map(|(base, own)| Some(((*base)?, (*own)?)))
-                .collect();
-            let paired = (index > 0 && same_jobs)
-                .then(|| Paired::of(&pairs, resamples.as_deref_mut()))
-                .flatten();
-            let sums: Vec<GroupSum> = self.sums(by, id, index).flatten().collect();
+            let sums: Vec<Option<GroupSum>> =
+                self.sums(by, id, move |r| r.runs.get(index)).collect();
+            let own = sums.iter().copied().map(mean).collect();
+            let baseline = (index > 0 && same_jobs).then(|| {
+                let beside = self.sums(by, id, move |r| r.beside(index));
+                beside.map(mean).collect()
+            });
+            let sums: Vec<GroupSum> = sums.into_iter().flatten().collect();
             cells.push(Cell {
                 policy: variant.name.clone(),
                 jobs: sums.iter().map(|sum| sum.jobs).sum(),
                 processor_s: sums.iter().map(|sum| sum.processor_s).sum(),
-                estimate: Estimate {
-                    value: mean_of(own.into_iter().flatten()),
-                    paired,
-                    p_holm: None,
-                },
+                estimate: estimate(own, baseline, resamples.as_deref_mut()),
             });
         }
         cells

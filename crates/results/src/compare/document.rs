@@ -2,7 +2,7 @@
 //! Markdown and pages are made from.
 
 use super::verdict::Verdict;
-use crate::stats::{IntervalMethod, Paired};
+use crate::stats::{IntervalMethod, Paired, Range};
 use crate::threshold::Figure;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,7 +41,8 @@ pub struct Comparison {
 /// What the figures are over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
-    /// Jobs that completed under every policy, summed over the replications.
+    /// Jobs that completed under every policy but bounds, summed over the
+    /// replications.
     pub jobs: u64,
     /// Jobs that completed under some policy but not under all.
     pub left_out: u64,
@@ -137,6 +138,10 @@ pub struct Policy {
     pub name: String,
     /// Baseline, contender or bound.
     pub role: Role,
+    /// Jobs that completed under every policy that competes and not under this
+    /// bound, over all replications: its figures are over the others, and so
+    /// are the baseline's in its differences. 0 for all that compete.
+    pub missing_jobs: u64,
     /// By metric and statistic.
     pub metrics: BTreeMap<&'static str, BTreeMap<&'static str, Estimate>>,
     /// How its clusters were loaded.
@@ -161,6 +166,9 @@ impl Policy {
 pub struct Estimate {
     /// Mean over the replications; null if it is defined in none.
     pub value: Option<f64>,
+    /// The 95 % interval of that mean; null with too few repeats, or where
+    /// they carry none.
+    pub value_interval: Option<Range>,
     /// Difference to the baseline.
     #[serde(flatten)]
     pub paired: Option<Paired>,
@@ -340,7 +348,7 @@ pub struct RunDoc {
     pub seed: u64,
     /// Where it lies, as it was found.
     pub dir: String,
-    /// Jobs that completed under every policy.
+    /// Jobs that its figures are over.
     pub jobs: u64,
     /// By metric.
     pub metrics: BTreeMap<&'static str, RunMetric>,

@@ -9,7 +9,7 @@ use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
 use super::group::{Study, Variant};
 use super::{guard, starvation, verdict};
-use crate::stats::{self, IntervalMethod, LEVEL, Paired, Resamples, holm};
+use crate::stats::{self, IntervalMethod, LEVEL, Paired, Range, Resamples, holm};
 use crate::threshold::{Figure, METRICS, Threshold};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,28 @@ pub(super) struct Tables<'a> {
     pub(super) primary: &'a [Figure],
     /// In the order of the study's keys.
     pub(super) replications: &'a [Replication],
+}
+
+/// What values say, replication by replication, and held against the baseline's.
+pub(super) fn estimate(
+    own: Vec<Option<f64>>,
+    baseline: Option<Vec<Option<f64>>>,
+    mut resamples: Option<&mut Resamples>,
+) -> Estimate {
+    let pairs = baseline.map(|baseline| {
+        let pairs = baseline.into_iter().zip(&own);
+        pairs
+            .filter_map(|(a, b)| Some((a?, (*b)?)))
+            .collect::<Vec<_>>()
+    });
+    let values: Vec<f64> = own.into_iter().flatten().collect();
+    let interval = resamples.as_deref_mut();
+    Estimate {
+        value: stats::mean(&values),
+        value_interval: interval.and_then(|resamples| Range::of_mean(&values, resamples)),
+        paired: pairs.and_then(|pairs| Paired::of(&pairs, resamples)),
+        p_holm: None,
+    }
 }
 
 /// The mean; `None` without values.
@@ -145,6 +167,7 @@ impl Tables<'_> {
         Policy {
             name: variant.name.clone(),
             role: variant.role,
+            missing_jobs: figures().map(|run| run.missing).sum(),
             metrics,
             load: self.load(variant, figures().filter_map(|run| run.age)),
             forwarding: forwarding
@@ -155,30 +178,18 @@ impl Tables<'_> {
         }
     }
 
-    fn values(&self, variant: usize, figure: Figure) -> Vec<Option<f64>> {
-        let value = |r: &Replication| {
-            let run = r.runs.get(variant)?;
-            run_metric(run, figure.metric_index()).statistic(figure.statistic())
-        };
-        self.replications.iter().map(value).collect()
-    }
-
     fn estimate(
         &self,
         variant: usize,
         figure: Figure,
         resamples: Option<&mut Resamples>,
     ) -> Estimate {
-        let own = self.values(variant, figure);
-        let pairs = self.values(0, figure).into_iter().zip(&own);
-        let pairs: Vec<(f64, f64)> = pairs.filter_map(|(a, b)| Some((a?, (*b)?))).collect();
-        Estimate {
-            value: mean_of(own.into_iter().flatten()),
-            paired: (variant > 0)
-                .then(|| Paired::of(&pairs, resamples))
-                .flatten(),
-            p_holm: None,
-        }
+        let value =
+            |run: &RunFigures| run_metric(run, figure.metric_index()).statistic(figure.statistic());
+        let runs = || self.replications.iter();
+        let own = runs().map(|r| value(r.runs.get(variant)?)).collect();
+        let base = runs().map(|r| value(r.beside(variant)?)).collect();
+        estimate(own, (variant > 0).then_some(base), resamples)
     }
 
     /// Holm's correction over the contenders times the primary figures.
@@ -316,7 +327,7 @@ impl Tables<'_> {
                     replication: key.text.clone(),
                     seed: key.seed,
                     dir: run.dir.display().to_string(),
-                    jobs: replication.common,
+                    jobs: replication.common - figures.missing,
                     metrics: METRICS.into_iter().enumerate().map(metric).collect(),
                 });
             }

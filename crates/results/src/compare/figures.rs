@@ -1,9 +1,9 @@
 //! The figures of every run, over the jobs that completed under every policy
-//! of its replication. Columns are read one by one and let go again: memory is
+//! of its replication; bounds have no say in which these are. Columns are read one by one and let go again: memory is
 //! that of a few columns of as many runs as there are processors.
 
 use super::classes::{run_time_class, size_class};
-use super::document::{InformationAge, StarvedJob};
+use super::document::{InformationAge, Role, StarvedJob};
 use super::error::CompareError;
 use super::find::FoundRun;
 use super::group::Study;
@@ -58,6 +58,8 @@ pub(super) type Groups = BTreeMap<(By, u64, String), GroupSum>;
 /// One run over the common jobs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunFigures {
+    /// Common jobs that did not complete here: only a bound can have some.
+    pub(super) missing: u64,
     pub(super) metrics: [Distribution; METRICS.len()],
     pub(super) groups: Groups,
     pub(super) forwarding: BTreeMap<(String, String), u64>,
@@ -69,12 +71,21 @@ pub(super) struct RunFigures {
 /// One replication.
 #[derive(Clone, Debug)]
 pub(super) struct Replication {
-    /// Jobs that completed under every policy.
+    /// Jobs that completed under every policy but bounds.
     pub(super) common: u64,
     /// Jobs that completed under some.
     pub(super) left_out: u64,
     /// In the order of the variants.
     pub(super) runs: Vec<RunFigures>,
+    /// The baseline over the jobs of a variant that lacks some.
+    narrowed: BTreeMap<usize, RunFigures>,
+}
+
+impl Replication {
+    /// The baseline over the same jobs as a variant.
+    pub(super) fn beside(&self, variant: usize) -> Option<&RunFigures> {
+        self.narrowed.get(&variant).or(self.runs.first())
+    }
 }
 
 /// Reads all runs that are paired.
@@ -84,34 +95,54 @@ pub(super) fn measure(
 ) -> Result<Vec<Replication>, CompareError> {
     let replications = study.keys.iter().map(|key| {
         let runs = study.runs_of(key);
-        replication(&runs, &key.text, primary)
+        let bounds = study.variants.iter().map(|v| v.role == Role::Bound);
+        replication(&runs, &bounds.collect::<Vec<_>>(), &key.text, primary)
     });
     replications.collect()
 }
 
 fn replication(
     runs: &[&FoundRun],
+    bounds: &[bool],
     key: &str,
     primary: Figure,
 ) -> Result<Replication, CompareError> {
     let opened = each(runs, |run| Opened::new(run));
     let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
     same_jobs(&opened)?;
-    let mut all = opened.iter();
-    let mut common = all.next().map_or(Vec::new(), |run| run.completed.clone());
+    let mut judged = opened
+        .iter()
+        .zip(bounds)
+        .filter(|(_, bound)| !**bound)
+        .map(|(run, _)| &run.completed);
+    let mut common = judged.next().cloned().unwrap_or_default();
     let mut any = common.clone();
-    for run in all {
-        for (row, completed) in run.completed.iter().enumerate() {
+    for completed in judged {
+        for (row, completed) in completed.iter().enumerate() {
             common[row] &= completed;
             any[row] |= completed;
         }
     }
     let count = |rows: &[bool]| rows.iter().filter(|row| **row).count() as u64;
-    let figures = each(&opened, |run| run.figures(&common, key, primary));
+    let figures = each(&opened, |run| {
+        let own = run.own(&common);
+        let missing = count(&common) - count(&own);
+        let figures = run.figures(&own, key, primary)?;
+        Ok(RunFigures { missing, ..figures })
+    });
+    let figures: Vec<RunFigures> = figures.into_iter().collect::<Result<_, CompareError>>()?;
+    let mut narrowed = BTreeMap::new();
+    for (variant, (run, own)) in opened.iter().zip(&figures).enumerate() {
+        if own.missing > 0 {
+            let baseline = opened[0].figures(&run.own(&common), key, primary)?;
+            narrowed.insert(variant, baseline);
+        }
+    }
     Ok(Replication {
         common: count(&common),
         left_out: count(&any) - count(&common),
-        runs: figures.into_iter().collect::<Result<_, _>>()?,
+        runs: figures,
+        narrowed,
     })
 }
 
@@ -173,6 +204,12 @@ impl<'a> Opened<'a> {
             response_s: response,
             completed,
         })
+    }
+
+    /// The common jobs that completed here.
+    fn own(&self, common: &[bool]) -> Vec<bool> {
+        let both = common.iter().zip(&self.completed);
+        both.map(|(common, own)| *common && *own).collect()
     }
 
     fn figures(

@@ -1,6 +1,6 @@
 //! The comparison as text for people: a terminal of 100 columns, or Markdown.
 
-use super::document::{Breakdown, Comparison, DecisionRegret, Policy, Role};
+use super::document::{Breakdown, Comparison, DecisionRegret, Estimate, Policy, Role};
 use super::text::{maybe, noun, number, p_value, percent, signed, words};
 use crate::threshold::{Figure, METRICS};
 
@@ -75,7 +75,7 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     fact(
         "measured",
         format!(
-            "{} jobs that completed under every policy, over {} {}; {} others completed under some \
+            "{} jobs that completed under every policy that competes, over {} {}; {} others completed under some \
              policies only and are left out",
             measured.jobs,
             pairs.n,
@@ -147,9 +147,10 @@ fn interval_text(document: &Comparison) -> String {
     };
     let primary: Vec<String> = document.primary.iter().map(ToString::to_string).collect();
     format!(
-        "95 % {}{resamples} of the paired differences to the baseline; p of {} corrected by Holm \
-         for {} comparisons",
+        "95 % {}{resamples} of the paired differences to the baseline, and {} of each value by \
+         itself; p of {} corrected by Holm for {} comparisons",
         interval.name(),
+        interval.name_alone(),
         primary.join(", "),
         method.comparisons
     )
@@ -189,11 +190,12 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             continue;
         };
         let Some(paired) = &estimate.paired else {
-            let mut cells = vec![String::new(); 7];
+            let mut cells = vec![String::new(); 8];
             cells[0] = role(policy);
             cells[1] = maybe(estimate.value);
+            cells[2] = own_interval(estimate);
             let baseline = policy.role == Role::Baseline;
-            cells[2] = if baseline { "baseline" } else { "-" }.to_owned();
+            cells[3] = if baseline { "baseline" } else { "-" }.to_owned();
             rows.push(cells);
             continue;
         };
@@ -203,6 +205,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
         rows.push(row([
             role(policy),
             maybe(estimate.value),
+            own_interval(estimate),
             signed(paired.difference),
             interval,
             maybe(paired.ratio),
@@ -216,7 +219,6 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             },
         ]));
     }
-    let bounds = document.policies.iter().any(|p| p.role == Role::Bound);
     Table {
         title: format!(
             "{figure}: {}{unit}, mean over the replications; less is better",
@@ -225,17 +227,41 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
         header: header([
             "policy",
             "value",
+            "95 % interval",
             "difference",
             "95 % interval",
             "ratio",
-            "p (Holm)",
+            "p Holm",
             "other sign",
         ]),
         rows,
-        note: bounds.then(|| {
-            "In parentheses: bounds, which do not compete and are not corrected for.".to_owned()
-        }),
+        note: bounds_note(document),
     }
+}
+
+/// The interval of a value, if it has one.
+fn own_interval(estimate: &Estimate) -> String {
+    let interval = estimate.value_interval;
+    interval.map_or("-".to_owned(), |range| {
+        format!("{} .. {}", number(range.low), number(range.high))
+    })
+}
+
+/// What bounds are, and what they lack.
+fn bounds_note(document: &Comparison) -> Option<String> {
+    if document.policies.iter().all(|p| p.role != Role::Bound) {
+        return None;
+    }
+    let lacking = document.policies.iter().filter(|p| p.missing_jobs > 0);
+    let lacking = lacking.map(|policy| {
+        format!(
+            " Under {} {} of the jobs did not complete: its figures and differences are over the \
+             others.",
+            policy.name, policy.missing_jobs
+        )
+    });
+    let note = "In parentheses: bounds, which do not compete and are not corrected for.".to_owned();
+    Some(lacking.fold(note, |note, more| note + &more))
 }
 
 fn thresholds_table(document: &Comparison) -> Option<Table> {
@@ -296,10 +322,19 @@ fn metrics_table(document: &Comparison) -> Table {
                 cells.push(text);
             }
             rows.push(cells);
+            if own.values().any(|own| own.value_interval.is_some()) {
+                let of = |statistic| own_interval(&own.get(statistic).copied().unwrap_or_default());
+                let mut cells = vec!["    95 %".to_owned()];
+                cells.extend(Figure::STATISTICS.map(of));
+                rows.push(cells);
+            }
         }
     }
     Table {
-        title: "All metrics: mean over the replications (difference to the baseline)".to_owned(),
+        title:
+            "All metrics: mean over the replications (difference to the baseline), and its 95 % \
+                interval"
+                .to_owned(),
         header: header(["metric", "mean", "p50", "p95", "p99"]),
         rows,
         note: (!same.is_empty()).then(|| same.join(" ")),

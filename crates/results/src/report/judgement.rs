@@ -2,7 +2,7 @@
 //! thresholds.
 
 use super::material::Material;
-use super::number::{cell, key_words, metric_words, noun, short, signed, statistic_words};
+use super::number::{cell, count, key_words, metric_words, noun, short, signed, statistic_words};
 use crate::compare::{self, Comparison, Estimate, Outcome, Policy, Role};
 use crate::plot::{Cell, Page, Table, Verdict};
 use crate::threshold::Figure;
@@ -51,7 +51,8 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
     page.heading("Policies");
     page.paragraph(
         "Less is better. Every figure is the mean over the replications of that statistic of a \
-         run, and differences are to the baseline. Where an interval crosses 0, the difference \
+         run, and differences are to the baseline, pair by pair, which is why they can be sure where the \
+         intervals of two values overlap. Where the interval of a difference crosses 0, it \
          may be chance; p is corrected for how many comparisons were made (Holm), and only the \
          primary figures of policies that compete have one.",
     );
@@ -70,6 +71,13 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
             "In parentheses: bounds. They show what is possible at best or at worst and do not \
              compete.",
         );
+    }
+    for policy in comparison.policies.iter().filter(|p| p.missing_jobs > 0) {
+        page.paragraph(&format!(
+            "Under {} {} did not complete: its figures and differences are over the others.",
+            policy.name,
+            count(policy.missing_jobs, "job")
+        ));
     }
 }
 
@@ -100,8 +108,9 @@ fn table(comparison: &Comparison, metric: &str) -> Table {
         "statistic",
         "policy",
         "value",
-        "difference",
         "95 % interval",
+        "difference",
+        "its 95 % interval",
         "ratio",
         "p (Holm)",
         "other sign",
@@ -140,6 +149,9 @@ fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<C
         Cell::Text(statistic),
         Cell::Text(name),
         cell(estimate.value),
+        estimate.value_interval.map_or(Cell::Missing, |range| {
+            Cell::Number(format!("{} to {}", short(range.low), short(range.high)))
+        }),
     ];
     let Some(paired) = &estimate.paired else {
         let empty = || Cell::Number(String::new());

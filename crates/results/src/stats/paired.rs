@@ -45,6 +45,15 @@ impl IntervalMethod {
             IntervalMethod::BcaBootstrap => "BCa bootstrap",
         }
     }
+
+    /// Its name where one value is looked at, and no pairs.
+    #[must_use]
+    pub const fn name_alone(self) -> &'static str {
+        match self {
+            IntervalMethod::PairedT => "Student's t",
+            IntervalMethod::BcaBootstrap => "BCa bootstrap",
+        }
+    }
 }
 
 /// An interval of the mean difference, and how likely one so far from 0 is
@@ -58,6 +67,25 @@ pub struct Interval {
     /// Two-sided p-value: of the t test, or the level at which the bootstrap
     /// interval would just reach 0.
     pub p: f64,
+}
+
+/// An interval of a mean, which is held against nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Range {
+    /// The 95 % interval of the mean of these values, by the methods and from
+    /// as many values on as that of a difference; `None` under five.
+    #[must_use]
+    pub fn of_mean(values: &[f64], resamples: &mut Resamples) -> Option<Self> {
+        let Interval { low, high, .. } = interval(values, resamples)?;
+        Some(Range { low, high })
+    }
 }
 
 /// Pairs and what they say of a difference: other - baseline, pair by pair.

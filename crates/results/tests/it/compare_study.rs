@@ -53,6 +53,81 @@ fn five_pairs_have_the_interval_of_a_paired_t_test() {
 }
 
 #[test]
+fn every_value_of_every_policy_has_an_interval_of_its_own() {
+    let document = Study::of(&TWO, 5, usual).compare();
+    for policy in &document.policies {
+        for statistics in policy.metrics.values() {
+            assert!(statistics.values().all(|own| own.value_interval.is_some()));
+        }
+    }
+    // By hand: the five runs' own means, and t(0.975, 4) = 2.7764451.
+    let own = document.policies[1].metrics["delay_s"]["mean"];
+    let runs = document.runs.iter().filter(|run| run.policy == "free-node");
+    let means: Vec<f64> = runs
+        .map(|run| run.metrics["delay_s"].mean.unwrap())
+        .collect();
+    assert_eq!(means.len(), 5);
+    let mean = means.iter().sum::<f64>() / 5.0;
+    let squares: f64 = means.iter().map(|value| (value - mean).powi(2)).sum();
+    let reach = 2.776_445_1 * (squares / 4.0 / 5.0).sqrt();
+    let range = own.value_interval.unwrap();
+    assert!((range.low - (mean - reach)).abs() < 1e-6, "{range:?}");
+    assert!((range.high - (mean + reach)).abs() < 1e-6, "{range:?}");
+    let text = compare::report(&document).text();
+    assert!(text.contains("95 % "), "{text}");
+
+    // None where the differences have none.
+    for few in [1, 4] {
+        let document = Study::of(&TWO, few, usual).compare();
+        let mut all = document.policies.iter().flat_map(|p| p.metrics.values());
+        assert!(all.all(|own| own.values().all(|own| own.value_interval.is_none())));
+    }
+}
+
+#[test]
+fn what_does_not_complete_under_a_bound_is_compared_all_the_same() {
+    let write = |with_bound: bool| {
+        let study = Study::new();
+        for replication in 0..5 {
+            for policy in TWO {
+                study.write(Draft::new(policy, replication, &usual(policy, replication)));
+            }
+            if with_bound {
+                let mut cut = Draft::new("local-only", replication, &[9_000, 8_000, 0]);
+                cut.waits[2] = None;
+                cut.info.partial = true;
+                study.write(cut);
+            }
+        }
+        study.compare()
+    };
+    let (alone, bounded) = (write(false), write(true));
+    assert_eq!(alone.verdict, bounded.verdict);
+    assert_eq!(alone.policies[..], bounded.policies[..2]);
+    assert_eq!(bounded.measured.jobs, 15);
+    let bound = &bounded.policies[2];
+    assert_eq!((bound.role, bound.missing_jobs), (Role::Bound, 5));
+    // Over the first two jobs, those of the baseline too: (wait + 0 s of other
+    // delays) / 2.
+    let own = bound.metrics["wait_s"]["mean"];
+    assert_eq!(own.value, Some(8.5));
+    let base: Vec<f64> = (0..5)
+        .map(|replication| {
+            let waits = usual("round-robin", replication);
+            (waits[0] + waits[1]) as f64 / 2_000.0
+        })
+        .collect();
+    let base = base.iter().sum::<f64>() / 5.0;
+    let difference = own.paired.unwrap().difference;
+    assert!(
+        (difference - (8.5 - base)).abs() < 1e-9,
+        "{difference} {base}"
+    );
+    let text = compare::report(&bounded).markdown();
+    assert!(text.contains("Under local-only 5 of the jobs"), "{text}");
+}
+
+#[test]
 fn twenty_pairs_have_the_interval_of_a_bootstrap_that_its_seed_repeats() {
     let study = Study::of(&TWO, 20, usual);
     let document = study.compare();

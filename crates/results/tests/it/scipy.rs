@@ -2,7 +2,7 @@
 
 use crate::need;
 use gridrig_core::rng;
-use gridrig_results::stats::{Paired, Resamples};
+use gridrig_results::stats::{Paired, Range, Resamples};
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -40,6 +40,12 @@ for case in json.load(sys.stdin):
         answer["bca"] = [own.low, own.high]
         answer["free"] = [free.low, free.high]
         answer["zero"] = [min(abs(at_p.low), abs(at_p.high)), gap]
+    # And the interval of the mean of one side by itself.
+    alone = stats.ttest_1samp(other, 0).confidence_interval(0.95)
+    answer["alone"] = [alone.low, alone.high]
+    if case["own"]:
+        own = bca(other, case["own"], 0.95)
+        answer["alone"] = [own.low, own.high]
     answers.append(answer)
 json.dump(answers, sys.stdout)
 "#;
@@ -78,6 +84,7 @@ fn intervals_and_p_values_are_those_of_scipy() {
     let sizes = [5, 6, 11, 19, 20, 24, 40];
     let samples: Vec<Vec<(f64, f64)>> = sizes.map(|n| pairs(n, 3.0)).into();
     let mut ours = Vec::new();
+    let mut alone = Vec::new();
     let mut cases = Vec::new();
     for sample in &samples {
         let mut resamples = Resamples::new(1);
@@ -87,14 +94,20 @@ fn intervals_and_p_values_are_those_of_scipy() {
         let bootstrap = sample.len() >= 20;
         let means = bootstrap.then(|| resamples.means(&differences));
         let (base, other): (Vec<f64>, Vec<f64>) = sample.iter().copied().unzip();
+        let own = bootstrap.then(|| resamples.means(&other));
+        alone.push(Range::of_mean(&other, &mut resamples).unwrap());
         cases.push(json!({
             "base": base, "other": other, "means": means.unwrap_or_default(), "p": interval.p,
+            "own": own.unwrap_or_default(),
         }));
         ours.push(interval);
     }
     let answers = ask(&python, &Value::Array(cases));
     let mut bootstraps = 0;
-    for ((sample, interval), answer) in samples.iter().zip(&ours).zip(answers.as_array().unwrap()) {
+    let ours = ours.iter().zip(&alone);
+    for ((sample, (interval, range)), answer) in
+        samples.iter().zip(ours).zip(answers.as_array().unwrap())
+    {
         let n = sample.len();
         let of = |name: &str, index: usize| answer[name][index].as_f64().unwrap();
         let close = |got: f64, expected: f64, tolerance: f64| {
@@ -104,6 +117,8 @@ fn intervals_and_p_values_are_those_of_scipy() {
                 "n = {n}: {got}, {expected}"
             );
         };
+        close(range.low, of("alone", 0), 1e-9);
+        close(range.high, of("alone", 1), 1e-9);
         if n < 20 {
             close(interval.low, of("t", 0), 1e-9);
             close(interval.high, of("t", 1), 1e-9);

@@ -244,9 +244,18 @@ fn first_of_each(named: &[String], runs: &[RunEntry]) -> (Vec<RunEntry>, usize) 
             shown.push(run.clone());
         }
     }
+    // Bounds come last: they do not compete for a place either.
+    shown.sort_by_key(|run| !named.contains(&run.path) && is_bound(run));
     let left_out = shown.len().saturating_sub(MOST_RUNS);
     shown.truncate(MOST_RUNS);
     (shown, left_out)
+}
+
+/// Whether a run shows what is possible at best or at worst; a pooled cluster
+/// has no policy.
+fn is_bound(run: &RunEntry) -> bool {
+    let policy = run.policy.as_deref();
+    policy.is_none_or(|policy| matches!(policy, "local-only" | "full-information"))
 }
 
 /// What can be put beside these runs: the others of their replication, or the

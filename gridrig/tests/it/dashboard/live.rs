@@ -100,7 +100,8 @@ fn a_job_in_real_time_has_its_life_and_its_raw_exchanges() {
 #[test]
 fn what_is_shown_at_the_end_is_what_the_results_say() {
     let dashboard = Dashboard::start(&[], &[]);
-    let two_sites = draft("two-sites.toml", &shipped("two-sites.toml"));
+    let text = shipped("two-sites.toml").replace("[run]\n", "[run]\nbounds = false\n");
+    let two_sites = draft("two-sites.toml", &text);
     dashboard.post("/api/control/start", &two_sites).expect(202);
     let state = dashboard.until(|state| state["session"]["state"] == "done");
     assert_eq!(state["runs"].as_array().unwrap().len(), 4);
