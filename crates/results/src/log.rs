@@ -3,16 +3,19 @@
 //! Records are 24 bytes each and placements lie one after the other in a
 //! single list, so that taking note of an event costs no allocation of its
 //! own. Messages that carry resource information are only counted, by sender
-//! and receiver: a year of grid life sends many more of them than there are
-//! jobs.
+//! and receiver, with the times between them: a year of grid life sends many
+//! more of them than there are jobs.
 
+mod info;
 mod order;
 mod record;
 
 use crate::jobs::JobRow;
 use gridrig_core::event::{Event, EventSink, MessageKind, Party};
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
+use info::Flow;
+pub use info::InfoAge;
 use record::Record;
 use std::collections::BTreeMap;
 
@@ -33,7 +36,7 @@ pub struct EventLog {
     /// before it ends.
     ends: Vec<usize>,
     messages: [u64; MessageKind::ALL.len()],
-    info: BTreeMap<(Party, Party), u64>,
+    info: BTreeMap<(Party, Party), Flow>,
     end: SimTime,
 }
 
@@ -99,14 +102,24 @@ impl EventLog {
     /// How many information messages went from whom to whom, ordered by
     /// (sender, receiver).
     pub fn info_messages(&self) -> impl Iterator<Item = (Party, Party, u64)> + '_ {
-        self.info.iter().map(|(&(from, to), &n)| (from, to, n))
+        self.info
+            .iter()
+            .map(|(&(from, to), flow)| (from, to, flow.count))
+    }
+
+    /// How old what `to` knew of `from` was, where its messages take so long;
+    /// `None` if none arrived, and for a log that was read from a file, whose
+    /// manifest has it.
+    #[must_use]
+    pub fn info_age(&self, from: Party, to: Party, latency: SimDuration) -> Option<InfoAge> {
+        self.info.get(&(from, to))?.age(latency, self.end)
     }
 
     /// Adds to the count of information messages, as a reader of a finished
     /// run does.
     pub fn add_info_messages(&mut self, from: Party, to: Party, count: u64) {
-        let sum = self.info.entry((from, to)).or_default();
-        *sum = sum.saturating_add(count);
+        let flow = self.info.entry((from, to)).or_default();
+        flow.count = flow.count.saturating_add(count);
         let all = &mut self.messages[MessageKind::Info as usize];
         *all = all.saturating_add(count);
     }
@@ -139,8 +152,8 @@ impl EventLog {
         for (sum, count) in self.messages.iter_mut().zip(other.messages) {
             *sum += count;
         }
-        for ((from, to), count) in other.info {
-            *self.info.entry((from, to)).or_default() += count;
+        for ((from, to), flow) in other.info {
+            self.info.entry((from, to)).or_default().merge(flow);
         }
         self.end = self.end.max(other.end);
     }
@@ -180,7 +193,7 @@ impl EventSink for EventLog {
         }
         let placement = self.ends.len() as u64;
         match event {
-            Event::InfoSent { from, to } => *self.info.entry((from, to)).or_default() += 1,
+            Event::InfoSent { from, to } => self.info.entry((from, to)).or_default().add(at),
             Event::Started { placement, .. } => {
                 self.arena.extend_from_slice(placement);
                 self.ends.push(self.arena.len());

@@ -10,6 +10,7 @@ pub(crate) mod csv;
 mod events;
 mod file;
 mod grid_doc;
+mod job;
 mod manifest;
 mod placements;
 mod read;
@@ -20,9 +21,10 @@ mod tables;
 pub use csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
+pub use job::{OneJob, read_job};
 pub use manifest::{
-    ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
-    RunInfo, ScaleDoc, StudyDoc, VariesDoc,
+    AgeDoc, ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest,
+    MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
 pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;

@@ -60,12 +60,14 @@ export class Clusters {
     if (cluster.domain === null) return "";
     const age = now.ages[cluster.domain];
     const old = (s) => (s === null ? "none yet" : duration(s));
-    const seen = [`broker ${this.domainOf(cluster)} (own) ${old(age.own_s)}`];
+    // Of a finished run also how old it was while the run went on.
+    const over = (pair) => (pair ? ` (mean ${duration(pair[0])}, p95 ${duration(pair[1])})` : "");
+    const seen = [`broker ${this.domainOf(cluster)} (own) ${old(age.own_s)}${over(age.run?.own_s)}`];
     const peers = age.peers.length + age.more;
     if (all || peers <= PEERS) {
-      seen.push(...age.peers.map(([peer, s]) => `broker ${this.domains[peer]} ${old(s)}`));
-      if (age.more > 0) seen.push(`${age.more} more, up to ${old(age.oldest_s)}`);
-    } else seen.push(`${peers} peers, up to ${old(age.oldest_s)}`);
+      seen.push(...age.peers.map(([peer, s], n) => `broker ${this.domains[peer]} ${old(s)}${over(age.run?.peers_s[n])}`));
+      if (age.more > 0) seen.push(`${age.more} more, up to ${old(age.oldest_s)}${over(age.run?.oldest_s)}`);
+    } else seen.push(`${peers} peers, up to ${old(age.oldest_s)}${over(age.run?.oldest_s)}`);
     return `Information age: ${seen.join(", ")}`;
   }
 

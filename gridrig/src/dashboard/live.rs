@@ -124,9 +124,14 @@ async fn events(
 /// Reads a finished run on a thread that may take its time.
 async fn read(dashboard: &Shared, run: String) -> Result<Arc<Finished>, Problem> {
     let dashboard = Arc::clone(dashboard);
-    let read = tokio::task::spawn_blocking(move || dashboard.shelf.get(&dashboard.runs, &run));
-    match read.await {
-        Ok(Ok(finished)) => Ok(finished),
+    answered(move || dashboard.shelf.get(&dashboard.runs, &run)).await
+}
+
+async fn answered<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, FinishedError> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(read).await {
+        Ok(Ok(found)) => Ok(found),
         Ok(Err(error @ FinishedError::NoSuchRun(_))) => {
             Err(Problem::new(404, "no-such-run", error.to_string()))
         }
@@ -137,6 +142,15 @@ async fn read(dashboard: &Shared, run: String) -> Result<Arc<Finished>, Problem>
             "the run cannot be read",
         )),
     }
+}
+
+async fn finished_life(
+    dashboard: &Shared,
+    run: String,
+    job: JobId,
+) -> Result<Option<life::Life>, Problem> {
+    let dashboard = Arc::clone(dashboard);
+    answered(move || finished::life(&dashboard.runs, &run, job)).await
 }
 
 async fn finished_snapshot(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {
@@ -170,16 +184,15 @@ async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life
         .map_err(|_| Problem::field("job", job, "the number of a job, as in jobs.parquet"))?;
     let unknown = || Problem::unknown_job(number);
     if let Some(run) = run {
-        return read(dashboard, run)
+        return finished_life(dashboard, run, JobId(number))
             .await?
-            .life(JobId(number))
             .ok_or_else(unknown);
     }
     let nothing = || Problem::new(404, "no-run", "no run is going on, and none has");
     let current = dashboard.hub.current().ok_or_else(nothing)?;
     if let Some(dir) = current.dir {
-        let life = read(dashboard, dir).await?.life(JobId(number));
-        return life
+        return finished_life(dashboard, dir, JobId(number))
+            .await?
             .map(|life| dashboard.hub.exchanges.put_into(life))
             .ok_or_else(unknown);
     }

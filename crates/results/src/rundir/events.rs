@@ -147,9 +147,9 @@ pub(super) fn read(
 }
 
 /// A row as an event, or why it is none.
-type ReadEvent<'p> = Result<(SimTime, Event<'p>), String>;
+pub(super) type ReadEvent<'p> = Result<(SimTime, Event<'p>), String>;
 
-fn read_row<'p>(
+pub(super) fn read_row<'p>(
     batch: &Batch<'_>,
     index: usize,
     job: Option<JobId>,

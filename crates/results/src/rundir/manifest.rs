@@ -5,7 +5,9 @@ use super::grid_doc::GridDoc;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
 use crate::summary::RunSummary;
-use gridrig_core::event::MessageKind;
+use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::DomainId;
 use gridrig_core::time::{SimDuration, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -214,6 +216,24 @@ pub struct InfoDoc {
     pub to: String,
     /// How many.
     pub count: u64,
+    /// How old what the receiver knew was; absent if nothing arrived, and in
+    /// manifests of before it was computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<AgeDoc>,
+}
+
+/// The age of what one party knew of another, over the time from the first
+/// message that arrived to the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgeDoc {
+    /// Mean over time, in seconds.
+    pub mean_s: f64,
+    /// The age that was not exceeded in 95 % of that time.
+    pub p95_s: f64,
+    /// The largest.
+    pub max_s: f64,
+    /// When the last message was sent, in nanoseconds of the run.
+    pub last_ns: u64,
 }
 
 /// A file of the run directory.
@@ -280,12 +300,43 @@ fn offered_load(run: &RunFiles<'_>) -> Option<f64> {
 
 fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {
     let messages = run.log.info_messages();
+    let links = run.grid.links.iter();
+    let links: BTreeMap<(DomainId, DomainId), SimDuration> = links
+        .map(|link| ((link.provider, link.consumer), link.latency))
+        .collect();
     let doc = |(from, to, count)| InfoDoc {
         from: names.party(from),
         to: names.party(to),
         count,
+        age: latency_between(run.grid, &links, from, to).and_then(|latency| {
+            let age = run.log.info_age(from, to, latency)?;
+            Some(AgeDoc {
+                mean_s: age.mean_s,
+                p95_s: age.p95_s,
+                max_s: age.max_s,
+                last_ns: age.last.as_nanos(),
+            })
+        }),
     };
     messages.map(doc).collect()
+}
+
+/// How long information takes between two parties of a grid.
+fn latency_between(
+    grid: &Grid,
+    links: &BTreeMap<(DomainId, DomainId), SimDuration>,
+    from: Party,
+    to: Party,
+) -> Option<SimDuration> {
+    match (from, to) {
+        (Party::Lrms(_), Party::Broker(domain)) => {
+            Some(grid.domains.get(domain.index())?.broker.lrms_latency)
+        }
+        (Party::Broker(provider), Party::Broker(consumer)) => {
+            links.get(&(provider, consumer)).copied()
+        }
+        _ => None,
+    }
 }
 
 impl MeasureDoc {

@@ -161,7 +161,7 @@ fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDir
     Ok(findings)
 }
 
-fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
+pub(super) fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
     manifest.grid.read().map_err(|(field, value, expected)| {
         let path = dir.join(names::MANIFEST);
         RunDirError::Field {
@@ -188,7 +188,7 @@ fn read_submissions(
     })
 }
 
-fn read_submission(
+pub(super) fn read_submission(
     batch: &Batch<'_>,
     index: usize,
     row: u64,
@@ -321,7 +321,17 @@ pub(super) struct Batch<'a> {
     records: &'a RecordBatch,
 }
 
+/// Records as a batch of the file at this path.
+pub(super) fn in_batch<'a>(path: &'a Path, records: &'a RecordBatch) -> Batch<'a> {
+    Batch { path, records }
+}
+
 impl Batch<'_> {
+    /// How many rows it has.
+    pub(super) fn rows(&self) -> usize {
+        self.records.num_rows()
+    }
+
     pub(super) fn text(
         &self,
         name: &'static str,

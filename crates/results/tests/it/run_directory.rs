@@ -70,6 +70,21 @@ fn what_was_written_is_read_back() {
     let log = log();
     assert!(run.log.records().eq(log.records()));
     assert!(run.log.info_messages().eq(log.info_messages()));
+    // Job by job, the same as from the whole log.
+    for submission in &run.submissions {
+        let job = submission.spec.id;
+        let alone = rundir::read_job(dir.path(), job)
+            .unwrap()
+            .expect("the job is there");
+        assert_eq!(alone.submission, *submission);
+        let own = run.log.records().zip(0_u64..);
+        let own = own.filter(|((_, event), _)| event.job() == Some(job));
+        let (events, rows): (Vec<_>, Vec<u64>) = own.unzip();
+        assert!(alone.log.records().eq(events));
+        assert_eq!(alone.rows, rows);
+    }
+    let beyond = JobId(run.submissions.len() as u32);
+    assert!(rundir::read_job(dir.path(), beyond).unwrap().is_none());
     assert_eq!(run.log.end(), log.end());
     assert_eq!(run.submissions, submissions());
     assert!(run.unreadable.is_empty());

@@ -180,6 +180,22 @@ pub struct Age {
     pub more: usize,
     /// The oldest that any peer has; null where none has any.
     pub oldest_s: Option<f64>,
+    /// The same over the time of a finished run; absent while it goes on, and
+    /// where nobody looks at information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<AgeOfRun>,
+}
+
+/// How old the information on a domain's clusters was over a whole run: mean
+/// over time and the age that 95 % of the time did not exceed, in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AgeOfRun {
+    /// To its own broker; null where it looks at the clusters themselves.
+    pub own_s: Option<[f64; 2]>,
+    /// To the peers that are shown, in their order.
+    pub peers_s: Vec<Option<[f64; 2]>>,
+    /// The largest of all peers.
+    pub oldest_s: Option<[f64; 2]>,
 }
 
 /// Rows of a course that are new, or all of them from 0 on.
@@ -330,6 +346,7 @@ fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
                 peers,
                 more,
                 oldest_s,
+                run: None,
             }
         })
         .collect()

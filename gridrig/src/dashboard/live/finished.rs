@@ -1,17 +1,20 @@
 //! A finished run as if one had watched it: its event log is played again.
 
-use super::document::{Context, GridDoc, Now, RunDoc, SessionDoc};
+use super::document::{AgeOfRun, Context, GridDoc, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Shown};
 use super::life::Life;
 use super::tap::Tap;
 use super::words;
 use crate::scenario::{Scenario, ScenarioText};
-use gridrig_core::event::EventSink as _;
-use gridrig_core::ids::JobId;
+use gridrig_core::broker::LocalInfo;
+use gridrig_core::event::{EventSink as _, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::names::Names;
-use gridrig_results::rundir::{self, Manifest, Run, RunDirError};
+use gridrig_results::rundir::{self, InfoDoc, Manifest, Run, RunDirError};
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -30,7 +33,7 @@ pub enum FinishedError {
 }
 
 /// The run that was read last. Reading one takes a second per million jobs,
-/// and whoever looks at a job looks at another.
+/// and pages are loaded again.
 #[derive(Default)]
 pub struct Shelf(Mutex<Option<Kept>>);
 
@@ -42,8 +45,6 @@ struct Kept {
 
 /// A finished run.
 pub struct Finished {
-    run: Run,
-    names: Names,
     snapshot: Arc<str>,
 }
 
@@ -97,11 +98,7 @@ impl Finished {
         let run = rundir::read(dir)?;
         let names = words::names(&run.grid);
         let snapshot = snapshot(dir, below, &run, &names);
-        Ok(Finished {
-            run,
-            names,
-            snapshot,
-        })
+        Ok(Finished { snapshot })
     }
 
     /// The state of the page at the end of the run, as JSON.
@@ -109,12 +106,16 @@ impl Finished {
     pub fn snapshot(&self) -> Arc<str> {
         Arc::clone(&self.snapshot)
     }
+}
 
-    /// The life of a job.
-    #[must_use]
-    pub fn life(&self, job: JobId) -> Option<Life> {
-        Life::of(job, &self.run.submissions, &self.run.log, &self.names)
-    }
+/// The life of a job of a finished run; `None` if it has no such job. Reads no
+/// more of the run than that.
+///
+/// # Errors
+/// [`FinishedError`].
+pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Life>, FinishedError> {
+    let found = rundir::read_job(&directory(runs, run)?, job)?;
+    Ok(found.as_ref().map(Life::of_finished))
 }
 
 fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
@@ -131,6 +132,11 @@ fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
     for (at, event) in run.log.records() {
         tap.emit(at, event);
     }
+    let known = information(manifest, names);
+    for (&(from, to), info) in &known {
+        let last = info.age.map(|age| SimTime::from_nanos(age.last_ns));
+        tap.recall(info.count, last, from, to);
+    }
     tap.close(run.log.end());
     let policy = manifest.policy.as_deref();
     let context = Context {
@@ -141,11 +147,14 @@ fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
         compression,
         lag_tolerance_s,
     };
-    let now = Now {
+    let mut now = Now {
         pace: None,
         eta_s: None,
         ..Now::of(&tap, &context, Duration::ZERO)
     };
+    if context.policy != Some(PolicyKind::FullInformation) {
+        ages_of_run(&mut now, &run.grid, &known);
+    }
     let hub = Hub::default();
     let session = SessionDoc {
         id: 0,
@@ -176,6 +185,43 @@ fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
         feed: words::newest(&run.log, names, 0),
     });
     hub.snapshot()
+}
+
+/// The information messages of a run by sender and receiver.
+fn information<'m>(manifest: &'m Manifest, names: &Names) -> BTreeMap<(Party, Party), &'m InfoDoc> {
+    let docs = manifest.info_messages.iter();
+    let known = docs.filter_map(|info| {
+        let (from, to) = (names.find_party(&info.from)?, names.find_party(&info.to)?);
+        Some(((from, to), info))
+    });
+    known.collect()
+}
+
+/// Adds how old information was over the run to how old it is at its end.
+fn ages_of_run(now: &mut Now, grid: &Grid, known: &BTreeMap<(Party, Party), &InfoDoc>) {
+    let of = |from: Party, to: Party| {
+        let age = known.get(&(from, to))?.age?;
+        Some([age.mean_s, age.p95_s])
+    };
+    let largest = |ages: &mut dyn Iterator<Item = [f64; 2]>| {
+        ages.reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])])
+    };
+    for ((index, age), domain) in (0..).zip(&mut now.ages).zip(&grid.domains) {
+        let (id, here) = (DomainId(index), Party::Broker(DomainId(index)));
+        let clusters = domain.clusters.iter();
+        let mut own = clusters.filter_map(|cluster| of(Party::Lrms(*cluster), here));
+        let fresh = domain.broker.local_info == LocalInfo::Fresh;
+        let consumers = grid.consumers_of(id);
+        let mut all = consumers.filter_map(|link| of(here, Party::Broker(link.consumer)));
+        let peers = age.peers.iter();
+        age.run = Some(AgeOfRun {
+            own_s: largest(&mut own).filter(|_| !fresh),
+            peers_s: peers
+                .map(|(peer, _)| of(here, Party::Broker(DomainId(*peer))))
+                .collect(),
+            oldest_s: largest(&mut all),
+        });
+    }
 }
 
 /// The scenario of a run, where it can still be read: its files may be gone.

@@ -7,6 +7,7 @@ use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::EventLog;
 use gridrig_results::names::Names;
+use gridrig_results::rundir::OneJob;
 use serde::Serialize;
 
 /// Steps of a life that are shown: a job that is refused for ever has more.
@@ -90,17 +91,32 @@ impl Life {
         names: &Names,
     ) -> Option<Self> {
         let submission = submissions.get(job.index())?;
+        let all = log.records().enumerate();
+        let own = all.filter(|(_, (_, event))| event.job() == Some(job));
+        Some(Life::made(submission, own, names))
+    }
+
+    /// The life of a job of a finished run.
+    #[must_use]
+    pub fn of_finished(job: &OneJob) -> Self {
+        let places = job.rows.iter().map(|row| *row as usize);
+        Life::made(&job.submission, places.zip(job.log.records()), &job.names)
+    }
+
+    /// From its own events, each with its position in the log.
+    fn made<'e>(
+        submission: &Submission,
+        events: impl Iterator<Item = (usize, (SimTime, Event<'e>))>,
+        names: &Names,
+    ) -> Self {
         let mut life = Life::unborn(submission, names);
         let mut times = Times::default();
-        for n in 0..log.len() {
-            let Some((at, event)) = log.get(n) else { break };
-            if event.job() == Some(job) {
-                life.add(n, at, event, names);
-                times.note(at, event);
-            }
+        for (n, (at, event)) in events {
+            life.add(n, at, event, names);
+            times.note(at, event);
         }
         life.figures(&times);
-        Some(life)
+        life
     }
 
     fn unborn(submission: &Submission, names: &Names) -> Self {

@@ -318,6 +318,15 @@ impl Tap {
         }
     }
 
+    /// Takes note of messages that a log has only counted; the last of them was
+    /// sent at this instant.
+    pub fn recall(&mut self, count: u64, last: Option<SimTime>, from: Party, to: Party) {
+        self.events += count;
+        if let Some(last) = last {
+            self.inform(last, from, to);
+        }
+    }
+
     fn inform(&mut self, at: SimTime, from: Party, to: Party) {
         match (from, to) {
             (Party::Lrms(cluster), _) => {

@@ -97,6 +97,10 @@ fn a_job_in_real_time_has_its_life_and_its_raw_exchanges() {
     assert_eq!(after["exchanges"], life["exchanges"]);
 }
 
+fn ages(state: &Value) -> Vec<Value> {
+    state["now"]["ages"].as_array().expect("ages").clone()
+}
+
 #[test]
 fn what_is_shown_at_the_end_is_what_the_results_say() {
     let dashboard = Dashboard::start(&[], &[]);
@@ -133,8 +137,26 @@ fn what_is_shown_at_the_end_is_what_the_results_say() {
         "delay_mean_s",
         "waited_share",
         "clusters",
+        "events",
     ] {
         assert_eq!(again["now"][field], now[field], "{field}");
+    }
+    // How old information is at the end, and how old it was over the run: from
+    // the latency of 1 ms or 50 ms on for the 15 s between two samples.
+    for (age, live) in ages(&again).iter().zip(ages(&state)) {
+        for field in ["own_s", "peers", "oldest_s"] {
+            assert_eq!(age[field], live[field], "{field}");
+        }
+        assert!(live["run"].is_null(), "{live}");
+        let near = |at: &str, expected: f64| {
+            let got = age["run"].pointer(at).and_then(Value::as_f64).expect(at);
+            assert!((got - expected).abs() < 0.02, "{at}: {got}");
+        };
+        near("/own_s/0", 7.501);
+        near("/own_s/1", 14.251);
+        near("/peers_s/0/0", 7.55);
+        near("/peers_s/0/1", 14.3);
+        near("/oldest_s/1", 14.3);
     }
     assert!(
         again["course"]["rows"] == state["course"]["rows"],

@@ -1,0 +1,226 @@
+//! One job of a finished run, without reading the others: the statistics of
+//! row groups say where it can be, and one column of these says where it is.
+
+use super::read::{Batch, guarded, in_batch, read_grid, read_manifest, read_submission};
+use super::{RunDirError, events, names};
+use crate::log::EventLog;
+use crate::names::Names;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use gridrig_core::event::EventSink as _;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Submission;
+use gridrig_core::time::SimTime;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
+
+/// Rows decoded at a time.
+const BATCH: usize = 65_536;
+
+/// A job and everything that happened to it.
+#[derive(Clone, Debug)]
+pub struct OneJob {
+    /// Names of the grid.
+    pub names: Names,
+    /// What it asked for.
+    pub submission: Submission,
+    /// Its events.
+    pub log: EventLog,
+    /// Where each of them stands in the event log of the run, from 0.
+    pub rows: Vec<u64>,
+}
+
+/// Reads one job; `None` if the run has none of this number. Files are taken as
+/// they are: their hashes would take longer than all the rest.
+///
+/// # Errors
+/// A file that is missing, damaged, or holds what it may not.
+pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
+    let manifest = read_manifest(dir)?;
+    let names = Names::of(&read_grid(dir, &manifest)?);
+    let found = guarded(dir, names::JOBS, |path| {
+        let table = Sparse::open(path)?;
+        let rows = table.rows_of(job, None)?;
+        let mut found = None;
+        table.read(&rows, |batch, index, row| {
+            let submission = read_submission(batch, index, row + 1, &manifest, &names)?;
+            found = Some((submission, lifetime(batch, index)?));
+            Ok(())
+        })?;
+        Ok(found)
+    })?;
+    let Some((submission, lifetime)) = found else {
+        return Ok(None);
+    };
+    let (log, rows) = guarded(dir, names::EVENTS, |path| {
+        let table = Sparse::open(path)?;
+        let rows = table.rows_of(job, Some(lifetime))?;
+        let mut log = EventLog::default();
+        let mut known = Vec::new();
+        let mut placement = Vec::new();
+        table.read(&rows, |batch, index, row| {
+            let event = events::read_row(batch, index, Some(job), &names, &mut placement)?;
+            // A row that can be no event is for the audit to tell.
+            if let Ok((at, event)) = event {
+                log.emit(at, event);
+                known.push(row);
+            }
+            Ok(())
+        })?;
+        Ok((log, known))
+    })?;
+    Ok(Some(OneJob {
+        names,
+        submission,
+        log,
+        rows,
+    }))
+}
+
+/// From when to when there can be events of a job; what has no end has none
+/// here either. Clocks of services on several hosts may differ by the slack.
+fn lifetime(batch: &Batch<'_>, index: usize) -> Result<(i64, i64), RunDirError> {
+    const SLACK: i64 = 60_000_000_000;
+    let nanos = |at: SimTime| i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
+    let from = batch.time("submit_ns", index)?.map_or(0, nanos);
+    let seen = batch.time("finish_seen_ns", index)?.map_or(i64::MAX, nanos);
+    Ok((from.saturating_sub(SLACK), seen.saturating_add(SLACK)))
+}
+
+/// A table of which few rows are wanted.
+struct Sparse<'p> {
+    path: &'p Path,
+    metadata: ArrowReaderMetadata,
+}
+
+impl<'p> Sparse<'p> {
+    fn open(path: &'p Path) -> Result<Self, RunDirError> {
+        let file = File::open(path).map_err(RunDirError::io("open", path))?;
+        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
+        let metadata = metadata.map_err(RunDirError::parquet(path))?;
+        Ok(Sparse { path, metadata })
+    }
+
+    fn groups(&self) -> &[RowGroupMetaData] {
+        self.metadata.metadata().row_groups()
+    }
+
+    /// The rows that each group holds.
+    fn ranges(&self) -> Vec<Range<u64>> {
+        let mut end = 0;
+        let mut ranges = Vec::new();
+        for group in self.groups() {
+            let begin = end;
+            end += u64::try_from(group.num_rows()).unwrap_or(0);
+            ranges.push(begin..end);
+        }
+        ranges
+    }
+
+    /// The leaf column of this name.
+    fn leaf(&self, name: &'static str) -> Result<usize, RunDirError> {
+        let columns = self.metadata.parquet_schema().columns();
+        let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
+        leaf.ok_or_else(|| RunDirError::Column {
+            path: self.path.to_owned(),
+            column: name,
+            expected: "any",
+        })
+    }
+
+    fn reader(&self) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
+        let file = File::open(self.path).map_err(RunDirError::io("open", self.path))?;
+        let metadata = self.metadata.clone();
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+        Ok(reader.with_batch_size(BATCH))
+    }
+
+    /// The rows of a job, rising; only such whose time can be in this span.
+    fn rows_of(&self, job: JobId, span: Option<(i64, i64)>) -> Result<Vec<u64>, RunDirError> {
+        let id = self.leaf("job_id")?;
+        let time = span.map(|_| self.leaf("time_ns")).transpose()?;
+        let may_hold = |group: &RowGroupMetaData| {
+            let ids = numbers(group.column(id).statistics());
+            let times = time.and_then(|leaf| numbers(group.column(leaf).statistics()));
+            let (from, to) = span.unwrap_or((i64::MIN, i64::MAX));
+            ids.is_none_or(|(low, high)| (low..=high).contains(&i64::from(job.0)))
+                && times.is_none_or(|(low, high)| low <= to && from <= high)
+        };
+        let ranges = self.ranges();
+        let chosen = (0..ranges.len()).filter(|group| may_hold(&self.groups()[*group]));
+        let chosen: Vec<usize> = chosen.collect();
+        let mut places = chosen.iter().flat_map(|group| ranges[*group].clone());
+        let mask = ProjectionMask::leaves(self.metadata.parquet_schema(), [id]);
+        let reader = self.reader()?.with_projection(mask);
+        let reader = reader.with_row_groups(chosen.clone()).build();
+        let mut rows = Vec::new();
+        for batch in reader.map_err(RunDirError::parquet(self.path))? {
+            let batch = batch.map_err(|error| RunDirError::parquet(self.path)(error.into()))?;
+            let column = batch.column(0).as_primitive_opt::<UInt32Type>();
+            let column = column.ok_or_else(|| RunDirError::Column {
+                path: self.path.to_owned(),
+                column: "job_id",
+                expected: "uint32",
+            })?;
+            // A null is stored as any number, and belongs to no job.
+            for (value, row) in column.iter().zip(places.by_ref()) {
+                if value == Some(job.0) {
+                    rows.push(row);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Calls `take` with a batch, the index in it and the number of the row
+    /// from 0, for each of these rows, which rise.
+    fn read(
+        &self,
+        rows: &[u64],
+        mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,
+    ) -> Result<(), RunDirError> {
+        let mut rest = rows;
+        for (group, range) in self.ranges().into_iter().enumerate() {
+            let (own, later) = rest.split_at(rest.partition_point(|row| *row < range.end));
+            rest = later;
+            if own.is_empty() {
+                continue;
+            }
+            let place = |row: &u64| usize::try_from(row - range.start).unwrap_or(usize::MAX);
+            let wanted = own.iter().map(|row| place(row)..place(row) + 1);
+            let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+            let selection = RowSelection::from_consecutive_ranges(wanted, length);
+            let reader = self.reader()?.with_row_groups(vec![group]);
+            let reader = reader.with_row_selection(selection).build();
+            let mut numbers = own.iter();
+            for batch in reader.map_err(RunDirError::parquet(self.path))? {
+                let batch = batch.map_err(|error| RunDirError::parquet(self.path)(error.into()))?;
+                let batch = in_batch(self.path, &batch);
+                for (index, row) in (0..batch.rows()).zip(numbers.by_ref()) {
+                    take(&batch, index, *row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least and the greatest value by the statistics of a column.
+fn numbers(statistics: Option<&Statistics>) -> Option<(i64, i64)> {
+    match statistics? {
+        // The column is unsigned, its storage is not.
+        Statistics::Int32(own) => Some((
+            i64::from(own.min_opt()?.cast_unsigned()),
+            i64::from(own.max_opt()?.cast_unsigned()),
+        )),
+        Statistics::Int64(own) => Some((*own.min_opt()?, *own.max_opt()?)),
+        _ => None,
+    }
+}
