@@ -2,7 +2,7 @@
 // out, no sideways scroll, every control within reach of the Tab key, nothing
 // on the console, no request elsewhere.
 //   node pages.mjs ORIGIN OUT_DIR
-import { accessible, check, clean, fits, main, openPage, reachable, withBrowser } from "./browser.mjs";
+import { accessible, check, clean, fits, main, openPage, reachable, same, withBrowser } from "./browser.mjs";
 
 const [origin, out] = process.argv.slice(2);
 const RUN = "two-sites-1/round-robin/r000";
@@ -33,6 +33,10 @@ await main(() => withBrowser(async (browser) => {
         // Colours decide nothing about widths, and neither about what Tab
         // reaches: the narrow and dark one is only looked at.
         if (scheme === "light") await fits(page, what);
+        // Tables of a report are cards there: none scrolls inside itself.
+        const inside = await page.locator("#report .stack").evaluateAll((all) =>
+          all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.getAttribute("aria-label")));
+        if (size === "narrow") same(inside, [], `${what}: tables that scroll sideways`);
         if (size === "wide" || scheme === "light") await accessible(page, what);
         if (size === "wide" && scheme === "light") await reachable(page, what);
         clean(faults, what);

@@ -117,7 +117,7 @@ impl Page {
     pub fn table(&mut self, table: &Table) -> &mut Self {
         self.tables += 1;
         let name = format!("Table {}", self.tables);
-        table.write_html(&mut self.body, &name);
+        table.write_html(&mut self.body, &name, true);
         self
     }
 
@@ -151,7 +151,7 @@ impl Page {
         if !drawing.table().is_empty() {
             self.body.push_str("<details><summary>Numbers</summary>\n");
             let name = format!("Numbers of figure {}", self.figures);
-            drawing.table().write_html(&mut self.body, &name);
+            drawing.table().write_html(&mut self.body, &name, false);
             self.body.push_str("</details>\n");
         }
         self.body.push_str("</figure>\n");

@@ -101,9 +101,31 @@ font-variant-numeric:tabular-nums}
     };
 }
 
-/// The classes of pictures without the properties: for pages that choose their
-/// scheme by themselves and have the properties already.
-pub const RULES: &str = rules!();
+/// Where a page is narrow, a table is a card for each row: the name of the row
+/// first, then every cell below the name of its column.
+macro_rules! stacked {
+    () => {
+        "
+@media (max-width:560px){\
+.stack{position:relative;overflow-x:visible}\
+.stack table,.stack caption,.stack tbody{display:block}\
+.stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}\
+.stack tbody tr{display:grid;grid-template-columns:1fr 1fr;gap:3px 14px;padding:8px 0;\
+border-bottom:1px solid var(--grid)}\
+.stack tbody th,.stack tbody td{display:block;border:0;padding:0;min-width:0;text-align:left;\
+white-space:normal;overflow-wrap:anywhere}\
+.stack tbody th{grid-column:1/-1;font-weight:600;font-size:15px}\
+.stack tbody td:empty{display:none}\
+.stack tbody td:not(.num){grid-column:1/-1}\
+.stack tbody td::before{content:attr(data-label);display:block;color:var(--mut);font-size:12px;\
+font-weight:400}}
+"
+    };
+}
+
+/// The classes of pictures and tables without the properties: for pages that
+/// choose their scheme by themselves and have the properties already.
+pub const RULES: &str = concat!(rules!(), stacked!());
 
 /// Properties and the classes of pictures.
 ///
@@ -121,7 +143,8 @@ pub(super) const PLOT_CSS: &str = concat!(
 );
 
 /// What a page adds to the classes of pictures.
-pub(super) const PAGE_CSS: &str = "\
+pub(super) const PAGE_CSS: &str = concat!(
+    "\
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);\
 font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",sans-serif}
@@ -172,7 +195,9 @@ white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.45 ui-monospace,\"DejaVu
 footer{margin-top:40px;padding-top:10px;border-top:1px solid var(--grid);color:var(--mut);font-size:13px}
 @media print{main{max-width:none;padding:0}figure,table,pre,.verdict{break-inside:avoid}h2,h3{break-after:avoid}\
 nav,details{display:none}}
-";
+",
+    stacked!()
+);
 
 #[cfg(test)]
 mod tests {

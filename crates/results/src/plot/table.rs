@@ -125,13 +125,19 @@ impl Table {
     }
 
     /// Appends the table as HTML, in an area that scrolls sideways by itself
-    /// and can be reached by keyboard.
-    pub(super) fn write_html(&self, out: &mut String, name: &str) {
+    /// and can be reached by keyboard. One that `stacks` is read row by row
+    /// where the page is narrow, each cell below the name of its column.
+    pub(super) fn write_html(&self, out: &mut String, name: &str, stacks: bool) {
         let label = match self.caption.is_empty() {
             true => name,
             false => &self.caption,
         };
-        out.push_str("<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"");
+        // Two columns fit anywhere.
+        let stacks = stacks && self.head.len() > 2;
+        out.push_str(match stacks {
+            true => "<div class=\"scroll stack\" role=\"group\" tabindex=\"0\" aria-label=\"",
+            false => "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"",
+        });
         escape_into(out, label);
         out.push_str("\">\n<table>\n");
         if !self.caption.is_empty() {
@@ -153,7 +159,8 @@ impl Table {
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
-            write_row(out, row, columns);
+            let labels: &[String] = if stacks { &self.head } else { &[] };
+            write_row(out, row, columns, labels);
         }
         out.push_str("</tbody>\n</table>\n</div>\n");
     }
@@ -169,7 +176,7 @@ impl Table {
     }
 }
 
-fn write_row(out: &mut String, row: &[Cell], columns: usize) {
+fn write_row(out: &mut String, row: &[Cell], columns: usize, labels: &[String]) {
     out.push_str("<tr>");
     for index in 0..columns {
         let (class, mark, text) = match row.get(index) {
@@ -186,6 +193,12 @@ fn write_row(out: &mut String, row: &[Cell], columns: usize) {
         if !class.is_empty() {
             out.push_str(" class=\"");
             out.push_str(class);
+            out.push('"');
+        }
+        let said = !(heads || mark.is_empty() && text.is_empty());
+        if let Some(label) = labels.get(index).filter(|label| said && !label.is_empty()) {
+            out.push_str(" data-label=\"");
+            escape_into(out, label);
             out.push('"');
         }
         out.push('>');
@@ -207,7 +220,7 @@ mod tests {
             .row(["delay".into(), Cell::from(1234.5)])
             .row(["wait".into(), Cell::from(None)]);
         let mut out = String::new();
-        table.write_html(&mut out, "table");
+        table.write_html(&mut out, "table", false);
         assert!(out.contains("<caption>All &lt;jobs&gt;</caption>"));
         assert!(out.contains("<th scope=\"col\" class=\"num\">mean</th>"));
         assert!(
@@ -218,10 +231,32 @@ mod tests {
     }
 
     #[test]
+    fn cells_of_a_table_that_stacks_carry_the_names_of_their_columns() {
+        let table = Table::new(["policy", "mean", "a \"b\""])
+            .row(["x".into(), Cell::from(1.0), Cell::Text(String::new())])
+            .row(["y".into(), Cell::from(2.0), Cell::Pass("z".to_owned())]);
+        let mut out = String::new();
+        table.write_html(&mut out, "t", true);
+        assert!(out.contains("class=\"scroll stack\""));
+        assert!(
+            out.contains(
+                "<th scope=\"row\">x</th><td class=\"num\" data-label=\"mean\">1</td><td></td>"
+            ),
+            "{out}"
+        );
+        assert!(out.contains("data-label=\"a &quot;b&quot;\">"), "{out}");
+        let mut narrow = String::new();
+        Table::new(["a", "b"])
+            .row(["1", "2"])
+            .write_html(&mut narrow, "t", true);
+        assert!(!narrow.contains("stack"), "{narrow}");
+    }
+
+    #[test]
     fn ragged_rows_keep_their_columns() {
         let table = Table::new(["a"]).row(["1", "2", "3"]).row(["4"]);
         let mut out = String::new();
-        table.write_html(&mut out, "t");
+        table.write_html(&mut out, "t", false);
         assert_eq!(out.matches("<th scope=\"col\"").count(), 3);
         assert_eq!(out.matches("<td").count(), 4);
     }

@@ -149,7 +149,9 @@ fn one_run_has_a_page_without_a_verdict() {
     assert!(found.html.contains("Mean delay, s by executing domain"));
     // Delays of 4, 8 and 12 s.
     assert!(
-        found.html.contains("<td class=\"num\">8.00</td>"),
+        found
+            .html
+            .contains("<td class=\"num\" data-label=\"median\">8.00</td>"),
         "mean and median"
     );
 }
@@ -323,12 +325,12 @@ fn thresholds_have_check_marks() {
     assert!(
         found
             .html
-            .contains("<td class=\"pass\">\u{2713} 1 of 1 runs</td>")
+            .contains("<td class=\"pass\" data-label=\"kept\">\u{2713} 1 of 1 runs</td>")
     );
     assert!(
         found
             .html
-            .contains("<td class=\"fail\">\u{2717} 0 of 1 runs</td>")
+            .contains("<td class=\"fail\" data-label=\"kept\">\u{2717} 0 of 1 runs</td>")
     );
 }
 
