@@ -41,6 +41,7 @@ pub mod discipline;
 pub mod event;
 pub mod grid;
 pub mod ids;
+pub mod inventory;
 pub mod job;
 pub mod load;
 pub mod message;
