@@ -24,7 +24,7 @@
 //! let small = flat.in_form(Form::NToN, &Schema::la_grid()).unwrap();
 //! let speed = small.records()[0].attribute(names::PROC_SPEED).unwrap();
 //! assert_eq!(speed.values.to_string(), "2000..3200");
-//! assert_eq!(speed.mean, Some(2600.into()));
+//! assert_eq!(speed.mean(), Some(2600.into()));
 //! ```
 
 mod aggregate;

@@ -53,3 +53,4 @@ pub mod resource;
 pub mod rng;
 pub mod submitter;
 pub mod time;
+pub mod timetable;

@@ -97,18 +97,21 @@ fn summary(rule: &AttributeRule, values: &[(&Value, u64)]) -> Option<Attribute> 
     let mut attribute = Attribute {
         values: Values::of(distinct, rule.shape == Shape::Range)?,
         count,
-        total: None,
-        mean: None,
-        median: None,
+        told_total: None,
+        told_mean: None,
+        told_median: None,
     };
+    if matches!(attribute.values, Values::Single(_)) {
+        return Some(attribute);
+    }
     if let Some(mut numbers) = numbers.collect::<Option<Vec<(Number, u64)>>>() {
         numbers.sort_unstable();
         let keeps = |statistic| rule.statistics.contains(&statistic);
         let parts = numbers.iter().map(|(number, count)| number.times(*count));
         let total = parts.fold(Number::ZERO, Number::plus);
-        attribute.total = keeps(Statistic::Total).then_some(total);
-        attribute.mean = total.over(count).filter(|_| keeps(Statistic::Mean));
-        attribute.median = median(&numbers, count).filter(|_| keeps(Statistic::Median));
+        attribute.told_total = keeps(Statistic::Total).then_some(total);
+        attribute.told_mean = total.over(count).filter(|_| keeps(Statistic::Mean));
+        attribute.told_median = median(&numbers, count).filter(|_| keeps(Statistic::Median));
     }
     Some(attribute)
 }
@@ -145,6 +148,10 @@ struct Group<'a> {
 /// their children by the rule of the relation.
 type Likeness = (Vec<Option<Value>>, BTreeSet<(usize, usize)>);
 
+/// What puts resources of one type into one group: their likeness and the
+/// groups of their parents by the rule of the relation.
+type Togetherness = (usize, BTreeSet<(usize, Option<usize>)>);
+
 impl<'a> Plan<'a> {
     fn of(inventory: &Inventory, schema: &'a Schema) -> Self {
         let mut plan = Plan {
@@ -157,8 +164,7 @@ impl<'a> Plan<'a> {
         let likeness = plan.likenesses(inventory, &order);
         let parents = plan.parents(inventory);
         for rule in order {
-            let mut groups: BTreeMap<(usize, BTreeSet<(usize, Option<usize>)>), usize> =
-                BTreeMap::new();
+            let mut groups: BTreeMap<Togetherness, usize> = BTreeMap::new();
             for (index, _) in inventory.of_kind(&rule.name) {
                 let above = parents[index].iter();
                 let above = above.map(|(by, from)| {

@@ -147,19 +147,23 @@ impl fmt::Display for Values {
 }
 
 /// An attribute of a record.
+///
+/// Its statistics are told where values differ and the schema keeps them: of
+/// a single value they follow from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// Its values.
     pub values: Values,
     /// How many of the record's resources have it: at least 1, at most all.
     pub count: u64,
-    /// Their sum, if the schema keeps it.
-    pub total: Option<Number>,
-    /// Their mean, rounded down to nine places, if the schema keeps it.
-    pub mean: Option<Number>,
+    /// Their sum as told; see [`Attribute::total`].
+    pub told_total: Option<Number>,
+    /// Their mean, rounded down to nine places, as told; see
+    /// [`Attribute::mean`].
+    pub told_mean: Option<Number>,
     /// Their median (the mean of the two in the middle, rounded down to nine
-    /// places), if the schema keeps it.
-    pub median: Option<Number>,
+    /// places) as told; see [`Attribute::median`].
+    pub told_median: Option<Number>,
 }
 
 impl Attribute {
@@ -169,10 +173,37 @@ impl Attribute {
         Attribute {
             values: Values::Single(value),
             count,
-            total: None,
-            mean: None,
-            median: None,
+            told_total: None,
+            told_mean: None,
+            told_median: None,
         }
+    }
+
+    fn number(&self) -> Option<Number> {
+        match &self.values {
+            Values::Single(value) => value.as_number(),
+            Values::Range(..) | Values::List(_) => None,
+        }
+    }
+
+    /// The sum of the numbers, if it is known.
+    #[must_use]
+    pub fn total(&self) -> Option<Number> {
+        let single = || Some(self.number()?.times(self.count));
+        self.told_total.or_else(single)
+    }
+
+    /// The mean of the numbers, rounded down to nine places, if it is known.
+    #[must_use]
+    pub fn mean(&self) -> Option<Number> {
+        let by_total = || self.told_total?.over(self.count);
+        self.told_mean.or_else(by_total).or_else(|| self.number())
+    }
+
+    /// The median of the numbers, if it is known.
+    #[must_use]
+    pub fn median(&self) -> Option<Number> {
+        self.told_median.or_else(|| self.number())
     }
 
     /// The smallest number.
@@ -191,16 +222,14 @@ impl Attribute {
     /// not about numbers.
     #[must_use]
     pub fn at_most_in_total(&self) -> Option<Number> {
-        self.total.or_else(|| Some(self.max()?.times(self.count)))
+        self.total().or_else(|| Some(self.max()?.times(self.count)))
     }
 
-    /// What one resource has on average: the mean if it is known, else by the
-    /// total, else the middle between least and most. `None` if it is not
-    /// about numbers.
+    /// What one resource has on average: the mean if it is known, else the
+    /// middle between least and most. `None` if it is not about numbers.
     #[must_use]
     pub fn typical(&self) -> Option<Number> {
-        self.mean
-            .or_else(|| self.total?.over(self.count))
+        self.mean()
             .or_else(|| self.min()?.plus(self.max()?).over(2))
     }
 }

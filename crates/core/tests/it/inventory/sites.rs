@@ -62,7 +62,10 @@ fn a_cluster_is_told_with_its_nodes_and_its_load() {
     let all = small.of_kind(names::OPERATING_SYSTEM).next().unwrap().1;
     assert_eq!(all.count, 6);
     let memory = all.attribute(names::TOTAL_MEM).unwrap();
-    assert_eq!((memory.count, memory.total), (4, Some(Number::from(4096))));
+    assert_eq!(
+        (memory.count, memory.total()),
+        (4, Some(Number::from(4096)))
+    );
 }
 
 #[test]
