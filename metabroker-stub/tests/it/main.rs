@@ -4,6 +4,7 @@
 mod glue2;
 mod messages;
 mod openapi;
+mod resources;
 mod submissions;
 
 use axum::http::StatusCode;
