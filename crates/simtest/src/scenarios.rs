@@ -115,6 +115,11 @@ fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
         exchange: millis(pick(rng, &[500, 1_000, 4_000, 15_000])),
         phase: millis(pick(rng, &[0, 0, 250, 500, 1_250, 7_000])),
         max_hops: rng.random_range(1..=3),
+        ttl: rng.random_range(1..=4),
+        origin_promotion: pick(
+            rng,
+            &[Decimal::ONE, Decimal::parse("1.5").unwrap_or(Decimal::ONE)],
+        ),
         own_dispatch: pick(rng, &[OwnDispatch::Ignored, OwnDispatch::Debited]),
         local_info: pick(rng, &[LocalInfo::Exchange, LocalInfo::Fresh]),
         tie: pick(rng, &Tie::ALL),
@@ -130,11 +135,16 @@ fn links(rng: &mut ChaCha8Rng, grid: &mut Grid, domains: u16) {
         for b in a + 1..domains {
             let (a, b) = (DomainId(a), DomainId(b));
             let latency = millis(pick(rng, &[1, 50, 100, 200, 500, 1_000]));
+            let bandwidth = pick(
+                rng,
+                &[None, None, Decimal::parse("0.5"), Decimal::parse("4")],
+            );
             let mut add = |consumer, provider, latency| {
                 grid.links.push(Link {
                     consumer,
                     provider,
                     latency,
+                    bandwidth,
                 });
             };
             match rng.random_range(0..8) {
@@ -269,6 +279,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         run_time: millis(run_time),
         requested_time: requested.map(millis),
         requirements,
+        data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
     }
 }
 

@@ -40,6 +40,7 @@ fn two_sites(policy: PolicyKind) -> Grid {
         consumer: DomainId(consumer),
         provider: DomainId(provider),
         latency: SimDuration::from_millis(50),
+        bandwidth: None,
     };
     Grid {
         domains: vec![site(0, "a"), site(1, "b")],

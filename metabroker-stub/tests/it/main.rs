@@ -47,6 +47,7 @@ fn grid(interval: SimDuration) -> Grid {
         consumer: DomainId(consumer),
         provider: DomainId(provider),
         latency: SimDuration::from_millis(50),
+        bandwidth: None,
     };
     Grid {
         domains: vec![site(0, "a"), site(1, "b")],

@@ -1,13 +1,15 @@
 //! What a broker believes about the others: the last information it received,
 //! and optionally what it has itself sent since.
 
-use crate::ids::{ClusterId, DomainId};
+use super::PeerConfig;
+use crate::grid::transfer_time;
+use crate::ids::ClusterId;
 use crate::job::{JobSpec, Requirements};
 use crate::load::{Fraction, LoadSample, Mean, Window};
 use crate::message::Target;
 use crate::policy::Candidate;
 use crate::resource::Resources;
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 use std::sync::Arc;
 
 /// One candidate with its static capacity and its last known load.
@@ -15,6 +17,8 @@ pub(super) struct Known {
     pub target: Target,
     /// One message takes this long to get there.
     pub latency: SimDuration,
+    /// MiB of job data that a second carries there; `None`: at once.
+    bandwidth: Option<Decimal>,
     /// Own cluster: its resources. Peer: those of every cluster in reach with
     /// the hops left after forwarding there once, twice, ...
     reach: Vec<Vec<Arc<Resources>>>,
@@ -59,6 +63,7 @@ impl Known {
         Known {
             target,
             latency,
+            bandwidth: None,
             reach,
             samples,
             pending: Pending::default(),
@@ -66,12 +71,10 @@ impl Known {
         }
     }
 
-    pub fn peer(
-        domain: DomainId,
-        clusters: &[(ClusterId, Arc<Resources>)],
-        reach: Vec<Vec<Arc<Resources>>>,
-        latency: SimDuration,
-    ) -> Self {
+    pub fn peer(peer: &PeerConfig) -> Self {
+        let (domain, clusters) = (peer.domain, &peer.clusters);
+        let (latency, bandwidth) = (peer.latency, peer.bandwidth);
+        let reach = peer.reach.clone();
         let idle = |(id, resources): &(ClusterId, Arc<Resources>)| {
             LoadSample::idle(*id, resources.processors())
         };
@@ -80,6 +83,7 @@ impl Known {
         Known {
             target,
             latency,
+            bandwidth,
             reach,
             samples,
             pending: Pending::default(),
@@ -120,10 +124,15 @@ impl Known {
 
     pub fn note_sent(&mut self, now: SimTime, job: &JobSpec) {
         self.sent.push(Sent {
-            arrives: now + self.latency,
+            arrives: now + self.latency + transfer_time(job.data_kib, self.bandwidth),
             processors: job.processors,
             work: work_of(job),
         });
+    }
+
+    /// Processors of the jobs that were sent and are in no sample, in order.
+    pub fn sent(&self) -> impl Iterator<Item = u32> {
+        self.sent.iter().map(|sent| sent.processors)
     }
 
     /// The samples in use.

@@ -82,6 +82,7 @@ pub fn grid() -> Grid {
             consumer: A,
             provider: B,
             latency: SimDuration::from_millis(50),
+            bandwidth: None,
         }],
     }
 }
@@ -94,6 +95,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             run_time: SimDuration::from_secs(run_time_s),
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
             requirements: Requirements::default(),
+            data_kib: 0,
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),

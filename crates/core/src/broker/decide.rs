@@ -1,0 +1,250 @@
+//! A cycle of a broker: who gets each waiting job.
+
+use super::{Broker, OwnDispatch, view};
+use crate::event::{Event, EventSink};
+use crate::ids::JobId;
+use crate::job::Reason;
+use crate::message::{Outgoing, Target};
+use crate::policy::{
+    Candidate, Choice, DomainPolicy, Information, InformationNeed, Rule, Tie, Traveller,
+};
+use crate::time::SimTime;
+use rand::RngExt;
+
+impl Broker {
+    /// Decides every waiting job, first come first served, on one view.
+    pub fn handle_cycle(
+        &mut self,
+        now: SimTime,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        self.last_cycle = Some(now);
+        match self.rule {
+            Rule::Candidates(_) => self.compare_candidates(now, events, out),
+            Rule::Domains(_) => self.weigh_domains(now, events, out),
+        }
+    }
+
+    fn compare_candidates(
+        &mut self,
+        now: SimTime,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let counts_own = self.config.own_dispatch == OwnDispatch::Debited
+            || self.rule.need() == InformationNeed::Truth;
+        let mut view: Vec<Candidate> = self
+            .known
+            .iter()
+            .map(|known| known.candidate(counts_own))
+            .collect();
+        while let Some((_, job)) = self.queue.pop_first() {
+            match self.choose_candidate(job, &view) {
+                Ok(chosen) => {
+                    let held = &self.jobs[&job];
+                    if counts_own {
+                        let work = view::work_of(&held.spec);
+                        view::debit(&mut view[chosen], held.spec.processors, work);
+                        self.known[chosen].note_sent(now, &held.spec);
+                    }
+                    self.send(now, job, chosen, events, out);
+                }
+                Err(reason) => self.turn_away(now, job, reason, events, out),
+            }
+        }
+    }
+
+    fn weigh_domains(
+        &mut self,
+        now: SimTime,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let counts_own = self.config.own_dispatch == OwnDispatch::Debited;
+        let (Rule::Domains(policy), Some(survey)) = (&self.rule, &mut self.survey) else {
+            return;
+        };
+        let aggregates = policy.information() == Information::Aggregated;
+        survey.refresh(&self.known, counts_own);
+        if aggregates {
+            survey.sum_up();
+        }
+        while let Some((_, job)) = self.queue.pop_first() {
+            match self.choose_domain(job) {
+                Ok(chosen) => {
+                    let held = &self.jobs[&job];
+                    if let (true, Some(survey)) = (counts_own, &mut self.survey) {
+                        let site = survey.debit(chosen, held.spec.processors);
+                        if aggregates {
+                            survey.sum_up_one(site);
+                        }
+                        self.known[chosen].note_sent(now, &held.spec);
+                    }
+                    self.send(now, job, chosen, events, out);
+                }
+                Err(reason) => self.turn_away(now, job, reason, events, out),
+            }
+        }
+    }
+
+    /// A candidate by comparing them one by one.
+    fn choose_candidate(&mut self, job: JobId, view: &[Candidate]) -> Result<usize, Reason> {
+        let Rule::Candidates(policy) = &self.rule else {
+            return Err(Reason::NoCandidate);
+        };
+        let held = &self.jobs[&job];
+        let hops_left = match held.settled {
+            true => 0,
+            false => self.config.hops.saturating_sub(held.hop),
+        };
+        let possible = |index: &usize| {
+            let known = &self.known[*index];
+            let within_hops = match known.target {
+                Target::Cluster(_) => known.could_run(&held.spec, 0),
+                Target::Peer(_) => hops_left > 0 && known.could_run(&held.spec, hops_left - 1),
+            };
+            within_hops && !held.refused_by.contains(&known.target) && policy.admits(&view[*index])
+        };
+        let mut tied: Vec<usize> = Vec::with_capacity(view.len());
+        for index in (0..view.len()).filter(possible) {
+            let order = match tied.first() {
+                None => std::cmp::Ordering::Equal,
+                Some(&best) => policy.compare(&held.spec, &view[index], &view[best]),
+            };
+            if order.is_lt() {
+                tied.clear();
+            }
+            if order.is_le() {
+                tied.push(index);
+            }
+        }
+        match (tied.is_empty(), held.refused_by.is_empty()) {
+            (true, true) => Err(Reason::NoCandidate),
+            (true, false) => Err(Reason::AllRefused),
+            _ => {
+                let tie = policy.tie(self.config.tie);
+                Ok(self.break_tie(tied, tie))
+            }
+        }
+    }
+
+    /// A candidate by weighing domains.
+    fn choose_domain(&mut self, job: JobId) -> Result<usize, Reason> {
+        let (Rule::Domains(policy), Some(_)) = (&self.rule, &self.survey) else {
+            return Err(Reason::NoCandidate);
+        };
+        let choice = self.ask(policy.as_ref(), job);
+        let tie = match &choice {
+            Choice::Tied(_) => self.config.tie,
+            Choice::InTurn(_) => Tie::Rotate,
+            Choice::AtRandom(_) => Tie::Random,
+            Choice::Return => return Err(Reason::HopsExhausted),
+            Choice::Nobody => return Err(self.no_candidate(job)),
+        };
+        match choice {
+            Choice::Tied(all) | Choice::InTurn(all) | Choice::AtRandom(all) if !all.is_empty() => {
+                Ok(self.break_tie(all, tie))
+            }
+            _ => Err(self.no_candidate(job)),
+        }
+    }
+
+    fn no_candidate(&self, job: JobId) -> Reason {
+        match self.jobs[&job].refused_by.is_empty() {
+            true => Reason::NoCandidate,
+            false => Reason::AllRefused,
+        }
+    }
+
+    fn ask(&self, policy: &dyn DomainPolicy, job: JobId) -> Choice {
+        let Some(survey) = &self.survey else {
+            return Choice::Nobody;
+        };
+        let held = &self.jobs[&job];
+        let spec = &held.spec;
+        let wanted = survey.wanted(&spec.requirements);
+        let own = self.config.clusters.len();
+        let refused = |index: usize| held.refused_by.contains(&self.known[index].target);
+        let left = self.config.hops.saturating_sub(held.hop);
+        let open = |position: usize, by: Information| {
+            let index = own + position - 1;
+            let beyond = || left > 1 && self.known[index].could_run(spec, left - 1);
+            left > 0 && !refused(index) && (survey.suits(position, wanted, spec, by) || beyond())
+        };
+        let traveller = Traveller {
+            job: spec,
+            wanted,
+            origin: held.origin,
+            from: held.from,
+            hop: held.hop,
+            settled: held.settled,
+            refused_here: &refused,
+            open: &open,
+        };
+        policy.choose(&traveller, survey.sites())
+    }
+
+    /// One of the equally good ones, never an empty list.
+    fn break_tie(&mut self, mut tied: Vec<usize>, rule: Tie) -> usize {
+        if rule == Tie::Local {
+            let own = |index: &usize| matches!(self.known[*index].target, Target::Cluster(_));
+            if tied.iter().any(own) {
+                tied.retain(own);
+            }
+        }
+        match rule {
+            Tie::Rotate | Tie::Local => {
+                let turn = (self.turn % tied.len() as u64) as usize;
+                self.turn += 1;
+                tied[turn]
+            }
+            Tie::First => tied[0],
+            Tie::Random => tied[self.rng.random_range(0..tied.len())],
+        }
+    }
+
+    fn send(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        chosen: usize,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let domain = self.config.domain;
+        let target = self.known[chosen].target;
+        let held = self.jobs.get_mut(&job).expect("a queued job is held");
+        held.sent = Some(target);
+        match target {
+            Target::Cluster(cluster) => {
+                events.emit(
+                    now,
+                    Event::Dispatched {
+                        job,
+                        domain,
+                        cluster,
+                    },
+                );
+                out.push(Outgoing::Dispatch { job, cluster });
+            }
+            Target::Peer(to) => {
+                events.emit(
+                    now,
+                    Event::Forwarded {
+                        job,
+                        from: domain,
+                        to,
+                    },
+                );
+                out.push(Outgoing::Forward {
+                    job,
+                    to,
+                    hop: held.hop + 1,
+                    origin: held.origin,
+                    settled: held.settled,
+                });
+            }
+        }
+    }
+}
