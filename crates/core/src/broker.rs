@@ -131,6 +131,8 @@ pub struct Broker {
     jobs: IdMap<Held>,
     /// Turns taken by round-robin and by rotating ties.
     turn: u64,
+    /// Turns taken by the peers of inter-rr.
+    peer_turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
 }
@@ -186,6 +188,7 @@ impl Broker {
             next_arrival: 0,
             jobs: IdMap::default(),
             turn: 0,
+            peer_turn: 0,
             rng,
             last_cycle: None,
             config,

@@ -134,18 +134,15 @@ impl Broker {
         let (Rule::Domains(policy), Some(_)) = (&self.rule, &self.survey) else {
             return Err(Reason::NoCandidate);
         };
-        let choice = self.ask(policy.as_ref(), job);
-        let tie = match &choice {
-            Choice::Tied(_) => self.config.tie,
-            Choice::InTurn(_) => Tie::Rotate,
-            Choice::AtRandom(_) => Tie::Random,
-            Choice::Return => return Err(Reason::HopsExhausted),
-            Choice::Nobody => return Err(self.no_candidate(job)),
-        };
-        match choice {
-            Choice::Tied(all) | Choice::InTurn(all) | Choice::AtRandom(all) if !all.is_empty() => {
-                Ok(self.break_tie(all, tie))
+        match self.ask(policy.as_ref(), job) {
+            Choice::Tied(all) if !all.is_empty() => Ok(self.break_tie(all, self.config.tie)),
+            Choice::AtRandom(all) if !all.is_empty() => Ok(self.break_tie(all, Tie::Random)),
+            Choice::InTurn(all) if !all.is_empty() => {
+                let turn = (self.peer_turn % all.len() as u64) as usize;
+                self.peer_turn += 1;
+                Ok(all[turn])
             }
+            Choice::Return => Err(Reason::HopsExhausted),
             _ => Err(self.no_candidate(job)),
         }
     }
@@ -187,6 +184,8 @@ impl Broker {
 
     /// One of the equally good ones, never an empty list.
     fn break_tie(&mut self, mut tied: Vec<usize>, rule: Tie) -> usize {
+        let turn = self.turn;
+        self.turn += 1;
         if rule == Tie::Local {
             let own = |index: &usize| matches!(self.known[*index].target, Target::Cluster(_));
             if tied.iter().any(own) {
@@ -195,8 +194,7 @@ impl Broker {
         }
         match rule {
             Tie::Rotate | Tie::Local => {
-                let turn = (self.turn % tied.len() as u64) as usize;
-                self.turn += 1;
+                let turn = (turn % tied.len() as u64) as usize;
                 tied[turn]
             }
             Tie::First => tied[0],

@@ -87,6 +87,8 @@ pub struct RefBroker<'a> {
     /// back keeps its place.
     visits: Vec<Visit>,
     turn: u64,
+    /// Forwards of inter-rr.
+    forwards: usize,
     rng: ChaCha8Rng,
 }
 
@@ -133,6 +135,7 @@ impl<'a> RefBroker<'a> {
             views,
             visits: Vec::new(),
             turn: 0,
+            forwards: 0,
             rng: rng::stream(seed, &format!("broker.{}", this.name)),
         }
     }

@@ -282,11 +282,12 @@ impl RefBroker<'_> {
             }
         }
         if !others.is_empty() {
-            let rule = match self.settings.policy {
-                PolicyKind::InterRoundRobin => Tie::Rotate,
-                _ => Tie::Random,
-            };
-            return self.take(others, rule);
+            if self.settings.policy == PolicyKind::InterRandom {
+                return self.take(others, Tie::Random);
+            }
+            let turn = self.forwards % others.len();
+            self.forwards += 1;
+            return Chosen::View(others[turn].0);
         }
         if visit.from.is_some() && !visit.settled {
             return Chosen::Back;
