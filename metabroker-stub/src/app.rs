@@ -225,9 +225,8 @@ async fn notify(
     let (kind, news) = match notice.kind {
         NoticeKind::Ended => (MessageKind::Notify, Ok(JobEnd::try_from(&notice.job)?)),
         NoticeKind::Refused => {
-            // The reason is looked at so that a wrong one is not swallowed.
-            notice.reason()?;
-            (MessageKind::Refuse, Err(JobId(notice.job.job)))
+            let reason = notice.reason()?;
+            (MessageKind::Refuse, Err((JobId(notice.job.job), reason)))
         }
     };
     let meant = notice.meant_ns.map(SimTime::from_nanos);
