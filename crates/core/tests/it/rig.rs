@@ -4,7 +4,7 @@ use gridrig_core::broker::{Broker, Course};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::NoEvents;
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::{LoadSample, Mean};
@@ -158,6 +158,12 @@ impl Rig {
     /// Changes the broker's settings; it begins anew.
     pub fn settings(&mut self, change: impl Fn(&mut BrokerSettings)) {
         change(&mut self.grid.domains[self.domain.index()].broker);
+        self.broker = build(&self.grid, self.domain);
+    }
+
+    /// Sets when providers are open; the broker begins anew.
+    pub fn hours(&mut self, hours: Vec<LinkHours>) {
+        self.grid.hours = hours;
         self.broker = build(&self.grid, self.domain);
     }
 
