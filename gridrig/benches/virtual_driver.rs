@@ -198,6 +198,7 @@ fn federation(domains: u16, processors: u32) -> Grid {
                 consumer,
                 provider,
                 latency,
+                bandwidth: None,
             });
         }
     }

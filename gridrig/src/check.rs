@@ -292,7 +292,7 @@ impl<'a> Facts<'a> {
         match entry {
             Entry::Cluster(id) => vec![id],
             Entry::Domain(id) => {
-                let hops = self.scenario.grid.domains[id.index()].broker.max_hops;
+                let hops = self.scenario.grid.domains[id.index()].broker.hops();
                 self.scenario.grid.reachable(id, hops)
             }
         }

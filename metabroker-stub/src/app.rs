@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::glue2;
+use crate::resources;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(notify))
         .routes(routes!(peers))
         .routes(routes!(glue2))
+        .merge(resources::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
         .routes(routes!(common::metrics))
@@ -223,9 +225,8 @@ async fn notify(
     let (kind, news) = match notice.kind {
         NoticeKind::Ended => (MessageKind::Notify, Ok(JobEnd::try_from(&notice.job)?)),
         NoticeKind::Refused => {
-            // The reason is looked at so that a wrong one is not swallowed.
-            notice.reason()?;
-            (MessageKind::Refuse, Err(JobId(notice.job.job)))
+            let reason = notice.reason()?;
+            (MessageKind::Refuse, Err((JobId(notice.job.job), reason)))
         }
     };
     let meant = notice.meant_ns.map(SimTime::from_nanos);

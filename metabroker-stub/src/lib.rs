@@ -12,6 +12,7 @@
 mod app;
 mod config;
 mod glue2;
+mod resources;
 mod service;
 mod transport;
 mod watch;

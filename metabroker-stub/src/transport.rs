@@ -35,13 +35,20 @@ impl HttpTransport {
 impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
         match &letter.message {
-            Message::Dispatch {
+            Message::Forward {
                 spec,
                 key,
                 from,
                 hop,
+                origin,
+                settled,
+            } => {
+                let job = JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due);
+                let job = job.on_its_way(*origin, *settled);
+                let sent = self.client.submit(self.base(letter.to)?, &job).await;
+                sent.map(drop).map_err(failure)
             }
-            | Message::Forward {
+            Message::Dispatch {
                 spec,
                 key,
                 from,

@@ -192,6 +192,7 @@ impl PreparedJob {
                 run_time: self.run_time,
                 requested_time: self.requested_time,
                 requirements: self.requirements,
+                data_kib: 0,
             },
             at: self.at,
             entry,

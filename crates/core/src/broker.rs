@@ -1,6 +1,8 @@
 //! A meta-broker: a queue of its own, a cycle, a policy, and a map back to
 //! whoever a job came from (LSAP 4.1, design 5).
 
+mod decide;
+mod survey;
 mod view;
 
 pub use view::Pending;
@@ -10,13 +12,14 @@ use crate::ids::{ClusterId, DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::{LoadSample, Window};
 use crate::message::{EndState, JobEnd, Outgoing, Target};
-use crate::policy::{Candidate, InformationNeed, Policy, PolicyKind, Tie};
+use crate::policy::{InformationNeed, PolicyKind, PolicySettings, Rule, Tie};
 use crate::resource::Resources;
-use crate::time::{SimDuration, SimTime};
-use rand::RngExt;
+use crate::time::{Decimal, SimDuration, SimTime};
+use crate::timetable::Timetable;
 use rand::rngs::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use survey::Survey;
 use view::Known;
 
 /// Whether a broker counts what it has sent since its last information.
@@ -47,6 +50,10 @@ pub struct PeerConfig {
     pub domain: DomainId,
     /// One-way latency of the link.
     pub latency: SimDuration,
+    /// MiB of job data a second carries; `None`: data costs no time.
+    pub bandwidth: Option<Decimal>,
+    /// When it takes jobs of this broker; `None`: always.
+    pub timetable: Option<Timetable>,
     /// Its own clusters.
     pub clusters: Vec<(ClusterId, Arc<Resources>)>,
     /// `reach[n]`: every cluster that a job may get to from there with `n`
@@ -64,8 +71,10 @@ pub struct BrokerConfig {
     pub interval: SimDuration,
     /// First cycle.
     pub phase: SimDuration,
-    /// Forwards a job may make.
-    pub max_hops: u32,
+    /// Forwards a job may make under its policy.
+    pub hops: u32,
+    /// What best-broker-rank multiplies the rank of a job's origin by.
+    pub origin_promotion: Decimal,
     /// Whether it counts what it has sent.
     pub own_dispatch: OwnDispatch,
     /// How it knows its own clusters.
@@ -88,6 +97,19 @@ pub struct BrokerConfig {
     pub peers: Vec<PeerConfig>,
 }
 
+/// The way a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// The peer it comes from; `None` if it enters here.
+    pub from: Option<DomainId>,
+    /// Forwards so far.
+    pub hop: u32,
+    /// Where it entered the grid.
+    pub origin: DomainId,
+    /// Whether it has wandered enough: it is kept here or refused.
+    pub settled: bool,
+}
+
 /// A meta-broker.
 ///
 /// - Getters: [`spec`](Self::spec), [`queued`](Self::queued),
@@ -102,14 +124,23 @@ pub struct BrokerConfig {
 /// What is to be sent is appended to `out`.
 pub struct Broker {
     config: BrokerConfig,
-    policy: Box<dyn Policy>,
+    rule: Rule,
     known: Vec<Known>,
+    /// What a policy over domains looks at; `None` for the others.
+    survey: Option<Survey>,
     /// Jobs that wait for a cycle, in order of arrival.
     queue: BTreeMap<u64, JobId>,
+    /// Jobs that only closed peers can take, in order of arrival: they wait
+    /// until one opens.
+    parked: BTreeMap<u64, JobId>,
+    /// When the first of those peers opens.
+    reopening: SimTime,
     next_arrival: u64,
     jobs: IdMap<Held>,
     /// Turns taken by round-robin and by rotating ties.
     turn: u64,
+    /// Turns taken by the peers of inter-rr.
+    peer_turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
 }
@@ -120,6 +151,10 @@ struct Held {
     /// The peer it came from; `None` if it entered here.
     from: Option<DomainId>,
     hop: u32,
+    /// Where it entered the grid.
+    origin: DomainId,
+    /// Whether it has wandered enough and is to stay.
+    settled: bool,
     arrival: u64,
     /// Where it was sent; `None` while it waits for a cycle.
     sent: Option<Target>,
@@ -137,23 +172,33 @@ impl Broker {
             .clusters
             .iter()
             .map(|(id, resources)| Known::cluster(*id, Arc::clone(resources), config.lrms_latency));
-        let peers = config.peers.iter().map(|peer| {
-            Known::peer(
-                peer.domain,
-                &peer.clusters,
-                peer.reach.clone(),
-                peer.latency,
-            )
+        let peers = config.peers.iter().map(Known::peer);
+        let known = own.chain(peers).collect();
+        let rule = config.policy.build(&PolicySettings {
+            queue_window: config.queue_window,
+            utilization_window: config.utilization_window,
+            origin_promotion: config.origin_promotion,
+            hops: config.hops,
         });
+        let survey = match &rule {
+            Rule::Candidates(_) => None,
+            Rule::Domains(_) => {
+                let peers = config.peers.iter();
+                let peers = peers.map(|peer| (peer.domain, peer.clusters.as_slice()));
+                Some(Survey::new((config.domain, &config.clusters), peers))
+            }
+        };
         Broker {
-            known: own.chain(peers).collect(),
-            policy: config
-                .policy
-                .build(config.queue_window, config.utilization_window),
+            known,
+            rule,
+            survey,
             queue: BTreeMap::new(),
+            parked: BTreeMap::new(),
+            reopening: SimTime::ZERO,
             next_arrival: 0,
             jobs: IdMap::default(),
             turn: 0,
+            peer_turn: 0,
             rng,
             last_cycle: None,
             config,
@@ -182,7 +227,7 @@ impl Broker {
     /// Jobs that wait for a cycle.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.parked.len()
     }
 
     /// Jobs whose end is not known here yet.
@@ -195,7 +240,7 @@ impl Broker {
     #[must_use]
     pub fn pending(&self) -> Pending {
         let mut pending = Pending::default();
-        for job in self.queue.values() {
+        for job in self.queue.values().chain(self.parked.values()) {
             pending.add(&self.jobs[job].spec);
         }
         pending
@@ -204,7 +249,7 @@ impl Broker {
     /// What the policy must be told before a cycle.
     #[must_use]
     pub fn need(&self) -> InformationNeed {
-        self.policy.need()
+        self.rule.need()
     }
 
     /// Age of the oldest information in use about each candidate.
@@ -222,7 +267,9 @@ impl Broker {
             .map(|known| (known.target, known.samples()))
     }
 
-    /// Takes a job into the queue; it is decided in the next cycle.
+    /// Takes a job into the queue; it is decided in the next cycle. A job that
+    /// comes `from` a peer is taken to have entered there; see
+    /// [`Broker::take_over`] for one that tells more.
     ///
     /// # Errors
     /// [`Reason::QueueFull`] past the bound; nothing is changed then.
@@ -234,10 +281,31 @@ impl Broker {
         hop: u32,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
+        let origin = from.unwrap_or(self.config.domain);
+        let course = Course {
+            from,
+            hop,
+            origin,
+            settled: false,
+        };
+        self.take_over(now, spec, course, events)
+    }
+
+    /// Takes a job into the queue that has come this way.
+    ///
+    /// # Errors
+    /// As [`Broker::submit`].
+    pub fn take_over(
+        &mut self,
+        now: SimTime,
+        spec: JobSpec,
+        course: Course,
+        events: &mut impl EventSink,
+    ) -> Result<(), Reason> {
         if self
             .config
             .queue_limit
-            .is_some_and(|limit| self.queue.len() >= limit)
+            .is_some_and(|limit| self.queued() >= limit)
         {
             return Err(Reason::QueueFull);
         }
@@ -246,10 +314,18 @@ impl Broker {
         self.next_arrival += 1;
         let earlier = self.jobs.remove(&job).map(Box::new);
         let refused_by = Vec::new();
+        let Course {
+            from,
+            hop,
+            origin,
+            settled,
+        } = course;
         let held = Held {
             spec,
             from,
             hop,
+            origin,
+            settled,
             arrival,
             sent: None,
             refused_by,
@@ -289,16 +365,31 @@ impl Broker {
     }
 
     /// A job came back from where it was sent: it is decided again in the next
-    /// cycle, in its old place, without that candidate.
-    pub fn handle_refusal(&mut self, job: JobId, by: Target) {
+    /// cycle, in its old place, without that candidate. One that has wandered
+    /// enough goes on back to where it entered, and stays there.
+    pub fn handle_refusal(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        by: Target,
+        reason: Reason,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let returns = reason == Reason::HopsExhausted && self.config.policy.wanders();
         let Some(held) = self.jobs.get_mut(&job) else {
             return;
         };
-        if held.sent == Some(by) {
-            held.sent = None;
-            held.refused_by.push(by);
-            self.queue.insert(held.arrival, job);
+        if held.sent != Some(by) {
+            return;
         }
+        held.sent = None;
+        match (returns, held.from) {
+            (true, Some(_)) => return self.turn_away(now, job, reason, events, out),
+            (true, None) => held.settled = true,
+            (false, _) => held.refused_by.push(by),
+        }
+        self.queue.insert(held.arrival, job);
     }
 
     /// News of a job's end, from an own LRMS or a peer: it goes back to
@@ -312,6 +403,7 @@ impl Broker {
     ) {
         if let Some(held) = self.release(end.job) {
             self.queue.remove(&held.arrival);
+            self.parked.remove(&held.arrival);
             self.pass_back(now, held.from, end, events, out);
         }
     }
@@ -358,139 +450,15 @@ impl Broker {
     /// When the next cycle with something to decide is due.
     #[must_use]
     pub fn poll_timeout(&self, now: SimTime) -> Option<SimTime> {
-        if self.queue.is_empty() {
-            return None;
-        }
-        let next = now.next_on_grid(self.config.phase, self.config.interval);
+        let from = match (self.queue.is_empty(), self.parked.is_empty()) {
+            (false, _) => now,
+            (true, false) => now.max(self.reopening),
+            (true, true) => return None,
+        };
+        let next = from.next_on_grid(self.config.phase, self.config.interval);
         match self.last_cycle {
             Some(last) if last >= next => Some(last + self.config.interval),
             _ => Some(next),
-        }
-    }
-
-    /// Decides every waiting job, first come first served, on one view.
-    pub fn handle_cycle(
-        &mut self,
-        now: SimTime,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        self.last_cycle = Some(now);
-        let counts_own = self.config.own_dispatch == OwnDispatch::Debited
-            || self.policy.need() == InformationNeed::Truth;
-        let mut view: Vec<Candidate> = self
-            .known
-            .iter()
-            .map(|known| known.candidate(counts_own))
-            .collect();
-        while let Some((_, job)) = self.queue.pop_first() {
-            match self.choose(job, &view) {
-                Ok(chosen) => {
-                    let held = &self.jobs[&job];
-                    if counts_own {
-                        let work = view::work_of(&held.spec);
-                        view::debit(&mut view[chosen], held.spec.processors, work);
-                        self.known[chosen].note_sent(now, &held.spec);
-                    }
-                    self.send(now, job, chosen, events, out);
-                }
-                Err(reason) => self.turn_away(now, job, reason, events, out),
-            }
-        }
-    }
-
-    fn choose(&mut self, job: JobId, view: &[Candidate]) -> Result<usize, Reason> {
-        let held = &self.jobs[&job];
-        let hops_left = self.config.max_hops.saturating_sub(held.hop);
-        let possible = |index: &usize| {
-            let known = &self.known[*index];
-            let within_hops = match known.target {
-                Target::Cluster(_) => known.could_run(&held.spec, 0),
-                Target::Peer(_) => hops_left > 0 && known.could_run(&held.spec, hops_left - 1),
-            };
-            within_hops
-                && !held.refused_by.contains(&known.target)
-                && self.policy.admits(&view[*index])
-        };
-        let mut tied: Vec<usize> = Vec::with_capacity(view.len());
-        for index in (0..view.len()).filter(possible) {
-            let order = match tied.first() {
-                None => std::cmp::Ordering::Equal,
-                Some(&best) => self.policy.compare(&held.spec, &view[index], &view[best]),
-            };
-            if order.is_lt() {
-                tied.clear();
-            }
-            if order.is_le() {
-                tied.push(index);
-            }
-        }
-        match (tied.is_empty(), held.refused_by.is_empty()) {
-            (true, true) => Err(Reason::NoCandidate),
-            (true, false) => Err(Reason::AllRefused),
-            _ => Ok(self.break_tie(tied, view)),
-        }
-    }
-
-    /// One of the equally good ones, never an empty list.
-    fn break_tie(&mut self, mut tied: Vec<usize>, view: &[Candidate]) -> usize {
-        let rule = self.policy.tie(self.config.tie);
-        if rule == Tie::Local {
-            let own = |index: &usize| matches!(view[*index].target, Target::Cluster(_));
-            if tied.iter().any(own) {
-                tied.retain(own);
-            }
-        }
-        match rule {
-            Tie::Rotate | Tie::Local => {
-                let turn = (self.turn % tied.len() as u64) as usize;
-                self.turn += 1;
-                tied[turn]
-            }
-            Tie::First => tied[0],
-            Tie::Random => tied[self.rng.random_range(0..tied.len())],
-        }
-    }
-
-    fn send(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        chosen: usize,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        let domain = self.config.domain;
-        let target = self.known[chosen].target;
-        let held = self.jobs.get_mut(&job).expect("a queued job is held");
-        held.sent = Some(target);
-        match target {
-            Target::Cluster(cluster) => {
-                events.emit(
-                    now,
-                    Event::Dispatched {
-                        job,
-                        domain,
-                        cluster,
-                    },
-                );
-                out.push(Outgoing::Dispatch { job, cluster });
-            }
-            Target::Peer(to) => {
-                events.emit(
-                    now,
-                    Event::Forwarded {
-                        job,
-                        from: domain,
-                        to,
-                    },
-                );
-                out.push(Outgoing::Forward {
-                    job,
-                    to,
-                    hop: held.hop + 1,
-                });
-            }
         }
     }
 

@@ -7,7 +7,8 @@ use crate::ids::{ClusterId, DomainId};
 use crate::load::Window;
 use crate::policy::{PolicyKind, Tie};
 use crate::resource::Resources;
-use crate::time::SimDuration;
+use crate::time::{Decimal, NANOS_PER_SEC, SimDuration};
+use crate::timetable::Timetable;
 use std::sync::Arc;
 
 /// Domains, clusters and links. Positions are ids.
@@ -19,6 +20,20 @@ pub struct Grid {
     pub clusters: Vec<GridCluster>,
     /// Who may forward to whom, in link order.
     pub links: Vec<Link>,
+    /// When providers take jobs over those links that are not always open.
+    pub hours: Vec<LinkHours>,
+}
+
+/// When a provider takes the jobs of a consumer. What is under way to it when
+/// it closes is still taken, and it goes on telling of its resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkHours {
+    /// Who forwards.
+    pub consumer: DomainId,
+    /// Who takes jobs.
+    pub provider: DomainId,
+    /// When.
+    pub timetable: Timetable,
 }
 
 /// One administrative site: a broker plus its clusters.
@@ -53,6 +68,22 @@ pub struct Link {
     pub provider: DomainId,
     /// One-way latency, above 0.
     pub latency: SimDuration,
+    /// MiB of job data a second carries, above 0; `None`: data costs no time.
+    pub bandwidth: Option<Decimal>,
+}
+
+/// How long the data of a job is on its way over a link that carries so many
+/// MiB a second; each job has the link to itself. Rounded down to nanoseconds.
+#[must_use]
+pub fn transfer_time(data_kib: u64, bandwidth: Option<Decimal>) -> SimDuration {
+    match bandwidth {
+        Some(bandwidth) if data_kib > 0 => {
+            let nanos = u128::from(data_kib) * u128::from(NANOS_PER_SEC) / 1024;
+            let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+            SimDuration::from_nanos(bandwidth.divide(nanos))
+        }
+        _ => SimDuration::ZERO,
+    }
 }
 
 /// The settings of a broker that do not follow from the rest of the grid.
@@ -68,6 +99,11 @@ pub struct BrokerSettings {
     pub phase: SimDuration,
     /// Forwards a job may make.
     pub max_hops: u32,
+    /// Forwards a job may make under the `inter-*` policies before it goes
+    /// back to where it entered.
+    pub ttl: u32,
+    /// What best-broker-rank multiplies the rank of a job's origin by.
+    pub origin_promotion: Decimal,
     /// Whether the broker counts what it has sent.
     pub own_dispatch: OwnDispatch,
     /// How it knows its own clusters.
@@ -91,6 +127,8 @@ impl Default for BrokerSettings {
             exchange: SimDuration::from_secs(15),
             phase: SimDuration::ZERO,
             max_hops: 1,
+            ttl: 1,
+            origin_promotion: Decimal::ONE,
             own_dispatch: OwnDispatch::default(),
             local_info: LocalInfo::default(),
             tie: Tie::default(),
@@ -98,6 +136,17 @@ impl Default for BrokerSettings {
             queue_window: Window::Seconds30,
             utilization_window: Window::Seconds30,
             lrms_latency: SimDuration::from_millis(1),
+        }
+    }
+}
+
+impl BrokerSettings {
+    /// Forwards a job may make under the policy in force.
+    #[must_use]
+    pub fn hops(&self) -> u32 {
+        match self.policy.wanders() {
+            true => self.ttl,
+            false => self.max_hops,
         }
     }
 }
@@ -115,7 +164,17 @@ impl Grid {
             domains: Vec::new(),
             clusters: vec![cluster],
             links: Vec::new(),
+            hours: Vec::new(),
         }
+    }
+
+    /// When this provider takes jobs of this consumer; `None`: always.
+    #[must_use]
+    pub fn timetable(&self, consumer: DomainId, provider: DomainId) -> Option<&Timetable> {
+        let mut hours = self.hours.iter();
+        hours
+            .find(|one| (one.consumer, one.provider) == (consumer, provider))
+            .map(|one| &one.timetable)
     }
 
     /// The links over which this domain forwards, in link order.
@@ -191,7 +250,9 @@ impl Grid {
             domain: link.provider,
             latency: link.latency,
             clusters: own(link.provider),
-            reach: (0..settings.max_hops.min(self.domains.len() as u32))
+            bandwidth: link.bandwidth,
+            timetable: self.timetable(domain, link.provider).cloned(),
+            reach: (0..settings.hops().min(self.domains.len() as u32))
                 .map(|hops| {
                     let reachable = self.reachable(link.provider, hops);
                     reachable
@@ -205,7 +266,8 @@ impl Grid {
             domain,
             interval: settings.interval,
             phase: settings.phase,
-            max_hops: settings.max_hops,
+            hops: settings.hops(),
+            origin_promotion: settings.origin_promotion,
             own_dispatch: settings.own_dispatch,
             local_info: settings.local_info,
             tie: settings.tie,

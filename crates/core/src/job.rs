@@ -42,6 +42,8 @@ pub struct JobSpec {
     pub requested_time: Option<SimDuration>,
     /// What its nodes must offer.
     pub requirements: Requirements,
+    /// Data that goes with it when it is forwarded, in KiB.
+    pub data_kib: u64,
 }
 
 impl JobSpec {
@@ -54,6 +56,7 @@ impl JobSpec {
             run_time,
             requested_time: None,
             requirements: Requirements::default(),
+            data_kib: 0,
         }
     }
 }
@@ -112,11 +115,13 @@ pub enum Reason {
     RunEnded,
     /// A queue bound was reached.
     QueueFull,
+    /// It has been forwarded as often as it may be, and no broker had room.
+    HopsExhausted,
 }
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
         Reason::NeverFits,
         Reason::NoCandidate,
         Reason::AllRefused,
@@ -124,6 +129,7 @@ impl Reason {
         Reason::UserRequest,
         Reason::RunEnded,
         Reason::QueueFull,
+        Reason::HopsExhausted,
     ];
 
     /// The name used in files and interfaces.
@@ -137,6 +143,7 @@ impl Reason {
             Reason::UserRequest => "user-request",
             Reason::RunEnded => "run-ended",
             Reason::QueueFull => "queue-full",
+            Reason::HopsExhausted => "hops-exhausted",
         }
     }
 

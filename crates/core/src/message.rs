@@ -82,6 +82,10 @@ pub enum Outgoing {
         to: DomainId,
         /// Forwards so far.
         hop: u32,
+        /// Where it entered the grid.
+        origin: DomainId,
+        /// Whether it has wandered enough: the peer keeps it or refuses it.
+        settled: bool,
     },
     /// A job back to the peer it came from.
     Refuse {

@@ -1,16 +1,24 @@
 //! Forwarding policies of a broker, one file each behind one trait.
 
+mod best_broker_rank;
+mod domains;
 mod free_node;
 mod full_information;
+mod inter;
 mod local_only;
 mod queue_length;
 mod random;
 mod round_robin;
 mod utilization;
 
+pub use domains::{
+    Aggregate, Choice, DomainPolicy, Information, Kinds, Machine, Site, Traveller, Wanted,
+};
+
 use crate::job::JobSpec;
 use crate::load::{Fraction, Window};
 use crate::message::Target;
+use crate::time::Decimal;
 use std::cmp::Ordering;
 
 /// A candidate as the broker sees it: the last information it has received,
@@ -114,6 +122,38 @@ pub trait Policy: Send + Sync {
     }
 }
 
+/// A policy as a broker uses it.
+pub enum Rule {
+    /// Candidates are compared one by one.
+    Candidates(Box<dyn Policy>),
+    /// Whole domains are weighed, cluster by cluster.
+    Domains(Box<dyn DomainPolicy>),
+}
+
+impl Rule {
+    /// What it must be told.
+    #[must_use]
+    pub fn need(&self) -> InformationNeed {
+        match self {
+            Rule::Candidates(policy) => policy.need(),
+            Rule::Domains(_) => InformationNeed::Received,
+        }
+    }
+}
+
+/// What policies may be told by the settings of a broker.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicySettings {
+    /// Window of the queue-length policy.
+    pub queue_window: Window,
+    /// Window of the utilization policy.
+    pub utilization_window: Window,
+    /// What best-broker-rank multiplies the rank of a job's origin by.
+    pub origin_promotion: Decimal,
+    /// Forwards that a job may make.
+    pub hops: u32,
+}
+
 /// The policies there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyKind {
@@ -127,6 +167,23 @@ pub enum PolicyKind {
     FreeNode,
     /// The smallest utilization (30 s mean).
     Utilization,
+    /// The domain of the highest rank (LA Grid 4.3.4, "Inter"); its own is
+    /// promoted as the broker's `origin_promotion` says.
+    BestBrokerRank,
+    /// The same with the origin promoted by 10 %.
+    BestBrokerRank110,
+    /// The same with the origin promoted by 25 %.
+    BestBrokerRank125,
+    /// The highest rank on aggregated information (LA Grid 4.3.4, "Aggr").
+    BestBrokerRankAggr,
+    /// The same with the origin promoted by 10 %.
+    BestBrokerRankAggr110,
+    /// The same with the origin promoted by 25 %.
+    BestBrokerRankAggr125,
+    /// Here if there is room, else to the peers in turn (LA Grid 4.3.4).
+    InterRoundRobin,
+    /// Here if there is room, else to any peer (LA Grid 4.3.4).
+    InterRandom,
     /// Never a peer: the bound without a federation.
     LocalOnly,
     /// The truth at once: the bound of information.
@@ -135,12 +192,20 @@ pub enum PolicyKind {
 
 impl PolicyKind {
     /// All policies, in the order of reports.
-    pub const ALL: [PolicyKind; 7] = [
+    pub const ALL: [PolicyKind; 15] = [
         PolicyKind::RoundRobin,
         PolicyKind::Random,
         PolicyKind::QueueLength,
         PolicyKind::FreeNode,
         PolicyKind::Utilization,
+        PolicyKind::BestBrokerRank,
+        PolicyKind::BestBrokerRank110,
+        PolicyKind::BestBrokerRank125,
+        PolicyKind::BestBrokerRankAggr,
+        PolicyKind::BestBrokerRankAggr110,
+        PolicyKind::BestBrokerRankAggr125,
+        PolicyKind::InterRoundRobin,
+        PolicyKind::InterRandom,
         PolicyKind::LocalOnly,
         PolicyKind::FullInformation,
     ];
@@ -154,6 +219,14 @@ impl PolicyKind {
             PolicyKind::QueueLength => "queue-length",
             PolicyKind::FreeNode => "free-node",
             PolicyKind::Utilization => "utilization",
+            PolicyKind::BestBrokerRank => "best-broker-rank",
+            PolicyKind::BestBrokerRank110 => "best-broker-rank-1.10",
+            PolicyKind::BestBrokerRank125 => "best-broker-rank-1.25",
+            PolicyKind::BestBrokerRankAggr => "best-broker-rank-aggr",
+            PolicyKind::BestBrokerRankAggr110 => "best-broker-rank-aggr-1.10",
+            PolicyKind::BestBrokerRankAggr125 => "best-broker-rank-aggr-1.25",
+            PolicyKind::InterRoundRobin => "inter-rr",
+            PolicyKind::InterRandom => "inter-random",
             PolicyKind::LocalOnly => "local-only",
             PolicyKind::FullInformation => "full-information",
         }
@@ -169,27 +242,61 @@ impl PolicyKind {
     /// exchanges.
     #[must_use]
     pub const fn uses_received_information(self) -> bool {
-        matches!(
+        !matches!(
             self,
-            PolicyKind::QueueLength | PolicyKind::FreeNode | PolicyKind::Utilization
+            PolicyKind::RoundRobin
+                | PolicyKind::Random
+                | PolicyKind::LocalOnly
+                | PolicyKind::FullInformation
         )
     }
 
-    /// The policy itself. Windows are those of queue length and utilization.
+    /// Whether a job goes from broker to broker until one has room for it, at
+    /// most `ttl` times.
     #[must_use]
-    pub fn build(self, queue_window: Window, utilization_window: Window) -> Box<dyn Policy> {
+    pub const fn wanders(self) -> bool {
+        matches!(self, PolicyKind::InterRoundRobin | PolicyKind::InterRandom)
+    }
+
+    /// The policy itself.
+    #[must_use]
+    pub fn build(self, settings: &PolicySettings) -> Rule {
+        use best_broker_rank::BestBrokerRank;
+        let candidates = |policy: Box<dyn Policy>| Rule::Candidates(policy);
+        let rank = |information, promotion: &str| {
+            Rule::Domains(Box::new(BestBrokerRank {
+                information,
+                promotion: Decimal::parse(promotion).unwrap_or(settings.origin_promotion),
+                hops: settings.hops,
+            }))
+        };
+        let inter = |peers| {
+            let ttl = settings.hops;
+            Rule::Domains(Box::new(inter::Inter { peers, ttl }))
+        };
         match self {
-            PolicyKind::RoundRobin => Box::new(round_robin::RoundRobin),
-            PolicyKind::Random => Box::new(random::Random),
-            PolicyKind::QueueLength => Box::new(queue_length::QueueLength {
-                window: queue_window,
-            }),
-            PolicyKind::FreeNode => Box::new(free_node::FreeNode),
-            PolicyKind::Utilization => Box::new(utilization::Utilization {
-                window: utilization_window,
-            }),
-            PolicyKind::LocalOnly => Box::new(local_only::LocalOnly),
-            PolicyKind::FullInformation => Box::new(full_information::FullInformation),
+            PolicyKind::RoundRobin => candidates(Box::new(round_robin::RoundRobin)),
+            PolicyKind::Random => candidates(Box::new(random::Random)),
+            PolicyKind::QueueLength => candidates(Box::new(queue_length::QueueLength {
+                window: settings.queue_window,
+            })),
+            PolicyKind::FreeNode => candidates(Box::new(free_node::FreeNode)),
+            PolicyKind::Utilization => candidates(Box::new(utilization::Utilization {
+                window: settings.utilization_window,
+            })),
+            PolicyKind::BestBrokerRank => rank(Information::Flat, AS_CONFIGURED),
+            PolicyKind::BestBrokerRank110 => rank(Information::Flat, "1.10"),
+            PolicyKind::BestBrokerRank125 => rank(Information::Flat, "1.25"),
+            PolicyKind::BestBrokerRankAggr => rank(Information::Aggregated, AS_CONFIGURED),
+            PolicyKind::BestBrokerRankAggr110 => rank(Information::Aggregated, "1.10"),
+            PolicyKind::BestBrokerRankAggr125 => rank(Information::Aggregated, "1.25"),
+            PolicyKind::InterRoundRobin => inter(inter::Peers::InTurn),
+            PolicyKind::InterRandom => inter(inter::Peers::AtRandom),
+            PolicyKind::LocalOnly => candidates(Box::new(local_only::LocalOnly)),
+            PolicyKind::FullInformation => candidates(Box::new(full_information::FullInformation)),
         }
     }
 }
+
+/// No number: the promotion is that of the settings.
+const AS_CONFIGURED: &str = "";

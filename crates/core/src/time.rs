@@ -272,6 +272,19 @@ impl Decimal {
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 
+    /// `floor(whole * self)`; saturates where the result does not fit.
+    #[must_use]
+    pub fn multiply(self, whole: u64) -> u64 {
+        let scaled = u128::from(self.mantissa) * u128::from(whole) / 10u128.pow(self.places);
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+
+    /// The value as a fraction of whole numbers.
+    #[must_use]
+    pub const fn ratio(self) -> (u64, u64) {
+        (self.mantissa, 10u64.pow(self.places))
+    }
+
     fn times(self, nanos_per_unit: u64) -> Result<SimDuration, DurationError> {
         let scaled = u128::from(self.mantissa) * u128::from(nanos_per_unit);
         let divisor = 10u128.pow(self.places);

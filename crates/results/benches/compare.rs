@@ -205,10 +205,12 @@ fn grid() -> Grid {
     Grid {
         domains: vec![domain(0), domain(1)],
         clusters: vec![cluster(0), cluster(1)],
+        hours: Vec::new(),
         links: vec![Link {
             consumer: DomainId(0),
             provider: DomainId(1),
             latency: SimDuration::from_millis(50),
+            bandwidth: None,
         }],
     }
 }
@@ -226,6 +228,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 run_time: SimDuration::from_millis(load.random_range(1_000..10_000_000)),
                 requested_time: None,
                 requirements: Requirements::default(),
+                data_kib: 0,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),

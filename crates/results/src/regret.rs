@@ -225,7 +225,7 @@ impl<'a> Replay<'a> {
         let machines =
             clusters.map(|c| Machine::new(c.config.resources.processors(), c.config.discipline));
         let domains = (0..).map(DomainId).zip(&grid.domains);
-        let reach = domains.map(|(id, domain)| grid.reachable(id, domain.broker.max_hops));
+        let reach = domains.map(|(id, domain)| grid.reachable(id, domain.broker.hops()));
         Replay {
             table,
             grid,

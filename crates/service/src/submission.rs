@@ -26,6 +26,8 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
             .map_or(Party::Client, |domain| Party::Broker(DomainId(domain))),
         // Only forwards make hops.
         hop: if job.from.is_some() { job.hop } else { 0 },
+        origin: job.from.and(job.origin).map(DomainId),
+        settled: job.from.is_some() && job.settled,
         meant: job.meant_ns.map(SimTime::from_nanos),
         notify: job.notify.map(Into::into),
         key: job.key,

@@ -11,6 +11,6 @@ mod cluster;
 mod grid;
 mod plan;
 
-pub use broker::{RefBroker, RefView};
+pub use broker::{RefBroker, RefView, RefWay};
 pub use cluster::{RefCluster, RefLoad, RefMean, RefStart};
 pub use grid::{RefCancellation, simulate};

@@ -9,7 +9,7 @@ use crate::reference::RefCancellation;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::load::Window;
@@ -17,6 +17,7 @@ use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::timetable::{Hours, Timetable};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::sync::Arc;
@@ -106,7 +107,35 @@ fn grid(rng: &mut ChaCha8Rng) -> Grid {
         });
     }
     links(rng, &mut grid, domains);
+    hours(rng, &mut grid);
     grid
+}
+
+/// Now and then a provider is closed for a part of a short day. It is open for
+/// at least an interval of the consumer, so that no job waits forever.
+fn hours(rng: &mut ChaCha8Rng, grid: &mut Grid) {
+    for link in &grid.links {
+        if !once_in(rng, 4) {
+            continue;
+        }
+        let day = pick(rng, &[6_000, 20_000, 60_000]);
+        let interval = grid.domains[link.consumer.index()].broker.interval;
+        let open = rng.random_range(interval.as_nanos() / 1_000_000..=day);
+        let from = rng.random_range(0..day);
+        let hours = Hours {
+            from: millis(from),
+            until: millis((from + open) % day),
+        };
+        let starts_at = millis(rng.random_range(0..day));
+        if let Some(timetable) = Timetable::new(millis(day), starts_at, &[hours]) {
+            let (consumer, provider) = (link.consumer, link.provider);
+            grid.hours.push(LinkHours {
+                consumer,
+                provider,
+                timetable,
+            });
+        }
+    }
 }
 
 fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
@@ -115,6 +144,11 @@ fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
         exchange: millis(pick(rng, &[500, 1_000, 4_000, 15_000])),
         phase: millis(pick(rng, &[0, 0, 250, 500, 1_250, 7_000])),
         max_hops: rng.random_range(1..=3),
+        ttl: rng.random_range(1..=4),
+        origin_promotion: pick(
+            rng,
+            &[Decimal::ONE, Decimal::parse("1.5").unwrap_or(Decimal::ONE)],
+        ),
         own_dispatch: pick(rng, &[OwnDispatch::Ignored, OwnDispatch::Debited]),
         local_info: pick(rng, &[LocalInfo::Exchange, LocalInfo::Fresh]),
         tie: pick(rng, &Tie::ALL),
@@ -130,11 +164,16 @@ fn links(rng: &mut ChaCha8Rng, grid: &mut Grid, domains: u16) {
         for b in a + 1..domains {
             let (a, b) = (DomainId(a), DomainId(b));
             let latency = millis(pick(rng, &[1, 50, 100, 200, 500, 1_000]));
+            let bandwidth = pick(
+                rng,
+                &[None, None, Decimal::parse("0.5"), Decimal::parse("4")],
+            );
             let mut add = |consumer, provider, latency| {
                 grid.links.push(Link {
                     consumer,
                     provider,
                     latency,
+                    bandwidth,
                 });
             };
             match rng.random_range(0..8) {
@@ -269,6 +308,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         run_time: millis(run_time),
         requested_time: requested.map(millis),
         requirements,
+        data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
     }
 }
 

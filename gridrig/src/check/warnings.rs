@@ -290,6 +290,7 @@ mod tests {
                 consumer: DomainId(0),
                 provider: DomainId(1),
                 latency: SimDuration::from_millis(latency_ms),
+                bandwidth: None,
             };
             let expected = SimDuration::from_millis(expected_ms);
             assert_eq!(margin(&from, &to, &link), expected);

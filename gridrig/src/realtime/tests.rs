@@ -40,11 +40,13 @@ fn two_sites(policy: PolicyKind) -> Grid {
         consumer: DomainId(consumer),
         provider: DomainId(provider),
         latency: SimDuration::from_millis(50),
+        bandwidth: None,
     };
     Grid {
         domains: vec![site(0, "a"), site(1, "b")],
         clusters: vec![cluster(0), cluster(1)],
         links: vec![link(0, 1), link(1, 0)],
+        hours: Vec::new(),
     }
 }
 

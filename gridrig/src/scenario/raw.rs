@@ -322,6 +322,12 @@ pub(crate) struct RawBroker {
     pub(crate) phase: Option<Duration>,
     /// Forwards a job may make. Default 1.
     pub(crate) max_hops: Option<Whole<0, { u32::MAX as u64 }>>,
+    /// Forwards a job may make under inter-rr and inter-random before it goes
+    /// back to where it entered. Default: max_hops.
+    pub(crate) ttl: Option<Whole<0, { u32::MAX as u64 }>>,
+    /// What best-broker-rank multiplies the rank of a job's origin by; the
+    /// policies that name a promotion have their own. Default 1.
+    pub(crate) origin_promotion: Option<Positive>,
     /// Whether it counts what it has sent since its last information.
     /// Default "ignored".
     pub(crate) own_dispatch: Option<Str<Name<OwnDispatch>>>,
@@ -347,6 +353,9 @@ pub(crate) struct RawLink {
     pub(crate) roles: Option<At<RawRoles>>,
     /// One-way latency. Default "1ms".
     pub(crate) latency: Option<Str<AboveZero>>,
+    /// MiB of job data a second carries. A forwarded job that has data arrives
+    /// so much later. Default: data costs no time.
+    pub(crate) bandwidth_mib_s: Option<Positive>,
 }
 
 /// Who forwards and who takes jobs.

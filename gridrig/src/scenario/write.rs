@@ -69,6 +69,8 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("exchange", duration(broker.exchange));
         out.key("phase", duration(broker.phase));
         out.key("max_hops", broker.max_hops);
+        out.key("ttl", broker.ttl);
+        out.key("origin_promotion", decimal(broker.origin_promotion));
         out.key("own_dispatch", named(broker.own_dispatch));
         out.key("local_info", named(broker.local_info));
         out.key("lrms_latency", duration(broker.lrms_latency));
@@ -219,6 +221,9 @@ fn write_links(out: &mut Lines, grid: &Grid) {
             );
         }
         out.key("latency", duration(link.latency));
+        if let Some(bandwidth) = link.bandwidth {
+            out.key("bandwidth_mib_s", decimal(bandwidth));
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod glue2;
 mod messages;
 mod openapi;
+mod resources;
 mod submissions;
 
 use axum::http::StatusCode;
@@ -47,11 +48,13 @@ fn grid(interval: SimDuration) -> Grid {
         consumer: DomainId(consumer),
         provider: DomainId(provider),
         latency: SimDuration::from_millis(50),
+        bandwidth: None,
     };
     Grid {
         domains: vec![site(0, "a"), site(1, "b")],
         clusters: vec![cluster(0, 4), cluster(1, 8)],
         links: vec![link(0, 1), link(1, 0)],
+        hours: Vec::new(),
     }
 }
 

@@ -1,13 +1,16 @@
 //! What a broker believes about the others: the last information it received,
 //! and optionally what it has itself sent since.
 
-use crate::ids::{ClusterId, DomainId};
+use super::PeerConfig;
+use crate::grid::transfer_time;
+use crate::ids::ClusterId;
 use crate::job::{JobSpec, Requirements};
 use crate::load::{Fraction, LoadSample, Mean, Window};
 use crate::message::Target;
 use crate::policy::Candidate;
 use crate::resource::Resources;
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
+use crate::timetable::Timetable;
 use std::sync::Arc;
 
 /// One candidate with its static capacity and its last known load.
@@ -15,6 +18,10 @@ pub(super) struct Known {
     pub target: Target,
     /// One message takes this long to get there.
     pub latency: SimDuration,
+    /// MiB of job data that a second carries there; `None`: at once.
+    bandwidth: Option<Decimal>,
+    /// When a peer takes jobs; `None`: always.
+    timetable: Option<Timetable>,
     /// Own cluster: its resources. Peer: those of every cluster in reach with
     /// the hops left after forwarding there once, twice, ...
     reach: Vec<Vec<Arc<Resources>>>,
@@ -59,6 +66,8 @@ impl Known {
         Known {
             target,
             latency,
+            bandwidth: None,
+            timetable: None,
             reach,
             samples,
             pending: Pending::default(),
@@ -66,12 +75,10 @@ impl Known {
         }
     }
 
-    pub fn peer(
-        domain: DomainId,
-        clusters: &[(ClusterId, Arc<Resources>)],
-        reach: Vec<Vec<Arc<Resources>>>,
-        latency: SimDuration,
-    ) -> Self {
+    pub fn peer(peer: &PeerConfig) -> Self {
+        let (domain, clusters) = (peer.domain, &peer.clusters);
+        let (latency, bandwidth) = (peer.latency, peer.bandwidth);
+        let reach = peer.reach.clone();
         let idle = |(id, resources): &(ClusterId, Arc<Resources>)| {
             LoadSample::idle(*id, resources.processors())
         };
@@ -80,6 +87,8 @@ impl Known {
         Known {
             target,
             latency,
+            bandwidth,
+            timetable: peer.timetable.clone(),
             reach,
             samples,
             pending: Pending::default(),
@@ -98,6 +107,19 @@ impl Known {
         clusters
             .iter()
             .any(|resources| job.processors <= fits(resources))
+    }
+
+    /// Whether jobs may be sent there at this instant.
+    pub fn is_open(&self, at: SimTime) -> bool {
+        self.timetable
+            .as_ref()
+            .is_none_or(|table| table.is_open(at))
+    }
+
+    /// When jobs may be sent there again; `None` if they may be now.
+    pub fn reopening(&self, now: SimTime) -> Option<SimTime> {
+        let table = self.timetable.as_ref()?;
+        (!table.is_open(now)).then(|| table.next_open(now))
     }
 
     /// Takes in a sample; what it can have seen is no longer counted as sent.
@@ -120,10 +142,15 @@ impl Known {
 
     pub fn note_sent(&mut self, now: SimTime, job: &JobSpec) {
         self.sent.push(Sent {
-            arrives: now + self.latency,
+            arrives: now + self.latency + transfer_time(job.data_kib, self.bandwidth),
             processors: job.processors,
             work: work_of(job),
         });
+    }
+
+    /// Processors of the jobs that were sent and are in no sample, in order.
+    pub fn sent(&self) -> impl Iterator<Item = u32> {
+        self.sent.iter().map(|sent| sent.processors)
     }
 
     /// The samples in use.

@@ -3,6 +3,9 @@
 mod backfill_rules;
 mod broker_rules;
 mod cluster_rules;
+mod domain_rules;
+mod hours_rules;
+mod inventory;
 mod load_rules;
 mod name_rules;
 mod peer_rules;

@@ -3,7 +3,8 @@
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
-use gridrig_core::policy::{InformationNeed, PolicyKind, Tie};
+use gridrig_core::policy::{InformationNeed, PolicyKind, PolicySettings, Tie};
+use gridrig_core::time::Decimal;
 
 #[test]
 fn policies_go_by_these_names_and_are_found_by_them() {
@@ -13,6 +14,14 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "queue-length",
         "free-node",
         "utilization",
+        "best-broker-rank",
+        "best-broker-rank-1.10",
+        "best-broker-rank-1.25",
+        "best-broker-rank-aggr",
+        "best-broker-rank-aggr-1.10",
+        "best-broker-rank-aggr-1.25",
+        "inter-rr",
+        "inter-random",
         "local-only",
         "full-information",
     ];
@@ -47,25 +56,32 @@ fn disciplines_go_by_these_names_and_are_found_by_them() {
 }
 
 #[test]
-fn the_load_policies_work_on_information_that_grows_stale() {
-    let stale = PolicyKind::ALL.into_iter();
-    let stale: Vec<_> = stale
-        .filter(|policy| policy.uses_received_information())
+fn all_policies_but_blind_ones_and_bounds_work_on_information_that_grows_stale() {
+    let fresh = PolicyKind::ALL.into_iter();
+    let fresh: Vec<_> = fresh
+        .filter(|policy| !policy.uses_received_information())
         .collect();
     assert_eq!(
-        stale,
+        fresh,
         [
-            PolicyKind::QueueLength,
-            PolicyKind::FreeNode,
-            PolicyKind::Utilization
+            PolicyKind::RoundRobin,
+            PolicyKind::Random,
+            PolicyKind::LocalOnly,
+            PolicyKind::FullInformation
         ]
     );
 }
 
 #[test]
 fn full_information_alone_has_to_be_told_the_truth() {
+    let settings = PolicySettings {
+        queue_window: Window::Instant,
+        utilization_window: Window::Instant,
+        origin_promotion: Decimal::ONE,
+        hops: 1,
+    };
     for policy in PolicyKind::ALL {
-        let need = policy.build(Window::Instant, Window::Instant).need();
+        let need = policy.build(&settings).need();
         let truth = policy == PolicyKind::FullInformation;
         assert_eq!(need == InformationNeed::Truth, truth, "{policy:?}");
     }

@@ -43,7 +43,9 @@ fn with_more_hops_the_receiving_broker_decides_anew() {
     assert!(forwards.contains(&Outgoing::Forward {
         job: JobId(1),
         to: DomainId(2),
-        hop: 2
+        hop: 2,
+        origin: DomainId(0),
+        settled: false,
     }));
 }
 
@@ -62,7 +64,7 @@ fn a_refused_job_is_decided_again_in_its_old_place_without_that_candidate() {
     rig.info(C0, &[crate::rig::sample(0, 4).busy(1)]);
     assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
     rig.arrive(secs(6), &job(1, 1));
-    rig.broker.handle_refusal(JobId(0), PEER_1);
+    rig.refuse(JobId(0), PEER_1);
     assert_eq!(rig.cycle(secs(10)), [(0, C0), (1, PEER_1)]);
 }
 
@@ -70,8 +72,8 @@ fn a_refused_job_is_decided_again_in_its_old_place_without_that_candidate() {
 fn a_refusal_by_somebody_who_does_not_have_the_job_changes_nothing() {
     let mut rig = Rig::new(&[&[4], &[5]], PolicyKind::FreeNode);
     assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
-    rig.broker.handle_refusal(JobId(0), C0);
-    rig.broker.handle_refusal(JobId(9), C0);
+    rig.refuse(JobId(0), C0);
+    rig.refuse(JobId(9), C0);
     assert_eq!(rig.broker.queued(), 0);
 }
 
@@ -79,7 +81,7 @@ fn a_refusal_by_somebody_who_does_not_have_the_job_changes_nothing() {
 fn when_every_candidate_has_refused_the_job_is_rejected_where_it_entered() {
     let mut rig = Rig::new(&[&[4], &[8]], PolicyKind::RoundRobin);
     assert_eq!(rig.decide(5, &[job(0, 6)]), [(0, PEER_1)]);
-    rig.broker.handle_refusal(JobId(0), PEER_1);
+    rig.refuse(JobId(0), PEER_1);
     assert_eq!(rig.cycle(secs(10)), []);
     assert_eq!(rig.rejected(), [(0, Reason::AllRefused)]);
     assert_eq!(rig.broker.held(), 0);

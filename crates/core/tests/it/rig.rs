@@ -1,10 +1,10 @@
 //! A broker with everything around it played by the test.
 
-use gridrig_core::broker::Broker;
+use gridrig_core::broker::{Broker, Course};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::NoEvents;
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::{LoadSample, Mean};
@@ -54,6 +54,11 @@ impl Load {
 
     pub fn busy(mut self, busy: u32) -> Self {
         self.0.busy = busy;
+        self
+    }
+
+    pub fn queued_processors(mut self, wanted: u64) -> Self {
+        self.0.queued_processors = wanted;
         self
     }
 
@@ -138,6 +143,7 @@ impl Rig {
                 consumer: DomainId(*consumer),
                 provider: DomainId(*provider),
                 latency: SimDuration::from_millis(50),
+                bandwidth: None,
             });
         }
         let domain = DomainId(domain);
@@ -155,6 +161,12 @@ impl Rig {
         self.broker = build(&self.grid, self.domain);
     }
 
+    /// Sets when providers are open; the broker begins anew.
+    pub fn hours(&mut self, hours: Vec<LinkHours>) {
+        self.grid.hours = hours;
+        self.broker = build(&self.grid, self.domain);
+    }
+
     /// A job enters here.
     pub fn arrive(&mut self, at: SimTime, job: &JobSpec) {
         self.arrive_from(at, job, None, 0);
@@ -166,6 +178,31 @@ impl Rig {
         self.broker
             .submit(at, job.clone(), from, hop, &mut NoEvents)
             .expect("the queue has no bound");
+    }
+
+    /// A job comes back because it is refused.
+    pub fn refuse(&mut self, job: JobId, by: Target) {
+        self.refuse_as(job, by, Reason::NoCandidate);
+    }
+
+    /// A job comes back for this reason.
+    pub fn refuse_as(&mut self, job: JobId, by: Target, reason: Reason) {
+        let (now, out) = (secs(6), &mut self.out);
+        self.broker
+            .handle_refusal(now, job, by, reason, &mut NoEvents, out);
+    }
+
+    /// A job arrives that has come this way.
+    pub fn take_over(&mut self, at: SimTime, job: &JobSpec, course: Course) {
+        self.broker
+            .take_over(at, job.clone(), course, &mut NoEvents)
+            .expect("the queue has no bound");
+    }
+
+    /// Changes a cluster; the broker begins anew.
+    pub fn resources(&mut self, cluster: u16, resources: Resources) {
+        self.grid.clusters[usize::from(cluster)].config.resources = resources;
+        self.broker = build(&self.grid, self.domain);
     }
 
     /// Tells the broker of loads, all of one candidate.

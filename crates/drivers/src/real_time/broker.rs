@@ -13,8 +13,9 @@ use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt,
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
 use super::record::Recorder;
-use gridrig_core::broker::{Broker, LocalInfo};
+use gridrig_core::broker::{Broker, Course, LocalInfo};
 use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::grid::transfer_time;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::LoadSample;
@@ -192,6 +193,7 @@ impl BrokerMachine {
                 domain,
                 latency,
                 consumer,
+                ..
             } = self.neighbours[index];
             if !consumer {
                 continue;
@@ -205,14 +207,27 @@ impl BrokerMachine {
     }
 
     /// A job came back, at the instant it was meant to if that is known.
-    pub fn handle_refusal(&mut self, now: SimTime, meant: Option<SimTime>, job: JobId, by: Target) {
+    pub fn handle_refusal(
+        &mut self,
+        now: SimTime,
+        meant: Option<SimTime>,
+        (job, reason): (JobId, Reason),
+        by: Target,
+    ) {
         self.set_now(now);
         if self.confirmed.get(&job) == Some(&by) {
             self.confirmed.remove(&job);
         }
-        self.broker.handle_refusal(job, by);
+        self.refused(job, by, reason);
         self.settle();
         self.find_cycle(meant.unwrap_or(self.now));
+    }
+
+    /// Tells the broker that a job came back.
+    fn refused(&mut self, job: JobId, by: Target, reason: Reason) {
+        let (recorder, out) = (&mut self.recorder, &mut self.out);
+        self.broker
+            .handle_refusal(self.now, job, by, reason, recorder, out);
     }
 
     /// News of a job's end, from where it was sent. `false` if the job is not
@@ -316,20 +331,35 @@ impl BrokerMachine {
                     },
                 );
             }
-            Outgoing::Forward { job, to, hop } => {
+            Outgoing::Forward {
+                job,
+                to,
+                hop,
+                origin,
+                settled,
+            } => {
                 let Some(spec) = self.broker.spec(job).cloned() else {
                     return;
                 };
                 let (key, from) = (self.key(job, hop), self.broker.config().domain);
-                self.write_to_peer(
-                    to,
-                    Message::Forward {
-                        spec,
-                        key,
-                        from,
-                        hop,
-                    },
-                );
+                // A peer that has let the job pass by gets it a second time.
+                let key = match settled {
+                    true => format!("settled:{key}"),
+                    false => key,
+                };
+                let neighbour = self.neighbours.iter().find(|other| other.domain == to);
+                let bandwidth = neighbour.and_then(|other| other.bandwidth);
+                let forward = Message::Forward {
+                    key,
+                    from,
+                    hop,
+                    origin,
+                    settled,
+                    // Its data goes with it.
+                    spec: spec.clone(),
+                };
+                let data = transfer_time(spec.data_kib, bandwidth);
+                self.write_to_peer_after(data, to, forward);
             }
             Outgoing::Refuse { job, to, reason } => {
                 self.ledger.end(end_of(job, EndState::Rejected(reason)));
@@ -392,12 +422,17 @@ impl BrokerMachine {
     }
 
     fn write_to_peer(&mut self, peer: DomainId, message: Message) {
+        self.write_to_peer_after(SimDuration::ZERO, peer, message);
+    }
+
+    fn write_to_peer_after(&mut self, extra: SimDuration, peer: DomainId, message: Message) {
         let known = self
             .neighbours
             .iter()
             .find(|neighbour| neighbour.domain == peer);
         let latency = known.map_or(SimDuration::ZERO, |neighbour| neighbour.latency);
-        self.post(Party::Broker(peer), None, self.now + latency, message);
+        let due = self.now + latency + extra;
+        self.post(Party::Broker(peer), None, due, message);
     }
 
     fn post(&mut self, to: Party, address: Option<Arc<str>>, due: SimTime, message: Message) {
@@ -448,9 +483,18 @@ impl JobKeeper for BrokerMachine {
             Party::Broker(domain) => Some(domain),
             Party::Client | Party::Lrms(_) => None,
         };
+        let course = Course {
+            from: peer,
+            hop,
+            origin: arrival
+                .origin
+                .or(peer)
+                .unwrap_or(self.broker.config().domain),
+            settled: arrival.settled,
+        };
         let taken = self
             .broker
-            .submit(self.now, spec.clone(), peer, hop, &mut self.recorder);
+            .take_over(self.now, spec.clone(), course, &mut self.recorder);
         let receipt = Receipt {
             job,
             at: self.now,

@@ -2,7 +2,7 @@
 
 use super::letter::LetterId;
 use gridrig_core::event::Party;
-use gridrig_core::ids::JobId;
+use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::placement::PlacementRun;
@@ -23,6 +23,10 @@ pub struct Arrival {
     pub from: Party,
     /// Forwards so far.
     pub hop: u32,
+    /// Where it entered the grid, if a broker that hands it over says so.
+    pub origin: Option<DomainId>,
+    /// Whether it has wandered enough: it is kept here or refused.
+    pub settled: bool,
     /// When it was meant to arrive, if the sender says so.
     pub meant: Option<SimTime>,
     /// Where news of its end are to be sent, if not to the configured place.
@@ -339,6 +343,8 @@ mod tests {
             spec,
             from: Party::Client,
             hop: 0,
+            origin: None,
+            settled: false,
             meant: None,
             notify: None,
         }

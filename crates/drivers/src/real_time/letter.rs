@@ -40,6 +40,10 @@ pub enum Message {
         from: DomainId,
         /// Forwards so far, this one included.
         hop: u32,
+        /// Where the job entered the grid.
+        origin: DomainId,
+        /// Whether it has wandered enough: the receiver keeps it or refuses it.
+        settled: bool,
     },
     /// A job comes back.
     Refusal {
@@ -69,6 +73,12 @@ impl Message {
             Message::Info(_) => MessageKind::Info,
             Message::Cancel(_) => return None,
         })
+    }
+
+    /// Whether the data of a job goes with it.
+    #[must_use]
+    pub fn carries_data(&self) -> bool {
+        matches!(self, Message::Forward { spec, .. } if spec.data_kib > 0)
     }
 
     /// The job it is about; information is about none.

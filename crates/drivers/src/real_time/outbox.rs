@@ -135,6 +135,13 @@ impl<T: Transport> Outbox<T> {
     /// Sends a letter off when it is due.
     pub fn send(&mut self, letter: Letter) {
         self.under_way.send_modify(|n| *n += 1);
+        // Data is under way for long: whatever is sent meanwhile overtakes it.
+        if letter.message.carries_data() {
+            let (sender, letters) = mpsc::unbounded_channel();
+            let _ = sender.send(letter);
+            tokio::spawn(self.courier().run(letters));
+            return;
+        }
         let lane = (letter.to, letter.address.clone());
         let letter = match self.lanes.get(&lane) {
             Some(open) => match open.send(letter) {
@@ -148,14 +155,17 @@ impl<T: Transport> Outbox<T> {
         // The lane has just been made, so its receiver is there.
         let _ = sender.send(letter);
         self.lanes.insert(lane, sender);
-        let work = Courier {
+        tokio::spawn(self.courier().run(letters));
+    }
+
+    fn courier(&self) -> Courier<T> {
+        Courier {
             clock: self.clock,
             transport: Arc::clone(&self.transport),
             reports: self.reports.clone(),
             under_way: Arc::clone(&self.under_way),
             down: false,
-        };
-        tokio::spawn(work.run(letters));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages under way, in the order in which they take effect.
 
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, Reason};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::time::SimTime;
@@ -22,6 +22,8 @@ pub(super) enum Message {
         from: DomainId,
         job: JobId,
         hop: u32,
+        origin: DomainId,
+        settled: bool,
     },
     /// A job from the cluster's own broker.
     Dispatch { to: ClusterId, job: JobId },
@@ -30,6 +32,7 @@ pub(super) enum Message {
         to: DomainId,
         from: Target,
         job: JobId,
+        reason: Reason,
     },
     /// News of a job's end.
     Notice { to: DomainId, end: JobEnd },

@@ -1,10 +1,10 @@
 //! The virtual-time loop.
 
 use super::agenda::{Agenda, Message};
-use gridrig_core::broker::{Broker, LocalInfo};
+use gridrig_core::broker::{Broker, Course, LocalInfo};
 use gridrig_core::cluster::{Cluster, Finished};
 use gridrig_core::event::{Event, EventSink, Party};
-use gridrig_core::grid::Grid;
+use gridrig_core::grid::{Grid, Link, transfer_time};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::load::LoadSample;
@@ -89,6 +89,19 @@ pub fn run<S: EventSink>(
     }
 }
 
+/// The first link that joins two domains, for both directions.
+fn ways(grid: &Grid) -> Vec<Option<Link>> {
+    let domains = grid.domains.len();
+    let mut ways = vec![None; domains * domains];
+    for link in &grid.links {
+        let (a, b) = (link.consumer.index(), link.provider.index());
+        for way in [a * domains + b, b * domains + a] {
+            ways[way].get_or_insert(*link);
+        }
+    }
+    ways
+}
+
 struct Simulation<'a, S> {
     grid: &'a Grid,
     submissions: &'a [Submission],
@@ -97,6 +110,8 @@ struct Simulation<'a, S> {
     brokers: Vec<Broker>,
     /// When the LRMSs of each domain are sampled next.
     next_samples: Vec<SimTime>,
+    /// The link between two domains, whichever way it was given, by position.
+    ways: Vec<Option<Link>>,
     agenda: Agenda,
     events: &'a mut S,
     now: SimTime,
@@ -138,6 +153,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 .map(|c| Cluster::new(c.config.clone()))
                 .collect(),
             next_samples: vec![SimTime::ZERO; grid.domains.len()],
+            ways: ways(grid),
             grid,
             submitter: Submitter::new(submissions),
             submissions,
@@ -262,10 +278,23 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         match message {
             Message::Submit { to, job } => self.handle_submission(to, job),
             Message::Cancel { to, job } => self.handle_cancel(to, job),
-            Message::Forward { to, from, job, hop } => {
+            Message::Forward {
+                to,
+                from,
+                job,
+                hop,
+                origin,
+                settled,
+            } => {
                 let spec = self.submissions[job.index()].spec.clone();
+                let course = Course {
+                    from: Some(from),
+                    hop,
+                    origin,
+                    settled,
+                };
                 let broker = &mut self.brokers[to.index()];
-                if let Err(reason) = broker.submit(self.now, spec, Some(from), hop, self.events) {
+                if let Err(reason) = broker.take_over(self.now, spec, course, self.events) {
                     let (by, back) = (Party::Broker(to), Party::Broker(from));
                     self.emit(Event::Refused {
                         job,
@@ -273,7 +302,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                         to: back,
                         reason,
                     });
-                    self.send_refusal(to, from, job);
+                    self.send_refusal(to, from, job, reason);
                 }
             }
             Message::Dispatch { to, job } => {
@@ -283,8 +312,16 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                     self.refuse_dispatch(to, job, reason);
                 }
             }
-            Message::Refusal { to, from, job } => {
-                self.brokers[to.index()].handle_refusal(job, from);
+            Message::Refusal {
+                to,
+                from,
+                job,
+                reason,
+            } => {
+                let mut out = std::mem::take(&mut self.outgoing);
+                let broker = &mut self.brokers[to.index()];
+                broker.handle_refusal(self.now, job, from, reason, self.events, &mut out);
+                self.send_all(to, out);
             }
             Message::Notice { to, end } => {
                 let mut out = std::mem::take(&mut self.outgoing);
@@ -448,12 +485,27 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let at = self.now + self.lrms_latency(from);
                 self.agenda.push(at, Message::Dispatch { to: cluster, job });
             }
-            Outgoing::Forward { job, to, hop } => {
-                let at = self.now + self.link_latency(from, to);
-                self.agenda
-                    .push(at, Message::Forward { to, from, job, hop });
+            Outgoing::Forward {
+                job,
+                to,
+                hop,
+                origin,
+                settled,
+            } => {
+                let data_kib = self.submissions[job.index()].spec.data_kib;
+                let at =
+                    self.now + self.link_latency(from, to) + self.transfer_time(from, to, data_kib);
+                let forward = Message::Forward {
+                    to,
+                    from,
+                    job,
+                    hop,
+                    origin,
+                    settled,
+                };
+                self.agenda.push(at, forward);
             }
-            Outgoing::Refuse { job, to, .. } => self.send_refusal(from, to, job),
+            Outgoing::Refuse { job, to, reason } => self.send_refusal(from, to, job, reason),
             Outgoing::Notify { end, to } => {
                 let at = self.now + self.link_latency(from, to);
                 self.agenda.push(at, Message::Notice { to, end });
@@ -470,7 +522,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         }
     }
 
-    fn send_refusal(&mut self, by: DomainId, to: DomainId, job: JobId) {
+    fn send_refusal(&mut self, by: DomainId, to: DomainId, job: JobId, reason: Reason) {
         let at = self.now + self.link_latency(by, to);
         self.agenda.push(
             at,
@@ -478,6 +530,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 to,
                 from: Target::Peer(by),
                 job,
+                reason,
             },
         );
     }
@@ -493,7 +546,13 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             });
             let at = self.now + self.lrms_latency(to);
             let from = Target::Cluster(cluster);
-            self.agenda.push(at, Message::Refusal { to, from, job });
+            let refusal = Message::Refusal {
+                to,
+                from,
+                job,
+                reason,
+            };
+            self.agenda.push(at, refusal);
         }
     }
 
@@ -510,9 +569,15 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     }
 
     fn link_latency(&self, from: DomainId, to: DomainId) -> SimDuration {
-        self.grid
-            .latency(from, to)
+        self.ways[from.index() * self.brokers.len() + to.index()]
             .expect("brokers send along links only")
+            .latency
+    }
+
+    /// How long the data of a job is on its way to a peer.
+    fn transfer_time(&self, from: DomainId, to: DomainId, data_kib: u64) -> SimDuration {
+        let way = self.ways[from.index() * self.brokers.len() + to.index()];
+        transfer_time(data_kib, way.and_then(|way| way.bandwidth))
     }
 
     fn emit(&mut self, event: Event<'_>) {

@@ -89,6 +89,7 @@ impl JobDefinition {
                     None => 0,
                 },
             },
+            data_kib: 0,
         })
     }
 

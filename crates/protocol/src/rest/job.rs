@@ -53,6 +53,16 @@ pub struct JobSubmission {
     /// Forwards so far.
     #[serde(default)]
     pub hop: u32,
+    /// The domain at which it entered the grid; left out, that of `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<u16>,
+    /// Whether it has been forwarded as often as it may be: the broker keeps it
+    /// or refuses it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settled: bool,
+    /// Data that goes with it when it is forwarded, in KiB.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub data_kib: u64,
     /// When it was meant to arrive, in nanoseconds of the run: a job that is
     /// late by the milliseconds of the wire is still decided in the broker's
     /// cycle it was meant for.
@@ -76,6 +86,11 @@ pub struct JobRequirements {
     /// Disk of each node in MiB.
     #[serde(default)]
     pub disk_mib: u64,
+}
+
+/// Whether a number that means nothing at 0 may be left out.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Longest key that is kept, in characters.
@@ -110,8 +125,19 @@ impl JobSubmission {
             notify: None,
             from: from.map(|domain| domain.0),
             hop,
+            origin: None,
+            settled: false,
+            data_kib: spec.data_kib,
             meant_ns: Some(meant.as_nanos()),
         }
+    }
+
+    /// The same with what a broker tells of its way.
+    #[must_use]
+    pub fn on_its_way(mut self, origin: DomainId, settled: bool) -> Self {
+        self.origin = Some(origin.0);
+        self.settled = settled;
+        self
     }
 
     /// The job; its id is 0 where none is given.
@@ -140,6 +166,7 @@ impl JobSubmission {
                 memory_kib: wanted.memory_kib,
                 disk_mib: wanted.disk_mib,
             },
+            data_kib: self.data_kib,
         })
     }
 

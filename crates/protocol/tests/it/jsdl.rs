@@ -138,6 +138,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
             memory_kib: sizes.1,
             disk_mib: sizes.2,
         },
+        data_kib: 0,
     })
 }
 

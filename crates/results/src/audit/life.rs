@@ -237,7 +237,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
         }
         let hop = self.lives[index].hop;
         let domain = self.facts.grid.domains.get(from.index());
-        if let Some(allowed) = domain.map(|domain| domain.broker.max_hops)
+        if let Some(allowed) = domain.map(|domain| domain.broker.hops())
             && hop >= allowed
         {
             let message = format!(

@@ -32,6 +32,12 @@ pub struct DomainDoc {
     exchange: String,
     phase: String,
     max_hops: u32,
+    /// Absent in runs from before there was one.
+    #[serde(default)]
+    ttl: Option<u32>,
+    /// Likewise.
+    #[serde(default)]
+    origin_promotion: Option<String>,
     own_dispatch: String,
     local_info: String,
     tie: String,
@@ -140,6 +146,9 @@ pub struct LinkDoc {
     consumer: String,
     provider: String,
     latency: String,
+    /// MiB of job data a second; `null`: data costs no time.
+    #[serde(default)]
+    bandwidth_mib_s: Option<String>,
 }
 
 /// A field of the manifest that cannot be: its path, value, and what was
@@ -164,6 +173,7 @@ impl GridDoc {
                     consumer: names.domain(link.consumer),
                     provider: names.domain(link.provider),
                     latency: link.latency.to_string(),
+                    bandwidth_mib_s: link.bandwidth.map(|bandwidth| bandwidth.to_string()),
                 })
                 .collect(),
         }
@@ -204,12 +214,17 @@ impl GridDoc {
                 consumer: find_domain(&doc.consumer, format!("{path}.consumer"))?,
                 provider: find_domain(&doc.provider, format!("{path}.provider"))?,
                 latency: length(&doc.latency, &path, "latency")?,
+                bandwidth: match &doc.bandwidth_mib_s {
+                    Some(text) => Some(decimal(text, &path, "bandwidth_mib_s")?),
+                    None => None,
+                },
             });
         }
         Ok(Grid {
             domains,
             clusters,
             links,
+            hours: Vec::new(),
         })
     }
 }
@@ -228,6 +243,8 @@ fn domain_doc(name: String, broker: &BrokerSettings) -> DomainDoc {
         exchange: broker.exchange.to_string(),
         phase: broker.phase.to_string(),
         max_hops: broker.max_hops,
+        ttl: Some(broker.ttl),
+        origin_promotion: Some(broker.origin_promotion.to_string()),
         own_dispatch: own_dispatch_name(broker.own_dispatch).to_owned(),
         local_info: local_info_name(broker.local_info).to_owned(),
         tie: broker.tie.name().to_owned(),
@@ -261,6 +278,11 @@ fn read_broker(doc: &DomainDoc, path: &str) -> Result<BrokerSettings, Unfit> {
         exchange: length(&doc.exchange, path, "exchange")?,
         phase: length(&doc.phase, path, "phase")?,
         max_hops: doc.max_hops,
+        ttl: doc.ttl.unwrap_or(doc.max_hops),
+        origin_promotion: match &doc.origin_promotion {
+            Some(text) => decimal(text, path, "origin_promotion")?,
+            None => Decimal::ONE,
+        },
         own_dispatch,
         local_info,
         tie: Tie::from_name(&doc.tie).ok_or_else(|| named("tie", &doc.tie, "a rule for ties"))?,
@@ -270,6 +292,18 @@ fn read_broker(doc: &DomainDoc, path: &str) -> Result<BrokerSettings, Unfit> {
         utilization_window: window("utilization_window", &doc.utilization_window)?,
         lrms_latency: length(&doc.lrms_latency, path, "lrms_latency")?,
     })
+}
+
+fn decimal(text: &str, path: &str, field: &str) -> Result<Decimal, Unfit> {
+    let unfit = || {
+        (
+            format!("{path}.{field}"),
+            text.to_owned(),
+            "a number above 0",
+        )
+    };
+    let read = Decimal::parse(text).filter(|number| !number.is_zero());
+    read.ok_or_else(unfit)
 }
 
 fn cluster_doc(name: String, cluster: &GridCluster, names: &Names) -> ClusterDoc {

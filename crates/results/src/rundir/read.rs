@@ -232,6 +232,7 @@ pub(super) fn read_submission(
                 memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
                 disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
             },
+            data_kib: 0,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
         entry: match entry.and_then(|text| shown.find_party(text)) {

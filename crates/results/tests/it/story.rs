@@ -78,10 +78,12 @@ pub fn grid() -> Grid {
     Grid {
         domains: vec![domain("a", A1), domain("b", B1)],
         clusters: vec![cluster(A1, "a1", a1), cluster(B1, "b1", b1)],
+        hours: Vec::new(),
         links: vec![Link {
             consumer: A,
             provider: B,
             latency: SimDuration::from_millis(50),
+            bandwidth: None,
         }],
     }
 }
@@ -94,6 +96,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             run_time: SimDuration::from_secs(run_time_s),
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
             requirements: Requirements::default(),
+            data_kib: 0,
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),

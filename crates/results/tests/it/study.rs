@@ -81,10 +81,12 @@ pub fn two_sites(processors: u32) -> Grid {
     Grid {
         domains: vec![domain(0, "a"), domain(1, "b")],
         clusters: vec![cluster(0, "a1"), cluster(1, "b1")],
+        hours: Vec::new(),
         links: vec![Link {
             consumer: DomainId(0),
             provider: DomainId(1),
             latency: SimDuration::from_millis(50),
+            bandwidth: None,
         }],
     }
 }
@@ -114,6 +116,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             run_time: SimDuration::from_secs(5 + id as u64),
             requested_time: None,
             requirements: Requirements::default(),
+            data_kib: 0,
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,

@@ -1,6 +1,9 @@
 //! The reference broker (design 5).
 
+mod domains;
+
 use super::cluster::{RefLoad, RefMean};
+use domains::{Chosen, Rank};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
@@ -9,7 +12,7 @@ use gridrig_core::load::Window;
 use gridrig_core::message::Target;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::rng;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::cmp::Ordering;
@@ -18,6 +21,8 @@ use std::cmp::Ordering;
 pub struct RefView {
     target: Target,
     latency: SimDuration,
+    /// MiB of data a second.
+    bandwidth: Option<Decimal>,
     /// The last load received of each of its clusters.
     loads: Vec<(ClusterId, RefLoad)>,
     /// What was sent there and is in no received sample: arrival instant and job.
@@ -31,8 +36,21 @@ struct Visit {
     spec: JobSpec,
     from: Option<DomainId>,
     hop: u32,
+    origin: DomainId,
+    settled: bool,
     sent_to: Option<Target>,
     refused_by: Vec<Target>,
+}
+
+/// The way a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefWay {
+    /// Forwards.
+    pub hop: u32,
+    /// Where it entered.
+    pub origin: DomainId,
+    /// Whether it is to stay.
+    pub settled: bool,
 }
 
 /// What a cycle decides about one job.
@@ -40,8 +58,8 @@ struct Visit {
 pub(super) enum Decision {
     /// To an own cluster.
     Dispatch(JobId, ClusterId),
-    /// To a peer, with the number of forwards including this one.
-    Forward(JobId, DomainId, u32),
+    /// To a peer, with the way it has come, this forward included.
+    Forward(JobId, DomainId, RefWay),
     /// Back to the forwarder.
     Refuse(JobId, DomainId, Reason),
     /// Turned away for good.
@@ -69,7 +87,12 @@ pub struct RefBroker<'a> {
     /// back keeps its place.
     visits: Vec<Visit>,
     turn: u64,
+    /// Forwards of inter-rr.
+    forwards: usize,
     rng: ChaCha8Rng,
+    /// The instant of the cycle, by which peers are open or closed; `None`:
+    /// all are taken to be open.
+    at: Option<SimTime>,
 }
 
 impl<'a> RefBroker<'a> {
@@ -90,6 +113,7 @@ impl<'a> RefBroker<'a> {
             views.push(RefView {
                 target: Target::Cluster(*id),
                 latency: this.broker.lrms_latency,
+                bandwidth: None,
                 loads: idle(&[*id]),
                 sent: Vec::new(),
                 waiting: Vec::new(),
@@ -100,6 +124,7 @@ impl<'a> RefBroker<'a> {
                 views.push(RefView {
                     target: Target::Peer(link.provider),
                     latency: link.latency,
+                    bandwidth: link.bandwidth,
                     loads: idle(&grid.domains[link.provider.index()].clusters),
                     sent: Vec::new(),
                     waiting: Vec::new(),
@@ -113,26 +138,53 @@ impl<'a> RefBroker<'a> {
             views,
             visits: Vec::new(),
             turn: 0,
+            forwards: 0,
             rng: rng::stream(seed, &format!("broker.{}", this.name)),
+            at: None,
         }
     }
 
     /// A job arrives.
-    pub fn arrive(&mut self, spec: &JobSpec, from: Option<DomainId>, hop: u32) {
+    pub fn arrive(&mut self, spec: &JobSpec, from: Option<DomainId>, way: RefWay) {
         self.visits.push(Visit {
             spec: spec.clone(),
             from,
-            hop,
+            hop: way.hop,
+            origin: way.origin,
+            settled: way.settled,
             sent_to: None,
             refused_by: Vec::new(),
         });
     }
 
     /// A candidate sends the job back: decided again, without that candidate.
-    pub fn refused(&mut self, job: JobId, by: Target) {
-        if let Some(index) = self.latest(job) {
-            self.visits[index].sent_to = None;
-            self.visits[index].refused_by.push(by);
+    /// A job that has wandered enough stays where it entered, and elsewhere is
+    /// passed on: to whom, is the answer.
+    pub fn refused(&mut self, job: JobId, by: Target, reason: Reason) -> Option<DomainId> {
+        let index = self.latest(job)?;
+        let returns = reason == Reason::HopsExhausted && self.wanders();
+        let visit = &mut self.visits[index];
+        visit.sent_to = None;
+        if !returns {
+            visit.refused_by.push(by);
+            return None;
+        }
+        if visit.from.is_some() {
+            return self.visits.remove(index).from;
+        }
+        visit.settled = true;
+        None
+    }
+
+    fn wanders(&self) -> bool {
+        let policy = self.settings.policy;
+        policy == PolicyKind::InterRoundRobin || policy == PolicyKind::InterRandom
+    }
+
+    fn hops(&self) -> u32 {
+        match self.wanders() {
+            true => self.settings.ttl,
+            false => self.settings.max_hops,
         }
     }
 
@@ -202,14 +254,18 @@ impl<'a> RefBroker<'a> {
                 continue;
             }
             let job = self.visits[index].spec.id;
-            match self.choose(index) {
-                Some(view) => {
+            self.at = Some(now);
+            match self.decide(index) {
+                Chosen::View(view) => {
                     decisions.push(self.send(now, index, view));
                     index += 1;
                 }
-                None => {
+                Chosen::Nobody if self.could_wait(index) => index += 1,
+                lost => {
                     let visit = &self.visits[index];
-                    let reason = if visit.refused_by.is_empty() {
+                    let reason = if lost == Chosen::Back {
+                        Reason::HopsExhausted
+                    } else if visit.refused_by.is_empty() {
                         Reason::NoCandidate
                     } else {
                         Reason::AllRefused
@@ -230,16 +286,60 @@ impl<'a> RefBroker<'a> {
         decisions
     }
 
+    fn decide(&mut self, index: usize) -> Chosen {
+        match Rank::of(&self.settings) {
+            Some(rank) => self.choose_domain(index, &rank),
+            None if self.wanders() => self.wander(index),
+            None => self.choose(index).map_or(Chosen::Nobody, Chosen::View),
+        }
+    }
+
+    /// Whether somebody would take the job if no peer were closed. Asking
+    /// leaves no trace.
+    fn could_wait(&mut self, index: usize) -> bool {
+        let before = (self.turn, self.forwards);
+        self.at = None;
+        let chosen = self.decide(index);
+        (self.turn, self.forwards) = before;
+        matches!(chosen, Chosen::View(_))
+    }
+
+    /// Whether a peer takes no jobs at the instant of the cycle.
+    fn is_closed(&self, target: Target) -> bool {
+        let (Target::Peer(peer), Some(now)) = (target, self.at) else {
+            return false;
+        };
+        for hours in &self.grid.hours {
+            if hours.consumer == self.domain && hours.provider == peer {
+                return !hours.timetable.is_open(now);
+            }
+        }
+        false
+    }
+
     fn send(&mut self, now: SimTime, index: usize, view: usize) -> Decision {
         let view = &mut self.views[view];
         let visit = &mut self.visits[index];
+        let carried = match view.bandwidth {
+            // KiB * 1e9 / 1024 nanoseconds at one MiB a second.
+            Some(bandwidth) => bandwidth.divide(visit.spec.data_kib * 1_000_000_000 / 1024),
+            None => 0,
+        };
         let arrives = now.as_nanos().saturating_add(view.latency.as_nanos());
+        let arrives = arrives.saturating_add(carried);
         let arrives = SimTime::from_nanos(arrives);
         view.sent.push((arrives, visit.spec.clone()));
         visit.sent_to = Some(view.target);
         match view.target {
             Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster),
-            Target::Peer(peer) => Decision::Forward(visit.spec.id, peer, visit.hop + 1),
+            Target::Peer(peer) => {
+                let way = RefWay {
+                    hop: visit.hop + 1,
+                    origin: visit.origin,
+                    settled: visit.settled,
+                };
+                Decision::Forward(visit.spec.id, peer, way)
+            }
         }
     }
 
@@ -248,7 +348,10 @@ impl<'a> RefBroker<'a> {
         let visit = &self.visits[index];
         let mut candidates = Vec::new();
         for (position, view) in self.views.iter().enumerate() {
-            if self.could_ever_run(visit, view.target) && !visit.refused_by.contains(&view.target) {
+            if self.could_ever_run(visit, view.target)
+                && !visit.refused_by.contains(&view.target)
+                && !self.is_closed(view.target)
+            {
                 candidates.push(position);
             }
         }
@@ -270,12 +373,16 @@ impl<'a> RefBroker<'a> {
         Some(self.break_tie(tied))
     }
 
-    fn break_tie(&mut self, mut tied: Vec<usize>) -> usize {
+    fn break_tie(&mut self, tied: Vec<usize>) -> usize {
         let rule = match self.settings.policy {
             PolicyKind::RoundRobin => Tie::Rotate,
             PolicyKind::Random => Tie::Random,
             _ => self.settings.tie,
         };
+        self.break_tie_by(rule, tied)
+    }
+
+    pub(super) fn break_tie_by(&mut self, rule: Tie, mut tied: Vec<usize>) -> usize {
         let turn = self.turn;
         self.turn += 1;
         if rule == Tie::Local {
@@ -287,6 +394,8 @@ impl<'a> RefBroker<'a> {
         }
         match rule {
             Tie::First => tied[0],
+            // Only asking: nothing is drawn.
+            Tie::Random if self.at.is_none() => tied[0],
             Tie::Random => tied[self.rng.random_range(0..tied.len())],
             Tie::Rotate | Tie::Local => {
                 let position = turn % (tied.len() as u64);
@@ -305,9 +414,9 @@ impl<'a> RefBroker<'a> {
         match target {
             Target::Cluster(id) => fits(&id),
             Target::Peer(_) if self.settings.policy == PolicyKind::LocalOnly => false,
-            Target::Peer(_) if visit.hop >= self.settings.max_hops => false,
+            Target::Peer(_) if visit.settled || visit.hop >= self.hops() => false,
             Target::Peer(peer) => {
-                let left = self.settings.max_hops - visit.hop - 1;
+                let left = self.hops() - visit.hop - 1;
                 self.clusters_within(peer, left).iter().any(fits)
             }
         }
@@ -342,6 +451,14 @@ impl<'a> RefBroker<'a> {
                 let used = |view: &RefView| view.utilization(window, debited);
                 used(a).compare(used(b))
             }
+            PolicyKind::BestBrokerRank
+            | PolicyKind::BestBrokerRank110
+            | PolicyKind::BestBrokerRank125
+            | PolicyKind::BestBrokerRankAggr
+            | PolicyKind::BestBrokerRankAggr110
+            | PolicyKind::BestBrokerRankAggr125
+            | PolicyKind::InterRoundRobin
+            | PolicyKind::InterRandom => unreachable!("they weigh domains"),
             PolicyKind::FullInformation => {
                 let wanted = i128::from(job.processors);
                 let must_wait = |view: &RefView| view.free_beyond_queue() < wanted;

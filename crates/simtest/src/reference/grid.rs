@@ -1,7 +1,7 @@
 //! The reference simulation: one instant after the other, in the order of
 //! design 5.
 
-use super::broker::{Decision, RefBroker, Removal};
+use super::broker::{Decision, RefBroker, RefWay, Removal};
 use super::cluster::{RefCluster, RefLoad};
 use crate::trail::{Step, Trails};
 use gridrig_core::broker::LocalInfo;
@@ -64,9 +64,9 @@ enum What {
     CancelAtBroker(DomainId, JobId),
     CancelAtCluster(ClusterId, JobId),
     Submit(JobId),
-    ToBroker(DomainId, JobId, Option<DomainId>, u32),
+    ToBroker(DomainId, JobId, Option<DomainId>, RefWay),
     ToCluster(ClusterId, JobId, DomainId),
-    Back(DomainId, JobId, Target),
+    Back(DomainId, JobId, Target, Reason),
     News(DomainId, JobId),
     Information(DomainId, Target, Vec<(ClusterId, RefLoad)>),
 }
@@ -202,8 +202,8 @@ impl<'a> Simulation<'a> {
             What::CancelAtBroker(domain, job) => self.cancel_at_broker(now, domain, job),
             What::CancelAtCluster(cluster, job) => self.cancel_at_cluster(now, cluster, job),
             What::Submit(job) => self.submit(now, job),
-            What::ToBroker(domain, job, from, hop) => {
-                self.arrive_at_broker(now, domain, job, from, hop);
+            What::ToBroker(domain, job, from, way) => {
+                self.arrive_at_broker(now, domain, job, from, way);
             }
             What::ToCluster(cluster, job, from) => {
                 self.handed_by[job.index()] = Some(from);
@@ -211,10 +211,14 @@ impl<'a> Simulation<'a> {
                     let (by, to) = (Party::Lrms(cluster), Party::Broker(from));
                     self.trails.note(now, job, Step::Refused(by, to, reason));
                     let at = after(now, self.lrms_latency(from));
-                    self.back(at, from, job, Target::Cluster(cluster));
+                    self.back(at, from, job, Target::Cluster(cluster), reason);
                 }
             }
-            What::Back(domain, job, by) => self.brokers[domain.index()].refused(job, by),
+            What::Back(domain, job, by, reason) => {
+                if let Some(to) = self.brokers[domain.index()].refused(job, by, reason) {
+                    self.carry_out(now, domain, Decision::Refuse(job, to, reason));
+                }
+            }
             What::News(domain, job) => self.news_at_broker(now, domain, job),
             What::Information(domain, from, loads) => {
                 self.brokers[domain.index()].inform(from, &loads);
@@ -227,7 +231,14 @@ impl<'a> Simulation<'a> {
         let intended = self.submissions[job.index()].at;
         self.trails.note(now, job, Step::Submitted(entry, intended));
         match entry {
-            Entry::Domain(domain) => self.arrive_at_broker(now, domain, job, None, 0),
+            Entry::Domain(domain) => {
+                let way = RefWay {
+                    hop: 0,
+                    origin: domain,
+                    settled: false,
+                };
+                self.arrive_at_broker(now, domain, job, None, way);
+            }
             Entry::Cluster(cluster) => {
                 if let Err(reason) = self.arrive_at_cluster(now, cluster, job) {
                     let by = Party::Lrms(cluster);
@@ -244,11 +255,11 @@ impl<'a> Simulation<'a> {
         domain: DomainId,
         job: JobId,
         from: Option<DomainId>,
-        hop: u32,
+        way: RefWay,
     ) {
-        self.trails.note(now, job, Step::Arrived(domain, hop));
+        self.trails.note(now, job, Step::Arrived(domain, way.hop));
         let spec = &self.submissions[job.index()].spec;
-        self.brokers[domain.index()].arrive(spec, from, hop);
+        self.brokers[domain.index()].arrive(spec, from, way);
     }
 
     fn arrive_at_cluster(
@@ -299,11 +310,12 @@ impl<'a> Simulation<'a> {
                 let what = What::ToCluster(cluster, job, domain);
                 self.add(at, Kind::Arrival, key, what);
             }
-            Decision::Forward(job, to, hop) => {
+            Decision::Forward(job, to, way) => {
                 self.trails.note(now, job, Step::Forwarded(domain, to));
                 let at = after(now, self.link_latency(domain, to));
+                let at = after(at, self.carrying(domain, to, job));
                 let key = self.key_of(Entry::Domain(to), job);
-                let what = What::ToBroker(to, job, Some(domain), hop);
+                let what = What::ToBroker(to, job, Some(domain), way);
                 self.add(at, Kind::Arrival, key, what);
             }
             Decision::Refuse(job, to, reason) => {
@@ -311,7 +323,7 @@ impl<'a> Simulation<'a> {
                 let step = Step::Refused(parties.0, parties.1, reason);
                 self.trails.note(now, job, step);
                 let at = after(now, self.link_latency(to, domain));
-                self.back(at, to, job, Target::Peer(domain));
+                self.back(at, to, job, Target::Peer(domain), reason);
             }
             Decision::Reject(job, reason) => {
                 let by = Party::Broker(domain);
@@ -424,9 +436,9 @@ impl<'a> Simulation<'a> {
         self.add(at, Kind::Arrival, key, What::News(to, job));
     }
 
-    fn back(&mut self, at: SimTime, to: DomainId, job: JobId, by: Target) {
+    fn back(&mut self, at: SimTime, to: DomainId, job: JobId, by: Target, reason: Reason) {
         let key = self.key_of(Entry::Domain(to), job);
-        self.add(at, Kind::Arrival, key, What::Back(to, job, by));
+        self.add(at, Kind::Arrival, key, What::Back(to, job, by, reason));
     }
 
     /// A changed cluster has a pass at once, or at the next multiple of its
@@ -463,6 +475,20 @@ impl<'a> Simulation<'a> {
             .iter()
             .find(|link| (link.consumer, link.provider) == (consumer, provider));
         link.map_or(SimDuration::ZERO, |link| link.latency)
+    }
+
+    /// How long the data of a job takes over the link: KiB * 1e9 / 1024
+    /// nanoseconds at one MiB a second.
+    fn carrying(&self, consumer: DomainId, provider: DomainId, job: JobId) -> SimDuration {
+        let nanos = self.submissions[job.index()].spec.data_kib * 1_000_000_000 / 1024;
+        let links = &self.grid.links;
+        let link = links
+            .iter()
+            .find(|link| (link.consumer, link.provider) == (consumer, provider));
+        let bandwidth = link.and_then(|link| link.bandwidth);
+        bandwidth.map_or(SimDuration::ZERO, |bandwidth| {
+            SimDuration::from_nanos(bandwidth.divide(nanos))
+        })
     }
 
     fn key_of(&self, entry: Entry, job: JobId) -> (u16, u16, u32) {

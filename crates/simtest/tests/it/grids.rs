@@ -42,6 +42,8 @@ fn the_scenarios_reach_every_turn_of_the_rules() {
         for (_, step) in trails.jobs.iter().flatten() {
             *reached.entry(turn(step)).or_default() += 1;
         }
+        let times = reached.entry("forwarded when a peer opened".to_owned());
+        *times.or_default() += waits_for_opening(&scenario, &trails);
     }
     let expected = [
         "arrived after 0 forwards",
@@ -50,6 +52,7 @@ fn the_scenarios_reach_every_turn_of_the_rules() {
         "arrived after 3 forwards",
         "cancelled by broker",
         "cancelled by lrms",
+        "forwarded when a peer opened",
         "refused by broker all-refused",
         "refused by broker no-candidate",
         "refused by lrms queue-full",
@@ -66,6 +69,22 @@ fn the_scenarios_reach_every_turn_of_the_rules() {
             "\"{name}\" is not reached three times: {reached:#?}"
         );
     }
+}
+
+/// Forwards later than the cycle that comes first: the job waited until a peer
+/// opened.
+fn waits_for_opening(scenario: &Scenario, trails: &Trails) -> u32 {
+    let mut times = 0;
+    for steps in &trails.jobs {
+        for pair in steps.windows(2) {
+            if let [(before, Step::Arrived(..)), (at, Step::Forwarded(from, _))] = pair {
+                let interval = scenario.grid.domains[from.index()].broker.interval;
+                let phase = scenario.grid.domains[from.index()].broker.phase;
+                times += u32::from(*at > before.next_on_grid(phase, interval));
+            }
+        }
+    }
+    times
 }
 
 /// A name for what a step shows of the rules.

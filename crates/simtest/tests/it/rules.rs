@@ -53,6 +53,7 @@ fn grid(policy: PolicyKind, domains: &[&[u32]]) -> Scenario {
                     consumer: DomainId(consumer),
                     provider: DomainId(provider),
                     latency: SimDuration::from_millis(50),
+                    bandwidth: None,
                 });
             }
         }

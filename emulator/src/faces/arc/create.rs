@@ -214,6 +214,7 @@ fn arrival(job: &Job) -> Arrival {
             memory_kib: activity.memory_bytes.unwrap_or(0).div_ceil(1024),
             disk_mib: activity.disk_bytes.unwrap_or(0).div_ceil(1024 * 1024),
         },
+        data_kib: 0,
     };
     Arrival {
         key: None,
@@ -222,6 +223,8 @@ fn arrival(job: &Job) -> Arrival {
         from: Party::Client,
         hop: 0,
         meant: None,
+        origin: None,
+        settled: false,
         notify: None,
     }
 }

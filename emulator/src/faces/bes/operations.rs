@@ -75,6 +75,8 @@ async fn create(
         from: Party::Client,
         hop: 0,
         meant: None,
+        origin: None,
+        settled: false,
         notify: None,
     };
     let call = |machine: &mut LrmsMachine, now| machine.submit(now, arrival);

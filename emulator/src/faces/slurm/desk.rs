@@ -391,6 +391,8 @@ fn arrival(name: JobId, spec: JobSpec) -> Arrival {
         from: Party::Client,
         hop: 0,
         meant: None,
+        origin: None,
+        settled: false,
         notify: None,
     }
 }

@@ -55,6 +55,9 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
         notify: None,
         from: None,
         hop: 0,
+        origin: None,
+        settled: false,
+        data_kib: 0,
         meant_ns: None,
     })
 }

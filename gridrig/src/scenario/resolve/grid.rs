@@ -272,6 +272,7 @@ impl Context<'_> {
                 consumer,
                 provider,
                 latency,
+                bandwidth: link.bandwidth_mib_s.map(|bandwidth| bandwidth.0),
             });
         }
         Ok(())
@@ -328,13 +329,18 @@ fn broker_settings(raw: &RawBroker, (index, count): (usize, usize)) -> BrokerSet
     let staggered = u128::from(interval.as_nanos()) * index as u128 / count.max(1) as u128;
     // The index is below the count, so that the phase is below the interval.
     let staggered = SimDuration::from_nanos(u64::try_from(staggered).unwrap_or(u64::MAX));
+    let max_hops = raw.max_hops.map_or(default.max_hops, |hops| hops.as_u32());
     BrokerSettings {
         interval,
         exchange: raw
             .exchange
             .map_or(default.exchange, |exchange| exchange.0.0),
         phase: raw.phase.map_or(staggered, |phase| phase.0),
-        max_hops: raw.max_hops.map_or(default.max_hops, |hops| hops.as_u32()),
+        max_hops,
+        ttl: raw.ttl.map_or(max_hops, |ttl| ttl.as_u32()),
+        origin_promotion: raw
+            .origin_promotion
+            .map_or(default.origin_promotion, |alpha| alpha.0),
         own_dispatch: raw.own_dispatch.map_or(default.own_dispatch, |own| own.0.0),
         local_info: raw.local_info.map_or(default.local_info, |info| info.0.0),
         tie: default.tie,

@@ -86,7 +86,7 @@ impl BrokerMachine {
         );
         // Nobody sent this refusal, so it is counted as one that never came.
         self.undelivered.count(MessageKind::Refuse);
-        self.broker.handle_refusal(job, target);
+        self.refused(job, target, reason);
     }
 }
 

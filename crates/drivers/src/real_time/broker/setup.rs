@@ -5,9 +5,9 @@ use crate::real_time::clock::RunClock;
 use gridrig_core::broker::BrokerConfig;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::load::Window;
-use gridrig_core::policy::{InformationNeed, PolicyKind};
-use gridrig_core::time::SimDuration;
+use gridrig_core::inventory::Schema;
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::{Decimal, SimDuration};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct Neighbour {
     pub domain: DomainId,
     /// One-way latency of the link.
     pub latency: SimDuration,
+    /// MiB of job data a second carries; `None`: data costs no time.
+    pub bandwidth: Option<Decimal>,
     /// Whether it forwards jobs here and is therefore told of the load here.
     pub consumer: bool,
 }
@@ -73,6 +75,8 @@ pub struct BrokerSetup {
     pub name: String,
     /// The names of all domains and clusters of the grid, for people.
     pub names: GridNames,
+    /// By which rules the resources of the domain are aggregated for others.
+    pub resource_schema: Schema,
     /// How long a cycle waits, past its nominal instant, for submissions that
     /// were meant to arrive by then. See [`BrokerSetup::wait_on`].
     pub grace: SimDuration,
@@ -96,8 +100,7 @@ impl BrokerSetup {
             .get(index)
             .ok_or(RealTimeError::NoSuchDomain { index, domains })?;
         let policy = site.broker.policy;
-        let windows = (site.broker.queue_window, site.broker.utilization_window);
-        if needs_truth(policy, windows) {
+        if policy == PolicyKind::FullInformation {
             let domain = site.name.clone();
             return Err(RealTimeError::NeedsTruth {
                 domain,
@@ -115,6 +118,7 @@ impl BrokerSetup {
             let fresh = Neighbour {
                 domain: other,
                 latency,
+                bandwidth: link.bandwidth,
                 consumer,
             };
             neighbours.entry(other).or_insert(fresh).consumer |= consumer;
@@ -124,6 +128,7 @@ impl BrokerSetup {
             neighbours: neighbours.into_values().collect(),
             name: site.name.clone(),
             names: GridNames::of(grid),
+            resource_schema: Schema::la_grid(),
             grace: SimDuration::ZERO,
             seed,
             incarnation: 0,
@@ -157,7 +162,3 @@ const GRACE_SHARE: u64 = 20;
 
 /// Ended jobs that a service still answers for, unless told otherwise.
 const DEFAULT_KEEP_ENDED: usize = 1_000_000;
-
-fn needs_truth(policy: PolicyKind, windows: (Window, Window)) -> bool {
-    policy.build(windows.0, windows.1).need() == InformationNeed::Truth
-}

@@ -31,11 +31,13 @@ fn grid(policy: PolicyKind) -> Grid {
         consumer: DomainId(consumer),
         provider: DomainId(provider),
         latency: SimDuration::from_millis(50),
+        bandwidth: None,
     };
     Grid {
         domains: vec![site("a", &[0, 1]), site("b", &[2])],
         clusters: vec![cluster(0, 0), cluster(1, 0), cluster(2, 1)],
         links: vec![link(0, 1), link(1, 0)],
+        hours: Vec::new(),
     }
 }
 
@@ -57,6 +59,8 @@ fn submit(broker: &mut BrokerMachine, id: u32, at: u64, meant: Option<u64>) {
         from: Party::Client,
         hop: 0,
         meant: meant.map(millis),
+        origin: None,
+        settled: false,
         notify: None,
     };
     broker.submit(millis(at), arrival).unwrap();
@@ -201,6 +205,8 @@ fn a_job_travels_under_its_key_with_the_hop_it_is_on() {
         from: Party::Client,
         hop: 0,
         meant: None,
+        origin: None,
+        settled: false,
         notify: None,
     };
     broker.submit(millis(0), arrival).unwrap();
@@ -235,6 +241,8 @@ fn jobs_that_are_taken_in_are_counted_by_where_they_entered() {
             from,
             hop: u32::from(id != 4),
             meant: None,
+            origin: None,
+            settled: false,
             notify: None,
         };
         broker.submit(millis(1000), arrival).unwrap();

@@ -33,6 +33,8 @@ fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
         from,
         hop: 0,
         meant: None,
+        origin: None,
+        settled: false,
         notify: None,
     }
 }

@@ -46,6 +46,7 @@ impl Book {
                 memory_kib: memory.unwrap_or(0),
                 ..Requirements::default()
             },
+            data_kib: 0,
         }
     }
 

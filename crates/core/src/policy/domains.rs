@@ -1,0 +1,385 @@
+//! Policies that weigh whole domains: what they see of a job and of the
+//! clusters of each domain (LA Grid 2.2, 2.3 and 4.3.4).
+
+use crate::ids::{ClusterId, DomainId};
+use crate::job::{JobSpec, Requirements};
+use crate::resource::{Resource, Resources, fitting};
+
+/// Which form of resource information a policy goes by (LA Grid 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Information {
+    /// Every cluster by itself.
+    Flat,
+    /// N-to-N: computer systems by architecture, operating systems by type,
+    /// ranges and means only.
+    Aggregated,
+}
+
+/// The names of architectures and operating systems, as numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds(Vec<String>);
+
+/// A name's number.
+type Kind = u16;
+/// Any will do.
+const ANY: Kind = Kind::MAX;
+/// Nobody has it.
+const UNHEARD: Kind = Kind::MAX - 1;
+/// A node that does not say what it is: it does for whoever does not ask.
+const UNSAID: Kind = Kind::MAX - 2;
+
+impl Kinds {
+    fn learn(&mut self, name: Option<&String>) -> Kind {
+        let Some(name) = name else { return UNSAID };
+        match self.find(name) {
+            UNHEARD => {
+                self.0.push(name.clone());
+                (self.0.len() - 1) as Kind
+            }
+            known => known,
+        }
+    }
+
+    fn find(&self, name: &str) -> Kind {
+        let same = |known: &String| known.eq_ignore_ascii_case(name);
+        let position = self.0.iter().position(same);
+        position.map_or(UNHEARD, |position| position as Kind)
+    }
+
+    /// What a job wants, in numbers.
+    #[must_use]
+    pub fn wanted(&self, requirements: &Requirements) -> Wanted {
+        let kind = |name: Option<&str>| name.map_or(ANY, |name| self.find(name));
+        Wanted {
+            architecture: kind(requirements.architecture.as_deref()),
+            os: kind(requirements.os.as_deref()),
+            memory_kib: requirements.memory_kib,
+            disk_mib: requirements.disk_mib,
+        }
+    }
+}
+
+/// What a job wants of every node, its names as numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    architecture: Kind,
+    os: Kind,
+    memory_kib: u64,
+    disk_mib: u64,
+}
+
+fn meets(have: Kind, want: Kind) -> bool {
+    want == ANY || have == want
+}
+
+/// Identical nodes of a cluster.
+#[derive(Clone, Copy, Debug)]
+struct Nodes {
+    architecture: Kind,
+    os: Kind,
+    memory_kib: u64,
+    disk_mib: u64,
+    count: u32,
+    cpus: u32,
+    /// In parts of 1e-9, rounded down.
+    speed: u64,
+}
+
+impl Nodes {
+    fn of(group: &Resource, kinds: &mut Kinds) -> Self {
+        Nodes {
+            architecture: kinds.learn(group.architecture.as_ref()),
+            os: kinds.learn(group.os.as_ref()),
+            memory_kib: group.memory_kib(),
+            disk_mib: group.disk_mib.unwrap_or(u64::MAX),
+            count: group.count,
+            cpus: group.cpu_count,
+            speed: group.speed.multiply(SPEED_ONE),
+        }
+    }
+
+    fn processors(&self) -> u64 {
+        u64::from(self.count) * u64::from(self.cpus)
+    }
+}
+
+/// Speed 1.0 in the integers of ranks.
+pub(super) const SPEED_ONE: u64 = 1_000_000_000;
+
+/// A cluster with its last known load.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Which.
+    pub cluster: ClusterId,
+    nodes: Vec<Nodes>,
+    /// All its processors.
+    pub processors: u64,
+    /// Busy ones; more than all where the broker counts what it has sent.
+    pub busy: u64,
+    /// Processors that queued jobs want.
+    pub queued: u64,
+}
+
+/// What a cluster has for a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// The most processors it could ever have there.
+    pub capacity: u64,
+    /// Mean speed of the processors that will do, in parts of 1e-9.
+    pub speed: u64,
+}
+
+impl Machine {
+    /// A cluster of which no load is known.
+    #[must_use]
+    pub fn idle(cluster: ClusterId, resources: &Resources, kinds: &mut Kinds) -> Self {
+        let groups = resources.groups().iter();
+        Machine {
+            cluster,
+            nodes: groups.map(|group| Nodes::of(group, kinds)).collect(),
+            processors: u64::from(resources.processors()),
+            busy: 0,
+            queued: 0,
+        }
+    }
+
+    /// What it has for a job that wants this.
+    #[must_use]
+    pub fn offer(&self, wanted: &Wanted) -> Offer {
+        let (mut capacity, mut weighted, mut speed) = (0u64, 0u128, 0);
+        for nodes in &self.nodes {
+            if meets(nodes.architecture, wanted.architecture)
+                && meets(nodes.os, wanted.os)
+                && nodes.disk_mib >= wanted.disk_mib
+            {
+                let each = fitting(nodes.cpus, nodes.memory_kib, wanted.memory_kib);
+                let processors = u64::from(nodes.count) * u64::from(each);
+                capacity += processors;
+                weighted += u128::from(processors) * u128::from(nodes.speed);
+                speed = nodes.speed;
+            }
+        }
+        if self.nodes.len() > 1 && capacity > 0 {
+            speed = (weighted / u128::from(capacity)) as u64;
+        }
+        Offer { capacity, speed }
+    }
+
+    /// Free processors that would do for the job: the load is not told by
+    /// kind of node, so all free ones may be of the wanted kind.
+    #[must_use]
+    pub fn free(&self, offer: Offer) -> u64 {
+        self.processors
+            .saturating_sub(self.busy)
+            .min(offer.capacity)
+    }
+
+    /// Free processors that no queued job is waiting for.
+    #[must_use]
+    pub fn unclaimed(&self, offer: Offer) -> u64 {
+        self.free(offer).saturating_sub(self.queued)
+    }
+}
+
+/// The computer systems of one architecture in a domain, all in one.
+#[derive(Clone, Copy, Debug)]
+pub struct Aggregate {
+    architecture: Kind,
+    /// Clusters that have some.
+    pub count: u64,
+    /// All processors of this architecture.
+    pub processors: u64,
+    /// The widest cluster.
+    pub widest: u64,
+    /// Mean speed of its processors, in parts of 1e-9.
+    pub speed: u64,
+    /// Busy processors, the load of a mixed cluster being shared out by the
+    /// number of processors, rounded down.
+    pub busy: u64,
+    /// Processors that queued jobs want, likewise.
+    pub queued: u64,
+}
+
+/// An operating system of a domain: the upper end of each range.
+#[derive(Clone, Copy, Debug)]
+struct System {
+    os: Kind,
+    memory_kib: u64,
+}
+
+/// The clusters of one domain, and the same in aggregated form.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Whose.
+    pub domain: DomainId,
+    /// Cluster by cluster, in file order.
+    pub machines: Vec<Machine>,
+    aggregates: Vec<Aggregate>,
+    systems: Vec<System>,
+    /// Which architecture contains which operating system.
+    contains: Vec<(Kind, Kind)>,
+    disk_mib: u64,
+}
+
+impl Site {
+    /// A domain of which no load is known.
+    #[must_use]
+    pub fn new(domain: DomainId, machines: Vec<Machine>) -> Self {
+        let mut site = Site {
+            domain,
+            machines,
+            aggregates: Vec::new(),
+            systems: Vec::new(),
+            contains: Vec::new(),
+            disk_mib: 0,
+        };
+        let nodes = site.machines.iter().flat_map(|machine| &machine.nodes);
+        let nodes: Vec<Nodes> = nodes.copied().filter(|n| n.processors() > 0).collect();
+        for nodes in nodes {
+            site.disk_mib = site.disk_mib.max(nodes.disk_mib);
+            let relation = (nodes.architecture, nodes.os);
+            if !site.contains.contains(&relation) {
+                site.contains.push(relation);
+            }
+            match site.systems.iter_mut().find(|s| s.os == nodes.os) {
+                Some(system) => system.memory_kib = system.memory_kib.max(nodes.memory_kib),
+                None => site.systems.push(System {
+                    os: nodes.os,
+                    memory_kib: nodes.memory_kib,
+                }),
+            }
+            let architecture = nodes.architecture;
+            let known = site.aggregates.iter();
+            if !known.clone().any(|a| a.architecture == architecture) {
+                let aggregate = site.aggregate(architecture);
+                site.aggregates.push(aggregate);
+            }
+        }
+        site
+    }
+
+    fn aggregate(&self, architecture: Kind) -> Aggregate {
+        let (mut count, mut processors, mut widest, mut weighted) = (0, 0, 0, 0u128);
+        for machine in &self.machines {
+            let own = machine.of(architecture);
+            count += u64::from(own > 0);
+            processors += own;
+            widest = widest.max(own);
+            let nodes = machine.nodes.iter();
+            weighted += nodes
+                .filter(|nodes| nodes.architecture == architecture)
+                .map(|nodes| u128::from(nodes.processors()) * u128::from(nodes.speed))
+                .sum::<u128>();
+        }
+        Aggregate {
+            architecture,
+            count,
+            processors,
+            widest,
+            speed: (weighted / u128::from(processors.max(1))) as u64,
+            busy: 0,
+            queued: 0,
+        }
+    }
+
+    /// Brings the aggregated form up to date with the loads of the clusters.
+    pub fn sum_up(&mut self) {
+        for aggregate in &mut self.aggregates {
+            let machines = self.machines.iter();
+            let share = |part: fn(&Machine) -> u64| {
+                let of = machines.clone().map(|machine| {
+                    let own = machine.of(aggregate.architecture);
+                    match own {
+                        0 => 0,
+                        own if own == machine.processors => part(machine),
+                        own => part(machine) * own / machine.processors,
+                    }
+                });
+                of.sum()
+            };
+            (aggregate.busy, aggregate.queued) = (share(|m| m.busy), share(|m| m.queued));
+        }
+    }
+
+    /// Whether some cluster could ever run a job of this width.
+    #[must_use]
+    pub fn could_run(&self, wanted: &Wanted, processors: u32) -> bool {
+        let mut machines = self.machines.iter();
+        machines.any(|machine| machine.offer(wanted).capacity >= u64::from(processors))
+    }
+
+    /// The aggregates whose ranges the job lies in: an architecture that
+    /// contains the operating system somewhere, memory and disk that some node
+    /// has, and a cluster wide enough. That all of it is true of *one* cluster
+    /// is what aggregation has forgotten.
+    pub fn matching(&self, wanted: Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
+        let fits = move |aggregate: &&Aggregate| {
+            let system = |system: &System| {
+                meets(system.os, wanted.os)
+                    && system.memory_kib >= wanted.memory_kib
+                    && self.contains.contains(&(aggregate.architecture, system.os))
+            };
+            meets(aggregate.architecture, wanted.architecture)
+                && aggregate.widest >= u64::from(processors)
+                && self.disk_mib >= wanted.disk_mib
+                && self.systems.iter().any(system)
+        };
+        self.aggregates.iter().filter(fits)
+    }
+}
+
+impl Machine {
+    /// Its processors of this architecture.
+    fn of(&self, architecture: Kind) -> u64 {
+        let nodes = self.nodes.iter();
+        let own = nodes.filter(|nodes| nodes.architecture == architecture);
+        own.map(Nodes::processors).sum()
+    }
+}
+
+/// A job that a broker has to decide.
+pub struct Traveller<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// What it wants.
+    pub wanted: Wanted,
+    /// Where it entered the grid.
+    pub origin: DomainId,
+    /// The peer it came from.
+    pub from: Option<DomainId>,
+    /// Forwards so far.
+    pub hop: u32,
+    /// Whether it has wandered enough and is to stay.
+    pub settled: bool,
+    /// Whether this own cluster (by position) has refused it.
+    pub refused_here: &'a dyn Fn(usize) -> bool,
+    /// Whether this peer (by position, from 1) may be tried: it has not refused
+    /// the job, and it or somebody behind it could run it; with aggregated
+    /// information, could by what is known.
+    pub open: &'a dyn Fn(usize, Information) -> bool,
+}
+
+/// What a policy says of a job: positions count own clusters, then peers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// One of these, by the rule for ties.
+    Tied(Vec<usize>),
+    /// One of these, in turn.
+    InTurn(Vec<usize>),
+    /// One of these, at random.
+    AtRandom(Vec<usize>),
+    /// Back to where it entered, to stay there.
+    Return,
+    /// Nobody can take it.
+    Nobody,
+}
+
+/// Chooses among domains for a job. `sites[0]` is the broker's own, the others
+/// are its providing peers in link order.
+pub trait DomainPolicy: Send + Sync {
+    /// The form of resource information it goes by.
+    fn information(&self) -> Information;
+
+    /// Who gets the job.
+    fn choose(&self, traveller: &Traveller<'_>, sites: &[Site]) -> Choice;
+}

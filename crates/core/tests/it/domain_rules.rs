@@ -1,0 +1,318 @@
+//! The policies that weigh whole domains (LA Grid 4.3.4).
+
+use crate::rig::{Rig, job, sample, secs};
+use gridrig_core::broker::{Course, OwnDispatch};
+use gridrig_core::grid::transfer_time;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{JobSpec, Reason, Requirements};
+use gridrig_core::message::{Outgoing, Target};
+use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::{Decimal, SimDuration};
+
+const C0: Target = Target::Cluster(ClusterId(0));
+const C1: Target = Target::Cluster(ClusterId(1));
+const PEER_1: Target = Target::Peer(DomainId(1));
+const PEER_2: Target = Target::Peer(DomainId(2));
+
+fn nodes(count: u32, architecture: &str, os: &str, speed: &str) -> Resource {
+    Resource {
+        name: None,
+        count,
+        cpu_count: 1,
+        architecture: Some(architecture.to_owned()),
+        os: Some(os.to_owned()),
+        memory_mib: Some(1024),
+        disk_mib: Some(1000),
+        speed: Decimal::parse(speed).unwrap(),
+    }
+}
+
+fn cluster(groups: &[Resource]) -> Resources {
+    Resources::new(groups.to_vec()).unwrap()
+}
+
+fn wanting(id: u32, processors: u32, architecture: &str, os: &str) -> JobSpec {
+    JobSpec {
+        requirements: Requirements {
+            architecture: Some(architecture.into()),
+            os: Some(os.into()),
+            ..Requirements::default()
+        },
+        ..job(id, processors)
+    }
+}
+
+/// Domain 0 with clusters of 4 and 8, domain 1 with one of 8.
+fn rank(policy: PolicyKind) -> Rig {
+    Rig::new(&[&[4, 8], &[8]], policy)
+}
+
+#[test]
+fn the_rank_is_the_sum_of_speed_times_free_less_queued_processors() {
+    // 0: 4 + (8 - 6 - 1) = 5 free; 1: 8 - 2 = 6.
+    let mut rig = rank(PolicyKind::BestBrokerRank);
+    rig.info(C1, &[sample(1, 8).busy(6).queued_processors(1)]);
+    rig.info(PEER_1, &[sample(2, 8).busy(2)]);
+    assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
+    // A queue that is longer than what is free counts as nothing, not less.
+    rig.info(C1, &[sample(1, 8).busy(6).queued_processors(90)]);
+    rig.info(PEER_1, &[sample(2, 8).busy(5)]);
+    assert_eq!(rig.decide(10, &[job(1, 1)]), [(1, C0)]);
+}
+
+#[test]
+fn a_fast_domain_outranks_a_larger_slow_one() {
+    let mut rig = rank(PolicyKind::BestBrokerRank);
+    rig.resources(2, cluster(&[nodes(8, "x86", "LINUX", "2.5")]));
+    // 12 x 1.0 here, 5 x 2.5 there.
+    rig.info(PEER_1, &[sample(2, 8).busy(3)]);
+    assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
+    rig.info(PEER_1, &[sample(2, 8).busy(4)]);
+    assert_eq!(rig.decide(10, &[job(1, 1)]), [(1, C1)]);
+}
+
+#[test]
+fn only_clusters_that_can_run_the_job_count() {
+    let mut rig = rank(PolicyKind::BestBrokerRank);
+    rig.info(PEER_1, &[sample(2, 8).busy(1)]);
+    // For 5 processors only the cluster of 8 counts here: 8 against 7.
+    assert_eq!(rig.decide(5, &[job(0, 5)]), [(0, C1)]);
+    rig.info(C1, &[sample(1, 8).busy(2)]);
+    assert_eq!(
+        rig.decide(10, &[job(1, 5), job(2, 1)]),
+        [(1, PEER_1), (2, C1)]
+    );
+}
+
+#[test]
+fn where_nothing_is_free_the_shares_of_processors_count() {
+    let mut rig = rank(PolicyKind::BestBrokerRank);
+    rig.info(C0, &[sample(0, 4).busy(4)]);
+    rig.info(C1, &[sample(1, 8).busy(8).queued_processors(8)]);
+    rig.info(PEER_1, &[sample(2, 8).busy(8).queued_processors(1)]);
+    // 4/8 + 8/24 = 0.83 here, 8/17 = 0.47 there; in C0 the share is larger.
+    assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, C0)]);
+    // For a wide job it is 8/24 against 8/17.
+    assert_eq!(rig.decide(10, &[job(1, 5)]), [(1, PEER_1)]);
+}
+
+#[test]
+fn alpha_promotes_the_domain_where_the_job_entered() {
+    let busy = |policy, busy| {
+        let mut rig = Rig::new(&[&[100], &[100]], policy);
+        rig.info(C0, &[sample(0, 100).busy(busy)]);
+        rig.decide(5, &[job(0, 1)])[0].1
+    };
+    let kinds = [
+        (PolicyKind::BestBrokerRank, 1, PEER_1),
+        (PolicyKind::BestBrokerRank110, 9, C0),
+        (PolicyKind::BestBrokerRank110, 10, PEER_1),
+        (PolicyKind::BestBrokerRank125, 19, C0),
+        (PolicyKind::BestBrokerRankAggr, 1, PEER_1),
+        (PolicyKind::BestBrokerRankAggr110, 9, C0),
+        (PolicyKind::BestBrokerRankAggr110, 10, PEER_1),
+        (PolicyKind::BestBrokerRankAggr125, 19, C0),
+        (PolicyKind::BestBrokerRankAggr125, 21, PEER_1),
+    ];
+    for (policy, processors, expected) in kinds {
+        assert_eq!(
+            busy(policy, processors),
+            expected,
+            "{policy:?} {processors}"
+        );
+    }
+    // 1.25 x 80 = 100: a tie, which the rule for ties decides.
+    let mut rig = Rig::new(&[&[100], &[100]], PolicyKind::BestBrokerRank);
+    rig.settings(|broker| {
+        broker.origin_promotion = Decimal::parse("1.25").unwrap();
+        broker.tie = Tie::Local;
+    });
+    rig.info(C0, &[sample(0, 100).busy(20)]);
+    assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, C0)]);
+}
+
+#[test]
+fn a_forwarded_job_is_promoted_where_it_entered_and_not_where_it_is() {
+    let domains: [&[u32]; 3] = [&[100], &[100], &[100]];
+    let links = [(1, 0), (1, 2)];
+    let mut rig = Rig::of(1, &domains, &links, PolicyKind::BestBrokerRank125);
+    rig.settings(|broker| broker.max_hops = 3);
+    rig.info(Target::Peer(DomainId(0)), &[sample(0, 100).busy(10)]);
+    let course = Course {
+        from: Some(DomainId(2)),
+        hop: 1,
+        origin: DomainId(0),
+        settled: false,
+    };
+    rig.take_over(secs(1), &job(0, 1), course);
+    assert_eq!(rig.cycle(secs(5)), [(0, Target::Peer(DomainId(0)))]);
+}
+
+#[test]
+fn aggregated_information_forgets_what_belongs_together() {
+    // x86 under Linux and ppc under AIX: what is asked for is in no cluster.
+    let there = [nodes(8, "x86", "LINUX", "1"), nodes(8, "ppc", "AIX", "1")];
+    let both = [nodes(8, "x86", "AIX", "1"), nodes(8, "ppc", "AIX", "1")];
+    let decide = |policy, groups: [&[Resource]; 2]| {
+        let mut rig = Rig::new(&[&[4], &[8, 8]], policy);
+        rig.resources(1, cluster(groups[0]));
+        rig.resources(2, cluster(groups[1]));
+        rig.decide(5, &[wanting(0, 2, "X86", "aix")])
+    };
+    let apart = [&there[..1], &there[1..]];
+    assert_eq!(decide(PolicyKind::BestBrokerRank, apart), []);
+    // The relation x86 contains AIX is nowhere either.
+    assert_eq!(decide(PolicyKind::BestBrokerRankAggr, apart), []);
+    let together = [&both[..1], &both[1..]];
+    assert_eq!(
+        decide(PolicyKind::BestBrokerRankAggr, together),
+        [(0, PEER_1)]
+    );
+    // Memory is known by operating system only: what the ppc nodes under AIX
+    // have is taken for what x86 under AIX may have.
+    let mut big = both.clone();
+    big[1].memory_mib = Some(8192);
+    let wanted = |policy| {
+        let mut rig = Rig::new(&[&[4], &[8, 8]], policy);
+        rig.resources(1, cluster(&big[..1]));
+        rig.resources(2, cluster(&big[1..]));
+        let mut job = wanting(0, 2, "x86", "aix");
+        job.requirements.memory_kib = 4 * 1024 * 1024;
+        rig.decide(5, &[job])
+    };
+    assert_eq!(wanted(PolicyKind::BestBrokerRank), []);
+    assert_eq!(wanted(PolicyKind::BestBrokerRankAggr), [(0, PEER_1)]);
+}
+
+#[test]
+fn a_debited_broker_counts_what_it_has_sent_against_the_rank() {
+    for (own_dispatch, expected) in [
+        (OwnDispatch::Ignored, [(0, PEER_1), (1, PEER_1)]),
+        (OwnDispatch::Debited, [(0, PEER_1), (1, C0)]),
+    ] {
+        let mut rig = Rig::new(&[&[8], &[9]], PolicyKind::BestBrokerRank);
+        rig.settings(|broker| broker.own_dispatch = own_dispatch);
+        assert_eq!(rig.decide(5, &[job(0, 2), job(1, 2)]), expected);
+    }
+}
+
+#[test]
+fn a_job_stays_where_there_is_room_and_else_goes_to_the_peers_in_turn() {
+    let mut rig = Rig::new(&[&[4, 8], &[8], &[8]], PolicyKind::InterRoundRobin);
+    rig.settings(|broker| broker.ttl = 2);
+    rig.info(C1, &[sample(1, 8).busy(6)]);
+    // The queue there is not looked at: free is free.
+    let jobs = [job(0, 3), job(1, 5), job(2, 5), job(3, 5)];
+    let sent = rig.decide(5, &jobs);
+    assert_eq!(sent, [(0, C0), (1, PEER_2), (2, PEER_1), (3, PEER_2)]);
+}
+
+#[test]
+fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
+    let domains: [&[u32]; 4] = [&[8], &[8], &[8], &[8]];
+    let links = [(1, 0), (1, 2), (1, 3)];
+    for (hop, ttl, expected) in [(1, 3, Some(Target::Peer(DomainId(3)))), (3, 3, None)] {
+        let mut rig = Rig::of(1, &domains, &links, PolicyKind::InterRandom);
+        rig.settings(|broker| broker.ttl = ttl);
+        rig.info(C1, &[sample(1, 8).busy(8)]);
+        let course = Course {
+            from: Some(DomainId(2)),
+            hop,
+            origin: DomainId(0),
+            settled: false,
+        };
+        rig.take_over(secs(1), &job(7, 1), course);
+        let sent: Vec<Target> = rig.cycle(secs(5)).iter().map(|(_, to)| *to).collect();
+        assert_eq!(sent.first().copied(), expected);
+        if expected.is_none() {
+            let refusal = Outgoing::Refuse {
+                job: JobId(7),
+                to: DomainId(2),
+                reason: Reason::HopsExhausted,
+            };
+            assert_eq!(rig.take_out(), [refusal]);
+        }
+    }
+}
+
+#[test]
+fn a_job_that_has_wandered_enough_waits_where_it_entered_in_the_shortest_queue() {
+    let mut rig = Rig::new(&[&[4, 8], &[8]], PolicyKind::InterRoundRobin);
+    rig.info(C0, &[sample(0, 4).busy(4).queued_processors(3)]);
+    rig.info(C1, &[sample(1, 8).busy(8).queued_processors(5)]);
+    assert_eq!(rig.decide(5, &[job(0, 4)]), [(0, PEER_1)]);
+    rig.refuse_as(JobId(0), PEER_1, Reason::HopsExhausted);
+    assert_eq!(rig.cycle(secs(10)), [(0, C0)]);
+    // Too wide for the shorter one.
+    assert_eq!(rig.decide(15, &[job(1, 5)]), [(1, PEER_1)]);
+    rig.refuse_as(JobId(1), PEER_1, Reason::HopsExhausted);
+    assert_eq!(rig.cycle(secs(20)), [(1, C1)]);
+}
+
+#[test]
+fn on_its_way_back_a_job_passes_through_the_brokers_it_came_by() {
+    let mut rig = Rig::of(
+        1,
+        &[&[4], &[4], &[4]],
+        &[(1, 2)],
+        PolicyKind::InterRoundRobin,
+    );
+    rig.settings(|broker| broker.ttl = 2);
+    rig.info(C1, &[sample(1, 4).busy(4)]);
+    rig.arrive_from(secs(1), &job(0, 1), Some(0), 1);
+    assert_eq!(rig.cycle(secs(5)), [(0, PEER_2)]);
+    rig.take_out();
+    rig.refuse_as(JobId(0), PEER_2, Reason::HopsExhausted);
+    let refusal = Outgoing::Refuse {
+        job: JobId(0),
+        to: DomainId(0),
+        reason: Reason::HopsExhausted,
+    };
+    assert_eq!(rig.take_out(), [refusal]);
+    assert_eq!(rig.broker.held(), 0);
+}
+
+#[test]
+fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_queue() {
+    let mut rig = Rig::new(&[&[4], &[8], &[8]], PolicyKind::InterRoundRobin);
+    rig.info(PEER_1, &[sample(1, 8).busy(8).queued_processors(9)]);
+    rig.info(PEER_2, &[sample(2, 8).busy(8).queued_processors(2)]);
+    assert_eq!(rig.decide(5, &[job(0, 6)]), [(0, PEER_1)]);
+    rig.take_out();
+    rig.refuse_as(JobId(0), PEER_1, Reason::HopsExhausted);
+    assert_eq!(rig.cycle(secs(10)), [(0, PEER_2)]);
+    let forward = Outgoing::Forward {
+        job: JobId(0),
+        to: DomainId(2),
+        hop: 1,
+        origin: DomainId(0),
+        settled: true,
+    };
+    assert_eq!(rig.take_out(), [forward]);
+    // There it is kept, whatever the load.
+    let mut rig = Rig::of(
+        2,
+        &[&[4], &[8], &[8]],
+        &[(2, 1)],
+        PolicyKind::InterRoundRobin,
+    );
+    rig.info(Target::Cluster(ClusterId(2)), &[sample(2, 8).busy(8)]);
+    let course = Course {
+        from: Some(DomainId(0)),
+        hop: 1,
+        origin: DomainId(0),
+        settled: true,
+    };
+    rig.take_over(secs(1), &job(0, 6), course);
+    assert_eq!(rig.cycle(secs(5)), [(0, Target::Cluster(ClusterId(2)))]);
+}
+
+#[test]
+fn data_takes_the_time_that_the_bandwidth_says() {
+    let bandwidth = Decimal::parse("12.5");
+    let expected = SimDuration::from_millis(80);
+    assert_eq!(transfer_time(1024, bandwidth), expected);
+    assert_eq!(transfer_time(1024, None), SimDuration::ZERO);
+    assert_eq!(transfer_time(0, bandwidth), SimDuration::ZERO);
+}

@@ -1,0 +1,390 @@
+//! The reference of the policies that weigh domains (LA Grid 4.3.4).
+
+use super::{RefBroker, RefView, Visit};
+use gridrig_core::broker::OwnDispatch;
+use gridrig_core::grid::BrokerSettings;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::message::Target;
+use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::resource::{Resource, Resources};
+
+/// Where a job goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chosen {
+    /// To this candidate.
+    View(usize),
+    /// Back to where it entered.
+    Back,
+    /// Nobody takes it.
+    Nobody,
+}
+
+/// How domains are ranked.
+pub(super) struct Rank {
+    aggregated: bool,
+    /// alpha, as hundredths of hundredths where a policy names it.
+    alpha: (u128, u128),
+}
+
+impl Rank {
+    pub fn of(settings: &BrokerSettings) -> Option<Self> {
+        let (over, under) = settings.origin_promotion.ratio();
+        let own = (u128::from(over), u128::from(under));
+        let (aggregated, alpha) = match settings.policy {
+            PolicyKind::BestBrokerRank => (false, own),
+            PolicyKind::BestBrokerRank110 => (false, (110, 100)),
+            PolicyKind::BestBrokerRank125 => (false, (125, 100)),
+            PolicyKind::BestBrokerRankAggr => (true, own),
+            PolicyKind::BestBrokerRankAggr110 => (true, (110, 100)),
+            PolicyKind::BestBrokerRankAggr125 => (true, (125, 100)),
+            _ => return None,
+        };
+        Some(Rank { aggregated, alpha })
+    }
+}
+
+/// A cluster with the load that is believed.
+struct Seen<'a> {
+    resources: &'a Resources,
+    processors: u128,
+    busy: u128,
+    queued: u128,
+}
+
+impl Seen<'_> {
+    fn capacity(&self, visit: &Visit) -> u128 {
+        u128::from(self.resources.capacity(&visit.spec.requirements))
+    }
+
+    fn can_run(&self, visit: &Visit) -> bool {
+        self.capacity(visit) >= u128::from(visit.spec.processors)
+    }
+
+    fn free(&self, visit: &Visit) -> u128 {
+        let free = self.processors.saturating_sub(self.busy);
+        free.min(self.capacity(visit))
+    }
+
+    fn unclaimed(&self, visit: &Visit) -> u128 {
+        self.free(visit).saturating_sub(self.queued)
+    }
+
+    /// Mean speed of the processors the job could have, in billionths.
+    fn speed(&self, visit: &Visit) -> u128 {
+        let wanted = &visit.spec.requirements;
+        let (mut processors, mut sum) = (0, 0);
+        for group in self.resources.groups() {
+            if group.meets(wanted) {
+                let each = group.per_node(wanted.memory_kib);
+                let own = u128::from(group.count) * u128::from(each);
+                processors += own;
+                sum += own * billionths(group);
+            }
+        }
+        if processors == 0 { 0 } else { sum / processors }
+    }
+
+    fn share(&self, speed: u128) -> u128 {
+        speed * self.processors * (1 << 32) / (self.processors + self.busy + self.queued).max(1)
+    }
+
+    fn spare(&self) -> i128 {
+        self.processors.cast_signed() - self.busy.cast_signed() - self.queued.cast_signed()
+    }
+}
+
+fn billionths(group: &Resource) -> u128 {
+    u128::from(group.speed.multiply(1_000_000_000))
+}
+
+fn processors(group: &Resource) -> u128 {
+    u128::from(group.count) * u128::from(group.cpu_count)
+}
+
+/// A name that is compared without regard to case.
+fn folded(name: Option<&str>) -> Option<String> {
+    name.map(str::to_ascii_lowercase)
+}
+
+impl RefBroker<'_> {
+    /// The clusters of one candidate as they are believed to be.
+    fn seen(&self, view: &RefView) -> Vec<Seen<'_>> {
+        let mut all = Vec::new();
+        for (id, load) in &view.loads {
+            let resources = &self.grid.clusters[id.index()].config.resources;
+            all.push(Seen {
+                resources,
+                processors: u128::from(resources.processors()),
+                busy: u128::from(load.busy),
+                queued: u128::from(load.queued_processors),
+            });
+        }
+        if self.settings.own_dispatch == OwnDispatch::Debited && !all.is_empty() {
+            for (_, job) in &view.sent {
+                let mut most = 0;
+                for (index, cluster) in all.iter().enumerate() {
+                    if cluster.spare() > all[most].spare() {
+                        most = index;
+                    }
+                }
+                all[most].busy += u128::from(job.processors);
+            }
+        }
+        all
+    }
+
+    fn own_views(&self) -> Vec<usize> {
+        let own = |index: &usize| matches!(self.views[*index].target, Target::Cluster(_));
+        (0..self.views.len()).filter(own).collect()
+    }
+
+    fn peer_views(&self) -> Vec<(usize, DomainId)> {
+        let mut peers = Vec::new();
+        for (index, view) in self.views.iter().enumerate() {
+            if let Target::Peer(peer) = view.target {
+                peers.push((index, peer));
+            }
+        }
+        peers
+    }
+
+    fn own_seen(&self, view: usize) -> Seen<'_> {
+        let mut seen = self.seen(&self.views[view]);
+        seen.remove(0)
+    }
+
+    pub(super) fn choose_domain(&mut self, index: usize, rank: &Rank) -> Chosen {
+        let visit = &self.visits[index];
+        let mut candidates: Vec<(usize, u128, u128)> = Vec::new();
+        // The own domain stands for its best cluster.
+        let mut best: Option<(usize, bool, u128)> = None;
+        let mut own = Vec::new();
+        for view in self.own_views() {
+            let seen = self.own_seen(view);
+            let target = self.views[view].target;
+            if seen.can_run(visit) && !visit.refused_by.contains(&target) {
+                let speed = seen.speed(visit);
+                let starts = seen.unclaimed(visit) >= u128::from(visit.spec.processors);
+                let merit = match starts {
+                    true => speed * seen.unclaimed(visit),
+                    false => seen.share(speed),
+                };
+                if best.is_none_or(|(_, s, m)| (starts, merit) > (s, m)) {
+                    best = Some((view, starts, merit));
+                }
+            }
+            own.push(seen);
+        }
+        if let Some((view, ..)) = best {
+            let (free, share) = self.rank(visit, rank, self.domain, &own);
+            candidates.push((view, free, share));
+        }
+        for (view, peer) in self.peer_views() {
+            let target = self.views[view].target;
+            let refused = visit.refused_by.contains(&target) || self.is_closed(target);
+            if refused || visit.settled || visit.hop >= self.hops() {
+                continue;
+            }
+            let seen = self.seen(&self.views[view]);
+            let left = self.hops() - visit.hop - 1;
+            let suits = match rank.aggregated {
+                false => self.could_ever_run(visit, target),
+                true => {
+                    let fits = |id: &ClusterId| {
+                        let resources = &self.grid.clusters[id.index()].config.resources;
+                        resources.could_run(&visit.spec)
+                    };
+                    !matching(visit, &seen).is_empty()
+                        || (left > 0 && self.clusters_within(peer, left).iter().any(fits))
+                }
+            };
+            if suits {
+                let (free, share) = self.rank(visit, rank, peer, &seen);
+                candidates.push((view, free, share));
+            }
+        }
+        let nothing_free = candidates.iter().all(|(_, free, _)| *free == 0);
+        let merit = |c: &(usize, u128, u128)| if nothing_free { c.2 } else { c.1 };
+        let Some(most) = candidates.iter().map(merit).max() else {
+            return Chosen::Nobody;
+        };
+        candidates.retain(|candidate| merit(candidate) == most);
+        let tied = candidates.into_iter().map(|(view, ..)| view).collect();
+        Chosen::View(self.break_tie_by(self.settings.tie, tied))
+    }
+
+    /// The rank by free processors and the one by load.
+    fn rank(
+        &self,
+        visit: &Visit,
+        rank: &Rank,
+        domain: DomainId,
+        clusters: &[Seen<'_>],
+    ) -> (u128, u128) {
+        let (mut free, mut share) = (0, 0);
+        if rank.aggregated {
+            for all in matching(visit, clusters) {
+                let taken = all.busy + all.queued;
+                free += all.speed * all.processors.saturating_sub(taken);
+                share += all.count
+                    * (all.speed * all.processors * (1 << 32) / (all.processors + taken).max(1));
+            }
+        } else {
+            for cluster in clusters {
+                if cluster.can_run(visit) {
+                    let speed = cluster.speed(visit);
+                    free += speed * cluster.unclaimed(visit);
+                    share += cluster.share(speed);
+                }
+            }
+        }
+        let factor = if domain == visit.origin {
+            rank.alpha.0
+        } else {
+            rank.alpha.1
+        };
+        (free * factor, share * factor)
+    }
+
+    /// Room here, or on to another broker, or back.
+    pub(super) fn wander(&mut self, index: usize) -> Chosen {
+        let visit = &self.visits[index];
+        let mut room: Vec<(usize, u128)> = Vec::new();
+        let mut waits: Vec<(usize, u128)> = Vec::new();
+        for view in self.own_views() {
+            let seen = self.own_seen(view);
+            if visit.refused_by.contains(&self.views[view].target) {
+                continue;
+            }
+            if seen.free(visit) >= u128::from(visit.spec.processors) {
+                room.push((view, seen.free(visit)));
+            }
+            if seen.can_run(visit) {
+                waits.push((view, seen.queued));
+            }
+        }
+        if !visit.settled && !room.is_empty() {
+            let most = room.iter().map(|(_, free)| *free).max();
+            room.retain(|(_, free)| Some(*free) == most);
+            return self.take(room, self.settings.tie);
+        }
+        let mut others = Vec::new();
+        if !visit.settled {
+            for (view, peer) in self.peer_views() {
+                let target = self.views[view].target;
+                let been =
+                    visit.from == Some(peer) || (visit.from.is_some() && visit.origin == peer);
+                if !been
+                    && !self.is_closed(target)
+                    && !visit.refused_by.contains(&target)
+                    && self.could_ever_run(visit, target)
+                {
+                    others.push((view, 0));
+                }
+            }
+        }
+        if !others.is_empty() {
+            if self.settings.policy == PolicyKind::InterRandom {
+                return self.take(others, Tie::Random);
+            }
+            let turn = self.forwards % others.len();
+            self.forwards += 1;
+            return Chosen::View(others[turn].0);
+        }
+        if visit.from.is_some() && !visit.settled {
+            return Chosen::Back;
+        }
+        if waits.is_empty() && visit.settled && visit.from.is_none() && self.hops() > 0 {
+            for (view, _) in self.peer_views() {
+                let seen = self.seen(&self.views[view]);
+                let able = seen.iter().filter(|cluster| cluster.can_run(visit));
+                let shortest = able.map(|cluster| cluster.queued).min();
+                let refused = visit.refused_by.contains(&self.views[view].target);
+                let closed = self.is_closed(self.views[view].target);
+                if let (Some(queued), false) = (shortest, refused || closed) {
+                    waits.push((view, queued));
+                }
+            }
+        }
+        let least = waits.iter().map(|(_, queued)| *queued).min();
+        waits.retain(|(_, queued)| Some(*queued) == least);
+        if waits.is_empty() {
+            return Chosen::Nobody;
+        }
+        self.take(waits, self.settings.tie)
+    }
+
+    fn take(&mut self, from: Vec<(usize, u128)>, rule: Tie) -> Chosen {
+        let tied = from.into_iter().map(|(view, _)| view).collect();
+        Chosen::View(self.break_tie_by(rule, tied))
+    }
+}
+
+/// All the computer systems of one architecture.
+struct Together {
+    count: u128,
+    processors: u128,
+    speed: u128,
+    busy: u128,
+    queued: u128,
+}
+
+/// The architectures of a domain whose ranges a job lies in.
+fn matching(visit: &Visit, clusters: &[Seen<'_>]) -> Vec<Together> {
+    let wanted = &visit.spec.requirements;
+    let groups = || {
+        let all = clusters
+            .iter()
+            .flat_map(|cluster| cluster.resources.groups());
+        all.filter(|group| processors(group) > 0)
+    };
+    let os_wanted = folded(wanted.os.as_deref());
+    let disk = groups().any(|g| g.disk_mib.is_none_or(|disk| disk >= wanted.disk_mib));
+    let mut architectures: Vec<Option<String>> = Vec::new();
+    for group in groups() {
+        let name = folded(group.architecture.as_deref());
+        if !architectures.contains(&name) {
+            architectures.push(name);
+        }
+    }
+    let asked = folded(wanted.architecture.as_deref());
+    let mut found = Vec::new();
+    for architecture in architectures {
+        let of = |group: &&Resource| folded(group.architecture.as_deref()) == architecture;
+        // Some operating system that it contains has the memory, on whatever.
+        let system = groups().filter(of).any(|group| {
+            let os = folded(group.os.as_deref());
+            let right = os_wanted.is_none() || os == os_wanted;
+            let same = groups().filter(|other| folded(other.os.as_deref()) == os);
+            right && same.map(Resource::memory_kib).max() >= Some(wanted.memory_kib)
+        });
+        let share = |cluster: &Seen<'_>| -> u128 {
+            cluster
+                .resources
+                .groups()
+                .iter()
+                .filter(of)
+                .map(processors)
+                .sum()
+        };
+        let widest = clusters.iter().map(share).max().unwrap_or(0);
+        let right = asked.is_none() || asked == architecture;
+        if !(right && system && disk && widest >= u128::from(visit.spec.processors)) {
+            continue;
+        }
+        let all: u128 = clusters.iter().map(share).sum();
+        let speeds = groups().filter(of).map(|g| processors(g) * billionths(g));
+        let part = |of: fn(&Seen<'_>) -> u128| -> u128 {
+            let parts = clusters.iter().map(|c| of(c) * share(c) / c.processors);
+            parts.sum()
+        };
+        found.push(Together {
+            count: clusters.iter().filter(|c| share(c) > 0).count() as u128,
+            processors: all,
+            speed: speeds.sum::<u128>() / all,
+            busy: part(|c| c.busy),
+            queued: part(|c| c.queued),
+        });
+    }
+    found
+}
