@@ -4,5 +4,6 @@
 
 mod adl;
 mod jsdl;
+mod lagrid;
 mod resources;
 mod soap;
