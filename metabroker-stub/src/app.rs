@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::glue2;
+use crate::resources;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(notify))
         .routes(routes!(peers))
         .routes(routes!(glue2))
+        .merge(resources::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
         .routes(routes!(common::metrics))

@@ -5,6 +5,7 @@ mod glue2;
 mod lagrid;
 mod messages;
 mod openapi;
+mod resources;
 mod submissions;
 
 use axum::http::StatusCode;

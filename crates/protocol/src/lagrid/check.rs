@@ -245,6 +245,14 @@ impl Check for ResourceUpdate {
                 return Err(PeerFault::field(field, &cluster.to_string(), expected));
             }
         }
+        if let Some(inventory) = &self.inventory {
+            if inventory.form != self.form.name() {
+                let expected = format!("{}, as the update's", self.form.name());
+                let (field, form) = ("inventory.form", inventory.form.as_str());
+                return Err(PeerFault::field(field, form, &expected));
+            }
+            inventory.inventory()?;
+        }
         for cluster in &self.clusters {
             optional("name", &cluster.name, MAX_NAME)?;
             LoadSample::try_from(&cluster.load)?;

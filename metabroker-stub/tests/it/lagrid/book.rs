@@ -44,6 +44,7 @@ pub fn update() -> ResourceUpdate {
             groups: NodeGroup::all(&Resources::homogeneous(4)),
             load: LoadReport::from(&idle),
         }],
+        inventory: None,
         removed: Vec::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! Random messages of every kind.
 
 use crate::jsdl::generate::definition;
+use gridrig_core::inventory::{Form, Schema};
+use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{
     AuthMethod, CancelJob, ClusterReport, ConnEvent, Heartbeat, HeartbeatAnswer, JobLanguage,
     JobNews, JobReport, JobState, LAGRID, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, Origin,
@@ -13,6 +15,7 @@ use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
+use std::path::Path;
 
 fn name() -> impl Strategy<Value = String> {
     "[!-~ä€\u{1f600}]([ -~ä€]{0,12}[!-~])?"
@@ -242,6 +245,16 @@ fn cluster(number: u16) -> impl Strategy<Value = ClusterReport> {
     })
 }
 
+/// LA Grid's Table 2, which ships, in this form.
+fn inventory(form: ResourceForm) -> InventoryDocument {
+    let shipped = "../../resources/inventory/table-2.xml";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped);
+    let flat = InventoryDocument::parse(&std::fs::read(file).unwrap()).unwrap();
+    let form = Form::from_name(form.name()).unwrap();
+    let flat = flat.inventory().unwrap();
+    InventoryDocument::from(&flat.in_form(form, &Schema::la_grid()).unwrap())
+}
+
 pub fn update() -> impl Strategy<Value = ResourceUpdate> {
     let incremental = (2..=u64::MAX)
         .prop_flat_map(|sequence| (Just(sequence), 1..sequence))
@@ -249,16 +262,21 @@ pub fn update() -> impl Strategy<Value = ResourceUpdate> {
     let full = (1..=u64::MAX).prop_map(|sequence| (UpdateKind::Full, sequence, None));
     let clusters = (0..4_u16).prop_flat_map(|n| (0..n).map(cluster).collect::<Vec<_>>());
     let removed = proptest::collection::btree_set(10..20_u16, 0..3);
-    let parts = (any::<u64>(), word(ResourceForm::ALL), clusters, removed);
+    let form = word(ResourceForm::ALL);
+    let form = form.prop_flat_map(|form| (Just(form), of(Just(inventory(form)))));
+    let parts = (any::<u64>(), form, clusters, removed);
     (prop_oneof![full, incremental], parts).prop_map(
-        |((kind, sequence, from_sequence), (at_ns, form, clusters, removed))| ResourceUpdate {
-            kind,
-            sequence,
-            from_sequence,
-            form,
-            at_ns,
-            clusters,
-            removed: removed.into_iter().collect(),
+        |((kind, sequence, from_sequence), (at_ns, (form, inventory), clusters, removed))| {
+            ResourceUpdate {
+                kind,
+                sequence,
+                from_sequence,
+                form,
+                at_ns,
+                clusters,
+                inventory,
+                removed: removed.into_iter().collect(),
+            }
         },
     )
 }

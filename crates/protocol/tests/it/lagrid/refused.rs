@@ -65,7 +65,10 @@ fn spoiled<M: Message>(good: &serde_json::Value, pointer: &str, value: serde_jso
     let place = bad.pointer_mut(pointer);
     match place {
         Some(place) => *place = value,
-        None => bad[pointer.trim_start_matches('/')] = value,
+        None => {
+            let (outer, last) = pointer.rsplit_once('/').unwrap();
+            bad.pointer_mut(outer).unwrap()[last] = value;
+        }
     }
     let Err(fault) = M::from_json(bad.to_string().as_bytes()) else {
         panic!("{pointer} was taken: {bad}");
@@ -121,6 +124,10 @@ fn an_update_that_contradicts_itself_is_refused_by_its_field() {
     spoil("/update/removed", json!([1, 1]));
     spoil("/update/clusters/0/load/queued", json!(1_u64 << 40));
     spoil("/update/clusters/0/load/work_left", json!("+1"));
+    spoil(
+        "/update/inventory",
+        json!({"form": "unique", "records": []}),
+    );
     let full = "/update/kind";
     let mut bad = good.clone();
     *bad.pointer_mut(full).unwrap() = json!("full");
