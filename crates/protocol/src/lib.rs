@@ -9,6 +9,7 @@ pub mod dom;
 pub mod glue2;
 pub mod inventory;
 pub mod jsdl;
+pub mod lagrid;
 pub mod markup;
 pub mod resources;
 pub mod rest;

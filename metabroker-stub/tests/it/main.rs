@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 mod glue2;
+mod lagrid;
 mod messages;
 mod openapi;
 mod resources;

@@ -5,5 +5,6 @@
 mod adl;
 mod inventory;
 mod jsdl;
+mod lagrid;
 mod resources;
 mod soap;
