@@ -50,5 +50,6 @@ pub mod policy;
 pub mod queue;
 pub mod resource;
 pub mod rng;
+pub mod session;
 pub mod submitter;
 pub mod time;
