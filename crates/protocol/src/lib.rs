@@ -8,6 +8,7 @@ pub mod client;
 pub mod dom;
 pub mod glue2;
 pub mod jsdl;
+pub mod lagrid;
 pub mod markup;
 pub mod resources;
 pub mod rest;

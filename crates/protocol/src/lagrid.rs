@@ -1,0 +1,130 @@
+//! The peer protocol of meta-brokers: LA Grid's messages (Rodero et al.,
+//! "Enabling Grid Interoperability among Meta-Schedulers", Table 1), over SOAP
+//! and over JSON.
+//!
+//! One model of messages has two codecs. Every operation is a request with an
+//! answer; what goes wrong is a [`PeerFault`], which becomes a SOAP Fault or a
+//! problem document with the same code. Whoever answers is a [`Desk`]: it is
+//! handed messages that have been read and checked for form, together with who
+//! asks. `docs/la-grid.md` describes the wire.
+//!
+//! | operation | request | answer |
+//! |---|---|---|
+//! | `openConn` | [`OpenConn`] | [`OpenConnAnswer`] |
+//! | `notifyConn` | [`NotifyConn`] | [`Taken`] |
+//! | `heartbeat` | [`Heartbeat`] | [`HeartbeatAnswer`] |
+//! | `requestResourceData` | [`RequestResourceData`] | [`ResourceUpdate`] |
+//! | `sendResourceData` | [`SendResourceData`] | [`SendResourceDataAnswer`] |
+//! | `submitJob` | [`SubmitJob`] | [`SubmitJobAnswer`] |
+//! | `queryJob` | [`QueryJob`] | [`JobReport`] |
+//! | `notifyJob` | [`NotifyJob`] | [`Taken`] |
+//! | `cancelJob` | [`CancelJob`] | [`JobReport`] |
+
+mod connection;
+mod desk;
+mod fault;
+mod job;
+mod reference;
+mod resource;
+mod words;
+
+pub use connection::{
+    Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
+    Terms, Verdict,
+};
+pub use desk::{Caller, Desk, Token};
+pub use fault::{PeerFault, codes};
+pub use job::{CancelJob, JobReport, NotifyJob, Origin, QueryJob, SubmitJob, SubmitJobAnswer};
+pub use reference::{Parameter, Reference};
+pub use resource::{
+    ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
+};
+pub use words::{
+    AuthMethod, ConnEvent, JobLanguage, JobNews, JobState, ResourceForm, ResourceLanguage, Role,
+    UpdateKind, UpdateVerdict,
+};
+
+/// The namespace of the messages.
+pub const LAGRID: &str = "urn:gridrig:lagrid:1";
+/// Where a broker takes the messages in SOAP; its WSDL is at `?wsdl`.
+pub const SOAP_PATH: &str = "/lagrid";
+/// Under it a broker takes them in JSON: `POST /v1/peers/openConn` and so on.
+pub const JSON_PATH: &str = "/v1/peers";
+
+/// An operation of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// Negotiates a connection, or its terms anew.
+    OpenConn,
+    /// Tells of an error or ends a connection.
+    NotifyConn,
+    /// Shows that the sender is alive.
+    Heartbeat,
+    /// Asks for resource information (pull).
+    RequestResourceData,
+    /// Sends resource information (push).
+    SendResourceData,
+    /// Submits or forwards a job.
+    SubmitJob,
+    /// Asks where a job stands.
+    QueryJob,
+    /// Tells of a job's end or of its refusal.
+    NotifyJob,
+    /// Asks for a job to be removed.
+    CancelJob,
+}
+
+impl Operation {
+    /// Every operation, in the order of the paper's Table 1.
+    pub const ALL: [Operation; 9] = [
+        Operation::OpenConn,
+        Operation::NotifyConn,
+        Operation::Heartbeat,
+        Operation::RequestResourceData,
+        Operation::SendResourceData,
+        Operation::SubmitJob,
+        Operation::QueryJob,
+        Operation::NotifyJob,
+        Operation::CancelJob,
+    ];
+
+    /// Its name: that of the request's element and of the JSON route.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::OpenConn => "openConn",
+            Operation::NotifyConn => "notifyConn",
+            Operation::Heartbeat => "heartbeat",
+            Operation::RequestResourceData => "requestResourceData",
+            Operation::SendResourceData => "sendResourceData",
+            Operation::SubmitJob => "submitJob",
+            Operation::QueryJob => "queryJob",
+            Operation::NotifyJob => "notifyJob",
+            Operation::CancelJob => "cancelJob",
+        }
+    }
+
+    /// The name of the answer's element.
+    #[must_use]
+    pub const fn response(self) -> &'static str {
+        match self {
+            Operation::OpenConn => "openConnResponse",
+            Operation::NotifyConn => "notifyConnResponse",
+            Operation::Heartbeat => "heartbeatResponse",
+            Operation::RequestResourceData => "requestResourceDataResponse",
+            Operation::SendResourceData => "sendResourceDataResponse",
+            Operation::SubmitJob => "submitJobResponse",
+            Operation::QueryJob => "queryJobResponse",
+            Operation::NotifyJob => "notifyJobResponse",
+            Operation::CancelJob => "cancelJobResponse",
+        }
+    }
+
+    /// The operation of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|operation| operation.name() == name)
+    }
+}

@@ -1,0 +1,183 @@
+//! The words that messages choose from.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A word out of a list, with one spelling in every codec.
+pub(super) trait Word: Copy + Sized + 'static {
+    /// Every word of the list.
+    const WORDS: &'static [Self];
+
+    /// How it is written.
+    fn word(self) -> &'static str;
+}
+
+/// An enumeration that is written as words: in JSON by serde, in XML by
+/// [`Word`], and both the same.
+macro_rules! words {
+    ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$outer])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
+            Serialize, Deserialize, ToSchema,
+        )]
+        pub enum $name {
+            $($(#[$inner])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            /// Every one of them.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
+
+            /// The name on the wire.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)+
+                }
+            }
+
+            /// The one with this name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|word| word.name() == name)
+            }
+        }
+
+        impl Word for $name {
+            const WORDS: &'static [Self] = $name::ALL;
+
+            fn word(self) -> &'static str {
+                self.name()
+            }
+        }
+    };
+}
+
+words! {
+    /// How the parties of a connection show who they are (section 2.4).
+    AuthMethod {
+        /// Not at all; on loopback only.
+        None = "none",
+        /// A token in the HTTP header `Authorization: Bearer`.
+        Bearer = "bearer",
+        /// Certificates of both sides.
+        MutualTls = "mutual-tls",
+    }
+}
+
+words! {
+    /// What a broker is on a connection (section 2).
+    Role {
+        /// It runs jobs of the other one and tells of its resources.
+        Provider = "provider",
+        /// It sends jobs to the other one.
+        Consumer = "consumer",
+    }
+}
+
+words! {
+    /// In which language jobs are described.
+    JobLanguage {
+        /// JSDL 1.0 with our own elements (`docs/jsdl.md`).
+        Jsdl = "jsdl-1.0",
+    }
+}
+
+words! {
+    /// In which language resources are described.
+    ResourceLanguage {
+        /// The load of clusters and the nodes they have.
+        Clusters = "gridrig-clusters-1",
+        /// Resource records and their aggregates (section 2.2).
+        Inventory = "gridrig-inventory-1",
+    }
+}
+
+words! {
+    /// How far resource information is aggregated (section 2.2).
+    ResourceForm {
+        /// Not at all.
+        Flat = "flat",
+        /// Parents are aggregated, then the children of each.
+        OneToN = "one-to-n",
+        /// Every distinct pair of parent and child is kept.
+        Unique = "unique",
+        /// Each type by itself, with all pairs that occur.
+        NToN = "n-to-n",
+    }
+}
+
+words! {
+    /// What a `notifyConn` is about.
+    ConnEvent {
+        /// Something is wrong; the connection stands.
+        Error = "error",
+        /// The connection ends.
+        End = "end",
+    }
+}
+
+words! {
+    /// How much resource information a message has.
+    UpdateKind {
+        /// All of it.
+        Full = "full",
+        /// What has changed since another update.
+        Incremental = "incremental",
+    }
+}
+
+words! {
+    /// What became of an update.
+    UpdateVerdict {
+        /// It has been taken in.
+        Accepted = "accepted",
+        /// It was here before, or is older than what is known: nothing changed.
+        Stale = "stale",
+        /// It is based on an update that is not known here: nothing changed,
+        /// and only a full one can help.
+        FullWanted = "full-wanted",
+    }
+}
+
+words! {
+    /// Where a job stands.
+    JobState {
+        /// It waits.
+        Queued = "queued",
+        /// It is elsewhere: on a cluster or with another broker.
+        Sent = "sent",
+        /// It runs.
+        Running = "running",
+        /// It ran to its end.
+        Completed = "completed",
+        /// It was turned away.
+        Rejected = "rejected",
+        /// It was removed on request.
+        Cancelled = "cancelled",
+        /// It was lost.
+        Failed = "failed",
+    }
+}
+
+impl JobState {
+    /// Whether the job is over.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        matches!(
+            self,
+            JobState::Completed | JobState::Rejected | JobState::Cancelled | JobState::Failed
+        )
+    }
+}
+
+words! {
+    /// What a `notifyJob` tells.
+    JobNews {
+        /// The job stands elsewhere than before, or has ended.
+        State = "state",
+        /// The job comes back: it was not taken.
+        Refused = "refused",
+    }
+}
