@@ -12,6 +12,7 @@
 mod app;
 mod config;
 mod glue2;
+pub mod lagrid;
 mod service;
 mod transport;
 mod watch;

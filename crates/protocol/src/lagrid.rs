@@ -20,14 +20,20 @@
 //! | `notifyJob` | [`NotifyJob`] | [`Taken`] |
 //! | `cancelJob` | [`CancelJob`] | [`JobReport`] |
 
+mod check;
+mod client;
 mod connection;
 mod desk;
 mod fault;
 mod job;
+mod message;
 mod reference;
 mod resource;
 mod words;
+pub mod wsdl;
+mod xml;
 
+pub use client::{Codec, PeerClient, PeerError};
 pub use connection::{
     Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
     Terms, Verdict,
@@ -35,6 +41,7 @@ pub use connection::{
 pub use desk::{Caller, Desk, Token};
 pub use fault::{PeerFault, codes};
 pub use job::{CancelJob, JobReport, NotifyJob, Origin, QueryJob, SubmitJob, SubmitJobAnswer};
+pub use message::{Message, Request};
 pub use reference::{Parameter, Reference};
 pub use resource::{
     ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,

@@ -27,8 +27,15 @@ impl JobDefinition {
     /// When it is no XML that we read, no JSDL, or has anything that is not
     /// supported.
     pub fn read(file: &str, document: &[u8]) -> Result<Self, JsdlError> {
-        let root = parse(file, document)?;
-        Ok(Reader::new(file, false).definition(&root)?.job)
+        Self::read_element(file, &parse(file, document)?)
+    }
+
+    /// Reads the element of a document as strictly as a document by itself.
+    ///
+    /// # Errors
+    /// When it is no JSDL or has anything that is not supported.
+    pub fn read_element(file: &str, root: &Element) -> Result<Self, JsdlError> {
+        Ok(Reader::new(file, false).definition(root)?.job)
     }
 
     /// Reads the element of a document that leaves the standard where real

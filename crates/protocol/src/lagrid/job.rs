@@ -1,6 +1,6 @@
 //! Messages about jobs: `submitJob`, `queryJob`, `notifyJob`, `cancelJob`.
 
-use super::reference::Reference;
+use super::reference::{Parameter, Reference};
 use super::words::{JobNews, JobState};
 use crate::jsdl::JobDefinition;
 use crate::rest::LetterName;
@@ -149,7 +149,10 @@ pub struct NotifyJob {
     pub meant_ns: Option<u64>,
     /// What is told.
     pub news: JobNews,
-    /// The job, by the name that the notifier gave it. The receiver's own name
-    /// of it comes back in the parameters of the endpoint reference.
+    /// The job, by the name that the notifier gave it.
     pub report: JobReport,
+    /// The parameters of the reference that the job was tagged with, where the
+    /// receiver has its own name of the job. SOAP carries them in the header.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reference: Vec<Parameter>,
 }

@@ -26,6 +26,8 @@ impl Problem {
     pub fn new(status: u16, code: &str, detail: impl Into<String>) -> Self {
         let title = match status {
             400 => "Bad Request",
+            401 => "Unauthorized",
+            403 => "Forbidden",
             404 => "Not Found",
             405 => "Method Not Allowed",
             408 => "Request Timeout",

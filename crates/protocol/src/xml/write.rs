@@ -6,10 +6,10 @@
 //! for an element called literally `ID`.
 
 use super::{ADDRESSING, Element, Node, SCHEMA_INSTANCE, SOAP_1_1, SOAP_1_2, XML};
-use crate::{bes, jsdl, soap};
+use crate::{bes, jsdl, lagrid, soap};
 
 /// Namespaces with a customary prefix.
-const PREFIXES: [(&str, &str); 12] = [
+const PREFIXES: [(&str, &str); 13] = [
     (SOAP_1_1, "soapenv"),
     (SOAP_1_2, "env"),
     (ADDRESSING, "wsa"),
@@ -22,6 +22,7 @@ const PREFIXES: [(&str, &str); 12] = [
     (jsdl::HPC_PROFILE, "jsdl-hpcpa"),
     (jsdl::SPMD, "jsdl-spmd"),
     (jsdl::OWN, "gridrig"),
+    (lagrid::LAGRID, "lagrid"),
 ];
 
 /// The same text with a static lifetime, if it is a namespace of ours.

@@ -1,0 +1,331 @@
+//! What no schema says, and what JSON and XML say alike: bounds on texts and
+//! numbers, checked once for both codecs.
+
+use super::PeerFault;
+use super::connection::{
+    Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
+    Terms, Verdict,
+};
+use super::job::{CancelJob, JobReport, NotifyJob, QueryJob, SubmitJob, SubmitJobAnswer};
+use super::reference::{Parameter, Reference};
+use super::resource::{
+    RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
+};
+use super::words::UpdateKind;
+use crate::xml::is_xml;
+use gridrig_core::load::LoadSample;
+use std::collections::BTreeSet;
+
+/// Longest name, key or code, in characters.
+const MAX_NAME: usize = 200;
+/// Longest reason, in characters.
+const MAX_REASON: usize = 2000;
+/// Longest address, in characters.
+const MAX_ADDRESS: usize = 2000;
+/// Most parameters of an endpoint reference.
+const MAX_PARAMETERS: usize = 16;
+/// Most clusters of one update.
+const MAX_CLUSTERS: usize = 10_000;
+/// Longest heartbeat interval: a day.
+const MAX_HEARTBEAT_MS: u64 = 86_400_000;
+
+/// A message whose fields can be looked at.
+pub(super) trait Check {
+    /// Refuses what can be no message of the protocol.
+    fn check(&self) -> Result<(), PeerFault>;
+}
+
+/// A text of 1 to `most` characters that XML can carry.
+fn text(field: &str, value: &str, most: usize) -> Result<(), PeerFault> {
+    let fits = !value.is_empty() && value.chars().nth(most).is_none();
+    if fits
+        && value
+            .chars()
+            .all(|c| is_xml(c) && (c == ' ' || !c.is_control()))
+    {
+        return Ok(());
+    }
+    let expected = format!("1 to {most} characters, none of them a control character");
+    Err(PeerFault::field(field, value, &expected))
+}
+
+fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), PeerFault> {
+    value
+        .as_ref()
+        .map_or(Ok(()), |value| text(field, value, most))
+}
+
+fn positive(field: &str, value: u64) -> Result<(), PeerFault> {
+    match value {
+        0 => Err(PeerFault::field(field, "0", "at least 1")),
+        _ => Ok(()),
+    }
+}
+
+fn connection(name: &str) -> Result<(), PeerFault> {
+    text("connection", name, MAX_NAME)
+}
+
+impl Check for Reference {
+    fn check(&self) -> Result<(), PeerFault> {
+        text("address", &self.address, MAX_ADDRESS)?;
+        let web = ["http://", "https://"];
+        let named = web.iter().any(|scheme| self.address.starts_with(scheme));
+        if !named || reqwest::Url::parse(&self.address).is_err() {
+            let expected = "an http:// or https:// URL";
+            return Err(PeerFault::field("address", &self.address, expected));
+        }
+        parameters(&self.parameters)
+    }
+}
+
+fn parameters(parameters: &[Parameter]) -> Result<(), PeerFault> {
+    if parameters.len() > MAX_PARAMETERS {
+        let count = parameters.len().to_string();
+        return Err(PeerFault::field("parameters", &count, "at most 16 of them"));
+    }
+    for parameter in parameters {
+        let name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+        if !parameter.name.starts_with(begins) || !parameter.name.chars().all(name) {
+            let expected = "the name of an XML element";
+            return Err(PeerFault::field(
+                "parameters.name",
+                &parameter.name,
+                expected,
+            ));
+        }
+        text("parameters.namespace", &parameter.namespace, MAX_ADDRESS)?;
+        text("parameters.value", &parameter.value, MAX_ADDRESS)?;
+    }
+    Ok(())
+}
+
+/// A list with something in it, and nothing twice.
+fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<(), PeerFault> {
+    if list.len() < least {
+        return Err(PeerFault::field(field, "", "at least one"));
+    }
+    let distinct: BTreeSet<&T> = list.iter().collect();
+    if distinct.len() < list.len() {
+        let count = list.len().to_string();
+        return Err(PeerFault::field(field, &count, "nothing twice"));
+    }
+    Ok(())
+}
+
+fn heartbeat(ms: u64) -> Result<(), PeerFault> {
+    if (1..=MAX_HEARTBEAT_MS).contains(&ms) {
+        return Ok(());
+    }
+    let expected = "1 to 86400000 milliseconds";
+    Err(PeerFault::field("heartbeat_ms", &ms.to_string(), expected))
+}
+
+impl Check for Proposal {
+    fn check(&self) -> Result<(), PeerFault> {
+        choice("authentication", &self.authentication, 1)?;
+        choice("initiator_roles", &self.initiator_roles, 0)?;
+        choice("responder_roles", &self.responder_roles, 0)?;
+        choice("job_languages", &self.job_languages, 1)?;
+        choice("resource_languages", &self.resource_languages, 1)?;
+        choice("resource_forms", &self.resource_forms, 1)?;
+        heartbeat(self.heartbeat_ms)
+    }
+}
+
+impl Check for Terms {
+    fn check(&self) -> Result<(), PeerFault> {
+        choice("initiator_roles", &self.initiator_roles, 0)?;
+        choice("responder_roles", &self.responder_roles, 0)?;
+        heartbeat(self.heartbeat_ms)
+    }
+}
+
+impl Check for OpenConn {
+    fn check(&self) -> Result<(), PeerFault> {
+        text("initiator", &self.initiator, MAX_NAME)?;
+        self.endpoint.check()?;
+        optional("connection", &self.connection, MAX_NAME)?;
+        positive("round", self.round.into())?;
+        positive("max_rounds", self.max_rounds.into())?;
+        if self.round > self.max_rounds {
+            let expected = format!("at most max_rounds, which is {}", self.max_rounds);
+            return Err(PeerFault::field(
+                "round",
+                &self.round.to_string(),
+                &expected,
+            ));
+        }
+        self.proposal.check()
+    }
+}
+
+impl Check for Refusal {
+    fn check(&self) -> Result<(), PeerFault> {
+        text("code", &self.code, MAX_NAME)?;
+        text("reason", &self.reason, MAX_REASON)
+    }
+}
+
+impl Check for OpenConnAnswer {
+    fn check(&self) -> Result<(), PeerFault> {
+        text("responder", &self.responder, MAX_NAME)?;
+        self.endpoint.check()?;
+        connection(&self.connection)?;
+        positive("round", self.round.into())?;
+        match &self.verdict {
+            Verdict::Accepted(terms) => terms.check(),
+            Verdict::Counter(proposal) => proposal.check(),
+            Verdict::Refused(refusal) => refusal.check(),
+        }
+    }
+}
+
+impl Check for NotifyConn {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)?;
+        text("code", &self.code, MAX_NAME)?;
+        text("reason", &self.reason, MAX_REASON)
+    }
+}
+
+impl Check for Taken {
+    fn check(&self) -> Result<(), PeerFault> {
+        Ok(())
+    }
+}
+
+impl Check for Heartbeat {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)?;
+        positive("sequence", self.sequence)
+    }
+}
+
+impl Check for HeartbeatAnswer {
+    fn check(&self) -> Result<(), PeerFault> {
+        positive("sequence", self.sequence)
+    }
+}
+
+impl Check for RequestResourceData {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)?;
+        self.since.map_or(Ok(()), |since| positive("since", since))
+    }
+}
+
+impl Check for ResourceUpdate {
+    fn check(&self) -> Result<(), PeerFault> {
+        positive("sequence", self.sequence)?;
+        let number = |number: Option<u64>| number.map_or(String::new(), |n| n.to_string());
+        match (self.kind, self.from_sequence) {
+            (UpdateKind::Full, None) => {}
+            (UpdateKind::Incremental, Some(from)) if (1..self.sequence).contains(&from) => {}
+            (UpdateKind::Full, from) => {
+                let expected = "none in a full update";
+                return Err(PeerFault::field("from_sequence", &number(from), expected));
+            }
+            (UpdateKind::Incremental, from) => {
+                let expected = "an earlier update in an incremental one";
+                return Err(PeerFault::field("from_sequence", &number(from), expected));
+            }
+        }
+        if self.clusters.len() > MAX_CLUSTERS {
+            let count = self.clusters.len().to_string();
+            return Err(PeerFault::field("clusters", &count, "at most 10000"));
+        }
+        let mut seen: BTreeSet<u16> = BTreeSet::new();
+        let reported = self.clusters.iter().map(|cluster| cluster.load.cluster);
+        for cluster in reported.chain(self.removed.iter().copied()) {
+            if !seen.insert(cluster) {
+                let expected = "every cluster once";
+                return Err(PeerFault::field("cluster", &cluster.to_string(), expected));
+            }
+        }
+        for cluster in &self.clusters {
+            optional("name", &cluster.name, MAX_NAME)?;
+            LoadSample::try_from(&cluster.load)?;
+            for group in &cluster.groups {
+                optional("name", &group.name, MAX_NAME)?;
+                optional("architecture", &group.architecture, MAX_NAME)?;
+                optional("os", &group.os, MAX_NAME)?;
+                if group.to_resource().is_none() {
+                    return Err(PeerFault::field("speed", &group.speed, "a decimal number"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Check for SendResourceData {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)?;
+        self.update.check()
+    }
+}
+
+impl Check for SendResourceDataAnswer {
+    fn check(&self) -> Result<(), PeerFault> {
+        Ok(())
+    }
+}
+
+impl<J> Check for SubmitJob<J> {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)?;
+        text("key", &self.key, MAX_NAME)?;
+        if let Some(origin) = &self.origin {
+            text("origin.domain", &origin.domain, MAX_NAME)?;
+            optional("origin.user", &origin.user, MAX_NAME)?;
+        }
+        match &self.forwarder {
+            Some(forwarder) => forwarder.check()?,
+            None if self.hop == 0 => {}
+            None => {
+                let expected = "the endpoint of whoever forwards the job (hop > 0)";
+                return Err(PeerFault::field("forwarder", "", expected));
+            }
+        }
+        if self.hop > 0 && self.origin.is_none() {
+            let expected = "where a forwarded job (hop > 0) entered";
+            return Err(PeerFault::field("origin", "", expected));
+        }
+        Ok(())
+    }
+}
+
+impl Check for SubmitJobAnswer {
+    fn check(&self) -> Result<(), PeerFault> {
+        optional("reason", &self.reason, MAX_NAME)?;
+        self.endpoint.check()
+    }
+}
+
+impl Check for QueryJob {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)
+    }
+}
+
+impl Check for CancelJob {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)
+    }
+}
+
+impl Check for JobReport {
+    fn check(&self) -> Result<(), PeerFault> {
+        optional("reason", &self.reason, MAX_NAME)
+    }
+}
+
+impl Check for NotifyJob {
+    fn check(&self) -> Result<(), PeerFault> {
+        connection(&self.connection)?;
+        parameters(&self.reference)?;
+        self.report.check()
+    }
+}

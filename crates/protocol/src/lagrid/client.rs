@@ -1,0 +1,324 @@
+//! A client of the peer protocol, over SOAP or JSON. Requests are bounded in
+//! time, answers in size.
+
+use super::{JSON_PATH, Message, Operation, Parameter, PeerFault, Request, SOAP_PATH, Token};
+use crate::rest::Problem;
+use crate::soap::{Addressing, Envelope, Fault, Version};
+use crate::xml::Element;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{RequestBuilder, Response, StatusCode};
+use std::time::Duration;
+
+/// How messages are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codec {
+    /// SOAP 1.1.
+    #[default]
+    Soap11,
+    /// SOAP 1.2.
+    Soap12,
+    /// JSON.
+    Json,
+}
+
+impl Codec {
+    /// Every codec.
+    pub const ALL: [Codec; 3] = [Codec::Soap11, Codec::Soap12, Codec::Json];
+
+    /// The name used in flags and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Codec::Soap11 => "soap-1.1",
+            Codec::Soap12 => "soap-1.2",
+            Codec::Json => "json",
+        }
+    }
+
+    /// The codec with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|codec| codec.name() == name)
+    }
+}
+
+/// Why a request did not get the wanted answer.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// The other side has certainly not seen the request.
+    #[error("{url} cannot be reached")]
+    NotReached {
+        /// The address.
+        url: String,
+        /// What the network said.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The request was sent, and no complete answer came back.
+    #[error("{url} gave no answer")]
+    NoAnswer {
+        /// The address.
+        url: String,
+        /// What the network said.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The answer is none of the protocol.
+    #[error("{url} gave an answer that is none: {why}")]
+    Garbage {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The peer turned the request away.
+    #[error("{url} refused: {fault}")]
+    Fault {
+        /// The address.
+        url: String,
+        /// What it said.
+        fault: PeerFault,
+    },
+}
+
+impl PeerError {
+    /// Whether the request may be repeated unchanged with some hope.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            PeerError::Fault { fault, .. } => {
+                matches!(fault.code.as_str(), "busy" | "stopped" | "timeout")
+            }
+            PeerError::NotReached { .. } | PeerError::NoAnswer { .. } => true,
+            PeerError::Garbage { .. } => false,
+        }
+    }
+
+    /// The fault that the peer told of, if it answered with one.
+    #[must_use]
+    pub fn fault(&self) -> Option<&PeerFault> {
+        match self {
+            PeerError::Fault { fault, .. } => Some(fault),
+            _ => None,
+        }
+    }
+}
+
+/// Largest answer that is read: an update about [10,000 clusters](super::ResourceUpdate)
+/// would not fit into a request either.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+/// A client. Cheap to clone; clones share their connections.
+#[derive(Clone, Debug)]
+pub struct PeerClient {
+    http: reqwest::Client,
+    timeout: Duration,
+    codec: Codec,
+    token: Option<Token>,
+}
+
+impl PeerClient {
+    /// A client that speaks through `http`, whose requests take at most
+    /// `timeout`.
+    #[must_use]
+    pub fn new(http: reqwest::Client, codec: Codec, timeout: Duration) -> Self {
+        PeerClient {
+            http,
+            timeout,
+            codec,
+            token: None,
+        }
+    }
+
+    /// The same client showing a bearer token.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<Token>) -> Self {
+        self.token = token;
+        self
+    }
+
+    /// The same client with another codec.
+    #[must_use]
+    pub fn speaking(mut self, codec: Codec) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// How it writes.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Asks the broker at `address`, which is its base URL or its endpoint
+    /// (the base URL with `/lagrid`).
+    ///
+    /// # Errors
+    /// [`PeerError`].
+    pub async fn call<R: Request>(
+        &self,
+        address: &str,
+        request: &R,
+    ) -> Result<R::Answer, PeerError> {
+        let base = address.trim_end_matches('/');
+        let base = base.strip_suffix(SOAP_PATH).unwrap_or(base);
+        match self.codec {
+            Codec::Soap11 => self.soap(base, request, Version::Soap11).await,
+            Codec::Soap12 => self.soap(base, request, Version::Soap12).await,
+            Codec::Json => self.json(base, request).await,
+        }
+    }
+
+    async fn soap<R: Request>(
+        &self,
+        base: &str,
+        request: &R,
+        version: Version,
+    ) -> Result<R::Answer, PeerError> {
+        let url = format!("{base}{SOAP_PATH}");
+        let body = envelope(request, version, &url).write();
+        let (media, action) = (version.media_type(), R::OPERATION.action());
+        let post = self.http.post(&url);
+        let post = match version {
+            Version::Soap11 => post
+                .header(CONTENT_TYPE, media)
+                .header("SOAPAction", format!("\"{action}\"")),
+            Version::Soap12 => post.header(CONTENT_TYPE, format!("{media}; action=\"{action}\"")),
+        };
+        let (_, answer) = self.ask(post.body(body), &url).await?;
+        let garbage = |why: String| PeerError::Garbage {
+            url: url.clone(),
+            why,
+        };
+        let envelope = Envelope::read(&answer, version)
+            .map_err(|unreadable| garbage(unreadable.fault.reason))?;
+        if let Some(fault) = Fault::of(&envelope) {
+            let fault = fault.into();
+            return Err(PeerError::Fault { url, fault });
+        }
+        let expected = R::OPERATION.response();
+        if !envelope.body.is(super::LAGRID, expected) {
+            let name: String = envelope.body.name.chars().take(80).collect();
+            return Err(garbage(format!("element {name}: expected {expected}")));
+        }
+        R::Answer::from_element(&envelope.body).map_err(|fault| garbage(fault.reason))
+    }
+
+    async fn json<R: Request>(&self, base: &str, request: &R) -> Result<R::Answer, PeerError> {
+        let url = format!("{base}{JSON_PATH}/{}", R::OPERATION.name());
+        let post = self.http.post(&url);
+        let post = post.header(CONTENT_TYPE, "application/json");
+        let (status, answer) = self.ask(post.body(request.to_json()), &url).await?;
+        if status.is_success() {
+            return R::Answer::from_json(&answer).map_err(|fault| PeerError::Garbage {
+                url,
+                why: fault.reason,
+            });
+        }
+        match serde_json::from_slice::<Problem>(&answer) {
+            Ok(problem) => Err(PeerError::Fault {
+                url,
+                fault: problem.into(),
+            }),
+            Err(_) => Err(PeerError::Garbage {
+                url,
+                why: format!("HTTP status {status} without a problem document"),
+            }),
+        }
+    }
+
+    /// Sends a request and reads its answer, up to a bound.
+    async fn ask(
+        &self,
+        mut post: RequestBuilder,
+        url: &str,
+    ) -> Result<(StatusCode, Vec<u8>), PeerError> {
+        if let Some(token) = &self.token {
+            post = post.bearer_auth(token.expose());
+        }
+        let answer = match post.timeout(self.timeout).send().await {
+            Ok(answer) => answer,
+            Err(source) => {
+                let url = url.to_owned();
+                return Err(match source.is_connect() {
+                    true => PeerError::NotReached { url, source },
+                    false => PeerError::NoAnswer { url, source },
+                });
+            }
+        };
+        let status = answer.status();
+        Ok((status, read(answer, url).await?))
+    }
+}
+
+async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
+    let mut body = Vec::new();
+    loop {
+        match answer.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() <= MAX_ANSWER => {
+                body.extend_from_slice(&chunk);
+            }
+            Ok(Some(_)) => {
+                return Err(PeerError::Garbage {
+                    url: url.to_owned(),
+                    why: format!("it has more than {MAX_ANSWER} bytes"),
+                });
+            }
+            Ok(None) => return Ok(body),
+            Err(source) => {
+                return Err(PeerError::NoAnswer {
+                    url: url.to_owned(),
+                    source,
+                });
+            }
+        }
+    }
+}
+
+/// A request in its envelope, with the WS-Addressing properties of its
+/// operation.
+#[must_use]
+pub fn envelope<R: Request>(request: &R, version: Version, to: &str) -> Envelope {
+    let addressing = Addressing {
+        to: Some(to.to_owned()),
+        action: Some(R::OPERATION.action().to_owned()),
+        ..Addressing::default()
+    };
+    let parameters: Vec<Element> = request.reference().iter().map(parameter).collect();
+    Envelope {
+        version,
+        header: addressing.write(&parameters),
+        body: request.to_element(R::OPERATION.name()),
+    }
+}
+
+fn parameter(parameter: &Parameter) -> Element {
+    parameter.into()
+}
+
+impl Operation {
+    /// The WS-Addressing action of its request, and its SOAPAction.
+    #[must_use]
+    pub const fn action(self) -> &'static str {
+        match self {
+            Operation::OpenConn => "urn:gridrig:lagrid:1/openConn",
+            Operation::NotifyConn => "urn:gridrig:lagrid:1/notifyConn",
+            Operation::Heartbeat => "urn:gridrig:lagrid:1/heartbeat",
+            Operation::RequestResourceData => "urn:gridrig:lagrid:1/requestResourceData",
+            Operation::SendResourceData => "urn:gridrig:lagrid:1/sendResourceData",
+            Operation::SubmitJob => "urn:gridrig:lagrid:1/submitJob",
+            Operation::QueryJob => "urn:gridrig:lagrid:1/queryJob",
+            Operation::NotifyJob => "urn:gridrig:lagrid:1/notifyJob",
+            Operation::CancelJob => "urn:gridrig:lagrid:1/cancelJob",
+        }
+    }
+
+    /// The WS-Addressing action of its answer.
+    #[must_use]
+    pub fn response_action(self) -> String {
+        format!("{}/{}", super::LAGRID, self.response())
+    }
+
+    /// The WS-Addressing action of the protocol's faults.
+    pub const FAULT_ACTION: &'static str = "urn:gridrig:lagrid:1/Fault";
+}

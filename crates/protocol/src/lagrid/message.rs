@@ -1,0 +1,177 @@
+//! Messages in their two codecs.
+
+use super::check::Check;
+use super::xml::{self, Value};
+use super::{
+    CancelJob, Heartbeat, HeartbeatAnswer, JobReport, NotifyConn, NotifyJob, OpenConn,
+    OpenConnAnswer, Operation, Parameter, PeerFault, QueryJob, RequestResourceData, ResourceUpdate,
+    SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken,
+};
+use crate::jsdl::JobDefinition;
+use crate::xml::Element;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A request or an answer.
+pub trait Message: Sized + Send {
+    /// The message as an element of this name.
+    fn to_element(&self, name: &'static str) -> Element;
+
+    /// The message that an element is.
+    ///
+    /// # Errors
+    /// A fault that names the element at fault by its path.
+    fn from_element(element: &Element) -> Result<Self, PeerFault>;
+
+    /// The message as a JSON document.
+    fn to_json(&self) -> Vec<u8>;
+
+    /// The message that a JSON document is.
+    ///
+    /// # Errors
+    /// A fault that names the field at fault.
+    fn from_json(document: &[u8]) -> Result<Self, PeerFault>;
+
+    /// The reference parameters that SOAP carries in the header.
+    fn reference(&self) -> &[Parameter] {
+        &[]
+    }
+
+    /// The message with the reference parameters that came in the header.
+    ///
+    /// # Errors
+    /// A fault that names the parameter that will not do.
+    fn with_header(self, _header: &[Element]) -> Result<Self, PeerFault> {
+        Ok(self)
+    }
+}
+
+/// A request, with the operation that it asks for.
+pub trait Request: Message {
+    /// What it is answered with.
+    type Answer: Message;
+    /// What it asks for.
+    const OPERATION: Operation;
+}
+
+/// Writes what can always be written: our messages have no maps with keys
+/// other than texts, and no value of theirs fails to serialize.
+fn write_json(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).unwrap_or_default()
+}
+
+fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, PeerFault> {
+    serde_json::from_slice(document).map_err(|error| {
+        let code = match error.classify() {
+            serde_json::error::Category::Data => super::codes::INVALID,
+            _ => "malformed",
+        };
+        // What comes in is not echoed at length.
+        PeerFault::new(
+            code,
+            error.to_string().chars().take(400).collect::<String>(),
+        )
+    })
+}
+
+fn checked<T: Check>(message: T) -> Result<T, PeerFault> {
+    message.check()?;
+    Ok(message)
+}
+
+macro_rules! messages {
+    ($($kind:ty,)+) => {$(
+        impl Message for $kind {
+            fn to_element(&self, name: &'static str) -> Element {
+                self.write(name)
+            }
+
+            fn from_element(element: &Element) -> Result<Self, PeerFault> {
+                checked(xml::from_element(element)?)
+            }
+
+            fn to_json(&self) -> Vec<u8> {
+                write_json(self)
+            }
+
+            fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
+                checked(read_json(document)?)
+            }
+        }
+    )+};
+}
+
+messages! {
+    OpenConn, OpenConnAnswer, NotifyConn, Taken, Heartbeat, HeartbeatAnswer, RequestResourceData,
+    ResourceUpdate, SendResourceData, SendResourceDataAnswer, SubmitJobAnswer, QueryJob,
+    CancelJob, JobReport,
+}
+
+impl Message for NotifyJob {
+    fn to_element(&self, name: &'static str) -> Element {
+        self.write(name)
+    }
+
+    fn from_element(element: &Element) -> Result<Self, PeerFault> {
+        checked(xml::from_element(element)?)
+    }
+
+    fn to_json(&self) -> Vec<u8> {
+        write_json(self)
+    }
+
+    fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
+        checked(read_json(document)?)
+    }
+
+    fn reference(&self) -> &[Parameter] {
+        &self.reference
+    }
+
+    fn with_header(self, header: &[Element]) -> Result<Self, PeerFault> {
+        let reference = xml::parameters(header)?;
+        checked(NotifyJob { reference, ..self })
+    }
+}
+
+/// In JSON the job's description is the text of its document.
+impl Message for SubmitJob {
+    fn to_element(&self, name: &'static str) -> Element {
+        self.write(name)
+    }
+
+    fn from_element(element: &Element) -> Result<Self, PeerFault> {
+        checked(xml::from_element(element)?)
+    }
+
+    fn to_json(&self) -> Vec<u8> {
+        let text = self.clone().try_map(|job| Ok::<_, PeerFault>(job.write()));
+        text.map(|text| write_json(&text)).unwrap_or_default()
+    }
+
+    fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
+        let text: SubmitJob<String> = checked(read_json(document)?)?;
+        text.try_map(|text| Ok(JobDefinition::read("jsdl", text.as_bytes())?))
+    }
+}
+
+macro_rules! requests {
+    ($($kind:ident => $answer:ty,)+) => {$(
+        impl Request for $kind {
+            type Answer = $answer;
+            const OPERATION: Operation = Operation::$kind;
+        }
+    )+};
+}
+
+requests! {
+    OpenConn => OpenConnAnswer,
+    NotifyConn => Taken,
+    Heartbeat => HeartbeatAnswer,
+    RequestResourceData => ResourceUpdate,
+    SendResourceData => SendResourceDataAnswer,
+    SubmitJob => SubmitJobAnswer,
+    QueryJob => JobReport,
+    NotifyJob => Taken,
+    CancelJob => JobReport,
+}

@@ -1,0 +1,65 @@
+//! JSON: a route for each operation, problem documents for what goes wrong.
+
+use super::Asked;
+use super::caller::From;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, Request as HttpRequest, State};
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use gridrig_protocol::lagrid::{Desk, Message, PeerFault};
+use gridrig_protocol::rest::Problem;
+use std::sync::Arc;
+
+pub(super) async fn serve<D: Desk, R: Asked>(
+    State(desk): State<Arc<D>>,
+    From(caller): From,
+    request: HttpRequest,
+) -> Response {
+    let read = read::<R>(request).await;
+    let answer = match read {
+        Ok(request) => request.ask(desk.as_ref(), &caller).await,
+        Err(fault) => Err(fault),
+    };
+    match answer {
+        Ok(answer) => ([(CONTENT_TYPE, "application/json")], answer.to_json()).into_response(),
+        Err(fault) => refuse(fault),
+    }
+}
+
+async fn read<R: Asked>(request: HttpRequest) -> Result<R, PeerFault> {
+    is_json(request.headers())?;
+    let body = Bytes::from_request(request, &()).await.map_err(unread)?;
+    R::from_json(&body)
+}
+
+fn unread(error: BytesRejection) -> PeerFault {
+    let status = error.status();
+    let code = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => "too-large",
+        _ => "unreadable",
+    };
+    Problem::new(status.as_u16(), code, error.body_text()).into()
+}
+
+fn is_json(headers: &HeaderMap) -> Result<(), PeerFault> {
+    let media = headers.get(CONTENT_TYPE);
+    let media = media.and_then(|media| media.to_str().ok()).unwrap_or("");
+    let essence = media.split(';').next().unwrap_or("").trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let detail = "header Content-Type: expected application/json";
+    Err(Problem::new(415, "unsupported-media-type", detail).into())
+}
+
+fn refuse(fault: PeerFault) -> Response {
+    let mut response = Problem::from(fault).into_response();
+    if response.status() == StatusCode::UNAUTHORIZED {
+        // RFC 9110, section 11.6.1: a 401 says how.
+        let challenge = HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
