@@ -522,6 +522,11 @@ pub struct ReplayArgs {
     /// Overwrite a run directory that exists
     #[arg(long)]
     pub force: bool,
+    /// Jobs of a service that stops answering are kept so long: when it is
+    /// there again they are submitted once more under their keys [default: it
+    /// is given up after three tries]
+    #[arg(long, value_name = "DURATION")]
+    pub patience: Option<String>,
     /// Serve /metrics here while submitting; port 0 takes a free one, which is
     /// said on stderr [default with --targets: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]

@@ -32,6 +32,23 @@ impl HttpTransport {
     }
 }
 
+impl HttpTransport {
+    /// Whether the receiver has a job that it has not turned away.
+    async fn locate(&self, letter: &Letter, job: u32) -> Result<(), TransportError> {
+        let base = self.base(letter.to)?;
+        let status = self.client.job(base, job).await.map_err(failure)?;
+        match status.state.as_str() {
+            "rejected" => Err(TransportError::Answered {
+                to: base.to_owned(),
+                status: 404,
+                reason: None,
+                why: "it has turned the job away".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
         match &letter.message {
@@ -69,6 +86,7 @@ impl Transport for HttpTransport {
                 let samples = samples.iter().map(LoadReport::from);
                 inform(&self.client, letter, samples, self.base(letter.to)?).await
             }
+            Message::Locate(job) => self.locate(letter, job.0).await,
             Message::Cancel(job) => {
                 let sent = self.client.cancel(self.base(letter.to)?, job.0).await;
                 sent.map(drop).map_err(failure)

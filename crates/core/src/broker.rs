@@ -1,10 +1,12 @@
 //! A meta-broker: a queue of its own, a cycle, a policy, and a map back to
 //! whoever a job came from (LSAP 4.1, design 5).
 
+mod access;
 mod decide;
 mod survey;
 mod view;
 
+pub use access::Access;
 pub use view::Pending;
 
 use crate::event::{Event, EventSink, Party};
@@ -115,7 +117,10 @@ pub struct Course {
 /// - Getters: [`spec`](Self::spec), [`queued`](Self::queued),
 ///   [`pending`](Self::pending), [`need`](Self::need),
 ///   [`information_age`](Self::information_age).
-/// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel).
+/// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
+///   [`set_access`](Self::set_access).
+/// - For a broker that was started anew: [`set_aside`](Self::set_aside),
+///   [`put_back`](Self::put_back), [`place`](Self::place).
 /// - Messages in: [`handle_info`](Self::handle_info),
 ///   [`handle_refusal`](Self::handle_refusal), [`handle_end`](Self::handle_end).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
@@ -222,6 +227,17 @@ impl Broker {
     #[must_use]
     pub fn whereabouts(&self, job: JobId) -> Option<Option<Target>> {
         self.jobs.get(&job).map(|held| held.sent)
+    }
+
+    /// The way a job has come that is held here.
+    #[must_use]
+    pub fn course(&self, job: JobId) -> Option<Course> {
+        self.jobs.get(&job).map(|held| Course {
+            from: held.from,
+            hop: held.hop,
+            origin: held.origin,
+            settled: held.settled,
+        })
     }
 
     /// Jobs that wait for a cycle.
@@ -452,8 +468,8 @@ impl Broker {
     pub fn poll_timeout(&self, now: SimTime) -> Option<SimTime> {
         let from = match (self.queue.is_empty(), self.parked.is_empty()) {
             (false, _) => now,
-            (true, false) => now.max(self.reopening),
-            (true, true) => return None,
+            (true, false) if self.reopening < SimTime::MAX => now.max(self.reopening),
+            _ => return None,
         };
         let next = from.next_on_grid(self.config.phase, self.config.interval);
         match self.last_cycle {

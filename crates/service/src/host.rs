@@ -106,6 +106,7 @@ struct Parts<M> {
     metrics: Arc<Metrics>,
     stall: Stall,
     ear: Ear,
+    life: u64,
 }
 
 impl<M> Parts<M> {
@@ -118,6 +119,7 @@ impl<M> Parts<M> {
             metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
             stall: Stall::default(),
             ear: Ear::default(),
+            life: incarnation,
         }
     }
 }
@@ -140,6 +142,7 @@ async fn host<S: Service>(
         recorder: parts.recorder,
         metrics: parts.metrics,
         config: Arc::new(config),
+        life: parts.life,
     };
     let drain = actor.clone();
     let router = router(app, parts.stall, parts.ear);

@@ -104,6 +104,8 @@ pub struct App<S: Service> {
     pub metrics: Arc<Metrics>,
     /// How the service is set up.
     pub config: Arc<S>,
+    /// Which life of the service this is: see [`incarnation`].
+    pub life: u64,
 }
 
 // A derive would ask for the configuration to be `Clone`.
@@ -114,6 +116,7 @@ impl<S: Service> Clone for App<S> {
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
             config: Arc::clone(&self.config),
+            life: self.life,
         }
     }
 }

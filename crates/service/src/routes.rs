@@ -124,6 +124,7 @@ pub async fn ends<S: Service>(
         first,
         ends: ends.iter().map(JobEndReport::from).collect(),
         next,
+        life: app.life,
     }))
 }
 

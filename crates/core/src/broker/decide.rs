@@ -1,6 +1,6 @@
 //! A cycle of a broker: who gets each waiting job.
 
-use super::{Broker, OwnDispatch, view};
+use super::{Access, Broker, OwnDispatch, view};
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
@@ -123,7 +123,10 @@ impl Broker {
                 Target::Cluster(_) => known.could_run(&held.spec, 0),
                 Target::Peer(_) => hops_left > 0 && known.could_run(&held.spec, hops_left - 1),
             };
-            within_hops && !held.refused_by.contains(&known.target) && policy.admits(&view[*index])
+            within_hops
+                && known.access != Access::Gone
+                && !held.refused_by.contains(&known.target)
+                && policy.admits(&view[*index])
         };
         let mut tied: Vec<usize> = Vec::with_capacity(view.len());
         let mut closed = false;
@@ -192,7 +195,10 @@ impl Broker {
         let spec = &held.spec;
         let wanted = survey.wanted(&spec.requirements);
         let own = self.config.clusters.len();
-        let refused = |index: usize| held.refused_by.contains(&self.known[index].target);
+        let refused = |index: usize| {
+            let known = &self.known[index];
+            known.access == Access::Gone || held.refused_by.contains(&known.target)
+        };
         let left = self.config.hops.saturating_sub(held.hop);
         let open = |position: usize, by: Information| {
             let index = own + position - 1;
@@ -244,8 +250,19 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let domain = self.config.domain;
         let target = self.known[chosen].target;
+        self.send_to(now, job, target, events, out);
+    }
+
+    pub(super) fn send_to(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        target: Target,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let domain = self.config.domain;
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         held.sent = Some(target);
         match target {

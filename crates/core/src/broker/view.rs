@@ -1,7 +1,7 @@
 //! What a broker believes about the others: the last information it received,
 //! and optionally what it has itself sent since.
 
-use super::PeerConfig;
+use super::{Access, PeerConfig};
 use crate::grid::transfer_time;
 use crate::ids::ClusterId;
 use crate::job::{JobSpec, Requirements};
@@ -29,6 +29,8 @@ pub(super) struct Known {
     /// What waits in the peer's broker; known to the truth only.
     pending: Pending,
     sent: Vec<Sent>,
+    /// Whether jobs may be sent there.
+    pub access: Access,
 }
 
 /// Jobs that a broker holds and no LRMS has yet.
@@ -72,6 +74,7 @@ impl Known {
             samples,
             pending: Pending::default(),
             sent: Vec::new(),
+            access: Access::Open,
         }
     }
 
@@ -93,6 +96,7 @@ impl Known {
             samples,
             pending: Pending::default(),
             sent: Vec::new(),
+            access: Access::Open,
         }
     }
 
@@ -111,13 +115,18 @@ impl Known {
 
     /// Whether jobs may be sent there at this instant.
     pub fn is_open(&self, at: SimTime) -> bool {
-        self.timetable
-            .as_ref()
-            .is_none_or(|table| table.is_open(at))
+        let by_hours = |table: &Timetable| table.is_open(at);
+        self.access == Access::Open && self.timetable.as_ref().is_none_or(by_hours)
     }
 
-    /// When jobs may be sent there again; `None` if they may be now.
+    /// When jobs may be sent there again: [`SimTime::MAX`] while only news can
+    /// tell, `None` if they may be now or are never to be sent there again.
     pub fn reopening(&self, now: SimTime) -> Option<SimTime> {
+        match self.access {
+            Access::Open => {}
+            Access::Closed => return Some(SimTime::MAX),
+            Access::Gone => return None,
+        }
         let table = self.timetable.as_ref()?;
         (!table.is_open(now)).then(|| table.next_open(now))
     }

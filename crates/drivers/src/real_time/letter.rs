@@ -58,10 +58,14 @@ pub enum Message {
     Info(Vec<LoadSample>),
     /// A request to remove a job.
     Cancel(JobId),
+    /// A question: whether the receiver has this job, from an earlier life of
+    /// the sender. Delivered means yes.
+    Locate(JobId),
 }
 
 impl Message {
-    /// How results count it; requests to remove a job are not counted.
+    /// How results count it; requests to remove a job and questions are not
+    /// counted.
     #[must_use]
     pub fn kind(&self) -> Option<MessageKind> {
         Some(match self {
@@ -71,7 +75,7 @@ impl Message {
             Message::Refusal { .. } => MessageKind::Refuse,
             Message::Notice(_) => MessageKind::Notify,
             Message::Info(_) => MessageKind::Info,
-            Message::Cancel(_) => return None,
+            Message::Cancel(_) | Message::Locate(_) => return None,
         })
     }
 
@@ -88,7 +92,9 @@ impl Message {
             Message::Submit { spec, .. }
             | Message::Dispatch { spec, .. }
             | Message::Forward { spec, .. } => Some(spec.id),
-            Message::Refusal { job, .. } | Message::Cancel(job) => Some(*job),
+            Message::Refusal { job, .. } | Message::Cancel(job) | Message::Locate(job) => {
+                Some(*job)
+            }
             Message::Notice(end) => Some(end.job),
             Message::Info(_) => None,
         }
