@@ -112,11 +112,15 @@ pub enum Reason {
     RunEnded,
     /// A queue bound was reached.
     QueueFull,
+    /// A real LRMS did not take it.
+    LrmsRefused,
+    /// A real LRMS ended it before its time, or its script failed.
+    LrmsFailed,
 }
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 9] = [
         Reason::NeverFits,
         Reason::NoCandidate,
         Reason::AllRefused,
@@ -124,6 +128,8 @@ impl Reason {
         Reason::UserRequest,
         Reason::RunEnded,
         Reason::QueueFull,
+        Reason::LrmsRefused,
+        Reason::LrmsFailed,
     ];
 
     /// The name used in files and interfaces.
@@ -137,6 +143,8 @@ impl Reason {
             Reason::UserRequest => "user-request",
             Reason::RunEnded => "run-ended",
             Reason::QueueFull => "queue-full",
+            Reason::LrmsRefused => "lrms-refused",
+            Reason::LrmsFailed => "lrms-failed",
         }
     }
 

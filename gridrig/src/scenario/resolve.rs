@@ -1,6 +1,7 @@
 //! From what is written to what is meant: defaults, files, cross references.
 
 mod grid;
+mod lrms;
 mod workload;
 
 use super::document::Document;
@@ -51,6 +52,7 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         slurm_bins,
+        lrms,
     } = context.grid(raw, run, policies[0])?;
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
@@ -65,6 +67,7 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         slurm_bins,
+        lrms,
         policies,
         bounds,
         clock: match clock {

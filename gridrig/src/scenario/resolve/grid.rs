@@ -3,7 +3,7 @@
 use super::Context;
 use crate::scenario::raw::{RawBroker, RawCluster, RawDomain, RawLink, RawRun, RawScenario};
 use crate::scenario::value::{At, Identifier, Str};
-use crate::scenario::{ClusterSource, ScenarioError};
+use crate::scenario::{ClusterSource, RealLrms, ScenarioError};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
@@ -29,6 +29,7 @@ pub(super) struct Built {
     pub(super) cluster_sources: Vec<ClusterSource>,
     pub(super) faces: Vec<Vec<FaceKind>>,
     pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
+    pub(super) lrms: BTreeMap<ClusterId, RealLrms>,
 }
 
 impl Context<'_> {
@@ -43,6 +44,7 @@ impl Context<'_> {
             cluster_sources: Vec::new(),
             faces: Vec::new(),
             slurm_bins: BTreeMap::new(),
+            lrms: BTreeMap::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -173,6 +175,10 @@ impl Context<'_> {
                 return Err(self.document.refuse(&dir.span(), expected));
             }
             built.slurm_bins.insert(id, path);
+        }
+        if let Some(real) = self.lrms(cluster)? {
+            config.is_real = true;
+            built.lrms.insert(id, real);
         }
         built.cluster_sources.push(source);
         built.grid.clusters.push(GridCluster {

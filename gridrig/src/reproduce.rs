@@ -1,0 +1,4 @@
+//! `gridrig reproduce`: studies that come out alike on any machine, against
+//! real programs that the study starts itself.
+
+pub mod private_slurm;
