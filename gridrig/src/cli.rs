@@ -2,6 +2,7 @@
 
 use crate::commands::export::ExportArgs;
 use crate::commands::gridway::GridwayArgs;
+use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -66,6 +67,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Be a driver of the GridWay meta-scheduler, for emulated clusters
     Gridway(GridwayArgs),
+    /// Repeat a study against real programs that it starts itself
+    Reproduce(ReproduceArgs),
     /// Show the metrics of the services; set up Prometheus and Grafana
     Metrics(MetricsArgs),
     /// Print the schema of a file format

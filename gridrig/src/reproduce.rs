@@ -2,3 +2,4 @@
 //! real programs that the study starts itself.
 
 pub mod private_slurm;
+pub mod slurm_fidelity;

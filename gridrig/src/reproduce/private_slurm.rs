@@ -176,7 +176,9 @@ impl PrivateSlurm {
             fs::create_dir(self.path(state))?;
         }
         let dir = self.dir.display();
-        let (controller, nodes) = (free_port()?, setup.nodes);
+        let nodes = setup.nodes;
+        let ports = free_ports(nodes as usize + 1)?;
+        let controller = ports[0];
         let mut text = format!(
             "ClusterName=private\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={controller}\n\
              AuthType=auth/munge\nAuthInfo=socket={dir}/munge/socket\nCredType=cred/munge\n\
@@ -197,7 +199,7 @@ impl PrivateSlurm {
         }
         text.push('\n');
         for node in 1..=nodes {
-            let (port, cpus) = (free_port()?, setup.cpus);
+            let (port, cpus) = (ports[node as usize], setup.cpus);
             writeln!(
                 text,
                 "NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} \
@@ -288,9 +290,12 @@ fn random_key() -> anyhow::Result<Vec<u8>> {
     Ok(key)
 }
 
-fn free_port() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("a free port")?;
-    Ok(listener.local_addr()?.port())
+/// Ports that nobody listens at, each another one.
+fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
+    let bind = |_| TcpListener::bind("127.0.0.1:0").context("a free port");
+    let all: Vec<TcpListener> = (0..count).map(bind).collect::<Result<_, _>>()?;
+    let ports = all.iter().map(|one| Ok(one.local_addr()?.port()));
+    ports.collect()
 }
 
 /// Number and group of the user that munged runs as.
