@@ -1,6 +1,7 @@
 //! How an emulated LRMS is set up.
 
 use crate::faces::Faces;
+use crate::lrms::Lrms;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -18,6 +19,8 @@ pub struct Config {
     pub name: String,
     /// Its number, nodes, discipline, pass interval and bound on the queue.
     pub cluster: ClusterConfig,
+    /// What runs its jobs.
+    pub lrms: Lrms,
     /// The broker it reports to; `None` for one that serves clients only.
     pub broker: Option<Broker>,
     /// The clock it runs on, shared by all participants of a run.
@@ -62,6 +65,7 @@ impl Config {
         Config {
             name: name.to_owned(),
             cluster: ClusterConfig::new(ClusterId(0), resources, discipline),
+            lrms: Lrms::default(),
             broker: None,
             clock,
             notify: NotifyHosts::default(),

@@ -12,6 +12,7 @@
 mod app;
 mod config;
 pub mod faces;
+pub mod lrms;
 mod service;
 mod transport;
 

@@ -3,15 +3,18 @@
 use crate::app;
 use crate::config::Config;
 use crate::faces;
+use crate::lrms::{Lrms, slurm};
 use crate::transport::HttpTransport;
 use axum::Router;
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Home, LrmsMachine, LrmsSetup, Recorder, RunClock};
+use gridrig_drivers::real_time::{Actor, Home, LrmsMachine, LrmsSetup, Recorder, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::metrics::table;
 use gridrig_protocol::rest::serve::{Labels, Monitoring, Samples};
 use gridrig_protocol::tls::ServerTls;
 use gridrig_service::{App, Service};
+use std::sync::Arc;
+use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
 
 impl Service for Config {
@@ -48,8 +51,10 @@ impl Service for Config {
             latency: broker.latency,
             exchange: broker.exchange,
         });
+        let mut cluster = self.cluster.clone();
+        cluster.is_real = matches!(self.lrms, Lrms::Slurm(_));
         let setup = LrmsSetup {
-            cluster: self.cluster.clone(),
+            cluster,
             home,
             incarnation,
             keep_ended: self.keep_ended,
@@ -60,6 +65,17 @@ impl Service for Config {
     fn transport(&self, client: Client) -> HttpTransport {
         let broker = self.broker.as_ref().map(|broker| broker.url.clone());
         HttpTransport::new(client, broker)
+    }
+
+    fn companion(
+        &self,
+        actor: &Actor<LrmsMachine>,
+        _transport: &Arc<HttpTransport>,
+    ) -> Option<JoinHandle<()>> {
+        match &self.lrms {
+            Lrms::Emulated => None,
+            Lrms::Slurm(site) => Some(slurm::open(site, self.clock, actor)),
+        }
     }
 
     fn monitoring(&self) -> &Monitoring {

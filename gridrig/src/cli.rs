@@ -2,6 +2,7 @@
 
 use crate::commands::export::ExportArgs;
 use crate::commands::gridway::GridwayArgs;
+use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -66,6 +67,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Be a driver of the GridWay meta-scheduler, for emulated clusters
     Gridway(GridwayArgs),
+    /// Repeat a study against real programs that it starts itself
+    Reproduce(ReproduceArgs),
     /// Show the metrics of the services; set up Prometheus and Grafana
     Metrics(MetricsArgs),
     /// Print the schema of a file format
@@ -371,7 +374,8 @@ pub struct MonitoringArgs {
         gridrig emulator --scenario resources/scenarios/two-sites.toml --name a1 \\\n    \
         --broker http://127.0.0.1:8201\n  \
         gridrig emulator --scenario resources/scenarios/two-sites.toml --all --face arc\n  \
-        gridrig emulator --processors 64 --face arc --tls-cert cert.pem --tls-key key.pem\n\n\
+        gridrig emulator --processors 64 --face arc --tls-cert cert.pem --tls-key key.pem\n  \
+        gridrig emulator --name s1 --lrms slurm --broker http://127.0.0.1:8201\n\n\
         The first line on stdout says where it listens; with --all also where each cluster does."
 )]
 pub struct EmulatorArgs {
@@ -449,6 +453,25 @@ pub struct EmulatorArgs {
         requires = "slurm_execute"
     )]
     pub slurm_at_once: usize,
+    /// What runs the jobs: emulated, or slurm, a real one that is driven by its
+    /// commands and whose nodes the cluster then has [default: the scenario's,
+    /// else emulated]
+    #[arg(long, value_name = "LRMS", conflicts_with_all = ["all", "slurm_bin"])]
+    pub lrms: Option<String>,
+    /// The slurm.conf of the real Slurm [default: SLURM_CONF, or where Slurm
+    /// looks]
+    #[arg(long, value_name = "FILE", requires = "lrms")]
+    pub lrms_conf: Option<PathBuf>,
+    /// The directory of the commands of the real Slurm [default: by PATH]
+    #[arg(long, value_name = "DIR", requires = "lrms")]
+    pub lrms_bin: Option<PathBuf>,
+    /// The partition of the real Slurm [default: its default one]
+    #[arg(long, value_name = "NAME", requires = "lrms")]
+    pub lrms_partition: Option<String>,
+    /// A batch script for the jobs, in which {seconds}, {job} and {processors}
+    /// are filled in [default: one that sleeps]
+    #[arg(long, value_name = "FILE", requires = "lrms")]
+    pub lrms_template: Option<PathBuf>,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,

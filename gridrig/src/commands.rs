@@ -8,6 +8,7 @@ pub(crate) mod export;
 pub(crate) mod gridway;
 mod metrics;
 mod report;
+pub(crate) mod reproduce;
 mod run;
 mod schema;
 mod services;
@@ -67,6 +68,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),
         Command::Gridway(args) => gridway::gridway(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Metrics(args) => metrics::metrics(&args),
         Command::Schema(args) => schema::schema(args.format),
         Command::Completions { shell } => {

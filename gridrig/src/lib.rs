@@ -12,6 +12,7 @@ mod memory;
 mod monitor;
 mod progress;
 pub mod realtime;
+pub mod reproduce;
 mod runner;
 pub mod scenario;
 mod table;

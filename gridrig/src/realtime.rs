@@ -44,6 +44,8 @@ pub struct RealOptions {
     pub faults: Vec<Fault>,
     /// The commands of Slurm that clusters answer.
     pub slurm: BTreeMap<ClusterId, gridrig_emulator::faces::slurm::Setup>,
+    /// Real ones in the place of emulated LRMSs, found and asked already.
+    pub lrms: BTreeMap<ClusterId, gridrig_emulator::lrms::slurm::Site>,
     /// When a service counts as lost.
     pub liveness: gridrig_metabroker_stub::Liveness,
     /// The interfaces of other systems that clusters offer, by position in
@@ -67,6 +69,7 @@ impl RealOptions {
             stop_at: None,
             faults: Vec::new(),
             slurm: BTreeMap::new(),
+            lrms: BTreeMap::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             faces: Vec::new(),
             monitoring: Monitoring::default(),

@@ -274,6 +274,13 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
 /// Input errors.
 pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replication>, Failure> {
     refuse_truth_in_real_time(scenario)?;
+    if let (Clock::Virtual, Some(id)) = (scenario.clock, scenario.lrms.keys().next()) {
+        let name = &scenario.grid.clusters[id.index()].name;
+        return Err(Failure::input(anyhow!(
+            "cluster {name}: lrms = \"slurm\": a real Slurm knows no virtual time (expected \
+             clock = \"real\", or lrms = \"emulated\")"
+        )));
+    }
     if scenario.clock == Clock::Virtual && options.monitoring != Monitoring::default() {
         return Err(Failure::input(anyhow!(
             "--label and --targets need services to look at (expected --clock real)"

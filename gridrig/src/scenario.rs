@@ -27,6 +27,7 @@ use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_emulator::faces::FaceKind;
+use gridrig_emulator::lrms::slurm;
 use gridrig_replayer::spec::WorkloadSpec;
 use gridrig_results::threshold::{Figure, Threshold};
 use raw::RawScenario;
@@ -53,6 +54,8 @@ pub struct Scenario {
     /// Directories in which clusters install the commands of Slurm, in real
     /// time.
     pub slurm_bins: BTreeMap<ClusterId, PathBuf>,
+    /// Clusters whose jobs a real LRMS runs, in real time.
+    pub lrms: BTreeMap<ClusterId, RealLrms>,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,
@@ -80,6 +83,15 @@ pub struct Scenario {
     pub measure: Measure,
     /// What is legal and probably not meant.
     pub warnings: Vec<Warning>,
+}
+
+/// A real LRMS in the place of an emulated one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealLrms {
+    /// How it is reached and used.
+    pub settings: slurm::Settings,
+    /// The file of the batch script, where it is not the usual one.
+    pub template: Option<PathBuf>,
 }
 
 /// Where the resources of a cluster come from.

@@ -1,5 +1,7 @@
 //! An emulated LRMS: a queue, a discipline and nodes.
 
+pub mod mirror;
+
 use crate::discipline::{
     Built, Discipline, DisciplineKind, Outlook, Planner, SlurmBackfillSettings, View,
 };
@@ -31,6 +33,9 @@ pub struct ClusterConfig {
     pub interval: SimDuration,
     /// The most jobs that may wait; a submission beyond is refused.
     pub queue_limit: Option<usize>,
+    /// A real LRMS runs the jobs: it decides when they start and how long they
+    /// last, and discipline and interval mean nothing.
+    pub is_real: bool,
 }
 
 impl ClusterConfig {
@@ -45,6 +50,7 @@ impl ClusterConfig {
             slurm: SlurmBackfillSettings::default(),
             interval,
             queue_limit: None,
+            is_real: false,
         }
     }
 }

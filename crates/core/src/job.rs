@@ -117,11 +117,15 @@ pub enum Reason {
     QueueFull,
     /// It has been forwarded as often as it may be, and no broker had room.
     HopsExhausted,
+    /// A real LRMS did not take it.
+    LrmsRefused,
+    /// A real LRMS ended it before its time, or its script failed.
+    LrmsFailed,
 }
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: [Reason; 8] = [
+    pub const ALL: [Reason; 10] = [
         Reason::NeverFits,
         Reason::NoCandidate,
         Reason::AllRefused,
@@ -130,6 +134,8 @@ impl Reason {
         Reason::RunEnded,
         Reason::QueueFull,
         Reason::HopsExhausted,
+        Reason::LrmsRefused,
+        Reason::LrmsFailed,
     ];
 
     /// The name used in files and interfaces.
@@ -144,6 +150,8 @@ impl Reason {
             Reason::RunEnded => "run-ended",
             Reason::QueueFull => "queue-full",
             Reason::HopsExhausted => "hops-exhausted",
+            Reason::LrmsRefused => "lrms-refused",
+            Reason::LrmsFailed => "lrms-failed",
         }
     }
 

@@ -31,6 +31,7 @@ mod ledger;
 mod letter;
 mod lrms;
 mod outbox;
+mod plant;
 mod record;
 mod submitter;
 
@@ -42,6 +43,7 @@ pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
 pub use letter::{Letter, LetterId, Message, Tally};
 pub use lrms::{Home, JobNews, LrmsMachine, LrmsSetup};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
+pub use plant::Plant;
 pub use record::{EventSlice, Recorded, Recorder, Settled, merge, replay, settle};
 pub use submitter::{Handover, submit_on_time};
 

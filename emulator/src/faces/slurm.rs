@@ -18,12 +18,12 @@ mod depend;
 mod desk;
 mod door;
 mod execute;
-mod hostlist;
+pub(crate) mod hostlist;
 mod length;
 mod options;
 mod show;
 mod site;
-mod times;
+pub(crate) mod times;
 mod wire;
 
 pub use door::{Door, InstallError, install};

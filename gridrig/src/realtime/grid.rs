@@ -8,6 +8,7 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_emulator::faces::FaceKind;
+use gridrig_emulator::lrms::Lrms;
 use gridrig_metabroker_stub as broker;
 use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{Labels, Monitoring, NotifyHosts};
@@ -55,6 +56,9 @@ impl Services {
                 announce(&cluster.name, &door.url, faces);
             }
             config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
+            if let Some(site) = options.lrms.get(&cluster.config.id) {
+                config.lrms = Lrms::Slurm(site.clone());
+            }
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms
@@ -272,6 +276,7 @@ fn lrms_config(
     emulator::Config {
         name: cluster.name.clone(),
         cluster: cluster.config.clone(),
+        lrms: Lrms::default(),
         broker: home,
         clock,
         notify: NotifyHosts::default(),

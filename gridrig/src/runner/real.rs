@@ -11,6 +11,7 @@ use anyhow::anyhow;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_emulator::lrms::slurm;
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
@@ -43,6 +44,19 @@ pub(super) fn execute(
     for (id, dir) in &scenario.slurm_bins {
         let setup = slurm_setup(dir).map_err(Failure::input)?;
         real.slurm.insert(*id, setup);
+    }
+    for (id, lrms) in &scenario.lrms {
+        let cluster = &grid.clusters[id.index()];
+        let wanted = cluster.config.resources.processors();
+        let site = slurm::Site::expect(&lrms.settings, wanted);
+        let site =
+            site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
+        tracing::info!(
+            cluster = cluster.name,
+            version = site.version(),
+            "a real Slurm runs the jobs"
+        );
+        real.lrms.insert(*id, site);
     }
     real.monitoring = options.monitoring.clone();
     if let Some(watching) = &mut watching {

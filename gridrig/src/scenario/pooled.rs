@@ -6,6 +6,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
 use gridrig_core::resource::Resources;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Name of the cluster, and of the directory of its runs.
@@ -48,6 +49,7 @@ impl Scenario {
         let mut scenario = Scenario {
             grid: Grid::single_cluster(POOLED, config),
             cluster_sources: vec![source],
+            lrms: BTreeMap::new(),
             policies: vec![None],
             bounds: false,
             warnings: Vec::new(),

@@ -320,6 +320,41 @@ pub(crate) struct RawCluster {
     /// In real time: a directory of its own, in which the commands of Slurm
     /// are installed for this cluster.
     pub(crate) slurm_bin: Option<At<Str<PathText>>>,
+    /// What runs its jobs. Default "emulated"; "slurm": a real Slurm, in real
+    /// time only.
+    pub(crate) lrms: Option<At<Str<Name<LrmsName>>>>,
+    /// How a real Slurm is reached and used.
+    pub(crate) lrms_settings: Option<At<RawLrms>>,
+}
+
+/// What runs the jobs of a cluster, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LrmsName {
+    Emulated,
+    Slurm,
+}
+
+named!(LrmsName, "an LRMS", "emulated" => LrmsName::Emulated, "slurm" => LrmsName::Slurm);
+
+/// A real Slurm, driven through its commands.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Lrms")]
+pub(crate) struct RawLrms {
+    /// The directory of its commands. Default: found by PATH.
+    pub(crate) bin: Option<Str<PathText>>,
+    /// Its slurm.conf. Default: SLURM_CONF, or where Slurm looks.
+    pub(crate) conf: Option<Str<PathText>>,
+    /// The partition that jobs go to. Default: Slurm's default one.
+    pub(crate) partition: Option<Str<Identifier>>,
+    /// A batch script, found like a trace; {seconds}, {job} and {processors}
+    /// are filled in. Default: one that sleeps.
+    pub(crate) template: Option<At<Str<PathText>>>,
+    /// Time between two looks at the jobs, on the wall. Default "500ms".
+    pub(crate) poll: Option<Str<AboveZero>>,
+    /// How long a Slurm that does not answer is waited for, on the wall,
+    /// before its jobs are lost. Default "60s".
+    pub(crate) patience: Option<Duration>,
 }
 
 /// SchedulerParameters of Slurm, by its names. No scale divides them.

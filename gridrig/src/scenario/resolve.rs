@@ -1,6 +1,7 @@
 //! From what is written to what is meant: defaults, files, cross references.
 
 mod grid;
+mod lrms;
 mod workload;
 
 use super::document::Document;
@@ -47,6 +48,7 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         slurm_bins,
+        lrms,
     } = context.grid(raw, run, policies[0])?;
     let bounds = match context.bounds(raw, run)? {
         Some(bounds) => bounds,
@@ -68,6 +70,7 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         slurm_bins,
+        lrms,
         policies,
         bounds,
         clock: match clock {

@@ -2,7 +2,7 @@
 
 use super::raw::Choose;
 use super::value::{Named, name_of};
-use super::{Clock, ClusterSource, Over, Scenario, Until};
+use super::{Clock, ClusterSource, Over, RealLrms, Scenario, Until};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{Grid, GridCluster, Link};
 use gridrig_core::ids::ClusterId;
@@ -40,6 +40,10 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         }
         if let Some(dir) = scenario.slurm_bins.get(&id) {
             keys.push(("slurm_bin", path(dir, paths)));
+        }
+        if let Some(real) = scenario.lrms.get(&id) {
+            keys.push(("lrms", string("slurm")));
+            keys.push(("lrms_settings", inline(&lrms_settings(real, paths))));
         }
         keys
     };
@@ -96,6 +100,29 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("regret", "false");
     }
     out.0
+}
+
+/// How a real Slurm is reached and used.
+fn lrms_settings(real: &RealLrms, paths: Paths) -> Vec<(&'static str, String)> {
+    let settings = &real.settings;
+    let wall = |length: std::time::Duration| {
+        let nanos = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        duration(SimDuration::from_nanos(nanos))
+    };
+    let file = |key, file: &Option<std::path::PathBuf>| {
+        let file = file.as_ref()?;
+        Some((key, path(file, paths)))
+    };
+    let partition = settings.partition.as_ref();
+    let keys = [
+        file("bin", &settings.bin),
+        file("conf", &settings.conf),
+        partition.map(|name| ("partition", string(name))),
+        file("template", &real.template),
+        Some(("poll", wall(settings.poll))),
+        Some(("patience", wall(settings.patience))),
+    ];
+    keys.into_iter().flatten().collect()
 }
 
 fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: Paths) {

@@ -27,6 +27,7 @@ mod open_results;
 mod openapi;
 mod overrides;
 mod patience;
+mod real_lrms;
 mod real_slurm;
 mod real_time;
 mod reduce_command;

@@ -180,6 +180,7 @@ fn forty_commands_say_the_same_as_debians_slurm() {
         nodes: 4,
         cpus: 2,
         scheduler: "sched/builtin",
+        parameters: String::new(),
     };
     let test = "forty_commands_say_the_same_as_debians_slurm";
     let Some(real) = real_slurm::start(test, &setup) else {
@@ -234,6 +235,7 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
         nodes: 2,
         cpus: 2,
         scheduler: "sched/builtin",
+        parameters: String::new(),
     };
     let test = "ended_jobs_say_the_same_as_those_of_debians_slurm";
     let Some(real) = real_slurm::start(test, &setup) else {

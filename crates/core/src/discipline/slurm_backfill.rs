@@ -35,6 +35,8 @@ impl Default for SlurmBackfillSettings {
 /// waiting jobs are planned in arrival order, those that can start now do, and
 /// the plan is forgotten. Reservations are rounded down to `bf_resolution` as
 /// Slurm rounds them, so that jobs much shorter than that are not protected.
+/// Slurm's are lists of nodes: one that begins early keeps its idle nodes from
+/// others, and no other's.
 pub struct SlurmBackfill {
     settings: SlurmBackfillSettings,
     profile: Profile,
@@ -74,8 +76,9 @@ impl SlurmBackfill {
         }
         let (start, shares) = self.profile.earliest(book, job, now.after())?;
         if start <= now + self.settings.bf_window {
-            let span = (self.floor(start).max(now), self.floor(start + job.estimate));
-            self.profile.reserve(book, job, span, &shares);
+            let early = self.floor(start).max(now);
+            let span = (start, self.floor(start + job.estimate));
+            self.profile.reserve_early(book, job, early, span, &shares);
         }
         None
     }

@@ -105,6 +105,38 @@ impl Profile {
         self.change(book, job, span, shares, 1);
     }
 
+    /// Takes these processors from the start of `span` to its end, and those of
+    /// them that are not busy anyway already from `early` on: what becomes free
+    /// in between is somebody else's until then, and nothing is taken for it.
+    pub fn reserve_early(
+        &mut self,
+        book: &Book,
+        job: &Waiting,
+        early: SimTime,
+        span: (SimTime, SimTime),
+        shares: &[u32],
+    ) {
+        self.change(book, job, span, shares, -1);
+        if early >= span.0 || span.1 <= span.0 {
+            return;
+        }
+        let (_, memory_kib) = book.demand(job);
+        let memory_kib = i64::try_from(memory_kib).unwrap_or(i64::MAX);
+        let first = self.split(early);
+        let start = self.split(span.0);
+        let width = self.resources;
+        for step in first..start {
+            for (resource, &share) in shares.iter().enumerate() {
+                let (at, then) = (step * width + resource, start * width + resource);
+                let idle = self.free[at].saturating_sub(self.free[then]);
+                let taken = idle.clamp(0, i64::from(share));
+                self.free[at] -= taken;
+                let memory = memory_kib.saturating_mul(taken);
+                self.memory[at] = self.memory[at].saturating_sub(memory);
+            }
+        }
+    }
+
     fn change(
         &mut self,
         book: &Book,

@@ -132,12 +132,24 @@ fn slurm_passes_the_head_only_when_it_plans() {
     // there is none for the fourth, which would still run then.
     let jobs = [
         (0, 6, 100, 100),
-        (1, 8, 100, 100),
+        (1, 10, 100, 100),
         (2, 2, 25, 25),
         (2, 2, 200, 200),
     ];
-    assert_eq!(starts(SLURM, &jobs), [0, 100, 30, 100]);
-    assert_eq!(starts(EASY, &jobs), [0, 100, 2, 2]);
+    assert_eq!(starts(SLURM, &jobs), [0, 100, 30, 200]);
+    assert_eq!(starts(EASY, &jobs), [0, 100, 2, 200]);
+}
+
+#[test]
+fn a_reservation_of_slurm_that_begins_early_takes_nothing_that_is_not_free_yet() {
+    // The second job's reservation of eight begins at 60 s instead of 100 s. Of
+    // its eight six are the first one's until then; two of the four others are
+    // spare, for ever, and the third job gets them.
+    let jobs = [(0, 6, 100, 100), (1, 8, 100, 100), (2, 2, 200, 200)];
+    assert_eq!(starts(SLURM, &jobs), [0, 100, 30]);
+    // With no processor to spare it waits.
+    let jobs = [(0, 6, 100, 100), (1, 9, 100, 100), (2, 2, 200, 200)];
+    assert_eq!(starts(SLURM, &jobs), [0, 100, 200]);
 }
 
 #[test]

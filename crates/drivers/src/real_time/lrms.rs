@@ -5,8 +5,10 @@ use super::actor::{JobKeeper, Machine};
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
+use super::plant::Plant;
 use super::record::Recorder;
-use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
+use gridrig_core::cluster::mirror::{Seats, Started};
+use gridrig_core::cluster::{ClusterConfig, Finished, JobStatus};
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -43,7 +45,7 @@ pub struct LrmsSetup {
 
 /// An LRMS as its task owns it.
 pub struct LrmsMachine {
-    cluster: Cluster,
+    cluster: Plant,
     home: Option<Home>,
     sink: Sink,
     ledger: Ledger,
@@ -103,7 +105,7 @@ impl LrmsMachine {
         };
         let sampled = setup.home.filter(|home| !home.exchange.is_zero());
         LrmsMachine {
-            cluster: Cluster::new(setup.cluster),
+            cluster: Plant::new(setup.cluster),
             ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
             next_sample: sampled.map(|_| SimTime::ZERO),
             home: setup.home,
@@ -123,7 +125,7 @@ impl LrmsMachine {
 
     /// The cluster, to look at.
     #[must_use]
-    pub fn cluster(&self) -> &Cluster {
+    pub fn cluster(&self) -> &Plant {
         &self.cluster
     }
 
@@ -160,6 +162,35 @@ impl LrmsMachine {
             self.completed(finished);
         }
         finished.is_some()
+    }
+
+    /// A real LRMS has started a job at this instant, or at the latest change
+    /// told since.
+    pub fn started(&mut self, now: SimTime, at: SimTime, job: JobId, seats: &Seats) -> Started {
+        self.set_now(now);
+        self.cluster.start(at, job, seats, &mut self.sink)
+    }
+
+    /// A real LRMS has ended a running job at this instant, or at the latest
+    /// change told since; `false` if it does not run here.
+    pub fn finished(&mut self, now: SimTime, at: SimTime, job: JobId) -> bool {
+        self.set_now(now);
+        let finished = self.cluster.finish(at, job, &mut self.sink);
+        if let Some(finished) = finished {
+            self.completed(finished);
+        }
+        finished.is_some()
+    }
+
+    /// A job that waits or runs at a real LRMS is lost; `false` if it is not
+    /// here (any more).
+    pub fn failed(&mut self, now: SimTime, at: SimTime, job: JobId, reason: Reason) -> bool {
+        self.set_now(now);
+        let failed = self.cluster.fail(at, job, reason, &mut self.sink);
+        if failed {
+            self.end(self.now, end_of(job, EndState::Failed(reason)));
+        }
+        failed
     }
 
     fn completed(&mut self, Finished { job, start, finish }: Finished) {

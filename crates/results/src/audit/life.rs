@@ -433,7 +433,12 @@ impl<'a, 'l> Auditor<'a, 'l> {
         if placement.is_empty() || !occupancy.exists(placement) {
             return None;
         }
-        let resources = &self.facts.grid.clusters[cluster.index()].config.resources;
+        let config = &self.facts.grid.clusters[cluster.index()].config;
+        if config.is_real {
+            // How long its jobs last is for the LRMS to say.
+            return None;
+        }
+        let resources = &config.resources;
         let run_time = self.submission(index).spec.run_time;
         Some(run_time_on(resources, placement, run_time))
     }

@@ -369,13 +369,20 @@ impl RefCluster {
             if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wish, next)
                 && start <= now + settings.bf_window
             {
-                let (from, to) = (floor(start).max(now), floor(start + wish.length));
-                holds.push(Hold {
-                    from,
-                    to,
-                    shares,
-                    memory_kib,
-                });
+                let to = floor(start + wish.length);
+                if start < to {
+                    holds.push(Hold {
+                        from: start,
+                        to,
+                        shares: shares.clone(),
+                        memory_kib,
+                    });
+                    let early = floor(start).max(now);
+                    let more = self
+                        .plan(holds.clone())
+                        .before(early, start, &shares, memory_kib);
+                    holds.extend(more);
+                }
             }
         }
     }

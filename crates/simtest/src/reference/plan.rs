@@ -70,15 +70,56 @@ impl RefPlan<'_> {
         fits.find_map(|start| Some((start, self.fit(wish, start)?)))
     }
 
+    /// What a reservation of these shares that begins at `start` takes already
+    /// from `early` on: whatever is free then and will not be left over.
+    #[must_use]
+    pub fn before(
+        &self,
+        early: SimTime,
+        start: SimTime,
+        shares: &[u32],
+        memory_kib: u64,
+    ) -> Vec<Hold> {
+        let edges = self.holds.iter().flat_map(|hold| [hold.from, hold.to]);
+        let mut instants: Vec<SimTime> = edges.filter(|at| early < *at && *at < start).collect();
+        instants.extend([early, start]);
+        instants.sort_unstable();
+        instants.dedup();
+        let spans = instants.windows(2);
+        let hold = |span: &[SimTime]| Hold {
+            from: span[0],
+            to: span[1],
+            shares: shares
+                .iter()
+                .enumerate()
+                .map(|(resource, &share)| {
+                    let idle = self.free(resource, span[0]) - self.free(resource, start);
+                    u32::try_from(idle.clamp(0, i128::from(share))).unwrap_or(0)
+                })
+                .collect(),
+            memory_kib,
+        };
+        spans.map(hold).collect()
+    }
+
+    fn free(&self, resource: usize, at: SimTime) -> i128 {
+        let group = &self.groups[resource];
+        let all = i128::from(group.count) * i128::from(group.cpu_count);
+        let held = self.holds.iter();
+        let held = held.filter(|hold| hold.from <= at && at < hold.to);
+        all - held
+            .map(|hold| i128::from(hold.shares[resource]))
+            .sum::<i128>()
+    }
+
     fn offer(&self, resource: usize, wish: &Wish, at: SimTime) -> i128 {
         let group = &self.groups[resource];
-        let mut free = i128::from(group.count) * i128::from(group.cpu_count);
+        let free = self.free(resource, at);
         let mut memory = group
             .memory_mib
             .map(|mib| i128::from(mib) * 1024 * i128::from(group.count));
         for hold in &self.holds {
             if hold.from <= at && at < hold.to {
-                free -= i128::from(hold.shares[resource]);
                 let used = i128::from(hold.shares[resource]) * i128::from(hold.memory_kib);
                 memory = memory.map(|memory| memory - used);
             }

@@ -3,6 +3,7 @@
 use super::Face;
 use super::activity::{state, unknown};
 use super::documents::{Documents, Owners};
+use crate::lrms::Lrms;
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::{Arrival, JobKeeper, JobView, LrmsMachine};
@@ -242,10 +243,17 @@ async fn attributes(face: &Face) -> Result<Element, BesFault> {
     let (present, queued, busy) = face.app.actor.call(look).await.map_err(gone)?;
     let config = &face.app.config;
     let resources = &config.cluster.resources;
+    let scheduled = match config.lrms {
+        Lrms::Emulated => config.cluster.discipline.name(),
+        Lrms::Slurm(_) => "by a real Slurm",
+    };
+    let kind = match config.lrms {
+        Lrms::Emulated => "An emulated",
+        Lrms::Slurm(_) => "A",
+    };
     let description = format!(
-        "An emulated cluster of {} processors, scheduled {}",
+        "{kind} cluster of {} processors, scheduled {scheduled}",
         resources.processors(),
-        config.cluster.discipline.name()
     );
     Ok(bes::factory_attributes_response(&Factory {
         name: &config.name,

@@ -8,7 +8,7 @@ const MOST: usize = 1 << 20;
 
 /// The names that a list stands for, in its order. `None` if it is malformed
 /// or stands for too many.
-pub(super) fn expand(list: &str) -> Option<Vec<String>> {
+pub(crate) fn expand(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for part in split(list)? {
         expand_one(part, &mut names)?;

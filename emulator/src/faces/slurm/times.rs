@@ -106,7 +106,7 @@ pub(super) fn date(unix: u64) -> String {
 
 /// Seconds since 1970 of `now`, `now+30`, `now+5minutes`, `YYYY-MM-DD[THH:MM[:SS]]`
 /// or `HH:MM[:SS]` (today, or tomorrow if that has passed), in UTC.
-pub(super) fn moment(text: &str, now: u64) -> Option<u64> {
+pub(crate) fn moment(text: &str, now: u64) -> Option<u64> {
     if let Some(later) = text.strip_prefix("now") {
         if later.is_empty() {
             return Some(now);

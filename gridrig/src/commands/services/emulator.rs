@@ -1,6 +1,7 @@
 //! `gridrig emulator`
 
 mod all;
+mod lrms;
 
 use super::{clock, duration, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
@@ -45,7 +46,8 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
         None => (from_flags(args)?, Vec::new(), None),
     };
     let bin = args.slurm_bin.as_deref().or(scenario_bin.as_deref());
-    let config = finish(config, shown, bin)?;
+    let mut config = finish(config, shown, bin)?;
+    lrms::set(&mut config, args)?;
     serve(
         args.service.listen,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
@@ -76,6 +78,8 @@ fn tls(args: &EmulatorArgs) -> Result<Option<ServerTls>, Failure> {
 
 fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
     let resources = match (args.processors, &args.resources) {
+        // Those of the real one, once it has been asked.
+        (None, None) if args.lrms.as_deref() == Some("slurm") => Resources::homogeneous(1),
         (Some(0), _) => {
             return Err(Failure::input(anyhow!(
                 "--processors 0: expected at least 1"
@@ -140,6 +144,9 @@ fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>, Option<P
     let mut config = Config::new(&args.name, resources, cluster.config.discipline, clock);
     config.cluster = cluster.config.clone();
     config.monitoring.labels = labels(&scenario, cluster);
+    if args.lrms.is_none() {
+        lrms::of_scenario(&mut config, &scenario)?;
+    }
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }

@@ -5,7 +5,7 @@ use crate::scenario::raw::{
     RawBroker, RawCluster, RawDomain, RawLink, RawMesh, RawRun, RawScenario,
 };
 use crate::scenario::value::{At, Identifier, Str};
-use crate::scenario::{ClusterSource, ScenarioError};
+use crate::scenario::{ClusterSource, RealLrms, ScenarioError};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
@@ -31,6 +31,7 @@ pub(super) struct Built {
     pub(super) cluster_sources: Vec<ClusterSource>,
     pub(super) faces: Vec<Vec<FaceKind>>,
     pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
+    pub(super) lrms: BTreeMap<ClusterId, RealLrms>,
 }
 
 impl Context<'_> {
@@ -45,6 +46,7 @@ impl Context<'_> {
             cluster_sources: Vec::new(),
             faces: Vec::new(),
             slurm_bins: BTreeMap::new(),
+            lrms: BTreeMap::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -179,6 +181,10 @@ impl Context<'_> {
                 return Err(self.document.refuse(&dir.span(), expected));
             }
             built.slurm_bins.insert(id, path);
+        }
+        if let Some(real) = self.lrms(cluster)? {
+            config.is_real = true;
+            built.lrms.insert(id, real);
         }
         built.cluster_sources.push(source);
         built.grid.clusters.push(GridCluster {

@@ -1,6 +1,6 @@
 //! `gridrig emulator --all`: every cluster of a scenario in one process.
 
-use super::{clock, labels, scenario, serve};
+use super::{clock, labels, lrms, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -29,6 +29,7 @@ pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), 
         let mut config = Config::new(&cluster.name, resources, discipline, clock);
         config.cluster = cluster.config.clone();
         config.monitoring.labels = labels(&scenario, cluster);
+        lrms::of_scenario(&mut config, &scenario)?;
         let id = cluster.config.id;
         let bin = scenario.slurm_bins.get(&id).map(PathBuf::as_path);
         let config = finish(config, scenario.faces[id.index()].clone(), bin)?;

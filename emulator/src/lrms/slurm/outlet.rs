@@ -1,0 +1,385 @@
+//! The task that submits jobs to a real Slurm, looks at them and tells the
+//! LRMS what it saw.
+
+use super::Settings;
+use super::book::{Book, News, What};
+use super::commands::{CALL, Said, call};
+use super::listing;
+use super::site::Site;
+use gridrig_core::cluster::mirror::Started;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::real_time::{
+    Actor, CallError, JobKeeper, JobNews, JobState, LrmsMachine, RunClock,
+};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+
+/// Submissions between two looks, at most: a long queue of them does not keep
+/// the ends of others from being seen.
+const AT_ONCE: usize = 16;
+
+/// Jobs cancelled by one call.
+const CANCEL: usize = 500;
+
+/// Opens the outlet of an LRMS; it lives as long as the task.
+pub(crate) fn open(site: &Site, clock: RunClock, actor: &Actor<LrmsMachine>) -> JoinHandle<()> {
+    let prefix = format!("gridrig-{:x}-", gridrig_service::incarnation());
+    let outlet = Outlet {
+        site: Arc::new(site.clone()),
+        clock,
+        actor: actor.clone(),
+        book: Book::new(prefix),
+        silent_since: None,
+        lost: false,
+    };
+    tokio::spawn(async move {
+        // The machine has stopped: so has everything here.
+        let _ = outlet.run().await;
+    })
+}
+
+struct Outlet {
+    site: Arc<Site>,
+    clock: RunClock,
+    actor: Actor<LrmsMachine>,
+    book: Book,
+    /// Since when Slurm does not answer.
+    silent_since: Option<SimTime>,
+    /// Whether it is given up until it answers again.
+    lost: bool,
+}
+
+impl Outlet {
+    async fn run(mut self) -> Result<(), CallError> {
+        let mut news = self.follow().await?;
+        let mut beat = tokio::time::interval(self.settings().poll);
+        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut next_look = self.clock.now();
+        loop {
+            tokio::select! {
+                one = news.recv() => match one {
+                    Some(one) => self.hear(one),
+                    None => return Ok(()),
+                },
+                _ = beat.tick() => {}
+            }
+            while let Ok(one) = news.try_recv() {
+                self.hear(one);
+            }
+            let mut submitted = 0;
+            while submitted < AT_ONCE && !self.lost && self.submit().await? {
+                submitted += 1;
+            }
+            if self.clock.now() >= next_look {
+                next_look = self.clock.now() + self.clock.run(self.settings().poll);
+                self.look().await?;
+            }
+        }
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.site.settings
+    }
+
+    /// From now on hears of every job, and of those that came before.
+    async fn follow(&mut self) -> Result<UnboundedReceiver<JobNews>, CallError> {
+        let look =
+            |machine: &mut LrmsMachine, _| (machine.follow(), machine.list(None, usize::MAX));
+        let (news, before) = self.persist(look).await?;
+        for view in before {
+            if let JobState::Queued { since } = view.state {
+                self.book.arrive(view.spec, since);
+            }
+        }
+        Ok(news)
+    }
+
+    /// Calls the machine, however busy it is.
+    async fn persist<R: Send + 'static>(
+        &self,
+        errand: impl Fn(&mut LrmsMachine, SimTime) -> R + Clone + Send + 'static,
+    ) -> Result<R, CallError> {
+        loop {
+            match self.actor.call(errand.clone()).await {
+                Err(CallError::Busy) => tokio::time::sleep(BUSY).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn hear(&mut self, news: JobNews) {
+        match news {
+            JobNews::Queued { spec, at } => self.book.arrive(spec, at),
+            JobNews::Ended { end, .. } => self.book.end(end.job),
+            JobNews::Started { .. } => {}
+        }
+    }
+
+    /// One call of a command, on a thread where it may block.
+    async fn command(&self, name: &'static str, args: Vec<String>, stdin: Option<String>) -> Call {
+        let site = Arc::clone(&self.site);
+        let run = move || call(&site.settings, name, &args, stdin.as_deref(), CALL);
+        let done = tokio::task::spawn_blocking(run).await;
+        done.unwrap_or_else(|_| Err(io::Error::other("the call was broken off")))
+    }
+
+    /// Submits the next job; `false` if none waits or Slurm does not answer.
+    async fn submit(&mut self) -> Result<bool, CallError> {
+        let Some(spec) = self.book.next().cloned() else {
+            return Ok(false);
+        };
+        let id = spec.id;
+        let (args, script) = self.batch(&spec);
+        let answer = self.command("sbatch", args, Some(script)).await;
+        match read_answer(answer) {
+            Answer::Number(slurm) => {
+                self.book.submitted(id, Some(slurm));
+                Ok(true)
+            }
+            Answer::None(why) => {
+                tracing::warn!(job = id.0, why, "a submission to Slurm was not answered");
+                self.book.submitted(id, None);
+                Ok(false)
+            }
+            Answer::Refusal(why) => {
+                tracing::warn!(job = id.0, why, "Slurm refuses a job");
+                self.book.refused(id);
+                let errand = move |machine: &mut LrmsMachine, now: SimTime| {
+                    machine.failed(now, now, id, Reason::LrmsRefused)
+                };
+                self.persist(errand).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The options of `sbatch` for a job, and its script.
+    fn batch(&self, spec: &JobSpec) -> (Vec<String>, String) {
+        let settings = self.settings();
+        let mut args: Vec<String> = ["--parsable", "--no-requeue", "--chdir=/"]
+            .map(str::to_owned)
+            .into();
+        let mut option = |name: &str, value: &str| args.push(format!("--{name}={value}"));
+        option("output", "/dev/null");
+        option("error", "/dev/null");
+        option("job-name", &self.book.name(spec.id));
+        option("ntasks", &spec.processors.to_string());
+        if let Some(partition) = &settings.partition {
+            option("partition", partition);
+        }
+        if let Some(limit) = spec.requested_time {
+            // Slurm counts minutes.
+            let minutes = self.clock.wall(limit).as_secs_f64() / 60.0;
+            option("time", &(minutes.ceil().max(1.0) as u64).to_string());
+        }
+        if spec.requirements.memory_kib > 0 {
+            let mib = spec.requirements.memory_kib.div_ceil(1024);
+            option("mem-per-cpu", &mib.to_string());
+        }
+        let seconds = self.clock.wall(spec.run_time);
+        let seconds = format!("{}.{:03}", seconds.as_secs(), seconds.subsec_millis());
+        let script = settings.template.replace("{seconds}", &seconds);
+        let script = script.replace("{job}", &spec.id.0.to_string());
+        let script = script.replace("{processors}", &spec.processors.to_string());
+        (args, script)
+    }
+
+    /// Looks at all jobs, tells what has happened, and cancels what nobody
+    /// wants.
+    async fn look(&mut self) -> Result<(), CallError> {
+        if self.book.is_idle() {
+            return Ok(());
+        }
+        let looked = self.clock.now();
+        let args = ["-d", "-o", "show", "job"].map(str::to_owned).into();
+        let listed = match self.command("scontrol", args, None).await {
+            Ok(said) if said.is_ok() => listing::jobs(&said.stdout, self.book.prefix()),
+            failed => return self.silence(looked, &describe(failed)).await,
+        };
+        if self.lost {
+            tracing::info!("Slurm answers again");
+        }
+        (self.silent_since, self.lost) = (None, false);
+        let clock = self.clock;
+        let epoch = SimDuration::from_nanos(clock.epoch_unix_ns());
+        let when = move |unix: u64| {
+            let since = SimDuration::from_secs(unix).as_nanos();
+            let wall = since.saturating_sub(epoch.as_nanos());
+            SimTime::ZERO + clock.run(Duration::from_nanos(wall))
+        };
+        let news = self.book.look(&listed, looked, &self.site, when);
+        self.tell(news).await?;
+        self.cancel().await;
+        Ok(())
+    }
+
+    /// Tells the LRMS, a start before the end of whoever is in its place
+    /// excepted: that waits for the next round or the next look.
+    async fn tell(&mut self, mut news: Vec<News>) -> Result<(), CallError> {
+        while !news.is_empty() {
+            let (told, left) = {
+                let errand = move |machine: &mut LrmsMachine, now| tell(machine, now, news.clone());
+                self.persist(errand).await?
+            };
+            if told.is_empty() {
+                break;
+            }
+            for one in told {
+                match one.what {
+                    What::Started(_) => self.book.told_start(one.job),
+                    What::Failed(reason) => {
+                        tracing::warn!(
+                            job = one.job.0,
+                            reason = reason.name(),
+                            "a job of Slurm has failed"
+                        );
+                        self.book.told_end(one.job);
+                    }
+                    What::Finished | What::Cancelled => self.book.told_end(one.job),
+                }
+            }
+            news = left;
+        }
+        Ok(())
+    }
+
+    /// Slurm does not answer: after a while its jobs are lost.
+    async fn silence(&mut self, looked: SimTime, why: &str) -> Result<(), CallError> {
+        let since = *self.silent_since.get_or_insert(looked);
+        let silent = self.clock.wall(self.clock.now().since(since));
+        if silent < self.settings().patience {
+            tracing::warn!(why, "Slurm does not answer");
+            return Ok(());
+        }
+        let jobs = self.book.alive();
+        if !self.lost || !jobs.is_empty() {
+            tracing::error!(why, jobs = jobs.len(), "Slurm is given up, and its jobs");
+        }
+        self.lost = true;
+        let lost = jobs.clone();
+        let errand = move |machine: &mut LrmsMachine, now| {
+            for job in &lost {
+                machine.failed(now, now, *job, Reason::ServiceLost);
+            }
+        };
+        self.persist(errand).await?;
+        jobs.into_iter().for_each(|job| self.book.end(job));
+        Ok(())
+    }
+
+    async fn cancel(&mut self) {
+        for some in self.book.unwanted().chunks(CANCEL) {
+            let ids = some.iter().map(u32::to_string).collect();
+            if let Err(error) = self.command("scancel", ids, None).await {
+                tracing::warn!(%error, "jobs of Slurm are not cancelled yet");
+            }
+        }
+    }
+}
+
+type Call = io::Result<Said>;
+
+/// Between two tries to call a machine that has too much to do.
+const BUSY: Duration = Duration::from_millis(50);
+
+/// What can be told now, and what has to wait.
+fn tell(machine: &mut LrmsMachine, now: SimTime, news: Vec<News>) -> (Vec<News>, Vec<News>) {
+    let (mut told, mut left) = (Vec::new(), Vec::new());
+    let mut held: Vec<JobId> = Vec::new();
+    for one in news {
+        let at = one.at.min(now);
+        let done = !held.contains(&one.job)
+            && match &one.what {
+                What::Started(seats) => machine.started(now, at, one.job, seats) != Started::NoRoom,
+                What::Finished => {
+                    // Cancelled here in the meantime: over all the same.
+                    machine.finished(now, at, one.job);
+                    true
+                }
+                What::Cancelled => {
+                    machine.cancel(now, one.job);
+                    true
+                }
+                What::Failed(reason) => {
+                    machine.failed(now, at, one.job, *reason);
+                    true
+                }
+            };
+        match done {
+            true => told.push(one),
+            false => {
+                held.push(one.job);
+                left.push(one);
+            }
+        }
+    }
+    (told, left)
+}
+
+/// What a submission came to.
+enum Answer {
+    Number(u32),
+    None(String),
+    Refusal(String),
+}
+
+fn read_answer(answer: Call) -> Answer {
+    let said = match answer {
+        Ok(said) => said,
+        // It never was one, so nobody can have heard it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Answer::Refusal(error.to_string());
+        }
+        Err(error) => return Answer::None(error.to_string()),
+    };
+    let number = said.stdout.trim().split(';').next().map(str::parse);
+    match number {
+        Some(Ok(number)) if said.is_ok() => Answer::Number(number),
+        _ => {
+            let lower = said.stderr.to_ascii_lowercase();
+            let why = said.complaint().to_owned();
+            match UNANSWERED.iter().any(|words| lower.contains(words)) {
+                true => Answer::None(why),
+                false => Answer::Refusal(why),
+            }
+        }
+    }
+}
+
+/// Words of a submission that may or may not have arrived.
+const UNANSWERED: [&str; 6] = [
+    "unable to contact",
+    "timed out",
+    "connection refused",
+    "zero bytes",
+    "not responding",
+    "temporarily",
+];
+
+fn describe(failed: Call) -> String {
+    match failed {
+        Ok(said) => said.complaint().to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+impl Drop for Outlet {
+    /// What is left with Slurm ends with the outlet.
+    fn drop(&mut self) {
+        let left = self.book.with_slurm();
+        for some in left.chunks(CANCEL) {
+            let ids: Vec<String> = some.iter().map(u32::to_string).collect();
+            if let Err(error) = call(self.settings(), "scancel", &ids, None, LAST) {
+                tracing::warn!(%error, "jobs of Slurm are left behind");
+            }
+        }
+    }
+}
+
+/// How long the last call may take.
+const LAST: Duration = Duration::from_secs(10);

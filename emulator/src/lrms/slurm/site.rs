@@ -1,0 +1,205 @@
+//! The real cluster as it is found before anything begins.
+
+use super::Settings;
+use super::commands::{Said, call};
+use super::listing::value;
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::Decimal;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A real Slurm that answers, and the nodes of its partition.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub(super) settings: Settings,
+    nodes: Vec<Node>,
+    /// The number of each node's first processor.
+    first: BTreeMap<String, (u32, u32)>,
+    processors: u32,
+    version: String,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    name: String,
+    cpus: u32,
+    memory_mib: Option<u64>,
+    architecture: Option<String>,
+    os: Option<String>,
+}
+
+/// Why a real Slurm is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SiteError {
+    /// A command cannot be called.
+    #[error("{command}: {why} (expected the commands of a running Slurm)")]
+    Call {
+        /// The command.
+        command: String,
+        /// Why.
+        why: String,
+    },
+    /// It has no such partition, or none at all.
+    #[error("Slurm has no partition {0} with processors (expected one that sinfo shows)")]
+    NoPartition(String),
+    /// It forgets ended jobs too soon for their ends to be read back.
+    #[error("Slurm has MinJobAge = {0} (expected at least {least} seconds)", least = MIN_JOB_AGE)]
+    ForgetsTooSoon(String),
+    /// It has not as many processors as the cluster is said to have.
+    #[error("the partition of the real Slurm has {found} processors (expected {wanted})")]
+    Processors {
+        /// What it has.
+        found: u32,
+        /// What the cluster is said to have.
+        wanted: u32,
+    },
+}
+
+/// Seconds for which Slurm has to remember ended jobs: many looks.
+const MIN_JOB_AGE: u64 = 30;
+
+/// How long one question may take.
+const QUESTION: Duration = Duration::from_secs(30);
+
+impl Site {
+    /// Asks a real Slurm what it is made of. Blocks until it has answered.
+    ///
+    /// # Errors
+    /// [`SiteError`] when it does not, or cannot be used.
+    pub fn ask(settings: &Settings) -> Result<Self, SiteError> {
+        let config = said(settings, "scontrol", &["show", "config"])?;
+        let key = |key: &str| {
+            let lines = config.lines().filter_map(|line| line.split_once('='));
+            let mut found = lines.filter(|(name, _)| name.trim() == key);
+            found.next().map(|(_, value)| value.trim().to_owned())
+        };
+        let age = key("MinJobAge").unwrap_or_default();
+        let seconds = age.split(' ').next().and_then(|age| age.parse().ok());
+        if seconds.is_none_or(|seconds: u64| seconds < MIN_JOB_AGE) {
+            return Err(SiteError::ForgetsTooSoon(age));
+        }
+        let mut words = vec!["-h", "-N", "-o", "%N %P"];
+        if let Some(partition) = &settings.partition {
+            words.extend(["-p", partition]);
+        }
+        let lines = said(settings, "sinfo", &words)?;
+        let wanted = lines.lines().filter_map(|line| {
+            let (node, partition) = line.trim().split_once(' ')?;
+            // The star marks the default partition.
+            let ours = settings.partition.is_some() || partition.ends_with('*');
+            ours.then(|| node.to_owned())
+        });
+        let wanted: Vec<String> = wanted.collect();
+        let shown = said(settings, "scontrol", &["-o", "show", "node"])?;
+        let nodes = shown.lines().filter_map(node);
+        let nodes: Vec<Node> = nodes.filter(|node| wanted.contains(&node.name)).collect();
+        let mut first = BTreeMap::new();
+        let mut processors: u32 = 0;
+        for node in &nodes {
+            first.insert(node.name.clone(), (processors, node.cpus));
+            processors = processors.saturating_add(node.cpus);
+        }
+        if processors == 0 {
+            let name = settings.partition.clone();
+            let name = name.unwrap_or_else(|| "that is the default".to_owned());
+            return Err(SiteError::NoPartition(name));
+        }
+        Ok(Site {
+            settings: settings.clone(),
+            nodes,
+            first,
+            processors,
+            version: key("SLURM_VERSION").unwrap_or_default(),
+        })
+    }
+
+    /// The same, for a cluster that is said to have so many processors.
+    ///
+    /// # Errors
+    /// [`SiteError`].
+    pub fn expect(settings: &Settings, wanted: u32) -> Result<Self, SiteError> {
+        let site = Site::ask(settings)?;
+        match site.processors {
+            found if found == wanted => Ok(site),
+            found => Err(SiteError::Processors { found, wanted }),
+        }
+    }
+
+    /// Its nodes as a cluster file would have them, in Slurm's order.
+    #[must_use]
+    pub fn resources(&self) -> Resources {
+        let mut groups: Vec<Resource> = Vec::new();
+        for node in &self.nodes {
+            let alike = Resource {
+                name: None,
+                count: 1,
+                cpu_count: node.cpus,
+                architecture: node.architecture.clone(),
+                os: node.os.clone(),
+                memory_mib: node.memory_mib,
+                disk_mib: None,
+                speed: Decimal::ONE,
+            };
+            match groups.last_mut() {
+                Some(last)
+                    if (Resource {
+                        count: 1,
+                        ..last.clone()
+                    }) == alike =>
+                {
+                    last.count += 1
+                }
+                _ => groups.push(alike),
+            }
+        }
+        Resources::new(groups).unwrap_or_else(|| Resources::homogeneous(self.processors))
+    }
+
+    /// Its version, such as `22.05.8`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The number, through all nodes, of a processor of a node.
+    pub(super) fn seat(&self, node: &str, cpu: u32) -> Option<u32> {
+        let (first, cpus) = self.first.get(node)?;
+        (cpu < *cpus).then(|| first + cpu)
+    }
+
+    /// All processors of a node.
+    pub(super) fn seats_of(&self, node: &str) -> std::ops::Range<u32> {
+        let (first, cpus) = self.first.get(node).copied().unwrap_or_default();
+        first..first + cpus
+    }
+}
+
+fn node(line: &str) -> Option<Node> {
+    Some(Node {
+        name: value(line, "NodeName")?.to_owned(),
+        cpus: value(line, "CPUTot")?.parse().ok()?,
+        // Slurm's 1 MiB stands for "not configured".
+        memory_mib: value(line, "RealMemory")
+            .and_then(|memory| memory.parse().ok())
+            .filter(|memory| *memory > 1),
+        architecture: value(line, "Arch").map(str::to_owned),
+        os: value(line, "OS").map(str::to_owned),
+    })
+}
+
+fn said(settings: &Settings, name: &str, words: &[&str]) -> Result<String, SiteError> {
+    let args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let refuse = |why: String| SiteError::Call {
+        command: name.to_owned(),
+        why,
+    };
+    match call(settings, name, &args, None, QUESTION) {
+        Ok(said) if said.is_ok() => Ok(said.stdout),
+        Ok(said) => Err(refuse(complaint(&said))),
+        Err(error) => Err(refuse(error.to_string())),
+    }
+}
+
+fn complaint(said: &Said) -> String {
+    said.complaint().to_owned()
+}

@@ -1,0 +1,160 @@
+//! `gridrig reproduce`
+
+use super::{print, print_json};
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::reproduce::private_slurm::missing;
+use crate::reproduce::slurm_fidelity::{
+    Backfill, Builtin, Plan, Real, Study, markdown, replay, rows,
+};
+use anyhow::{Context as _, anyhow};
+use clap::{Args, Subcommand};
+use std::fs;
+use std::path::PathBuf;
+
+/// `gridrig reproduce`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gridrig reproduce slurm-fidelity --out fidelity")]
+pub struct ReproduceArgs {
+    /// Which study.
+    #[command(subcommand)]
+    study: StudyName,
+}
+
+#[derive(Debug, Subcommand)]
+enum StudyName {
+    /// Hold the emulated disciplines against a real Slurm of their own
+    SlurmFidelity(FidelityArgs),
+}
+
+/// `gridrig reproduce slurm-fidelity`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig reproduce slurm-fidelity --jobs 300 --out fidelity\n\n\
+        It starts Debian's Slurm with a munged of its own on loopback, which takes root, and \
+        ends it again: once with sched/builtin, once with sched/backfill, some minutes each. \
+        Exit code 99: the bound on start times was missed."
+)]
+struct FidelityArgs {
+    /// Jobs of the workload
+    #[arg(long, default_value = "300", value_parser = clap::value_parser!(u32).range(10..=5000))]
+    jobs: u32,
+    /// Processors of the cluster, each a node with a slurmd of its own
+    #[arg(long, default_value = "32", value_parser = clap::value_parser!(u32).range(2..=128))]
+    processors: u32,
+    /// Processor time wanted over processor time there is, while jobs come
+    #[arg(long, default_value = "0.9")]
+    load: f64,
+    /// Seed of the workload
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// Bound on the 95 % quantile of the distance of start times, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "2")]
+    bound: f64,
+    /// Where the report and the jobs go
+    #[arg(long, default_value = "slurm-fidelity")]
+    out: PathBuf,
+    /// Overwrite the files of an earlier study
+    #[arg(long)]
+    force: bool,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the study.
+pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    match &args.study {
+        StudyName::SlurmFidelity(args) => slurm_fidelity(args),
+    }
+}
+
+const REPORT: &str = "report.md";
+
+fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
+    refuse(args)?;
+    let plan = Plan {
+        jobs: args.jobs,
+        processors: args.processors,
+        load: args.load,
+        seed: args.seed,
+    };
+    let builtin = replayed(&plan, "sched/builtin")?;
+    let backfill = replayed(&plan, "sched/backfill")?;
+    let study = Study {
+        slurm: builtin.version.clone(),
+        processors: plan.processors,
+        jobs: plan.jobs,
+        seed: plan.seed,
+        load: plan.load,
+        builtin: Builtin::of(&builtin, plan.processors, args.bound),
+        backfill: Backfill::of(&backfill, plan.processors),
+    };
+    let text = markdown(&study);
+    let json = serde_json::to_string_pretty(&study).map_err(Failure::run)?;
+    for (name, content) in [
+        (REPORT, text.as_str()),
+        ("study.json", json.as_str()),
+        ("jobs-builtin.csv", &rows(&builtin)),
+        ("jobs-backfill.csv", &rows(&backfill)),
+    ] {
+        let path = args.out.join(name);
+        let written = fs::write(&path, content);
+        written
+            .with_context(|| path.display().to_string())
+            .map_err(Failure::Run)?;
+    }
+    match args.json {
+        true => print_json(&study)?,
+        false => print(&text)?,
+    }
+    eprintln!("written: {}", args.out.display());
+    match study.builtin.kept {
+        true => Ok(()),
+        false => Err(Failure::Threshold),
+    }
+}
+
+/// Refuses what cannot work, before anything is started.
+fn refuse(args: &FidelityArgs) -> Result<(), Failure> {
+    for (flag, value) in [("--load", args.load), ("--bound", args.bound)] {
+        if !(value > 0.0 && value <= 1000.0) {
+            return Err(Failure::input(anyhow!(
+                "{flag} {value}: expected a number above 0"
+            )));
+        }
+    }
+    let out = args.out.display();
+    if !args.force && args.out.join(REPORT).exists() {
+        return Err(Failure::input(anyhow!(
+            "--out {out}: there is a study already (expected a new directory, or --force)"
+        )));
+    }
+    let missing = missing();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Err(Failure::input(anyhow!(
+            "slurm-fidelity starts a Slurm of its own: expected {missing}"
+        )));
+    }
+    let made = fs::create_dir_all(&args.out);
+    made.map_err(|why| Failure::input(anyhow!("--out {out}: {why} (expected a directory)")))
+}
+
+fn replayed(plan: &Plan, scheduler: &'static str) -> Result<Real, Failure> {
+    let progress = Progress::new(scheduler, plan.jobs as usize);
+    let observe = |now: gridrig_replayer::player::Progress| {
+        progress.update(now.now, now.ended, Some(now.worst_lag));
+    };
+    let real = replay(plan, scheduler, interrupt::wait(), observe).map_err(Failure::Run)?;
+    progress.finish(&format!("{} jobs have run", real.jobs.len()));
+    if real.interrupted {
+        return Err(Failure::Interrupted);
+    }
+    if real.jobs.is_empty() {
+        let why = anyhow!("{scheduler}: no job ran to its end");
+        return Err(Failure::Run(why));
+    }
+    Ok(real)
+}

@@ -1,0 +1,64 @@
+//! What runs the jobs of a cluster that is served.
+
+use crate::cli::EmulatorArgs;
+use crate::exit::Failure;
+use crate::scenario::Scenario;
+use anyhow::anyhow;
+use gridrig_emulator::Config;
+use gridrig_emulator::lrms::Lrms;
+use gridrig_emulator::lrms::slurm::{Settings, Site};
+
+/// Puts a real LRMS into its place, if the flags say so.
+pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> Result<(), Failure> {
+    match args.lrms.as_deref() {
+        Some("slurm") => {}
+        None | Some("emulated") => return Ok(()),
+        Some(other) => {
+            return Err(Failure::input(anyhow!(
+                "--lrms {other}: expected one of emulated, slurm"
+            )));
+        }
+    }
+    let mut settings = Settings {
+        bin: args.lrms_bin.clone(),
+        conf: args.lrms_conf.clone(),
+        partition: args.lrms_partition.clone(),
+        ..Settings::default()
+    };
+    if let Some(file) = &args.lrms_template {
+        let refuse = |why: String| {
+            let file = file.display();
+            Failure::input(anyhow!(
+                "--lrms-template {file}: {why} (expected a script that begins with #!)"
+            ))
+        };
+        let text = std::fs::read_to_string(file).map_err(|why| refuse(why.to_string()))?;
+        if !text.starts_with("#!") {
+            return Err(refuse("it is no script".to_owned()));
+        }
+        settings.template = text;
+    }
+    let is_said = args.processors.is_some() || args.resources.is_some() || args.scenario.is_some();
+    let site = match is_said {
+        true => Site::expect(&settings, config.cluster.resources.processors()),
+        false => Site::ask(&settings),
+    };
+    let site = site.map_err(|why| Failure::input(anyhow!("--lrms slurm: {why}")))?;
+    if !is_said {
+        config.cluster.resources = site.resources();
+    }
+    config.lrms = Lrms::Slurm(site);
+    Ok(())
+}
+
+/// Puts the real LRMS of a scenario's cluster into its place.
+pub(super) fn of_scenario(config: &mut Config, scenario: &Scenario) -> Result<(), Failure> {
+    let Some(real) = scenario.lrms.get(&config.cluster.id) else {
+        return Ok(());
+    };
+    let site = Site::expect(&real.settings, config.cluster.resources.processors());
+    let name = &config.name;
+    let site = site.map_err(|why| Failure::input(anyhow!("cluster {name}: {why}")))?;
+    config.lrms = Lrms::Slurm(site);
+    Ok(())
+}

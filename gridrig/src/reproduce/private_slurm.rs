@@ -1,0 +1,310 @@
+//! Debian's Slurm, started on loopback and free ports with a munged of its own,
+//! in a directory of its own, and ended with the value.
+
+use anyhow::{Context as _, anyhow, bail};
+use std::fmt::Write as _;
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How the nodes and the scheduler are set up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Nodes `n1`, `n2`, ...
+    pub nodes: u32,
+    /// Pretended processors of each.
+    pub cpus: u32,
+    /// `sched/builtin` or `sched/backfill`.
+    pub scheduler: &'static str,
+    /// More `SchedulerParameters`, such as `bf_interval=5`.
+    pub parameters: String,
+}
+
+/// A running Slurm.
+pub struct PrivateSlurm {
+    dir: PathBuf,
+    daemons: Vec<(&'static str, Child)>,
+}
+
+/// How long the daemons may take to answer, in looks of [`LOOK`].
+const LOOKS: u32 = 600;
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Looks until a daemon that is asked to end is ended.
+const END_LOOKS: u32 = 50;
+
+/// What is missing for one to be started; empty if nothing is.
+#[must_use]
+pub fn missing() -> Vec<&'static str> {
+    let has = |name: &str| {
+        let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+        folders
+            .iter()
+            .any(|folder| Path::new(folder).join(name).exists())
+    };
+    let mut missing = Vec::new();
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    if !is_root {
+        missing.push("root, whom slurmd needs");
+    }
+    for (program, package) in [
+        ("munged", "munged (Debian's munge)"),
+        ("slurmctld", "slurmctld (Debian's slurmctld)"),
+        ("slurmd", "slurmd (Debian's slurmd)"),
+        ("sbatch", "sbatch (Debian's slurm-client)"),
+    ] {
+        if !has(program) {
+            missing.push(package);
+        }
+    }
+    missing
+}
+
+impl PrivateSlurm {
+    /// Starts one and waits until all its nodes are idle.
+    ///
+    /// # Errors
+    /// When it is not installed, may not be started, or does not come up.
+    pub fn start(setup: &Setup) -> anyhow::Result<Self> {
+        let missing = missing();
+        if !missing.is_empty() {
+            bail!("a Slurm of our own: expected {}", missing.join(", "));
+        }
+        let mut slurm = PrivateSlurm {
+            dir: directory()?,
+            daemons: Vec::new(),
+        };
+        slurm.munge()?;
+        slurm.configure(setup)?;
+        slurm.daemon("slurmctld", Command::new("slurmctld").args(["-D", "-c"]))?;
+        for node in 1..=setup.nodes {
+            let mut slurmd = Command::new("slurmd");
+            slurm.daemon("slurmd", slurmd.args(["-D", "-N", &format!("n{node}")]))?;
+        }
+        let wanted = setup.nodes.to_string();
+        for _ in 0..LOOKS {
+            let said = slurm.run("sinfo", &["-h", "-t", "idle", "-o", "%D"])?;
+            if said.trim() == wanted {
+                return Ok(slurm);
+            }
+            sleep(LOOK);
+        }
+        let log = fs::read_to_string(slurm.path("slurmctld.log")).unwrap_or_default();
+        bail!("Slurm does not come up; its controller says:\n{log}");
+    }
+
+    /// Its `slurm.conf`.
+    #[must_use]
+    pub fn conf(&self) -> PathBuf {
+        self.path("slurm.conf")
+    }
+
+    /// The process of its controller.
+    #[must_use]
+    pub fn controller(&self) -> Option<u32> {
+        let mut daemons = self.daemons.iter();
+        let controller = daemons.find(|(name, _)| *name == "slurmctld");
+        controller.map(|(_, child)| child.id())
+    }
+
+    /// One of its commands.
+    #[must_use]
+    pub fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(format!("/usr/bin/{name}"));
+        command.env("SLURM_CONF", self.conf()).stdin(Stdio::null());
+        command
+    }
+
+    /// What one of its commands says on stdout.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn run(&self, name: &str, args: &[&str]) -> anyhow::Result<String> {
+        let output = self.command(name).args(args).output();
+        let output = output.with_context(|| format!("{name} of Slurm"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// A munged with a key of its own, as its user wants it.
+    fn munge(&mut self) -> anyhow::Result<()> {
+        let (user, group) = munge_user()?;
+        let home = self.path("munge");
+        fs::create_dir(&home)?;
+        let key = home.join("key");
+        fs::write(&key, random_key()?)?;
+        for path in [&home, &key] {
+            chown(path, Some(user), Some(group)).context("files for munge")?;
+        }
+        fs::set_permissions(&home, Permissions::from_mode(0o755))?;
+        fs::set_permissions(&key, Permissions::from_mode(0o400))?;
+        let mut munged = Command::new("munged");
+        munged.arg("-F").uid(user).gid(group);
+        for (option, file) in [
+            ("key-file", "key"),
+            ("socket", "socket"),
+            ("pid-file", "pid"),
+            ("log-file", "log"),
+            ("seed-file", "seed"),
+        ] {
+            munged.arg(format!("--{option}={}", home.join(file).display()));
+        }
+        self.daemon("munged", &mut munged)?;
+        for _ in 0..LOOKS {
+            if home.join("socket").exists() {
+                return Ok(());
+            }
+            sleep(LOOK);
+        }
+        let log = fs::read_to_string(home.join("log")).unwrap_or_default();
+        bail!("munged does not come up:\n{log}");
+    }
+
+    fn configure(&self, setup: &Setup) -> anyhow::Result<()> {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname")?;
+        let host = host.trim();
+        for state in ["state", "spool"] {
+            fs::create_dir(self.path(state))?;
+        }
+        let dir = self.dir.display();
+        let nodes = setup.nodes;
+        let ports = free_ports(nodes as usize + 1)?;
+        let controller = ports[0];
+        let mut text = format!(
+            "ClusterName=private\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={controller}\n\
+             AuthType=auth/munge\nAuthInfo=socket={dir}/munge/socket\nCredType=cred/munge\n\
+             SlurmUser=root\nStateSaveLocation={dir}/state\nSlurmdSpoolDir={dir}/spool/%n\n\
+             SlurmctldPidFile={dir}/slurmctld.pid\nSlurmdPidFile={dir}/slurmd-%n.pid\n\
+             SlurmctldLogFile={dir}/slurmctld.log\nSlurmdLogFile={dir}/slurmd-%n.log\n\
+             ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+             JobAcctGatherType=jobacct_gather/none\nSelectType=select/cons_tres\n\
+             SelectTypeParameters=CR_CPU\nReturnToService=2\nMpiDefault=none\n\
+             SwitchType=switch/none\nEnforcePartLimits=ALL\nSlurmdParameters=config_overrides\n\
+             CommunicationParameters=NoCtldInAddrAny,NoInAddrAny\nSchedulerType={}\n\
+             SchedulerParameters=batch_sched_delay=0,sched_min_interval=1000,\
+             default_queue_depth=10000",
+            setup.scheduler
+        );
+        if !setup.parameters.is_empty() {
+            write!(text, ",{}", setup.parameters)?;
+        }
+        text.push('\n');
+        for node in 1..=nodes {
+            let (port, cpus) = (ports[node as usize], setup.cpus);
+            writeln!(
+                text,
+                "NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} \
+                 CPUs={cpus} RealMemory=1000 State=UNKNOWN"
+            )?;
+        }
+        writeln!(
+            text,
+            "PartitionName=compute Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE State=UP"
+        )?;
+        fs::write(self.conf(), text)?;
+        Ok(())
+    }
+
+    fn daemon(&mut self, name: &'static str, command: &mut Command) -> anyhow::Result<()> {
+        let child = command
+            .env("SLURM_CONF", self.conf())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C is for whoever started it; it ends what it started.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("{name} cannot be started"))?;
+        self.daemons.push((name, child));
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        let left = self.run("squeue", &["-h"]);
+        left.is_ok_and(|left| left.is_empty())
+    }
+}
+
+impl Drop for PrivateSlurm {
+    fn drop(&mut self) {
+        // Jobs outlive their daemons; what is left of them is ended first.
+        let cancel = self.command("scancel").args(["-u", "root"]).spawn();
+        if let Ok(mut cancel) = cancel {
+            end(&mut cancel, false);
+        }
+        for _ in 0..END_LOOKS {
+            if self.is_empty() {
+                break;
+            }
+            sleep(LOOK);
+        }
+        // The nodes, the controller, munged last.
+        while let Some((_, mut daemon)) = self.daemons.pop() {
+            end(&mut daemon, true);
+        }
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Waits for a child, asking it to end if `ask`; ends it when it takes too
+/// long.
+fn end(child: &mut Child, ask: bool) {
+    if ask {
+        let id = child.id().to_string();
+        let _ = Command::new("kill").arg(id).stderr(Stdio::null()).status();
+    }
+    for _ in 0..END_LOOKS {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        sleep(LOOK);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// A new directory that others may look into, as munge wants it.
+fn directory() -> anyhow::Result<PathBuf> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("gridrig-slurm-{}-{number}", std::process::id());
+    let dir = std::env::temp_dir().join(name);
+    fs::create_dir(&dir).with_context(|| dir.display().to_string())?;
+    fs::set_permissions(&dir, Permissions::from_mode(0o755))?;
+    Ok(dir)
+}
+
+fn random_key() -> anyhow::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut key = vec![0; 1024];
+    fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+/// Ports that nobody listens at, each another one.
+fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
+    let bind = |_| TcpListener::bind("127.0.0.1:0").context("a free port");
+    let all: Vec<TcpListener> = (0..count).map(bind).collect::<Result<_, _>>()?;
+    let ports = all.iter().map(|one| Ok(one.local_addr()?.port()));
+    ports.collect()
+}
+
+/// Number and group of the user that munged runs as.
+fn munge_user() -> anyhow::Result<(u32, u32)> {
+    let table = fs::read_to_string("/etc/passwd")?;
+    let line = table.lines().find_map(|line| line.strip_prefix("munge:"));
+    let fields: Vec<&str> = line.unwrap_or_default().split(':').collect();
+    match fields.as_slice() {
+        [_, user, group, ..] => Ok((user.parse()?, group.parse()?)),
+        _ => Err(anyhow!("there is no user munge (expected Debian's munge)")),
+    }
+}

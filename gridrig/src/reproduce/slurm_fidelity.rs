@@ -1,0 +1,227 @@
+//! How close the emulated disciplines come to a real Slurm.
+//!
+//! One generated workload is replayed on a Slurm that the study starts itself,
+//! first with `sched/builtin`, then with `sched/backfill`. What Slurm really
+//! did, arrivals and lengths, is then given to the model, and the two are held
+//! against each other: job by job for the first, as distributions for the
+//! second, where instants hang on when a plan happened to be made.
+
+mod figures;
+mod report;
+mod workload;
+
+pub use figures::{Backfill, Builtin, Side, Study};
+pub use report::{markdown, rows};
+
+use super::private_slurm::{PrivateSlurm, Setup};
+use crate::realtime::{RealOptions, run_real};
+use anyhow::Context as _;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
+use gridrig_core::event::Event;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{JobSpec, Submission};
+use gridrig_core::resource::Resources;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_drivers::virtual_time;
+use gridrig_emulator::lrms::slurm::{Settings, Site};
+use gridrig_replayer::player::Progress;
+use gridrig_results::EventLog;
+use std::future::Future;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// What is replayed.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Jobs.
+    pub jobs: u32,
+    /// Processors of the cluster.
+    pub processors: u32,
+    /// Processor time asked for over processor time there is, while jobs come.
+    pub load: f64,
+    /// Seed of the workload.
+    pub seed: u64,
+}
+
+/// `bf_interval` on both sides.
+pub const BF_INTERVAL: SimDuration = SimDuration::from_secs(5);
+
+/// `bf_resolution` on both sides.
+pub const BF_RESOLUTION: SimDuration = SimDuration::from_secs(1);
+
+/// Time between two looks at Slurm's jobs.
+const POLL: Duration = Duration::from_millis(200);
+
+/// One job as Slurm ran it, in the time of its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// What was asked for.
+    pub spec: JobSpec,
+    /// When it came.
+    pub queued: SimTime,
+    /// When it started.
+    pub start: SimTime,
+    /// When it ended.
+    pub finish: SimTime,
+}
+
+/// What one scheduler of the real Slurm did.
+#[derive(Clone, Debug)]
+pub struct Real {
+    /// Its version.
+    pub version: String,
+    /// The jobs that ran to their end, in the order in which they came.
+    pub jobs: Vec<Ran>,
+    /// Jobs that did not.
+    pub others: usize,
+    /// Whether it was broken off.
+    pub interrupted: bool,
+}
+
+/// Starts a Slurm with this scheduler and replays the workload on it.
+///
+/// # Errors
+/// When it cannot be started or the replay cannot be played.
+pub fn replay(
+    plan: &Plan,
+    scheduler: &'static str,
+    shutdown: impl Future<Output = ()>,
+    progress: impl FnMut(Progress),
+) -> anyhow::Result<Real> {
+    let slurm = PrivateSlurm::start(&Setup {
+        // Slurm plans node by node: with one processor each it plans by
+        // processor, as the model does.
+        nodes: plan.processors,
+        cpus: 1,
+        scheduler,
+        parameters: format!(
+            "bf_interval={},bf_resolution={}",
+            BF_INTERVAL.as_nanos() / SECOND,
+            BF_RESOLUTION.as_nanos() / SECOND
+        ),
+    })?;
+    let settings = Settings {
+        conf: Some(slurm.conf()),
+        poll: POLL,
+        ..Settings::default()
+    };
+    let site = Site::expect(&settings, plan.processors).context("the Slurm of the study")?;
+    let version = site.version().to_owned();
+    let resources = site.resources();
+    let mut config = ClusterConfig::new(ClusterId(0), resources, DisciplineKind::Fcfs);
+    config.is_real = true;
+    let grid = Grid::single_cluster("slurm", config);
+    let submissions = workload::submissions(plan);
+    let run_id = format!("slurm-fidelity-{}-{}", plan.seed, std::process::id());
+    let mut options = RealOptions::new(Decimal::ONE, plan.seed, &run_id);
+    options.lrms.insert(ClusterId(0), site);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let run = run_real(&grid, &submissions, &options, shutdown, progress);
+    let outcome = runtime.block_on(run)?;
+    let jobs = finished(&submissions, &outcome.log);
+    Ok(Real {
+        version,
+        others: submissions.len() - jobs.len(),
+        jobs,
+        interrupted: outcome.interrupted,
+    })
+}
+
+/// The jobs that ran to their end, by their events.
+fn finished(submissions: &[Submission], log: &EventLog) -> Vec<Ran> {
+    let mut times: Vec<[Option<SimTime>; 3]> = vec![[None; 3]; submissions.len()];
+    for (at, event) in log.records() {
+        let (job, which) = match event {
+            Event::Queued { job, .. } => (job, 0),
+            Event::Started { job, .. } => (job, 1),
+            Event::Finished { job, .. } => (job, 2),
+            _ => continue,
+        };
+        if let Some(times) = times.get_mut(job.index()) {
+            times[which] = Some(at);
+        }
+    }
+    let ran = submissions.iter().zip(times).filter_map(|(job, times)| {
+        let [Some(queued), Some(start), Some(finish)] = times else {
+            return None;
+        };
+        Some(Ran {
+            spec: job.spec.clone(),
+            queued,
+            start,
+            finish,
+        })
+    });
+    let mut ran: Vec<Ran> = ran.collect();
+    ran.sort_by_key(|job| (job.queued, job.spec.id));
+    ran
+}
+
+/// How long the model lets jobs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// As long as Slurm did, all that it adds to a job among it.
+    Measured,
+    /// As long as was asked for.
+    Asked,
+}
+
+/// How the model is set up beside Slurm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Processors of its cluster.
+    pub processors: u32,
+    /// Its discipline.
+    pub discipline: DisciplineKind,
+    /// Time between its passes; zero: one follows every change.
+    pub interval: SimDuration,
+    /// How long it lets jobs run.
+    pub lengths: Lengths,
+}
+
+/// Slurm's controller looks once a second whether a job has come or gone, and
+/// schedules then.
+pub const LOOK: SimDuration = SimDuration::from_secs(1);
+
+/// When the model starts the same jobs, in their order.
+#[must_use]
+pub fn model(jobs: &[Ran], setup: Model) -> Vec<SimTime> {
+    let resources = Resources::homogeneous(setup.processors);
+    let mut config = ClusterConfig::new(ClusterId(0), resources, setup.discipline);
+    config.interval = setup.interval;
+    config.slurm = SlurmBackfillSettings {
+        bf_interval: BF_INTERVAL,
+        bf_resolution: BF_RESOLUTION,
+        ..SlurmBackfillSettings::default()
+    };
+    let grid = Grid::single_cluster("model", config);
+    let submissions: Vec<Submission> = jobs
+        .iter()
+        .zip(0..)
+        .map(|(job, id)| {
+            let mut spec = job.spec.clone();
+            spec.id = JobId(id);
+            if setup.lengths == Lengths::Measured {
+                spec.run_time = job.finish.since(job.start);
+            }
+            workload::submission(spec, job.queued)
+        })
+        .collect();
+    let mut log = EventLog::with_capacity(submissions.len());
+    let options = virtual_time::Options::default();
+    let go_on = |_, _| ControlFlow::Continue(());
+    virtual_time::run(&grid, &submissions, &options, &mut log, go_on);
+    let mut starts = vec![SimTime::ZERO; submissions.len()];
+    for (at, event) in log.records() {
+        if let Event::Started { job, .. } = event {
+            starts[job.index()] = at;
+        }
+    }
+    starts
+}
+
+const SECOND: u64 = 1_000_000_000;
