@@ -41,6 +41,7 @@ impl Transport for HttpTransport {
             Message::Submit { .. }
             | Message::Dispatch { .. }
             | Message::Forward { .. }
+            | Message::Update(_)
             | Message::Cancel(_)
             | Message::Locate(_) => {
                 let to = "nobody".to_owned();

@@ -1,6 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::config::Peer;
+use crate::lagrid::{Link, Links};
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
@@ -9,15 +10,25 @@ use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{JobSubmission, LoadReport};
 use gridrig_service::{failure, inform, notify};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
 pub struct HttpTransport {
     pub client: Client,
     pub lrms: BTreeMap<ClusterId, String>,
     pub peers: BTreeMap<DomainId, Peer>,
+    pub links: Links,
 }
 
 impl HttpTransport {
+    /// The session with a peer, if it has one.
+    fn link(&self, to: Party) -> Option<&Arc<Link>> {
+        match to {
+            Party::Broker(domain) => self.links.get(domain),
+            Party::Client | Party::Lrms(_) => None,
+        }
+    }
+
     /// The address of a service.
     pub fn base(&self, to: Party) -> Result<&str, TransportError> {
         let url = match to {
@@ -51,6 +62,9 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+        if let Some(link) = self.link(letter.to) {
+            return link.deliver(letter).await;
+        }
         match &letter.message {
             Message::Forward {
                 spec,
@@ -87,6 +101,11 @@ impl Transport for HttpTransport {
                 inform(&self.client, letter, samples, self.base(letter.to)?).await
             }
             Message::Locate(job) => self.locate(letter, job.0).await,
+            Message::Update(push) => {
+                // A peer without a session has no use for its number.
+                let samples = push.samples.iter().map(LoadReport::from);
+                inform(&self.client, letter, samples, self.base(letter.to)?).await
+            }
             Message::Cancel(job) => {
                 let sent = self.client.cancel(self.base(letter.to)?, job.0).await;
                 sent.map(drop).map_err(failure)

@@ -53,6 +53,7 @@ pub async fn list<S: Service>(
 pub fn status(view: &JobView) -> JobStatus {
     let of = |state| JobStatus {
         tag: view.tag.as_deref().map(str::to_owned),
+        identity: view.identity.as_deref().map(str::to_owned),
         ..JobStatus::of(&view.spec, view.arrived, state)
     };
     match &view.state {
@@ -150,6 +151,7 @@ pub async fn events<S: Service>(
         events: events.collect(),
         next,
         total: page.total,
+        lives: app.recorder.lives(),
     }))
 }
 

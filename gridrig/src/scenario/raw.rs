@@ -11,6 +11,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::spec::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -431,6 +432,9 @@ pub(crate) struct RawLink {
     pub(crate) roles: Option<At<RawRoles>>,
     /// One-way latency. Default "1ms".
     pub(crate) latency: Option<Str<AboveZero>>,
+    /// How the two brokers talk in real time: "native" (the default), or in
+    /// sessions of the LA Grid protocol as "json" or "soap".
+    pub(crate) protocol: Option<Str<Name<LinkProtocol>>>,
     /// MiB of job data a second carries. A forwarded job that has data arrives
     /// so much later. Default: data costs no time.
     pub(crate) bandwidth_mib_s: Option<Positive>,

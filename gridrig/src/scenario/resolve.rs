@@ -49,6 +49,7 @@ pub(super) fn resolve(
         faces,
         slurm_bins,
         lrms,
+        protocols,
     } = context.grid(raw, run, policies[0])?;
     let bounds = match context.bounds(raw, run)? {
         Some(bounds) => bounds,
@@ -71,6 +72,7 @@ pub(super) fn resolve(
         faces,
         slurm_bins,
         lrms,
+        protocols,
         policies,
         bounds,
         clock: match clock {

@@ -83,7 +83,7 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("queue_window", named(broker.queue_window));
         out.key("utilization_window", named(broker.utilization_window));
     }
-    write_links(&mut out, &scenario.grid);
+    write_links(&mut out, scenario);
     write_run(&mut out, scenario);
     out.header("[measure]");
     out.key("from", duration(scenario.measure.from));
@@ -263,7 +263,8 @@ fn cluster_keys(
     keys
 }
 
-fn write_links(out: &mut Lines, grid: &Grid) {
+fn write_links(out: &mut Lines, scenario: &Scenario) {
+    let grid = &scenario.grid;
     let name = |link: &Link, provider: bool| {
         let id = if provider {
             link.provider
@@ -290,6 +291,10 @@ fn write_links(out: &mut Lines, grid: &Grid) {
         out.key("latency", duration(link.latency));
         if let Some(bandwidth) = link.bandwidth {
             out.key("bandwidth_mib_s", decimal(bandwidth));
+        }
+        let (a, b) = (link.consumer, link.provider);
+        if let Some(protocol) = scenario.protocols.get(&(a.min(b), a.max(b))) {
+            out.key("protocol", named(*protocol));
         }
     }
 }

@@ -95,7 +95,7 @@ impl BrokerMachine {
         let domain = setup.config.domain;
         let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
         let mut broker = Broker::new(setup.config, stream);
-        for peer in &setup.sessions {
+        for peer in setup.sessions.keys() {
             broker.set_access(Target::Peer(*peer), Access::Closed);
         }
         let naming = Naming {
@@ -113,7 +113,7 @@ impl BrokerMachine {
             grace: setup.grace,
             under_way: BTreeMap::new(),
             searches: BTreeMap::new(),
-            partners: Partners::of(setup.sessions),
+            partners: Partners::of(&setup.sessions),
             born: setup.born,
             ask_again: setup.ask_again,
             round: Round::default(),
@@ -227,14 +227,16 @@ impl BrokerMachine {
                 consumer,
                 ..
             } = self.neighbours[index];
-            if !self.partners.provides_to(domain).unwrap_or(consumer) {
-                continue;
-            }
+            let message = match self.partners.update(domain, &samples) {
+                Some(Some(push)) => Message::Update(push),
+                None if consumer => Message::Info(samples.clone()),
+                _ => continue,
+            };
             let (from, to) = (self.here, Party::Broker(domain));
             self.recorder.emit(self.now, Event::InfoSent { from, to });
             // Peers have the sample one link latency after it was taken.
             let due = self.round.at + latency;
-            self.post(to, None, due, Message::Info(samples.clone()));
+            self.post(to, None, due, message);
         }
     }
 
@@ -598,6 +600,7 @@ impl JobKeeper for BrokerMachine {
             arrived: record.arrived,
             state,
             tag: record.tag.clone(),
+            identity: record.identity.clone(),
         })
     }
 

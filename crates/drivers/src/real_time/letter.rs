@@ -5,6 +5,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::JobEnd;
+use gridrig_core::session::Push;
 use gridrig_core::time::SimTime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,6 +57,9 @@ pub enum Message {
     Notice(JobEnd),
     /// Resource information.
     Info(Vec<LoadSample>),
+    /// Resource information for a peer with a session: numbered, in full or
+    /// only what has moved.
+    Update(Push),
     /// A request to remove a job.
     Cancel(JobId),
     /// A question: whether the receiver has this job, from an earlier life of
@@ -74,7 +78,7 @@ impl Message {
             Message::Forward { .. } => MessageKind::Forward,
             Message::Refusal { .. } => MessageKind::Refuse,
             Message::Notice(_) => MessageKind::Notify,
-            Message::Info(_) => MessageKind::Info,
+            Message::Info(_) | Message::Update(_) => MessageKind::Info,
             Message::Cancel(_) | Message::Locate(_) => return None,
         })
     }
@@ -96,7 +100,7 @@ impl Message {
                 Some(*job)
             }
             Message::Notice(end) => Some(end.job),
-            Message::Info(_) => None,
+            Message::Info(_) | Message::Update(_) => None,
         }
     }
 }

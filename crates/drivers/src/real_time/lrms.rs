@@ -434,6 +434,7 @@ impl JobKeeper for LrmsMachine {
             arrived: record.arrived,
             state,
             tag: record.tag.clone(),
+            identity: record.identity.clone(),
         })
     }
 

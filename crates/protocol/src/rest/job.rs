@@ -235,6 +235,10 @@ pub struct JobStatus {
     /// job description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// Under whose name it runs here: what the identity of the peer that sent
+    /// it is mapped to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     /// Processors.
     pub processors: u32,
     /// Run time on a node of speed 1.0.
@@ -274,6 +278,7 @@ impl JobStatus {
         JobStatus {
             id: spec.id.0,
             tag: None,
+            identity: None,
             processors: spec.processors,
             run_time: spec.run_time.to_string(),
             requested_time: spec.requested_time.map(|time| time.to_string()),

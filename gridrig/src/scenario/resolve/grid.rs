@@ -14,6 +14,7 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::resources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -32,6 +33,7 @@ pub(super) struct Built {
     pub(super) faces: Vec<Vec<FaceKind>>,
     pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
     pub(super) lrms: BTreeMap<ClusterId, RealLrms>,
+    pub(super) protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
 }
 
 impl Context<'_> {
@@ -47,6 +49,7 @@ impl Context<'_> {
             faces: Vec::new(),
             slurm_bins: BTreeMap::new(),
             lrms: BTreeMap::new(),
+            protocols: BTreeMap::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -75,7 +78,7 @@ impl Context<'_> {
                     return Err(self.document.refuse(&domains.span(), expected));
                 }
                 for link in raw.link.iter().flat_map(|links| &links.get().0) {
-                    self.add_link(&mut built.grid, link)?;
+                    self.add_link(&mut built, link)?;
                 }
                 if let Some(mesh) = &raw.mesh {
                     add_mesh(&mut built.grid, mesh.get());
@@ -256,8 +259,8 @@ impl Context<'_> {
         })
     }
 
-    fn add_link(&self, grid: &mut Grid, raw: &At<RawLink>) -> Result<(), ScenarioError> {
-        let link = raw.get();
+    fn add_link(&self, built: &mut Built, raw: &At<RawLink>) -> Result<(), ScenarioError> {
+        let (grid, link) = (&mut built.grid, raw.get());
         let Some(between) = &link.between else {
             let expected = "the names of two domains";
             return Err(self.document.missing(&raw.span(), "between", expected));
@@ -286,6 +289,9 @@ impl Context<'_> {
                 latency,
                 bandwidth: link.bandwidth_mib_s.map(|bandwidth| bandwidth.0),
             });
+        }
+        if let Some(protocol) = link.protocol {
+            built.protocols.insert((a.min(b), a.max(b)), protocol.0.0);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::real_time::outbox::{Delivery, TransportError};
 use gridrig_core::event::{Event, EventSink, MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
-use gridrig_core::message::Target;
+use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::time::SimTime;
 
 impl BrokerMachine {
@@ -20,6 +20,15 @@ impl BrokerMachine {
         };
         if let (Err(_), Some(kind)) = (&result, letter.message.kind()) {
             self.undelivered.count(kind);
+        }
+        if let (Err(_), Party::Broker(peer)) = (&result, letter.to) {
+            match &letter.message {
+                Message::Update(_) => self.partners.want_full(peer),
+                Message::Notice(JobEnd { job, .. }) | Message::Refusal { job, .. } => {
+                    self.partners.owe(peer, *job);
+                }
+                _ => {}
+            }
         }
         if let (Message::Locate(job), Some(target)) = (&letter.message, target_of(letter.to)) {
             return self.note_answer(*job, target, &result);

@@ -2,23 +2,45 @@
 //! the jobs that are with them when they are lost and found again.
 
 use super::BrokerMachine;
+use crate::real_time::actor::JobKeeper as _;
+use crate::real_time::ledger::JobView;
 use crate::real_time::letter::Message;
 use gridrig_core::broker::Access;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::load::LoadSample;
 use gridrig_core::message::Target;
-use gridrig_core::session::Roles;
+use gridrig_core::session::{Publisher, Push, Roles, Threshold};
 use gridrig_core::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-/// The peers that talk in sessions, and what this broker is to each.
+/// The peers that talk in sessions.
 #[derive(Debug, Default)]
-pub(super) struct Partners(BTreeMap<DomainId, Roles>);
+pub(super) struct Partners(BTreeMap<DomainId, Partner>);
+
+/// What this broker is to a peer, and owes it.
+#[derive(Debug)]
+struct Partner {
+    roles: Roles,
+    /// How far a value must move before the peer is told.
+    threshold: Option<Threshold>,
+    publisher: Publisher,
+    /// Jobs of the peer's whose end it has not been told.
+    owed: BTreeSet<JobId>,
+}
 
 impl Partners {
     /// No session is open yet.
-    pub fn of(peers: BTreeSet<DomainId>) -> Self {
-        Partners(peers.into_iter().map(|peer| (peer, Roles::NONE)).collect())
+    pub fn of(peers: &BTreeMap<DomainId, Option<Threshold>>) -> Self {
+        let partner = |threshold: Option<Threshold>| Partner {
+            roles: Roles::NONE,
+            threshold,
+            publisher: Publisher::new(),
+            owed: BTreeSet::new(),
+        };
+        let peers = peers.iter();
+        Partners(peers.map(|(peer, t)| (*peer, partner(*t))).collect())
     }
 
     /// Whether it is one of them.
@@ -26,10 +48,28 @@ impl Partners {
         matches!(target, Target::Peer(peer) if self.0.contains_key(&peer))
     }
 
-    /// Whether resources are told to this peer; `None` where no session
-    /// decides that.
-    pub fn provides_to(&self, peer: DomainId) -> Option<bool> {
-        self.0.get(&peer).map(|roles| roles.provider)
+    /// What a peer is told after these samples were taken: `None` where no
+    /// session decides that, an empty list where there is nothing to tell.
+    pub fn update(&mut self, peer: DomainId, samples: &[LoadSample]) -> Option<Option<Push>> {
+        let partner = self.0.get_mut(&peer)?;
+        if !partner.roles.provider {
+            return Some(None);
+        }
+        Some(partner.publisher.push(samples, partner.threshold))
+    }
+
+    /// An update did not arrive: the next one is a full one.
+    pub fn want_full(&mut self, peer: DomainId) {
+        if let Some(partner) = self.0.get_mut(&peer) {
+            partner.publisher.want_full();
+        }
+    }
+
+    /// News of a job did not arrive at a peer.
+    pub fn owe(&mut self, peer: DomainId, job: JobId) {
+        if let Some(partner) = self.0.get_mut(&peer) {
+            partner.owed.insert(job);
+        }
     }
 }
 
@@ -39,7 +79,8 @@ impl BrokerMachine {
     pub fn set_roles(&mut self, now: SimTime, peer: DomainId, roles: Roles) {
         self.set_now(now);
         if let Some(known) = self.partners.0.get_mut(&peer) {
-            *known = roles;
+            known.roles = roles;
+            known.publisher.want_full();
             let access = match roles.consumer {
                 true => Access::Open,
                 false => Access::Closed,
@@ -52,7 +93,43 @@ impl BrokerMachine {
     /// What this broker is to a peer with which it talks in sessions.
     #[must_use]
     pub fn roles(&self, peer: DomainId) -> Option<Roles> {
-        self.partners.0.get(&peer).copied()
+        self.partners.0.get(&peer).map(|partner| partner.roles)
+    }
+
+    /// Everything that a peer may be told, because it asks: the load of the
+    /// clusters here, as last reported.
+    pub fn pull(&mut self, peer: DomainId) -> Option<Push> {
+        let own = self.broker.samples();
+        let own = own.filter(|(target, _)| matches!(target, Target::Cluster(_)));
+        let samples: Vec<LoadSample> = own.flat_map(|(_, known)| known.to_vec()).collect();
+        let partner = self.partners.0.get_mut(&peer)?;
+        Some(partner.publisher.pull(&samples))
+    }
+
+    /// Tells a peer that is there again the news that it has missed.
+    pub fn tell_missed(&mut self, now: SimTime, peer: DomainId) {
+        self.set_now(now);
+        let Some(partner) = self.partners.0.get_mut(&peer) else {
+            return;
+        };
+        for job in std::mem::take(&mut partner.owed) {
+            self.tell_again(job, Party::Broker(peer));
+        }
+        self.settle();
+    }
+
+    /// A job as the peer that brought it may see it.
+    #[must_use]
+    pub fn view_for(&self, peer: DomainId, job: JobId) -> Option<JobView> {
+        let record = self.ledger.get(job)?;
+        let its = record.from == Party::Broker(peer);
+        its.then(|| self.view(job)).flatten()
+    }
+
+    /// Notes under whose name a job runs here: what its sender's identity is
+    /// mapped to.
+    pub fn set_identity(&mut self, job: JobId, identity: Arc<str>) {
+        self.ledger.set_identity(job, identity);
     }
 
     /// A peer is lost or its session has ended: nothing is sent there until

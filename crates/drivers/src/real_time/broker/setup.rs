@@ -7,9 +7,10 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::inventory::Schema;
 use gridrig_core::policy::PolicyKind;
+use gridrig_core::session::Threshold;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,10 +87,11 @@ pub struct BrokerSetup {
     pub incarnation: u64,
     /// Ended jobs that are still known.
     pub keep_ended: usize,
-    /// Peers with which it talks in sessions. Nothing is sent to them before
-    /// one is open, and jobs that are with them when they are lost are asked
-    /// for when they are found again.
-    pub sessions: BTreeSet<DomainId>,
+    /// Peers with which it talks in sessions, and how far a load must move
+    /// before they are told (`None`: they are told at each exchange). Nothing
+    /// is sent to them before a session is open, and jobs that are with them
+    /// when they are lost are sent once more when they are found again.
+    pub sessions: BTreeMap<DomainId, Option<Threshold>>,
     /// When this life began: a job that was meant to arrive earlier may have
     /// been here in an earlier one, and is looked for before it is decided.
     pub born: SimTime,
@@ -142,7 +144,7 @@ impl BrokerSetup {
             seed,
             incarnation: 0,
             keep_ended: DEFAULT_KEEP_ENDED,
-            sessions: BTreeSet::new(),
+            sessions: BTreeMap::new(),
             born: SimTime::ZERO,
             ask_again: SimDuration::from_millis(500),
         })
