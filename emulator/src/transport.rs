@@ -41,7 +41,9 @@ impl Transport for HttpTransport {
             Message::Submit { .. }
             | Message::Dispatch { .. }
             | Message::Forward { .. }
-            | Message::Cancel(_) => {
+            | Message::Update(_)
+            | Message::Cancel(_)
+            | Message::Locate(_) => {
                 let to = "nobody".to_owned();
                 let why = "an LRMS sends no jobs".to_owned();
                 Err(TransportError::NotReached { to, why })

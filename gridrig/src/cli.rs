@@ -484,6 +484,18 @@ pub struct BrokerArgs {
     /// The address of a broker it has a link with
     #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario")]
     pub peers: Vec<String>,
+    /// How it talks to its peers, whatever the scenario says: native, json or
+    /// soap
+    #[arg(long, value_name = "PROTOCOL")]
+    pub protocol: Option<String>,
+    /// Sessions with peers.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Keep its events in this file as they happen: one that is started anew
+    /// with the same file still tells them, so that a run with a broker that
+    /// died can be audited
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
     /// Seed of its random stream; unless given, the scenario's
     #[arg(long)]
     pub seed: Option<u64>,
@@ -494,6 +506,47 @@ pub struct BrokerArgs {
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,
+}
+
+/// Sessions of a broker with its peers (links that speak json or soap).
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// A way in which peers show who they are, the preferred one first: none
+    /// (peers on this machine only), bearer, mutual-tls [default: none]
+    #[arg(long = "auth", value_name = "METHOD")]
+    pub auth: Vec<String>,
+    /// The file with the bearer token that this broker and a peer share
+    #[arg(long = "peer-token", value_name = "NAME=FILE")]
+    pub tokens: Vec<String>,
+    /// The distinguished name in a peer's certificate, as in /CN=broker-b
+    #[arg(long = "peer-identity", value_name = "NAME=DN")]
+    pub identities: Vec<String>,
+    /// Under whose name a peer's jobs run here
+    #[arg(long = "map-identity", value_name = "NAME=LOCAL")]
+    pub mapped: Vec<String>,
+    /// Time on the wall between signs of life
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub heartbeat: String,
+    /// A peer that has been lost for so long is given up, and the jobs that
+    /// are with it fail by name
+    #[arg(long, value_name = "DURATION", default_value = "5min")]
+    pub give_up: String,
+    /// Tell peers of a load only when it has moved by more than this share of
+    /// the processors, such as 0.1 [default: tell them at each exchange]
+    #[arg(long, value_name = "SHARE")]
+    pub push_past: Option<String>,
+    /// A door of its own for peers; without, they come in by --listen
+    #[arg(long, value_name = "ADDRESS")]
+    pub peer_listen: Option<std::net::SocketAddr>,
+    /// The certificate of this broker towards its peers, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca", "peer_listen"])]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM, without passphrase
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// The authorities of the peers' certificates, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
 }
 
 /// `gridrig replay`
@@ -522,6 +575,11 @@ pub struct ReplayArgs {
     /// Overwrite a run directory that exists
     #[arg(long)]
     pub force: bool,
+    /// Jobs of a service that stops answering are kept so long: when it is
+    /// there again they are submitted once more under their keys [default: it
+    /// is given up after three tries]
+    #[arg(long, value_name = "DURATION")]
+    pub patience: Option<String>,
     /// Serve /metrics here while submitting; port 0 takes a free one, which is
     /// said on stderr [default with --targets: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]

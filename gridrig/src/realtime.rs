@@ -21,6 +21,7 @@ use gridrig_core::job::Submission;
 use gridrig_core::time::{Decimal, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::rest::serve::{Monitoring, Weather};
 use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
 use std::collections::BTreeMap;
@@ -49,6 +50,9 @@ pub struct RealOptions {
     /// The interfaces of other systems that clusters offer, by position in
     /// the grid; those beyond its end offer none.
     pub faces: Vec<Vec<FaceKind>>,
+    /// How brokers talk, by the two domains of a link, the lower first; links
+    /// that are not here talk natively.
+    pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
     /// How the services are monitored. Only with a folder for targets does the
     /// submitter serve its metrics too.
     pub monitoring: Monitoring,
@@ -69,6 +73,7 @@ impl RealOptions {
             slurm: BTreeMap::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             faces: Vec::new(),
+            protocols: BTreeMap::new(),
             monitoring: Monitoring::default(),
             ears: Ears::default(),
         }

@@ -22,11 +22,12 @@ pub use schema::json_schema;
 
 use document::Source;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::ClusterId;
+use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::spec::WorkloadSpec;
 use gridrig_results::threshold::{Figure, Threshold};
 use raw::RawScenario;
@@ -50,6 +51,9 @@ pub struct Scenario {
     /// The interfaces of other systems that each cluster of the grid offers
     /// when it is a service.
     pub faces: Vec<Vec<FaceKind>>,
+    /// How brokers talk in real time, by the two domains of a link, the lower
+    /// first; links that are not here talk natively.
+    pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
     /// Directories in which clusters install the commands of Slurm, in real
     /// time.
     pub slurm_bins: BTreeMap<ClusterId, PathBuf>,

@@ -191,9 +191,9 @@ enum Heard {
 
 /// How far ahead of ours another clock may be. A sample from the far future
 /// would outweigh every later one.
-const AHEAD: SimDuration = SimDuration::from_secs(60);
+pub(crate) const AHEAD: SimDuration = SimDuration::from_secs(60);
 
-fn letter_id(name: LetterName) -> LetterId {
+pub(crate) fn letter_id(name: LetterName) -> LetterId {
     LetterId {
         incarnation: name.incarnation,
         number: name.number,

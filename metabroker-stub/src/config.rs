@@ -1,9 +1,13 @@
 //! How a broker service is set up.
 
+use crate::lagrid::Links;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
 use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
+use gridrig_protocol::tls::ServerTls;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a broker service is set up.
@@ -16,6 +20,13 @@ pub struct Config {
     pub lrms: BTreeMap<ClusterId, String>,
     /// The brokers it has links with.
     pub peers: BTreeMap<DomainId, Peer>,
+    /// The sessions with those that speak the peer protocol of LA Grid.
+    pub links: Links,
+    /// A door of its own for these; without, they come in by the same one as
+    /// everybody.
+    pub peer_door: Option<PeerDoor>,
+    /// The file of its events, for one that may die and be started anew.
+    pub journal: Option<PathBuf>,
     /// The clock it runs on, shared by all participants of a run.
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.
@@ -27,6 +38,15 @@ pub struct Config {
     pub keep_events: usize,
     /// When a service that has jobs of this broker counts as lost.
     pub liveness: Liveness,
+}
+
+/// Where peers come in that speak the protocol of LA Grid.
+#[derive(Clone, Debug)]
+pub struct PeerDoor {
+    /// Its address.
+    pub listen: SocketAddr,
+    /// How it speaks TLS; `None` is plain HTTP.
+    pub tls: Option<ServerTls>,
 }
 
 /// A broker at the other end of a link.

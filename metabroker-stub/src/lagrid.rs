@@ -1,5 +1,16 @@
-//! The peer protocol of LA Grid: how its messages come in and are answered.
+//! The peer protocol of LA Grid: how its messages come in and are answered,
+//! and how the sessions with peers are kept.
 
+mod deliver;
+mod desk;
 mod face;
+mod keeper;
+mod links;
+mod setup;
+mod terms;
 
+pub use desk::BrokerDesk;
 pub use face::routes;
+pub(crate) use keeper::{keep, say_goodbye};
+pub use links::{Link, LinkView, Links};
+pub use setup::{LinkProtocol, LinkSetup, roles_towards};

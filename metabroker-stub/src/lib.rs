@@ -18,7 +18,7 @@ mod service;
 mod transport;
 mod watch;
 
-pub use config::{Config, Liveness, Peer};
+pub use config::{Config, Liveness, Peer, PeerDoor};
 pub use gridrig_service::{run, serve, spawn};
 
 /// A running broker.

@@ -2,16 +2,22 @@
 
 use crate::app;
 use crate::config::Config;
+use crate::lagrid::{self, BrokerDesk, keep, say_goodbye};
 use crate::transport::HttpTransport;
 use crate::watch::watch;
+use axum::Router;
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, BrokerMachine, BrokerSetup, Recorder, RunClock};
 use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::serve::base_url;
 use gridrig_protocol::rest::serve::metrics::table;
 use gridrig_protocol::rest::serve::{Labels, Monitoring, Samples};
-use gridrig_service::{App, Service};
+use gridrig_service::{App, Service, SideDoor};
 use std::collections::BTreeMap;
+use std::io;
+use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -36,9 +42,49 @@ impl Service for Config {
         app::routes()
     }
 
+    fn faces(app: &App<Self>) -> Router {
+        match (app.config.links.is_empty(), &app.config.peer_door) {
+            (false, None) => lagrid::routes(Arc::new(BrokerDesk::new(app.clone()))),
+            _ => Router::new(),
+        }
+    }
+
+    fn side_door(app: &App<Self>) -> io::Result<Option<SideDoor>> {
+        let Some(door) = &app.config.peer_door else {
+            return Ok(None);
+        };
+        let listener = TcpListener::bind(door.listen)?;
+        let url = base_url(listener.local_addr()?, door.tls.is_some());
+        app.config.links.set_address(&url);
+        tracing::info!(url, "peers come in here");
+        Ok(Some(SideDoor {
+            listener,
+            tls: door.tls.clone(),
+            routes: lagrid::routes(Arc::new(BrokerDesk::new(app.clone()))),
+        }))
+    }
+
+    fn listening(&self, url: &str) {
+        if self.peer_door.is_none() {
+            self.links.set_address(url);
+        }
+    }
+
+    async fn farewell(&self) {
+        say_goodbye(&self.links).await;
+    }
+
+    fn journal(&self) -> Option<&Path> {
+        self.journal.as_deref()
+    }
+
     fn machine(&self, incarnation: u64, recorder: Recorder) -> BrokerMachine {
+        let links = self.links.iter();
         let setup = BrokerSetup {
             incarnation,
+            sessions: links
+                .map(|link| (link.domain(), link.threshold()))
+                .collect(),
             ..self.setup.clone()
         };
         BrokerMachine::new(setup.wait_on(&self.clock), recorder)
@@ -49,6 +95,7 @@ impl Service for Config {
             client,
             lrms: self.lrms.clone(),
             peers: self.peers.clone(),
+            links: self.links.clone(),
         }
     }
 
@@ -59,7 +106,10 @@ impl Service for Config {
         transport: &Arc<HttpTransport>,
     ) -> Option<JoinHandle<()>> {
         let watching = watch(actor.clone(), Arc::clone(transport), self.liveness);
-        Some(tokio::spawn(watching))
+        let keeping = keep(actor.clone(), self.links.clone());
+        Some(tokio::spawn(async {
+            tokio::join!(watching, keeping);
+        }))
     }
 
     fn monitoring(&self) -> &Monitoring {

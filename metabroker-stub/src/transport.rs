@@ -1,6 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::config::Peer;
+use crate::lagrid::{Link, Links};
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
@@ -9,15 +10,25 @@ use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{JobSubmission, LoadReport};
 use gridrig_service::{failure, inform, notify};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
 pub struct HttpTransport {
     pub client: Client,
     pub lrms: BTreeMap<ClusterId, String>,
     pub peers: BTreeMap<DomainId, Peer>,
+    pub links: Links,
 }
 
 impl HttpTransport {
+    /// The session with a peer, if it has one.
+    fn link(&self, to: Party) -> Option<&Arc<Link>> {
+        match to {
+            Party::Broker(domain) => self.links.get(domain),
+            Party::Client | Party::Lrms(_) => None,
+        }
+    }
+
     /// The address of a service.
     pub fn base(&self, to: Party) -> Result<&str, TransportError> {
         let url = match to {
@@ -32,8 +43,28 @@ impl HttpTransport {
     }
 }
 
+impl HttpTransport {
+    /// Whether the receiver has a job that it has not turned away.
+    async fn locate(&self, letter: &Letter, job: u32) -> Result<(), TransportError> {
+        let base = self.base(letter.to)?;
+        let status = self.client.job(base, job).await.map_err(failure)?;
+        match status.state.as_str() {
+            "rejected" => Err(TransportError::Answered {
+                to: base.to_owned(),
+                status: 404,
+                reason: None,
+                why: "it has turned the job away".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+        if let Some(link) = self.link(letter.to) {
+            return link.deliver(letter).await;
+        }
         match &letter.message {
             Message::Dispatch {
                 spec,
@@ -60,6 +91,12 @@ impl Transport for HttpTransport {
             }
             Message::Info(samples) => {
                 let samples = samples.iter().map(LoadReport::from);
+                inform(&self.client, letter, samples, self.base(letter.to)?).await
+            }
+            Message::Locate(job) => self.locate(letter, job.0).await,
+            Message::Update(push) => {
+                // A peer without a session has no use for its number.
+                let samples = push.samples.iter().map(LoadReport::from);
                 inform(&self.client, letter, samples, self.base(letter.to)?).await
             }
             Message::Cancel(job) => {

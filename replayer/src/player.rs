@@ -47,6 +47,11 @@ pub struct Patience {
     pub refused: u32,
     /// So many tries in a row that somebody lets in and does not answer.
     pub silent: u32,
+    /// A service may stay away for so long before it counts as lost, whatever
+    /// the tries say. When it is there again, jobs that it did not confirm are
+    /// submitted once more, and all of them if it was started anew, each under
+    /// its key: whoever knows the job answers with the first answer.
+    pub comes_back: Duration,
 }
 
 impl Default for Patience {
@@ -55,6 +60,7 @@ impl Default for Patience {
             every: Duration::from_millis(500),
             refused: 3,
             silent: 3,
+            comes_back: Duration::ZERO,
         }
     }
 }
@@ -176,7 +182,11 @@ pub async fn play(
             }
             Some(submission) = letters.recv() => outbox.send(book.open(&submission)),
             Some(report) = reports.recv() => book.delivered(report),
-            Some(item) = news.recv() => book.hear(item),
+            Some(item) = news.recv() => {
+                for letter in book.hear(item) {
+                    outbox.send(letter);
+                }
+            }
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => progress(book.progress()),
         }
@@ -200,7 +210,10 @@ const WAIT: Duration = Duration::from_secs(10);
 
 /// What a follower finds out.
 enum News {
-    Ends(Vec<JobEnd>),
+    /// A sign of life, with the ends that it told.
+    Ends(Entry, Vec<JobEnd>),
+    /// The service was started anew and has forgotten its jobs.
+    Restarted(Entry),
     /// The service does not answer any more.
     Lost(Entry),
 }
@@ -219,8 +232,10 @@ struct Book<'a> {
 }
 
 struct Open {
-    entry: Entry,
+    submission: Submission,
     confirmed: bool,
+    /// It did not get there, and is to be sent again.
+    failed: bool,
 }
 
 impl<'a> Book<'a> {
@@ -252,17 +267,23 @@ impl<'a> Book<'a> {
     }
 
     fn open(&mut self, submission: &Submission) -> Letter {
-        let (spec, entry) = (submission.spec.clone(), submission.entry);
         self.submitted += 1;
         let lag = self.config.clock.now().since(submission.at);
         self.worst_lag = self.worst_lag.max(lag);
         self.open.insert(
-            spec.id,
+            submission.spec.id,
             Open {
-                entry,
+                submission: submission.clone(),
                 confirmed: false,
+                failed: false,
             },
         );
+        self.letter(submission)
+    }
+
+    /// A submission as it is sent, for the first time or again.
+    fn letter(&mut self, submission: &Submission) -> Letter {
+        let (spec, entry) = (submission.spec.clone(), submission.entry);
         let (origin, to) = match entry {
             Entry::Domain(domain) => (domain.0, Party::Broker(domain)),
             Entry::Cluster(cluster) => (cluster.0, Party::Lrms(cluster)),
@@ -303,24 +324,41 @@ impl<'a> Book<'a> {
                 }
             }
             Err(error) => {
+                let silence = matches!(
+                    error,
+                    TransportError::NotReached { .. }
+                        | TransportError::NoAnswer { .. }
+                        | TransportError::Busy { .. }
+                );
+                if silence && !self.config.patience.comes_back.is_zero() {
+                    if let Some(open) = self.open.get_mut(&job) {
+                        open.failed = true;
+                    }
+                    return;
+                }
                 self.played.undelivered += 1;
                 self.give_up(job, error.to_string());
             }
         }
     }
 
-    fn hear(&mut self, news: News) {
+    /// Answers the submissions that are to be sent again.
+    fn hear(&mut self, news: News) -> Vec<Letter> {
         match news {
-            News::Ends(ends) => {
+            News::Ends(entry, ends) => {
                 for end in ends {
                     // Others may submit to the same service.
                     if self.open.remove(&end.job).is_some() {
                         self.played.ends.insert(end.job, end);
                     }
                 }
+                self.again(entry, |open| open.failed)
             }
+            News::Restarted(entry) => self.again(entry, |open| open.confirmed || open.failed),
             News::Lost(entry) => {
-                let there = |(_, open): &(&JobId, &Open)| open.entry == entry && open.confirmed;
+                let there = |(_, open): &(&JobId, &Open)| {
+                    open.submission.entry == entry && (open.confirmed || open.failed)
+                };
                 let lost: Vec<JobId> = self
                     .open
                     .iter()
@@ -330,8 +368,25 @@ impl<'a> Book<'a> {
                 for job in lost {
                     self.give_up(job, "the service that had it stopped answering".to_owned());
                 }
+                Vec::new()
             }
         }
+    }
+
+    fn again(&mut self, entry: Entry, which: impl Fn(&Open) -> bool) -> Vec<Letter> {
+        let there = self.open.values_mut();
+        let there = there.filter(|open| open.submission.entry == entry && which(open));
+        let again: Vec<Submission> = there
+            .map(|open| {
+                (open.confirmed, open.failed) = (false, false);
+                open.submission.clone()
+            })
+            .collect();
+        if !again.is_empty() {
+            tracing::info!(jobs = again.len(), ?entry, "jobs are submitted again");
+        }
+        let letters = again.iter().map(|submission| self.letter(submission));
+        letters.collect()
     }
 
     fn give_up(&mut self, job: JobId, why: String) {
@@ -365,31 +420,70 @@ struct Follower {
 impl Follower {
     async fn run(self) {
         let mut after = 0;
-        let (mut refused, mut silent) = (0, 0);
+        let mut life = None;
+        let mut signs = Signs::default();
         loop {
-            match self.client.ends(&self.url, after, WAIT).await {
+            // After a silence the first answer is wanted at once: it says
+            // whether the service was started anew.
+            let wait = if signs.is_well() {
+                WAIT
+            } else {
+                Duration::ZERO
+            };
+            match self.client.ends(&self.url, after, wait).await {
                 Ok(page) => {
-                    (refused, silent) = (0, 0);
+                    signs = Signs::default();
+                    let before = life.replace(page.life);
+                    if before.is_some_and(|before| before != page.life) {
+                        after = 0;
+                        if self.news.send(News::Restarted(self.entry)).is_err() {
+                            return;
+                        }
+                        continue;
+                    }
                     after = page.next;
                     let ends = page
                         .ends
                         .iter()
                         .filter_map(|end| JobEnd::try_from(end).ok());
-                    if self.news.send(News::Ends(ends.collect())).is_err() {
+                    let news = News::Ends(self.entry, ends.collect());
+                    if self.news.send(news).is_err() {
                         return;
                     }
                     continue;
                 }
-                Err(ClientError::NotReached { .. }) => refused += 1,
-                Err(ClientError::NoAnswer { .. }) => silent += 1,
-                Err(_busy_or_confused) => (refused, silent) = (0, 0),
+                Err(ClientError::NotReached { .. }) => signs.refused += 1,
+                Err(ClientError::NoAnswer { .. }) => signs.silent += 1,
+                Err(_busy_or_confused) => signs = Signs::default(),
             }
-            let lost = refused >= self.patience.refused || silent >= self.patience.silent;
-            if lost && self.news.send(News::Lost(self.entry)).is_err() {
+            if signs.are_fatal(self.patience) && self.news.send(News::Lost(self.entry)).is_err() {
                 return;
             }
             tokio::time::sleep(self.patience.every).await;
         }
+    }
+}
+
+/// What is known of a service that may be gone.
+#[derive(Default)]
+struct Signs {
+    refused: u32,
+    silent: u32,
+    since: Option<tokio::time::Instant>,
+}
+
+impl Signs {
+    fn is_well(&self) -> bool {
+        self.refused == 0 && self.silent == 0
+    }
+
+    fn are_fatal(&mut self, patience: Patience) -> bool {
+        if self.is_well() {
+            return false;
+        }
+        let since = self.since.get_or_insert_with(tokio::time::Instant::now);
+        let tried = self.refused >= patience.refused || self.silent >= patience.silent;
+        tried && since.elapsed() >= patience.comes_back
     }
 }
 

@@ -1,8 +1,10 @@
 //! A meta-broker: a queue of its own, a cycle, a policy, and a map back to
 //! whoever a job came from (LSAP 4.1, design 5).
 
+mod access;
 mod view;
 
+pub use access::Access;
 pub use view::Pending;
 
 use crate::event::{Event, EventSink, Party};
@@ -93,7 +95,10 @@ pub struct BrokerConfig {
 /// - Getters: [`spec`](Self::spec), [`queued`](Self::queued),
 ///   [`pending`](Self::pending), [`need`](Self::need),
 ///   [`information_age`](Self::information_age).
-/// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel).
+/// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
+///   [`set_access`](Self::set_access).
+/// - For a broker that was started anew: [`set_aside`](Self::set_aside),
+///   [`put_back`](Self::put_back), [`place`](Self::place).
 /// - Messages in: [`handle_info`](Self::handle_info),
 ///   [`handle_refusal`](Self::handle_refusal), [`handle_end`](Self::handle_end).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
@@ -112,6 +117,14 @@ pub struct Broker {
     turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
+}
+
+/// What a cycle does with a job that it does not turn away.
+enum Choice {
+    /// It goes to the candidate at this position.
+    Send(usize),
+    /// Only candidates that are closed for now could run it.
+    Wait,
 }
 
 /// A job that came here and whose end is not known yet.
@@ -383,9 +396,11 @@ impl Broker {
             .iter()
             .map(|known| known.candidate(counts_own))
             .collect();
-        while let Some((_, job)) = self.queue.pop_first() {
+        let mut waiting = Vec::new();
+        while let Some((arrival, job)) = self.queue.pop_first() {
             match self.choose(job, &view) {
-                Ok(chosen) => {
+                Ok(Choice::Wait) => waiting.push((arrival, job)),
+                Ok(Choice::Send(chosen)) => {
                     let held = &self.jobs[&job];
                     if counts_own {
                         let work = view::work_of(&held.spec);
@@ -397,20 +412,22 @@ impl Broker {
                 Err(reason) => self.turn_away(now, job, reason, events, out),
             }
         }
+        self.queue.extend(waiting);
     }
 
-    fn choose(&mut self, job: JobId, view: &[Candidate]) -> Result<usize, Reason> {
+    fn choose(&mut self, job: JobId, view: &[Candidate]) -> Result<Choice, Reason> {
         let held = &self.jobs[&job];
         let hops_left = self.config.max_hops.saturating_sub(held.hop);
-        let possible = |index: &usize| {
-            let known = &self.known[*index];
+        let able = |known: &Known| {
             let within_hops = match known.target {
                 Target::Cluster(_) => known.could_run(&held.spec, 0),
                 Target::Peer(_) => hops_left > 0 && known.could_run(&held.spec, hops_left - 1),
             };
-            within_hops
-                && !held.refused_by.contains(&known.target)
-                && self.policy.admits(&view[*index])
+            within_hops && !held.refused_by.contains(&known.target)
+        };
+        let possible = |index: &usize| {
+            let known = &self.known[*index];
+            known.access == Access::Open && able(known) && self.policy.admits(&view[*index])
         };
         let mut tied: Vec<usize> = Vec::with_capacity(view.len());
         for index in (0..view.len()).filter(possible) {
@@ -425,10 +442,12 @@ impl Broker {
                 tied.push(index);
             }
         }
+        let closed = |known: &Known| known.access == Access::Closed && able(known);
         match (tied.is_empty(), held.refused_by.is_empty()) {
+            (true, _) if self.known.iter().any(closed) => Ok(Choice::Wait),
             (true, true) => Err(Reason::NoCandidate),
             (true, false) => Err(Reason::AllRefused),
-            _ => Ok(self.break_tie(tied, view)),
+            _ => Ok(Choice::Send(self.break_tie(tied, view))),
         }
     }
 
@@ -460,8 +479,19 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let domain = self.config.domain;
         let target = self.known[chosen].target;
+        self.send_to(now, job, target, events, out);
+    }
+
+    fn send_to(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        target: Target,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let domain = self.config.domain;
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         held.sent = Some(target);
         match target {

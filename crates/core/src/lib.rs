@@ -51,6 +51,7 @@ pub mod policy;
 pub mod queue;
 pub mod resource;
 pub mod rng;
+pub mod session;
 pub mod submitter;
 pub mod time;
 pub mod timetable;

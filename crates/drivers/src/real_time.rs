@@ -42,7 +42,7 @@ pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
 pub use letter::{Letter, LetterId, Message, Tally};
 pub use lrms::{Home, JobNews, LrmsMachine, LrmsSetup};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
-pub use record::{EventSlice, Recorded, Recorder, Settled, merge, replay, settle};
+pub use record::{EventSlice, Recorded, Recorder, Settled, Witness, merge, replay, settle};
 pub use submitter::{Handover, submit_on_time};
 
 /// Why a grid cannot run on the wall clock.

@@ -2,6 +2,7 @@
 
 mod client;
 mod curve;
+mod outgoing;
 
 use crate::certificate::{self, CertificateError};
 use client::GridClients;
@@ -11,6 +12,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{RootCertStore, ServerConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use outgoing::{OutgoingTls, peer_client};
 
 /// Names ring as the provider, unless one is named already. reqwest is built
 /// without a provider of its own and panics when it makes a client, even for

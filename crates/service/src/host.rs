@@ -1,6 +1,6 @@
 //! Starting, serving and ending.
 
-use crate::{App, Service, router};
+use crate::{App, Service, journal, router};
 use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, RunClock, Tally, start};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::metrics::Target;
@@ -35,7 +35,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// # Errors
 /// When the listener, a thread or an HTTP client cannot be had.
 pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<Handle<S::Machine>> {
-    let parts = Parts::of(&config);
+    let parts = Parts::of(&config)?;
     let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
     let (stall, undelivered) = (parts.stall.clone(), parts.machine.undelivered());
     let ear = parts.ear.clone();
@@ -76,7 +76,7 @@ pub async fn run<S: Service>(
         target = target.over_tls();
     }
     let _announced = config.monitoring().announce(&config.name(), target)?;
-    let parts = Parts::of(&config);
+    let parts = Parts::of(&config)?;
     let (ready, _started) = oneshot::channel();
     host(config, parts, listener, Life::until(shutdown), ready).await
 }
@@ -106,19 +106,24 @@ struct Parts<M> {
     metrics: Arc<Metrics>,
     stall: Stall,
     ear: Ear,
+    life: u64,
 }
 
 impl<M> Parts<M> {
-    fn of<S: Service<Machine = M>>(config: &S) -> Self {
-        let recorder = Recorder::keeping(config.keep_events());
+    fn of<S: Service<Machine = M>>(config: &S) -> io::Result<Self> {
+        let recorder = match config.journal() {
+            Some(path) => journal(path, config.keep_events())?,
+            None => Recorder::keeping(config.keep_events()),
+        };
         let incarnation = incarnation();
-        Parts {
+        Ok(Parts {
             machine: config.machine(incarnation, recorder.clone()),
             recorder,
             metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
             stall: Stall::default(),
             ear: Ear::default(),
-        }
+            life: incarnation,
+        })
     }
 }
 
@@ -129,6 +134,7 @@ async fn host<S: Service>(
     life: Life,
     ready: oneshot::Sender<Actor<S::Machine>>,
 ) -> io::Result<()> {
+    config.listening(&base_url(listener.local_addr()?, config.tls().is_some()));
     let door = Door::open(listener, config.tls())?;
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
@@ -140,18 +146,35 @@ async fn host<S: Service>(
         recorder: parts.recorder,
         metrics: parts.metrics,
         config: Arc::new(config),
+        life: parts.life,
     };
     let drain = actor.clone();
+    let config = Arc::clone(&app.config);
+    let side = S::side_door(&app)?;
+    let metrics = Arc::clone(&app.metrics);
+    let side = side.map(|side| {
+        let router = serve::bounded(side.routes, metrics, parts.stall.clone());
+        Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
+    });
+    let side = side.transpose()?;
     let router = router(app, parts.stall, parts.ear);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
-    let served = serve::serve(door, router, life).await;
+    let side_life = life.clone();
+    let side = async {
+        match side {
+            Some((door, router)) => serve::serve(door, router, side_life).await,
+            None => Ok(()),
+        }
+    };
+    let (served, side) = tokio::join!(serve::serve(door, router, life), side);
     // What the machine has said is still sent, within reason.
     let _ = tokio::time::timeout(serve::GRACE, drain.drained()).await;
+    config.farewell().await;
     if let Some(companion) = companion {
         companion.abort();
     }
-    served
+    served.and(side)
 }
 
 /// A number for this life of a service: when it begins, in Unix nanoseconds.

@@ -4,14 +4,17 @@
 //! [`Service`]; its own routes and its own letters stay with it.
 
 mod host;
+mod journal;
 mod letters;
 mod observe;
 pub mod routes;
 pub mod submission;
 
 pub use host::{Handle, incarnation, run, serve, spawn};
+pub use journal::journal;
 pub use letters::{failure, inform, letter_name, notify};
 pub use observe::{clock_samples, count_samples, lag_samples};
+pub use submission::conflict;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -21,6 +24,10 @@ use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::{self, Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
 use gridrig_protocol::tls::ServerTls;
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa::openapi::OpenApi;
@@ -29,8 +36,8 @@ use utoipa_axum::router::OpenApiRouter;
 /// One kind of service, by how it is configured.
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
-///   [`keep_events`](Self::keep_events), [`tls`](Self::tls),
-///   [`routes`](Self::routes), [`faces`](Self::faces).
+///   [`keep_events`](Self::keep_events), [`journal`](Self::journal),
+///   [`tls`](Self::tls), [`routes`](Self::routes), [`faces`](Self::faces).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion).
 /// - What is seen of it: [`monitoring`](Self::monitoring), [`labels`](Self::labels),
@@ -50,6 +57,11 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// How many of its newest events it keeps.
     fn keep_events(&self) -> usize;
 
+    /// The file of its [journal](journal()), if it has one.
+    fn journal(&self) -> Option<&Path> {
+        None
+    }
+
     /// How it speaks TLS; `None` is plain HTTP.
     fn tls(&self) -> Option<&ServerTls> {
         None
@@ -62,6 +74,22 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// part of its OpenAPI description: each follows a document of its own.
     fn faces(_app: &App<Self>) -> Router {
         Router::new()
+    }
+
+    /// A second door, for others than those who come in by the first.
+    ///
+    /// # Errors
+    /// When its address cannot be bound.
+    fn side_door(_app: &App<Self>) -> io::Result<Option<SideDoor>> {
+        Ok(None)
+    }
+
+    /// Under which base URL it is reached by its first door.
+    fn listening(&self, _url: &str) {}
+
+    /// What is said to others before the service ends in good order.
+    fn farewell(&self) -> impl Future<Output = ()> + Send {
+        async {}
     }
 
     /// Its machine, new, in this life.
@@ -90,6 +118,16 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn observe(&self, machine: &mut Self::Machine, now: SimTime, samples: &mut Samples);
 }
 
+/// A door of its own for some routes.
+pub struct SideDoor {
+    /// Where it is.
+    pub listener: TcpListener,
+    /// How it speaks TLS; `None` is plain HTTP.
+    pub tls: Option<ServerTls>,
+    /// What it leads to.
+    pub routes: Router,
+}
+
 /// Events that a service keeps unless told otherwise: some 100 MB. A job makes
 /// about five.
 pub const KEEP_EVENTS: usize = 1_000_000;
@@ -104,6 +142,8 @@ pub struct App<S: Service> {
     pub metrics: Arc<Metrics>,
     /// How the service is set up.
     pub config: Arc<S>,
+    /// Which life of the service this is: see [`incarnation`].
+    pub life: u64,
 }
 
 // A derive would ask for the configuration to be `Clone`.
@@ -114,6 +154,7 @@ impl<S: Service> Clone for App<S> {
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
             config: Arc::clone(&self.config),
+            life: self.life,
         }
     }
 }

@@ -53,6 +53,7 @@ pub async fn list<S: Service>(
 pub fn status(view: &JobView) -> JobStatus {
     let of = |state| JobStatus {
         tag: view.tag.as_deref().map(str::to_owned),
+        identity: view.identity.as_deref().map(str::to_owned),
         ..JobStatus::of(&view.spec, view.arrived, state)
     };
     match &view.state {
@@ -124,6 +125,7 @@ pub async fn ends<S: Service>(
         first,
         ends: ends.iter().map(JobEndReport::from).collect(),
         next,
+        life: app.life,
     }))
 }
 

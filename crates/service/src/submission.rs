@@ -33,7 +33,8 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
 }
 
 /// What a submission that contradicts an earlier one is told.
-fn conflict(error: SubmitError) -> Problem {
+#[must_use]
+pub fn conflict(error: SubmitError) -> Problem {
     match error {
         SubmitError::IdTaken(_) => Problem::new(409, "job-id-taken", error.to_string()),
         SubmitError::KeyReused(_) => Problem::new(422, "key-reused", error.to_string()),

@@ -53,7 +53,7 @@ fn duration(flag: &str, text: &str) -> Result<SimDuration, Failure> {
 /// `NAME=URL`, the URL without a slash at its end.
 fn named_url<'a>(flag: &str, text: &'a str) -> Result<(&'a str, String), Failure> {
     match text.split_once('=') {
-        Some((name, url)) if url.starts_with("http://") => {
+        Some((name, url)) if url.starts_with("http://") || url.starts_with("https://") => {
             Ok((name, url.trim_end_matches('/').to_owned()))
         }
         _ => Err(Failure::input(anyhow!(

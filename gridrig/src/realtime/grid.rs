@@ -9,16 +9,24 @@ use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub as broker;
+use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links, roles_towards};
 use gridrig_protocol::rest::serve::metrics::Target;
 use gridrig_protocol::rest::serve::{Labels, Monitoring, NotifyHosts};
+use gridrig_protocol::tls::{TlsError, peer_client};
+use gridrig_service::incarnation;
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
 /// The running services of a grid.
 pub struct Services {
     lrms: Vec<emulator::Handle>,
     brokers: Vec<broker::Handle>,
 }
+
+/// How long a request to a peer may take.
+const PEER_REQUEST: Duration = Duration::from_secs(10);
 
 /// Ended jobs each service answers for: a whole run's.
 const KEEP_ENDED: usize = 10_000_000;
@@ -62,9 +70,14 @@ impl Services {
         }
         for (setup, door) in setups.into_iter().zip(broker_doors) {
             let name = setup.name.clone();
+            let peers = peers(grid, &setup, &broker_urls);
             let config = broker::Config {
+                links: links(&setup, &peers, &options.protocols)
+                    .map_err(|source| failed(&name, io::Error::other(source)))?,
+                peer_door: None,
+                journal: None,
                 lrms: own_lrms(&setup, &lrms_urls),
-                peers: peers(grid, &setup, &broker_urls),
+                peers,
                 setup: BrokerSetup {
                     keep_ended: KEEP_ENDED,
                     ..setup
@@ -243,7 +256,7 @@ fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
     eprintln!("cluster {cluster} offers {faces} at {url}");
 }
 
-fn failed(service: &str, source: std::io::Error) -> RealError {
+fn failed(service: &str, source: io::Error) -> RealError {
     RealError::Start {
         service: service.to_owned(),
         source,
@@ -295,6 +308,28 @@ fn monitoring(grid: &Grid, domain: Option<DomainId>, options: &RealOptions) -> M
         labels: labels.and(&options.monitoring.labels),
         targets: None,
     }
+}
+
+/// The sessions of a broker within one process: peers on one machine, which
+/// need not show who they are.
+fn links(
+    setup: &BrokerSetup,
+    peers: &BTreeMap<DomainId, broker::Peer>,
+    protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
+) -> Result<Links, TlsError> {
+    let here = setup.config.domain;
+    let link = |(domain, peer): (&DomainId, &broker::Peer)| {
+        let ends = (here.min(*domain), here.max(*domain));
+        let codec = protocols.get(&ends)?.codec()?;
+        let roles = roles_towards(setup, *domain);
+        Some((*domain, LinkSetup::new(&peer.name, &peer.url, codec, roles)))
+    };
+    let setups: BTreeMap<DomainId, LinkSetup> = peers.iter().filter_map(link).collect();
+    if setups.is_empty() {
+        return Ok(Links::default());
+    }
+    let client = peer_client(None, PEER_REQUEST)?;
+    Ok(Links::new(&setup.name, incarnation(), &client, setups))
 }
 
 fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String> {

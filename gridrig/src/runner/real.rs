@@ -39,6 +39,7 @@ pub(super) fn execute(
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
     real.faces.clone_from(&scenario.faces);
+    real.protocols.clone_from(&scenario.protocols);
     real.faults = kills(grid, &options.kill)?;
     for (id, dir) in &scenario.slurm_bins {
         let setup = slurm_setup(dir).map_err(Failure::input)?;

@@ -11,6 +11,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
 use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -347,6 +348,9 @@ pub(crate) struct RawLink {
     pub(crate) roles: Option<At<RawRoles>>,
     /// One-way latency. Default "1ms".
     pub(crate) latency: Option<Str<AboveZero>>,
+    /// How the two brokers talk in real time: "native" (the default), or in
+    /// sessions of the LA Grid protocol as "json" or "soap".
+    pub(crate) protocol: Option<Str<Name<LinkProtocol>>>,
 }
 
 /// Who forwards and who takes jobs.

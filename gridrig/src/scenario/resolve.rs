@@ -51,6 +51,7 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         slurm_bins,
+        protocols,
     } = context.grid(raw, run, policies[0])?;
     let workloads = context.workloads(raw, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
@@ -65,6 +66,7 @@ pub(super) fn resolve(
         cluster_sources,
         faces,
         slurm_bins,
+        protocols,
         policies,
         bounds,
         clock: match clock {

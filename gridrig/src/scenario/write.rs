@@ -75,7 +75,7 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("queue_window", named(broker.queue_window));
         out.key("utilization_window", named(broker.utilization_window));
     }
-    write_links(&mut out, &scenario.grid);
+    write_links(&mut out, scenario);
     write_run(&mut out, scenario);
     out.header("[measure]");
     out.key("from", duration(scenario.measure.from));
@@ -194,7 +194,8 @@ fn cluster_keys(
     keys
 }
 
-fn write_links(out: &mut Lines, grid: &Grid) {
+fn write_links(out: &mut Lines, scenario: &Scenario) {
+    let grid = &scenario.grid;
     let name = |link: &Link, provider: bool| {
         let id = if provider {
             link.provider
@@ -219,6 +220,10 @@ fn write_links(out: &mut Lines, grid: &Grid) {
             );
         }
         out.key("latency", duration(link.latency));
+        let (a, b) = (link.consumer, link.provider);
+        if let Some(protocol) = scenario.protocols.get(&(a.min(b), a.max(b))) {
+            out.key("protocol", named(*protocol));
+        }
     }
 }
 

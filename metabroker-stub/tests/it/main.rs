@@ -18,6 +18,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
+use gridrig_metabroker_stub::lagrid::Links;
 use gridrig_metabroker_stub::{Config, Handle, Liveness, Peer, spawn};
 use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use serde_json::{Value, json};
@@ -69,6 +70,9 @@ async fn start(interval: SimDuration, lrms: &str, peer: &str) -> Handle {
         setup,
         lrms: BTreeMap::from([(ClusterId(0), lrms.to_owned())]),
         peers: BTreeMap::from([(DomainId(1), peer)]),
+        links: Links::default(),
+        peer_door: None,
+        journal: None,
         clock,
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),

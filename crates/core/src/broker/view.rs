@@ -1,6 +1,7 @@
 //! What a broker believes about the others: the last information it received,
 //! and optionally what it has itself sent since.
 
+use super::Access;
 use crate::ids::{ClusterId, DomainId};
 use crate::job::{JobSpec, Requirements};
 use crate::load::{Fraction, LoadSample, Mean, Window};
@@ -22,6 +23,8 @@ pub(super) struct Known {
     /// What waits in the peer's broker; known to the truth only.
     pending: Pending,
     sent: Vec<Sent>,
+    /// Whether jobs may be sent there.
+    pub access: Access,
 }
 
 /// Jobs that a broker holds and no LRMS has yet.
@@ -63,6 +66,7 @@ impl Known {
             samples,
             pending: Pending::default(),
             sent: Vec::new(),
+            access: Access::Open,
         }
     }
 
@@ -84,6 +88,7 @@ impl Known {
             samples,
             pending: Pending::default(),
             sent: Vec::new(),
+            access: Access::Open,
         }
     }
 

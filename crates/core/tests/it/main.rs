@@ -1,5 +1,6 @@
 //! Design 4 and 5, rule by rule, each worked out by hand.
 
+mod access_rules;
 mod backfill_rules;
 mod broker_rules;
 mod cluster_rules;

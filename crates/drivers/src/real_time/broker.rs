@@ -2,6 +2,8 @@
 //! information.
 
 mod delivery;
+mod recovery;
+mod sessions;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -13,7 +15,7 @@ use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt,
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
 use super::record::Recorder;
-use gridrig_core::broker::{Broker, LocalInfo};
+use gridrig_core::broker::{Access, Broker, LocalInfo};
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -21,6 +23,8 @@ use gridrig_core::load::LoadSample;
 use gridrig_core::message::{EndState, JobEnd, Outgoing, Target};
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
+use recovery::Search;
+use sessions::Partners;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -35,8 +39,14 @@ pub struct BrokerMachine {
     /// The nominal instant of the next cycle.
     next_cycle: Option<SimTime>,
     grace: SimDuration,
-    /// Jobs that their receivers have confirmed to have, until their end.
-    confirmed: BTreeMap<JobId, Target>,
+    /// Jobs that are elsewhere, or on their way there, until their end.
+    under_way: BTreeMap<JobId, UnderWay>,
+    /// Jobs that are looked for before anything is decided about them.
+    searches: BTreeMap<JobId, Search>,
+    partners: Partners,
+    /// When this life began.
+    born: SimTime,
+    ask_again: SimDuration,
     round: Round,
     /// Jobs of other domains that were handed to own clusters, by the domain
     /// at which they entered.
@@ -49,6 +59,20 @@ pub struct BrokerMachine {
     letters_written: u64,
     out: Vec<Outgoing>,
     undelivered: Arc<Tally>,
+}
+
+/// A job that was sent.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    target: Target,
+    /// When it was meant to arrive there, for sending it again.
+    due: SimTime,
+    /// Forwards so far, as it was sent.
+    hop: u32,
+    /// The receiver has confirmed to have it.
+    confirmed: bool,
+    /// It may be there although a later try was not answered.
+    perhaps: bool,
 }
 
 /// The samples of one exchange, on their way to the consumers as one message.
@@ -69,12 +93,16 @@ impl BrokerMachine {
     pub fn new(setup: BrokerSetup, recorder: Recorder) -> Self {
         let domain = setup.config.domain;
         let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
+        let mut broker = Broker::new(setup.config, stream);
+        for peer in setup.sessions.keys() {
+            broker.set_access(Target::Peer(*peer), Access::Closed);
+        }
         let naming = Naming {
             next: UNNAMED_FROM + u32::from(domain.0) % UNNAMED_STEP,
             step: UNNAMED_STEP,
         };
         BrokerMachine {
-            broker: Broker::new(setup.config, stream),
+            broker,
             here: Party::Broker(domain),
             neighbours: setup.neighbours,
             recorder,
@@ -82,7 +110,11 @@ impl BrokerMachine {
             now: SimTime::ZERO,
             next_cycle: None,
             grace: setup.grace,
-            confirmed: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            searches: BTreeMap::new(),
+            partners: Partners::of(&setup.sessions),
+            born: setup.born,
+            ask_again: setup.ask_again,
             round: Round::default(),
             taken_in: BTreeMap::new(),
             domains: setup.names.domains(),
@@ -193,22 +225,28 @@ impl BrokerMachine {
                 latency,
                 consumer,
             } = self.neighbours[index];
-            if !consumer {
-                continue;
-            }
+            let message = match self.partners.update(domain, &samples) {
+                Some(Some(push)) => Message::Update(push),
+                None if consumer => Message::Info(samples.clone()),
+                _ => continue,
+            };
             let (from, to) = (self.here, Party::Broker(domain));
             self.recorder.emit(self.now, Event::InfoSent { from, to });
             // Peers have the sample one link latency after it was taken.
             let due = self.round.at + latency;
-            self.post(to, None, due, Message::Info(samples.clone()));
+            self.post(to, None, due, message);
         }
     }
 
     /// A job came back, at the instant it was meant to if that is known.
     pub fn handle_refusal(&mut self, now: SimTime, meant: Option<SimTime>, job: JobId, by: Target) {
         self.set_now(now);
-        if self.confirmed.get(&job) == Some(&by) {
-            self.confirmed.remove(&job);
+        if self
+            .under_way
+            .get(&job)
+            .is_some_and(|sent| sent.target == by)
+        {
+            self.under_way.remove(&job);
         }
         self.broker.handle_refusal(job, by);
         self.settle();
@@ -228,7 +266,7 @@ impl BrokerMachine {
     }
 
     fn end(&mut self, end: JobEnd) {
-        self.confirmed.remove(&end.job);
+        self.under_way.remove(&end.job);
         self.broker
             .handle_end(self.now, end, &mut self.recorder, &mut self.out);
         if self.broker.whereabouts(end.job).is_none() {
@@ -236,10 +274,13 @@ impl BrokerMachine {
         }
     }
 
-    /// Whoever has jobs of this broker and must therefore be watched.
+    /// Whoever has jobs of this broker and must therefore be watched. Peers
+    /// with sessions are not among them: their heartbeats say more.
     #[must_use]
     pub fn relied_on(&self) -> BTreeSet<Target> {
-        self.confirmed.values().copied().collect()
+        let confirmed = self.under_way.values().filter(|sent| sent.confirmed);
+        let targets = confirmed.map(|sent| sent.target);
+        targets.filter(|to| !self.partners.has(*to)).collect()
     }
 
     /// Whether samples from there are expected, and about those clusters.
@@ -303,6 +344,7 @@ impl BrokerMachine {
                 };
                 let hop = self.ledger.get(job).map_or(0, |record| record.hop);
                 let (key, from) = (self.key(job, hop), self.broker.config().domain);
+                self.note_sent(job, Target::Cluster(cluster), hop);
                 if hop > 0 {
                     *self.taken_in.entry(self.origin(job)).or_default() += 1;
                 }
@@ -321,6 +363,7 @@ impl BrokerMachine {
                     return;
                 };
                 let (key, from) = (self.key(job, hop), self.broker.config().domain);
+                self.note_sent(job, Target::Peer(to), hop);
                 self.write_to_peer(
                     to,
                     Message::Forward {
@@ -350,6 +393,17 @@ impl BrokerMachine {
                 self.write_to_peer(peer, Message::Cancel(job));
             }
         }
+    }
+
+    fn note_sent(&mut self, job: JobId, target: Target, hop: u32) {
+        let sent = UnderWay {
+            target,
+            due: self.now + self.latency(target),
+            hop,
+            confirmed: false,
+            perhaps: false,
+        };
+        self.under_way.insert(job, sent);
     }
 
     /// The key a job travels under from here: the one it came with, with the
@@ -392,12 +446,20 @@ impl BrokerMachine {
     }
 
     fn write_to_peer(&mut self, peer: DomainId, message: Message) {
-        let known = self
-            .neighbours
-            .iter()
-            .find(|neighbour| neighbour.domain == peer);
-        let latency = known.map_or(SimDuration::ZERO, |neighbour| neighbour.latency);
-        self.post(Party::Broker(peer), None, self.now + latency, message);
+        let due = self.now + self.latency(Target::Peer(peer));
+        self.post(Party::Broker(peer), None, due, message);
+    }
+
+    /// One-way latency to a place that jobs are sent to.
+    fn latency(&self, target: Target) -> SimDuration {
+        match target {
+            Target::Cluster(_) => self.broker.config().lrms_latency,
+            Target::Peer(peer) => {
+                let mut neighbours = self.neighbours.iter();
+                let known = neighbours.find(|neighbour| neighbour.domain == peer);
+                known.map_or(SimDuration::ZERO, |neighbour| neighbour.latency)
+            }
+        }
     }
 
     fn post(&mut self, to: Party, address: Option<Arc<str>>, due: SimTime, message: Message) {
@@ -436,7 +498,11 @@ impl JobKeeper for BrokerMachine {
     fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
         self.set_now(now);
         let job = match self.ledger.open(&arrival)? {
-            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::Repeated(receipt) => {
+                self.tell_again(receipt.job, arrival.from);
+                self.settle();
+                return Ok(receipt);
+            }
             Opened::New(job) => job,
         };
         let spec = JobSpec {
@@ -458,9 +524,12 @@ impl JobKeeper for BrokerMachine {
             repeated: false,
         };
         let meant = arrival.meant.unwrap_or(self.now);
+        let perhaps_known = arrival.key.is_some() && meant < self.born;
         self.ledger.enter(arrival, spec, &receipt);
-        if let Err(reason) = taken {
-            self.turn_away(job, peer, reason);
+        match taken {
+            Err(reason) => self.turn_away(job, peer, reason),
+            Ok(()) if perhaps_known => self.search(job, peer, hop),
+            Ok(()) => {}
         }
         self.settle();
         self.find_cycle(meant);
@@ -482,6 +551,7 @@ impl JobKeeper for BrokerMachine {
             arrived: record.arrived,
             state,
             tag: record.tag.clone(),
+            identity: record.identity.clone(),
         })
     }
 

@@ -90,6 +90,8 @@ pub struct JobView {
     /// What whoever submitted it calls it, if it has a name of that kind: by
     /// it a job is found again that came through somebody else's broker.
     pub tag: Option<Arc<str>>,
+    /// Under whose name it runs here, if its sender's identity is mapped.
+    pub identity: Option<Arc<str>>,
 }
 
 /// One job that has been here.
@@ -102,6 +104,7 @@ pub(super) struct Record {
     pub notify: Option<Arc<str>>,
     pub end: Option<JobEnd>,
     pub tag: Option<Arc<str>>,
+    pub identity: Option<Arc<str>>,
     /// The job's key without its hop, for sending it on.
     pub base_key: Option<String>,
     keys: Vec<String>,
@@ -202,6 +205,7 @@ impl Ledger {
             notify: arrival.notify,
             end: None,
             tag: None,
+            identity: None,
             base_key,
             keys,
             spec,
@@ -213,6 +217,13 @@ impl Ledger {
     pub fn set_tag(&mut self, job: JobId, tag: Arc<str>) {
         if let Some(record) = self.records.get_mut(&job) {
             record.tag = Some(tag);
+        }
+    }
+
+    /// Notes under whose name a job runs.
+    pub fn set_identity(&mut self, job: JobId, identity: Arc<str>) {
+        if let Some(record) = self.records.get_mut(&job) {
+            record.identity = Some(identity);
         }
     }
 

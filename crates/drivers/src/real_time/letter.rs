@@ -5,6 +5,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::JobEnd;
+use gridrig_core::session::Push;
 use gridrig_core::time::SimTime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,12 +53,19 @@ pub enum Message {
     Notice(JobEnd),
     /// Resource information.
     Info(Vec<LoadSample>),
+    /// Resource information for a peer with a session: numbered, in full or
+    /// only what has moved.
+    Update(Push),
     /// A request to remove a job.
     Cancel(JobId),
+    /// A question: whether the receiver has this job, from an earlier life of
+    /// the sender. Delivered means yes.
+    Locate(JobId),
 }
 
 impl Message {
-    /// How results count it; requests to remove a job are not counted.
+    /// How results count it; requests to remove a job and questions are not
+    /// counted.
     #[must_use]
     pub fn kind(&self) -> Option<MessageKind> {
         Some(match self {
@@ -66,8 +74,8 @@ impl Message {
             Message::Forward { .. } => MessageKind::Forward,
             Message::Refusal { .. } => MessageKind::Refuse,
             Message::Notice(_) => MessageKind::Notify,
-            Message::Info(_) => MessageKind::Info,
-            Message::Cancel(_) => return None,
+            Message::Info(_) | Message::Update(_) => MessageKind::Info,
+            Message::Cancel(_) | Message::Locate(_) => return None,
         })
     }
 
@@ -78,9 +86,11 @@ impl Message {
             Message::Submit { spec, .. }
             | Message::Dispatch { spec, .. }
             | Message::Forward { spec, .. } => Some(spec.id),
-            Message::Refusal { job, .. } | Message::Cancel(job) => Some(*job),
+            Message::Refusal { job, .. } | Message::Cancel(job) | Message::Locate(job) => {
+                Some(*job)
+            }
             Message::Notice(end) => Some(end.job),
-            Message::Info(_) => None,
+            Message::Info(_) | Message::Update(_) => None,
         }
     }
 }

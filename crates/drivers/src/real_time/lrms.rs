@@ -240,6 +240,24 @@ impl LrmsMachine {
         self.write(end.job, from, Message::Notice(end));
     }
 
+    /// A broker that repeats a submission may have been started anew and have
+    /// missed what became of the job: an end is told once more.
+    fn tell_again(&mut self, job: JobId, from: Party) {
+        let end = self.ledger.get(job).and_then(|record| record.end);
+        let (Some(end), Party::Broker(_)) = (end, from) else {
+            return;
+        };
+        match end.state {
+            EndState::Rejected(reason) => self.write(job, from, Message::Refusal { job, reason }),
+            _ => {
+                let (here, at) = (Party::Lrms(self.cluster.id()), self.now);
+                let (from, to) = (here, from);
+                self.sink.emit(at, Event::Notified { job, from, to });
+                self.write(job, to, Message::Notice(end));
+            }
+        }
+    }
+
     fn write(&mut self, job: JobId, to: Party, message: Message) {
         let address = self
             .ledger
@@ -335,7 +353,10 @@ impl JobKeeper for LrmsMachine {
     fn submit(&mut self, now: SimTime, arrival: Arrival) -> Result<Receipt, SubmitError> {
         self.set_now(now);
         let job = match self.ledger.open(&arrival)? {
-            Opened::Repeated(receipt) => return Ok(receipt),
+            Opened::Repeated(receipt) => {
+                self.tell_again(receipt.job, arrival.from);
+                return Ok(receipt);
+            }
             Opened::New(job) => job,
         };
         if self.cluster.query(job).is_some() {
@@ -382,6 +403,7 @@ impl JobKeeper for LrmsMachine {
             arrived: record.arrived,
             state,
             tag: record.tag.clone(),
+            identity: record.identity.clone(),
         })
     }
 

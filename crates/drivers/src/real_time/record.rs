@@ -105,13 +105,23 @@ fn without_placement(event: Event<'_>) -> Event<'static> {
 #[derive(Clone, Debug, Default)]
 pub struct Recorder(Arc<Mutex<Kept>>);
 
-#[derive(Debug)]
 struct Kept {
     events: VecDeque<Recorded>,
     /// Older events that are there no more.
     forgotten: u64,
     most: usize,
     counts: Counts,
+    /// Is told each event as it happens.
+    witness: Option<Witness>,
+}
+
+/// Is told each event before anything follows from it.
+pub type Witness = Box<dyn FnMut(&Recorded) + Send>;
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} events", self.events.len())
+    }
 }
 
 impl Default for Kept {
@@ -121,6 +131,7 @@ impl Default for Kept {
             forgotten: 0,
             most: usize::MAX,
             counts: Counts::default(),
+            witness: None,
         }
     }
 }
@@ -146,6 +157,21 @@ impl Recorder {
             most,
             ..Kept::default()
         })))
+    }
+
+    /// The same with the events of an earlier life before its own.
+    #[must_use]
+    pub fn after(self, before: Vec<Recorded>) -> Self {
+        let mut recorder = self.clone();
+        for recorded in before {
+            recorder.emit(recorded.at, recorded.event());
+        }
+        self
+    }
+
+    /// Has every event from now on told to a witness.
+    pub fn set_witness(&self, witness: Witness) {
+        self.kept().witness = Some(witness);
     }
 
     /// How many events there are.
@@ -204,7 +230,11 @@ impl EventSink for Recorder {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         let mut kept = self.kept();
         kept.counts.count(at, &event);
-        kept.events.push_back(Recorded::new(at, event));
+        let recorded = Recorded::new(at, event);
+        if let Some(witness) = &mut kept.witness {
+            witness(&recorded);
+        }
+        kept.events.push_back(recorded);
         if kept.events.len() > kept.most {
             kept.events.pop_front();
             kept.forgotten += 1;

@@ -208,6 +208,10 @@ pub struct JobStatus {
     /// job description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// Under whose name it runs here: what the identity of the peer that sent
+    /// it is mapped to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     /// Processors.
     pub processors: u32,
     /// Run time on a node of speed 1.0.
@@ -247,6 +251,7 @@ impl JobStatus {
         JobStatus {
             id: spec.id.0,
             tag: None,
+            identity: None,
             processors: spec.processors,
             run_time: spec.run_time.to_string(),
             requested_time: spec.requested_time.map(|time| time.to_string()),
@@ -377,6 +382,11 @@ pub struct EndPage {
     pub ends: Vec<JobEndReport>,
     /// What to give as `after` for the following ones.
     pub next: u64,
+    /// Which life of the service this is, by when it began, in Unix
+    /// nanoseconds: one that was started anew counts its ends from 0 again and
+    /// may have forgotten jobs.
+    #[serde(default)]
+    pub life: u64,
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `gridrig broker`
 
+mod sessions;
+
 use super::{clock, named_url, notify_hosts, serve};
 use crate::cli::BrokerArgs;
 use crate::exit::Failure;
@@ -33,12 +35,14 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     let policy = args.policy.as_deref().map(policy_named).transpose()?;
     let mut monitoring = monitor::monitoring(&args.service.monitoring)?;
+    let mut protocols = BTreeMap::new();
     let (grid, domain, seed) = match &args.scenario {
         Some(path) => {
             let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
             monitoring.labels = monitor::of_scenario(&scenario, None).and(&monitoring.labels);
             let policy = policy.or(scenario.policies.first().copied().flatten());
             let grid = scenario.grid_for(policy);
+            protocols = scenario.protocols;
             let domain = find_domain(&grid, &args.name)?;
             (grid, domain, args.seed.unwrap_or(scenario.seed))
         }
@@ -55,9 +59,13 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     if let Some(path) = &args.resource_schema {
         setup.resource_schema = resource_schema(path)?;
     }
+    let peers = peers(&grid, domain, &args.peers)?;
     let config = Config {
         lrms: own_clusters(&grid, domain, &lrms)?,
-        peers: peers(&grid, domain, &args.peers)?,
+        links: sessions::links(args, &setup, &peers, &protocols)?,
+        peer_door: sessions::door(args)?,
+        journal: args.journal.clone(),
+        peers,
         setup,
         clock: clock(&args.service)?,
         notify: notify_hosts(&args.service),

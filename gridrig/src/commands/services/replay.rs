@@ -1,6 +1,6 @@
 //! `gridrig replay`
 
-use super::named_url;
+use super::{duration, named_url};
 use crate::cli::ReplayArgs;
 use crate::commands::run::{finish, say_where};
 use crate::commands::{print, print_json};
@@ -32,6 +32,7 @@ const LEAD: Duration = Duration::from_millis(500);
 
 /// Plays the workload of a scenario to running services.
 pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    let patience = patience(args)?;
     let mut scenario = Scenario::load(&args.scenario, &args.set).map_err(Failure::input)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -49,7 +50,9 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let recorder = Recorder::default();
     let metrics = offer_metrics(args, &replication, load.submissions.len(), clock, &recorder)?;
     let watched = metrics.as_ref().map(|(metrics, _file)| metrics);
-    let play = play(&scenario, &load, entries, clock, &recorder, watched);
+    let play = play(
+        &scenario, &load, entries, clock, patience, &recorder, watched,
+    );
     let played = runtime.block_on(play)?;
     drop(metrics);
     if args.collect.is_empty() {
@@ -64,6 +67,18 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let collected = remote::collect(&client, recorder.take(), &urls);
     let (log, _withdrawn) = runtime.block_on(collected).map_err(Failure::run)?;
     with_log(args, &replication, &load, log, &played, clock)
+}
+
+/// How long services may stay away.
+fn patience(args: &ReplayArgs) -> Result<Patience, Failure> {
+    let comes_back = match &args.patience {
+        Some(text) => duration("--patience", text)?,
+        None => SimDuration::ZERO,
+    };
+    Ok(Patience {
+        comes_back: Duration::from_nanos(comes_back.as_nanos()),
+        ..Patience::default()
+    })
 }
 
 /// The address of every domain or cluster that jobs are sent to.
@@ -175,6 +190,7 @@ async fn play(
     load: &Load,
     entries: BTreeMap<Entry, String>,
     clock: RunClock,
+    patience: Patience,
     recorder: &Recorder,
     watched: Option<&SubmitterMetrics>,
 ) -> Result<Played, Failure> {
@@ -188,7 +204,7 @@ async fn play(
             clock.now().as_nanos(),
             std::process::id()
         ),
-        patience: Patience::default(),
+        patience,
     };
     let progress = Progress::new("replay", load.submissions.len());
     let observe = |p: player::Progress| {

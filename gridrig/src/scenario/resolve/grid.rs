@@ -12,6 +12,7 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::resources;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,6 +30,7 @@ pub(super) struct Built {
     pub(super) cluster_sources: Vec<ClusterSource>,
     pub(super) faces: Vec<Vec<FaceKind>>,
     pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
+    pub(super) protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
 }
 
 impl Context<'_> {
@@ -43,6 +45,7 @@ impl Context<'_> {
             cluster_sources: Vec::new(),
             faces: Vec::new(),
             slurm_bins: BTreeMap::new(),
+            protocols: BTreeMap::new(),
         };
         match (&raw.cluster, &raw.domain) {
             (Some(cluster), Some(_)) => {
@@ -71,7 +74,7 @@ impl Context<'_> {
                     return Err(self.document.refuse(&domains.span(), expected));
                 }
                 for link in raw.link.iter().flat_map(|links| &links.get().0) {
-                    self.add_link(&mut built.grid, link)?;
+                    self.add_link(&mut built, link)?;
                 }
             }
         }
@@ -244,8 +247,8 @@ impl Context<'_> {
         })
     }
 
-    fn add_link(&self, grid: &mut Grid, raw: &At<RawLink>) -> Result<(), ScenarioError> {
-        let link = raw.get();
+    fn add_link(&self, built: &mut Built, raw: &At<RawLink>) -> Result<(), ScenarioError> {
+        let (grid, link) = (&mut built.grid, raw.get());
         let Some(between) = &link.between else {
             let expected = "the names of two domains";
             return Err(self.document.missing(&raw.span(), "between", expected));
@@ -273,6 +276,9 @@ impl Context<'_> {
                 provider,
                 latency,
             });
+        }
+        if let Some(protocol) = link.protocol {
+            built.protocols.insert((a.min(b), a.max(b)), protocol.0.0);
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! What becomes of letters that do not arrive, and of jobs whose service is
 //! gone.
 
-use super::{BrokerMachine, end_of};
+use super::BrokerMachine;
 use crate::real_time::letter::Message;
 use crate::real_time::outbox::{Delivery, TransportError};
 use gridrig_core::event::{Event, EventSink, MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
-use gridrig_core::message::{EndState, Target};
+use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::time::SimTime;
 
 impl BrokerMachine {
@@ -21,15 +21,63 @@ impl BrokerMachine {
         if let (Err(_), Some(kind)) = (&result, letter.message.kind()) {
             self.undelivered.count(kind);
         }
+        if let (Err(_), Party::Broker(peer)) = (&result, letter.to) {
+            match &letter.message {
+                Message::Update(_) => self.partners.want_full(peer),
+                Message::Notice(JobEnd { job, .. }) | Message::Refusal { job, .. } => {
+                    self.partners.owe(peer, *job);
+                }
+                _ => {}
+            }
+        }
+        if let (Message::Locate(job), Some(target)) = (&letter.message, target_of(letter.to)) {
+            return self.note_answer(*job, target, &result);
+        }
         let (Some(job), Some(target)) = (job, target_of(letter.to)) else {
             return;
         };
         match result {
             Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
-                self.confirmed.insert(job, target);
+                if let Some(sent) = self.under_way.get_mut(&job) {
+                    sent.confirmed = true;
+                }
             }
             Ok(()) => {}
+            Err(error) if self.partners.has(target) => self.handle_silence(job, target, &error),
             Err(error) => self.handle_lost_job(job, target, &error),
+        }
+    }
+
+    /// A peer with a session did not take a job. If it certainly has not seen
+    /// it, the job waits for the next cycle; if it may have, the job stays on
+    /// the books until the peer says so.
+    fn handle_silence(&mut self, job: JobId, target: Target, error: &TransportError) {
+        if self.broker.whereabouts(job) != Some(Some(target)) {
+            return;
+        }
+        let perhaps = self.under_way.get_mut(&job).is_some_and(|sent| {
+            sent.perhaps |= matches!(error, TransportError::NoAnswer { .. });
+            sent.perhaps
+        });
+        match error {
+            TransportError::Answered { .. } => self.handle_lost_job(job, target, error),
+            _ if perhaps => {}
+            _ => {
+                let (by, to) = (party_of(target), self.here);
+                let reason = Reason::ServiceLost;
+                self.recorder.emit(
+                    self.now,
+                    Event::Refused {
+                        job,
+                        by,
+                        to,
+                        reason,
+                    },
+                );
+                self.undelivered.count(MessageKind::Refuse);
+                self.under_way.remove(&job);
+                self.broker.take_back(job, target);
+            }
         }
     }
 
@@ -37,28 +85,19 @@ impl BrokerMachine {
     /// Answers how many there were.
     pub fn handle_lost(&mut self, now: SimTime, target: Target) -> usize {
         self.set_now(now);
-        let there = |(_, at): &(&JobId, &Target)| **at == target;
-        let lost: Vec<JobId> = self
-            .confirmed
+        let there = self
+            .under_way
             .iter()
-            .filter(there)
-            .map(|(job, _)| *job)
-            .collect();
+            .filter(|(_, sent)| sent.target == target && sent.confirmed);
+        let lost: Vec<JobId> = there.map(|(job, _)| *job).collect();
         for &job in &lost {
-            self.confirmed.remove(&job);
+            self.under_way.remove(&job);
             if self.broker.whereabouts(job) == Some(Some(target)) {
                 self.fail(job);
             }
         }
         self.settle();
         lost.len()
-    }
-
-    fn fail(&mut self, job: JobId) {
-        let (by, reason) = (self.here, Reason::ServiceLost);
-        self.recorder
-            .emit(self.now, Event::Failed { job, by, reason });
-        self.end(end_of(job, EndState::Failed(reason)));
     }
 
     /// A job did not get where it was sent. If the receiver cannot have it,
@@ -74,6 +113,7 @@ impl BrokerMachine {
             TransportError::Answered { reason, .. } => reason.unwrap_or(Reason::ServiceLost),
             TransportError::NotReached { .. } | TransportError::Busy { .. } => Reason::ServiceLost,
         };
+        self.under_way.remove(&job);
         let by = party_of(target);
         self.recorder.emit(
             self.now,

@@ -8,7 +8,8 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::inventory::Schema;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{InformationNeed, PolicyKind};
-use gridrig_core::time::SimDuration;
+use gridrig_core::session::Threshold;
+use gridrig_core::time::{SimDuration, SimTime};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,6 +86,16 @@ pub struct BrokerSetup {
     pub incarnation: u64,
     /// Ended jobs that are still known.
     pub keep_ended: usize,
+    /// Peers with which it talks in sessions, and how far a load must move
+    /// before they are told (`None`: they are told at each exchange). Nothing
+    /// is sent to them before a session is open, and jobs that are with them
+    /// when they are lost are sent once more when they are found again.
+    pub sessions: BTreeMap<DomainId, Option<Threshold>>,
+    /// When this life began: a job that was meant to arrive earlier may have
+    /// been here in an earlier one, and is looked for before it is decided.
+    pub born: SimTime,
+    /// Time between questions to somebody who does not answer.
+    pub ask_again: SimDuration,
 }
 
 impl BrokerSetup {
@@ -132,12 +143,16 @@ impl BrokerSetup {
             seed,
             incarnation: 0,
             keep_ended: DEFAULT_KEEP_ENDED,
+            sessions: BTreeMap::new(),
+            born: SimTime::ZERO,
+            ask_again: SimDuration::from_millis(500),
         })
     }
 }
 
 impl BrokerSetup {
-    /// The same with the grace that fits this clock.
+    /// The same for a life that begins now, with the grace that fits this
+    /// clock.
     ///
     /// A submission is on the wire for a moment: a loopback hop takes half a
     /// millisecond, a timer is late by one, and a machine with other work adds
@@ -147,6 +162,8 @@ impl BrokerSetup {
     pub fn wait_on(mut self, clock: &RunClock) -> Self {
         let part = SimDuration::from_nanos(self.config.interval.as_nanos() / GRACE_SHARE);
         self.grace = clock.run(GRACE).min(part);
+        self.born = clock.now();
+        self.ask_again = clock.run(ASK_AGAIN);
         self
     }
 }
@@ -155,6 +172,8 @@ impl BrokerSetup {
 /// take on loopback. Everything a cycle sends is late by it, so that more of it
 /// would move starts away from where virtual time has them.
 const GRACE: Duration = Duration::from_millis(4);
+/// Time on the wall between questions to somebody who does not answer.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// However fast the clock, no cycle is late by more than this part of the
 /// interval.
 const GRACE_SHARE: u64 = 20;

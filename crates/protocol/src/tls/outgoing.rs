@@ -1,0 +1,60 @@
+//! TLS towards a peer: whom we trust, and the certificate that we show.
+
+use super::{TlsError, file};
+use crate::lagrid::{Codec, PeerClient};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The files of a broker that calls its peers over TLS, all in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingTls {
+    /// Authorities of the peers. Nobody else's are trusted.
+    pub ca: PathBuf,
+    /// The certificate that is shown, and its private key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// A client of peers, plain or over TLS, whose requests take at most
+/// `timeout`.
+///
+/// # Errors
+/// [`TlsError`]
+pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerClient, TlsError> {
+    super::init();
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT.min(timeout))
+        .pool_idle_timeout(KEEP_IDLE)
+        .tcp_nodelay(true)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none());
+    let mut named = None;
+    if let Some(tls) = tls {
+        named = Some(tls.ca.as_path());
+        let text = read(&tls.ca)?;
+        let authorities = reqwest::Certificate::from_pem_bundle(&text)
+            .map_err(|error| file(&tls.ca, error, "certificates of authorities"))?;
+        builder = builder.tls_certs_only(authorities);
+        if let Some((cert, key)) = &tls.identity {
+            let mut both = read(cert)?;
+            both.push(b'\n');
+            both.extend(read(key)?);
+            let identity = reqwest::Identity::from_pem(&both)
+                .map_err(|error| file(cert, error, "a certificate and its key in PEM"))?;
+            builder = builder.identity(identity);
+        }
+    }
+    let http = builder.build().map_err(|error| {
+        let path = named.unwrap_or(Path::new("TLS"));
+        file(path, error, "a set-up that holds together")
+    })?;
+    Ok(PeerClient::new(http, Codec::default(), timeout))
+}
+
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Kept connections are closed before a service's own bound on idleness.
+const KEEP_IDLE: Duration = Duration::from_secs(45);
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|error| file(path, error, "a file in PEM"))
+}

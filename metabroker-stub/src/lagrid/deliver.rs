@@ -1,0 +1,239 @@
+//! What a broker says to a peer, as operations of the protocol.
+
+use super::links::Link;
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::session::{Beat, Push};
+use gridrig_drivers::real_time::{Letter, Message, TransportError};
+use gridrig_protocol::jsdl::JobDefinition;
+use gridrig_protocol::lagrid::{
+    CancelJob, ClusterReport, JobNews, JobReport, JobState, NotifyJob, Origin, PeerError, QueryJob,
+    Reference, Request, ResourceForm, ResourceUpdate, SendResourceData, SubmitJob, UpdateKind,
+    UpdateVerdict, codes,
+};
+use gridrig_protocol::rest::{JobEndReport, LoadReport, reason_of_code};
+use gridrig_service::letter_name;
+
+impl Link {
+    /// Delivers a letter on the open connection.
+    ///
+    /// # Errors
+    /// Says whether the peer can have taken the letter in.
+    pub(crate) async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+        let Some(connection) = self.open_connection() else {
+            return Err(TransportError::NotReached {
+                to: self.setup.url.clone(),
+                why: "no session is open".to_owned(),
+            });
+        };
+        match &letter.message {
+            Message::Forward { spec, key, hop, .. } => {
+                let request = self.submission(connection, spec, key, *hop, letter);
+                self.call(&request).await.map(drop)
+            }
+            Message::Notice(end) => {
+                let report = report_of(end);
+                let request = news(connection, letter, JobNews::State, report);
+                self.call(&request).await.map(drop)
+            }
+            Message::Refusal { job, reason } => {
+                let report = refused(*job, *reason);
+                let request = news(connection, letter, JobNews::Refused, report);
+                self.call(&request).await.map(drop)
+            }
+            Message::Update(push) => self.update(connection, push, letter).await,
+            Message::Cancel(job) => {
+                let request = CancelJob {
+                    connection,
+                    job: job.0,
+                };
+                self.call(&request).await.map(drop)
+            }
+            Message::Locate(job) => {
+                let request = QueryJob {
+                    connection,
+                    job: job.0,
+                };
+                match self.call(&request).await?.state {
+                    JobState::Rejected => Err(self.turned_away("it has turned the job away")),
+                    _ => Ok(()),
+                }
+            }
+            Message::Submit { .. } | Message::Dispatch { .. } | Message::Info(_) => {
+                Err(TransportError::NotReached {
+                    to: self.setup.url.clone(),
+                    why: "this is nothing to say to a peer with a session".to_owned(),
+                })
+            }
+        }
+    }
+
+    /// One operation, with its failure as the outbox understands it. A peer
+    /// that does not know the connection has forgotten it.
+    pub(super) async fn call<R: Request>(&self, request: &R) -> Result<R::Answer, TransportError> {
+        let asked = self.client.call(&self.setup.url, request).await;
+        asked.map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &PeerError) -> TransportError {
+        let to = self.setup.url.clone();
+        let why = error.to_string();
+        match error {
+            PeerError::NotReached { .. } => TransportError::NotReached { to, why },
+            PeerError::NoAnswer { .. } | PeerError::Garbage { .. } => {
+                TransportError::NoAnswer { to, why }
+            }
+            PeerError::Fault { .. } if error.is_passing() => TransportError::Busy { to },
+            PeerError::Fault { fault, .. } if forgets(&fault.code) => {
+                self.note_forgotten();
+                TransportError::NotReached { to, why }
+            }
+            PeerError::Fault { fault, .. } => TransportError::Answered {
+                to,
+                status: fault.status,
+                reason: reason_of_code(&fault.code),
+                why,
+            },
+        }
+    }
+
+    /// The keeper finds out by its next heartbeat, which is now.
+    fn note_forgotten(&self) {
+        let mut state = self.state();
+        let now = self.now();
+        if state.session.may_talk() && state.session.beat(now, Beat::Forgotten).is_some() {
+            state.closed();
+        }
+        drop(state);
+        self.bell.notify_one();
+    }
+
+    fn turned_away(&self, why: &str) -> TransportError {
+        TransportError::Answered {
+            to: self.setup.url.clone(),
+            status: 404,
+            reason: None,
+            why: why.to_owned(),
+        }
+    }
+
+    fn submission(
+        &self,
+        connection: String,
+        spec: &JobSpec,
+        key: &str,
+        hop: u32,
+        letter: &Letter,
+    ) -> SubmitJob {
+        let job = spec.id.0;
+        SubmitJob {
+            connection,
+            key: key.to_owned(),
+            origin: Some(Origin {
+                // Whoever forwards knows the job by the number it has in the
+                // run; where it entered is part of the key.
+                domain: self.here.clone(),
+                job,
+                user: None,
+            }),
+            hop,
+            ttl: None,
+            forwarder: Some(Reference::of_job(self.endpoint(), job)),
+            meant_ns: Some(letter.due.as_nanos()),
+            job: JobDefinition::of(spec, Some(format!("job-{job}"))),
+        }
+    }
+
+    async fn update(
+        &self,
+        connection: String,
+        push: &Push,
+        letter: &Letter,
+    ) -> Result<(), TransportError> {
+        let request = SendResourceData {
+            connection,
+            letter: Some(letter_name(letter.id)),
+            meant_ns: Some(letter.due.as_nanos()),
+            update: update_of(push),
+        };
+        match self.call(&request).await?.verdict {
+            UpdateVerdict::FullWanted => Err(TransportError::Answered {
+                to: self.setup.url.clone(),
+                status: 409,
+                reason: None,
+                why: "an earlier update is missing there: a full one is wanted".to_owned(),
+            }),
+            UpdateVerdict::Accepted | UpdateVerdict::Stale => Ok(()),
+        }
+    }
+}
+
+/// Whether a fault says that the peer knows no such session any more.
+pub(super) fn forgets(code: &str) -> bool {
+    code == codes::UNKNOWN_CONNECTION || code == codes::NOT_ESTABLISHED
+}
+
+/// An update as it travels.
+pub(super) fn update_of(push: &Push) -> ResourceUpdate {
+    let taken = push.samples.iter().map(|sample| sample.at).max();
+    let clusters = push.samples.iter().map(|sample| ClusterReport {
+        name: None,
+        groups: Vec::new(),
+        load: LoadReport::from(sample),
+    });
+    ResourceUpdate {
+        kind: match push.full {
+            true => UpdateKind::Full,
+            false => UpdateKind::Incremental,
+        },
+        sequence: push.sequence,
+        from_sequence: (!push.full).then(|| push.sequence.saturating_sub(1)),
+        form: ResourceForm::Flat,
+        at_ns: taken.map_or(0, |at| at.as_nanos()),
+        clusters: clusters.collect(),
+        inventory: None,
+        removed: Vec::new(),
+    }
+}
+
+fn news(connection: String, letter: &Letter, news: JobNews, report: JobReport) -> NotifyJob {
+    // The number of a job in the run is its name everywhere.
+    let reference = Reference::of_job(String::new(), report.job).parameters;
+    NotifyJob {
+        connection,
+        letter: Some(letter_name(letter.id)),
+        meant_ns: Some(letter.due.as_nanos()),
+        news,
+        report,
+        reference,
+    }
+}
+
+pub(super) fn report_of(end: &JobEnd) -> JobReport {
+    let told = JobEndReport::from(end);
+    JobReport {
+        job: told.job,
+        state: match end.state {
+            EndState::Completed => JobState::Completed,
+            EndState::Rejected(_) => JobState::Rejected,
+            EndState::Cancelled => JobState::Cancelled,
+            EndState::Failed(_) => JobState::Failed,
+        },
+        reason: told.reason,
+        cluster: told.cluster,
+        start_ns: told.start_ns,
+        finish_ns: told.finish_ns,
+    }
+}
+
+fn refused(job: JobId, reason: Reason) -> JobReport {
+    JobReport {
+        job: job.0,
+        state: JobState::Rejected,
+        reason: Some(reason.name().to_owned()),
+        cluster: None,
+        start_ns: None,
+        finish_ns: None,
+    }
+}

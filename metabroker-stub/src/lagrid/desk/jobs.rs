@@ -1,0 +1,322 @@
+//! Jobs and resources as peers bring them.
+
+use super::BrokerDesk;
+use crate::app::{AHEAD, letter_id};
+use crate::lagrid::deliver::{report_of, update_of};
+use crate::lagrid::links::Link;
+use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::ids::JobId;
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::{JobEnd, Target};
+use gridrig_core::session::Taken as Counted;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{
+    Actor, Arrival, BrokerMachine, JobKeeper, JobState as Stands, JobView,
+};
+use gridrig_protocol::lagrid::{
+    Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, PeerFault, QueryJob, Reference,
+    RequestResourceData, ResourceForm, ResourceUpdate, SOAP_PATH, SendResourceData,
+    SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
+};
+use gridrig_protocol::rest::{JobEndReport, LetterName};
+use gridrig_service::{conflict, gone};
+use std::sync::Arc;
+
+impl BrokerDesk {
+    /// `submitJob`: a peer that consumes what this broker provides forwards a
+    /// job.
+    pub(super) async fn take_job(
+        &self,
+        caller: &Caller,
+        request: SubmitJob,
+    ) -> Result<SubmitJobAnswer, PeerFault> {
+        let link = self.admit(caller, &request.connection)?;
+        let may = link
+            .state()
+            .session
+            .terms()
+            .is_some_and(|t| t.roles.provider);
+        if !may {
+            let reason = "this broker takes no jobs on this connection";
+            return Err(PeerFault::new(codes::WRONG_ROLE, reason));
+        }
+        let arrival = arrival(&link, request)?;
+        let (meant, identity) = (arrival.meant, link.setup.local_identity.clone());
+        let call = move |broker: &mut BrokerMachine, now: SimTime| {
+            let receipt = broker.submit(now, arrival)?;
+            if let Some(identity) = identity {
+                broker.set_identity(receipt.job, identity);
+            }
+            Ok(receipt)
+        };
+        let receipt = self.app.actor.message(meant, call).await;
+        let receipt = receipt.map_err(gone)?.map_err(conflict)?;
+        match receipt.repeated {
+            true => self.app.metrics.count_repeated(),
+            false => self.app.metrics.count_message(MessageKind::Forward),
+        }
+        Ok(SubmitJobAnswer {
+            job: receipt.job.0,
+            state: match receipt.taken {
+                Ok(()) => JobState::Queued,
+                Err(_) => JobState::Rejected,
+            },
+            reason: receipt.taken.err().map(|reason| reason.name().to_owned()),
+            at_ns: receipt.at.as_nanos(),
+            repeated: receipt.repeated,
+            endpoint: Reference::of_job(format!("{}{SOAP_PATH}", caller.base), receipt.job.0),
+        })
+    }
+
+    /// `queryJob`.
+    pub(super) async fn tell_job(
+        &self,
+        caller: &Caller,
+        request: QueryJob,
+    ) -> Result<JobReport, PeerFault> {
+        let link = self.admit(caller, &request.connection)?;
+        self.look_up(&link, request.job).await
+    }
+
+    async fn look_up(&self, link: &Link, job: u32) -> Result<JobReport, PeerFault> {
+        let domain = link.domain;
+        let call = self
+            .app
+            .actor
+            .call(move |broker, _| broker.view_for(domain, JobId(job)));
+        let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+        view.map(|view| report(&view))
+            .ok_or_else(|| PeerFault::unknown_job(job))
+    }
+
+    /// `cancelJob`.
+    pub(super) async fn remove_job(
+        &self,
+        caller: &Caller,
+        request: CancelJob,
+    ) -> Result<JobReport, PeerFault> {
+        let link = self.admit(caller, &request.connection)?;
+        let (domain, job) = (link.domain, JobId(request.job));
+        let call = self.app.actor.call(move |broker, now| {
+            broker.view_for(domain, job)?;
+            broker.cancel(now, job);
+            broker.view_for(domain, job)
+        });
+        let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+        let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
+        let report = report(&view);
+        match report.state {
+            JobState::Cancelled => Ok(report),
+            state if state.is_end() => {
+                let reason = format!("job {} is {}", request.job, state.name());
+                Err(PeerFault::new(codes::JOB_ENDED, reason))
+            }
+            _ => Ok(report),
+        }
+    }
+
+    /// `notifyJob`: news of a job that was forwarded to the peer.
+    pub(super) async fn hear_news(
+        &self,
+        caller: &Caller,
+        request: NotifyJob,
+    ) -> Result<Taken, PeerFault> {
+        let link = self.admit(caller, &request.connection)?;
+        let by = Target::Peer(link.domain);
+        let from = Party::Broker(link.domain);
+        let letter = request.letter.map(letter_id);
+        let own = Reference {
+            parameters: request.reference,
+            ..Reference::default()
+        };
+        let job = JobId(own.job().unwrap_or(request.report.job));
+        let (kind, end) = match request.news {
+            JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),
+            JobNews::State => (MessageKind::Notify, Some(end(job, &request.report)?)),
+            JobNews::Refused => (MessageKind::Refuse, None),
+        };
+        let meant = request.meant_ns.map(SimTime::from_nanos);
+        let hear = move |broker: &mut BrokerMachine, now: SimTime| {
+            if letter.is_some_and(|id| !broker.hear(from, id)) {
+                return false;
+            }
+            match end {
+                Some(end) => drop(broker.handle_end(now, by, end)),
+                None => broker.handle_refusal(now, meant, job, by),
+            }
+            true
+        };
+        let heard = match end {
+            Some(_) => self.app.actor.call(hear).await,
+            None => self.app.actor.message(meant, hear).await,
+        };
+        let new = heard.map_err(|error| PeerFault::from(gone(error)))?;
+        match new {
+            true => self.app.metrics.count_message(kind),
+            false => self.app.metrics.count_repeated(),
+        }
+        Ok(Taken { repeated: !new })
+    }
+
+    /// `requestResourceData`: a consumer asks.
+    pub(super) async fn tell_resources(
+        &self,
+        caller: &Caller,
+        request: RequestResourceData,
+    ) -> Result<ResourceUpdate, PeerFault> {
+        let link = self.admit(caller, &request.connection)?;
+        if !link
+            .state()
+            .session
+            .terms()
+            .is_some_and(|t| t.roles.provider)
+        {
+            let reason = "this broker tells of no resources on this connection";
+            return Err(PeerFault::new(codes::WRONG_ROLE, reason));
+        }
+        if let Some(form) = request.form.filter(|form| *form != ResourceForm::Flat) {
+            return Err(PeerFault::field("form", form.name(), "flat, as agreed"));
+        }
+        let domain = link.domain;
+        let call = self.app.actor.call(move |broker, _| broker.pull(domain));
+        let push = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+        let push = push.ok_or_else(|| PeerFault::unknown_connection(&request.connection))?;
+        Ok(update_of(&push))
+    }
+
+    /// `sendResourceData`: a provider tells.
+    pub(super) async fn hear_resources(
+        &self,
+        caller: &Caller,
+        request: SendResourceData,
+    ) -> Result<SendResourceDataAnswer, PeerFault> {
+        let link = self.admit(caller, &request.connection)?;
+        if !link
+            .state()
+            .session
+            .terms()
+            .is_some_and(|t| t.roles.consumer)
+        {
+            let reason = "this broker uses no resources of the sender's on this connection";
+            return Err(PeerFault::new(codes::WRONG_ROLE, reason));
+        }
+        let meant = request.meant_ns.map(SimTime::from_nanos);
+        let update = &request.update;
+        let verdict = take_update(&self.app.actor, &link, update, meant, request.letter).await?;
+        match verdict {
+            UpdateVerdict::Accepted => self.app.metrics.count_message(MessageKind::Info),
+            UpdateVerdict::Stale => self.app.metrics.count_repeated(),
+            UpdateVerdict::FullWanted => {}
+        }
+        let have = link.state().subscriber.last();
+        Ok(SendResourceDataAnswer { verdict, have })
+    }
+}
+
+/// Takes in an update about a peer's clusters, pushed or pulled.
+pub(in crate::lagrid) async fn take_update(
+    actor: &Actor<BrokerMachine>,
+    link: &Arc<Link>,
+    update: &ResourceUpdate,
+    meant: Option<SimTime>,
+    letter: Option<LetterName>,
+) -> Result<UpdateVerdict, PeerFault> {
+    let samples = update.clusters.iter().map(|cluster| &cluster.load);
+    let samples: Vec<LoadSample> = samples
+        .map(|load| LoadSample::try_from(load).map_err(PeerFault::from))
+        .collect::<Result<_, _>>()?;
+    let (domain, peer) = (link.domain, Arc::clone(link));
+    let letter = letter.map(letter_id);
+    let (sequence, full) = (update.sequence, update.kind == UpdateKind::Full);
+    let call = actor.message(meant, move |broker, now| {
+        let from = Target::Peer(domain);
+        let late = |sample: &LoadSample| sample.at > now + AHEAD;
+        if !broker.expects(from, &samples) || samples.iter().any(late) {
+            return Err(PeerFault::new(
+                "unexpected-samples",
+                "field clusters: expected clusters of the sender's, sampled no later than now",
+            ));
+        }
+        if letter.is_some_and(|id| !broker.hear(Party::Broker(domain), id)) {
+            return Ok(UpdateVerdict::Stale);
+        }
+        // Counted only here, so that an update that will not do leaves the
+        // connection as it is.
+        Ok(match peer.state().subscriber.take(sequence, full) {
+            Counted::New => {
+                broker.handle_info(now, from, &samples);
+                UpdateVerdict::Accepted
+            }
+            Counted::Old => UpdateVerdict::Stale,
+            Counted::Gap => UpdateVerdict::FullWanted,
+        })
+    });
+    call.await.map_err(|error| PeerFault::from(gone(error)))?
+}
+
+fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
+    let length = match request.job.run_time {
+        Some(length) => length,
+        None => {
+            let said = request.job.virtual_length()?;
+            let (length, _place) = said.ok_or_else(|| {
+                PeerFault::field(
+                    "RunTime",
+                    "",
+                    "how long the job runs on a node of speed 1.0",
+                )
+            })?;
+            length
+        }
+    };
+    let spec = request.job.to_job(length, &[])?;
+    if request.hop == 0 {
+        return Err(PeerFault::field(
+            "hop",
+            "0",
+            "at least 1: a peer's job is a forwarded one",
+        ));
+    }
+    Ok(Arrival {
+        key: Some(request.key),
+        // A job has one number in the whole run.
+        id: request.origin.map(|origin| JobId(origin.job)),
+        spec,
+        from: Party::Broker(link.domain),
+        hop: request.hop,
+        meant: request.meant_ns.map(SimTime::from_nanos),
+        notify: None,
+    })
+}
+
+fn end(job: JobId, report: &JobReport) -> Result<JobEnd, PeerFault> {
+    let told = JobEndReport {
+        job: job.0,
+        state: report.state.name().to_owned(),
+        reason: report.reason.clone(),
+        cluster: report.cluster,
+        start_ns: report.start_ns,
+        finish_ns: report.finish_ns,
+    };
+    Ok(JobEnd::try_from(&told)?)
+}
+
+fn report(view: &JobView) -> JobReport {
+    let of = |state| JobReport {
+        job: view.spec.id.0,
+        state,
+        reason: None,
+        cluster: None,
+        start_ns: None,
+        finish_ns: None,
+    };
+    match &view.state {
+        Stands::Queued { .. } => of(JobState::Queued),
+        Stands::Running { start, .. } => JobReport {
+            start_ns: Some(start.as_nanos()),
+            ..of(JobState::Running)
+        },
+        Stands::Sent { .. } => of(JobState::Sent),
+        Stands::Ended(end) => report_of(end),
+    }
+}

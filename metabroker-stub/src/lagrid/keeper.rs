@@ -1,0 +1,371 @@
+//! Keeping the sessions: opening them, heartbeats, losing and finding peers.
+//! Each session has a task of its own, which lives as long as the machine.
+
+use super::deliver::forgets;
+use super::links::{Link, Links};
+use super::terms::{self, Side};
+use gridrig_core::session::{Beat, Change, Phase, Refusal, Terms};
+use gridrig_drivers::real_time::{Actor, BrokerMachine, CallError};
+use gridrig_protocol::lagrid::{
+    ConnEvent, Heartbeat, NotifyConn, OpenConn, PeerError, Reference, RequestResourceData, Verdict,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Keeps all sessions until the machine stops.
+pub(crate) async fn keep(actor: Actor<BrokerMachine>, links: Links) {
+    let mut keepers = tokio::task::JoinSet::new();
+    for link in links.iter() {
+        let (actor, link) = (actor.clone(), Arc::clone(link));
+        keepers.spawn(async move { Keeper { actor, link }.run().await });
+    }
+    while keepers.join_next().await.is_some() {}
+}
+
+/// Tells every peer that this broker ends in good order.
+pub(crate) async fn say_goodbye(links: &Links) {
+    for link in links.iter() {
+        let Some(connection) = link.open_connection() else {
+            continue;
+        };
+        let request = NotifyConn {
+            connection,
+            event: ConnEvent::End,
+            code: "shutdown".to_owned(),
+            reason: "the broker is shut down".to_owned(),
+        };
+        // A peer that is gone learns nothing, and needs not.
+        let _ = tokio::time::timeout(GOODBYE, link.client.call(&link.setup.url, &request)).await;
+    }
+}
+
+const GOODBYE: Duration = Duration::from_millis(500);
+/// Time between two tries to open a session.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// A machine that is busy is called again after this.
+const BREATH: Duration = Duration::from_millis(20);
+
+struct Keeper {
+    actor: Actor<BrokerMachine>,
+    link: Arc<Link>,
+}
+
+/// The machine has stopped, and with it everything else.
+struct Stopped;
+
+impl Keeper {
+    async fn run(self) {
+        // Ends with an error, when the machine does.
+        let _ = self.keep().await;
+    }
+
+    async fn keep(&self) -> Result<(), Stopped> {
+        loop {
+            self.watch_absence().await?;
+            let (phase, renew, due) = {
+                let state = self.link.state();
+                (
+                    state.session.phase(),
+                    state.renew,
+                    state.session.poll_timeout(),
+                )
+            };
+            match (phase, due) {
+                (Phase::Open | Phase::Suspect, _) if renew => {
+                    self.open().await?;
+                    // A peer that wants none of the new terms is asked again
+                    // only when they change.
+                    self.link.state().renew = false;
+                }
+                (_, Some(due)) => {
+                    let due = self.link.at(due);
+                    tokio::select! {
+                        () = tokio::time::sleep_until(due) => self.beat().await?,
+                        () = self.link.bell.notified() => {}
+                    }
+                }
+                (_, None) => {
+                    if !self.open().await? {
+                        tokio::select! {
+                            () = tokio::time::sleep(TRY_AGAIN) => {}
+                            () = self.link.bell.notified() => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives a peer up that has been away for too long.
+    async fn watch_absence(&self) -> Result<(), Stopped> {
+        let domain = self.link.domain;
+        let fresh_loss = {
+            let mut state = self.link.state();
+            match state.session.may_talk() {
+                true => {
+                    state.away = None;
+                    None
+                }
+                false => state.away.map(|since| (since, state.given_up)),
+            }
+        };
+        let Some((since, given_up)) = fresh_loss else {
+            return Ok(());
+        };
+        self.call(move |broker, now| broker.close(now, domain))
+            .await?;
+        if given_up || since.elapsed() < self.link.setup.give_up {
+            if given_up {
+                self.call(move |broker, now| broker.give_up(now, domain))
+                    .await?;
+            }
+            return Ok(());
+        }
+        self.link.state().given_up = true;
+        let jobs = self
+            .call(move |broker, now| broker.give_up(now, domain))
+            .await?;
+        tracing::warn!(
+            peer = self.link.name(),
+            jobs,
+            "a peer is given up, and the jobs that are with it fail"
+        );
+        Ok(())
+    }
+
+    /// Negotiates a session or its terms; `true` if that came to an agreement.
+    async fn open(&self) -> Result<bool, Stopped> {
+        let stance = self.link.stance();
+        let mut offer = stance.opening();
+        let mut connection = self.link.open_connection();
+        for round in 1..=stance.rounds {
+            let request = OpenConn {
+                initiator: self.link.here.clone(),
+                endpoint: Reference::of(self.link.endpoint()),
+                incarnation: self.link.life,
+                connection: connection.clone(),
+                round,
+                max_rounds: stance.rounds,
+                proposal: terms::proposal(&offer, Side::Initiator),
+            };
+            let answer = match self.link.client.call(&self.link.setup.url, &request).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    self.note_refusal(&error);
+                    return Ok(false);
+                }
+            };
+            match answer.verdict {
+                Verdict::Accepted(agreed) => {
+                    let agreed = terms::read(&agreed);
+                    if !stance.allows(&agreed) || !answer_is_from(&answer.responder, &self.link) {
+                        self.link
+                            .complain("it accepted what was not offered".to_owned());
+                        return Ok(false);
+                    }
+                    let life = answer.incarnation;
+                    self.agreed(answer.connection.into(), agreed, life).await?;
+                    return Ok(true);
+                }
+                Verdict::Counter(counter) => {
+                    let counter = terms::offer(&counter, Side::Responder);
+                    match stance.reply(&counter, round) {
+                        Ok(next) => offer = next,
+                        Err(refusal) => {
+                            self.link.complain(refusal.to_string());
+                            return Ok(false);
+                        }
+                    }
+                    connection = Some(answer.connection);
+                }
+                Verdict::Refused(refusal) => {
+                    let peer = self.link.name();
+                    tracing::warn!(
+                        peer,
+                        code = refusal.code,
+                        reason = refusal.reason,
+                        "no session"
+                    );
+                    return Ok(false);
+                }
+            }
+        }
+        self.link.complain(Refusal::Rounds.to_string());
+        Ok(false)
+    }
+
+    fn note_refusal(&self, error: &PeerError) {
+        let peer = self.link.name();
+        match error.fault() {
+            Some(fault) if forgets(&fault.code) => {
+                let now = self.link.now();
+                let mut state = self.link.state();
+                state.session.beat(now, Beat::Forgotten);
+                state.closed();
+            }
+            Some(fault) => self.link.complain(fault.to_string()),
+            None => tracing::debug!(peer, %error, "a peer is not there"),
+        }
+    }
+
+    async fn agreed(&self, name: Arc<str>, agreed: Terms, life: u64) -> Result<(), Stopped> {
+        let now = self.link.now();
+        let (change, same) = {
+            let mut state = self.link.state();
+            let same = state.peer_life == Some(life) && state.session.may_talk();
+            (state.open(now, name, agreed.clone(), life), same)
+        };
+        self.found(&agreed, change, same).await
+    }
+
+    /// A session is open: this side's roles hold, and what the peer may have
+    /// missed is said again.
+    async fn found(&self, agreed: &Terms, change: Change, same: bool) -> Result<(), Stopped> {
+        let (domain, roles) = (self.link.domain, agreed.roles);
+        let found = change == Change::Found && !same;
+        let jobs = self
+            .call(move |broker, now| {
+                broker.set_roles(now, domain, roles);
+                if !found {
+                    return 0;
+                }
+                broker.tell_missed(now, domain);
+                broker.resend(now, domain)
+            })
+            .await?;
+        let peer = self.link.name();
+        let (auth, roles) = (agreed.auth.name(), agreed.roles.name());
+        tracing::info!(peer, auth, roles, found, jobs, "a session is open");
+        if agreed.roles.consumer {
+            self.pull().await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for the peer's resources; it pushes the rest.
+    async fn pull(&self) -> Result<(), Stopped> {
+        let Some(connection) = self.link.open_connection() else {
+            return Ok(());
+        };
+        let request = RequestResourceData {
+            connection,
+            form: None,
+            since: None,
+        };
+        // What cannot be asked for now is pushed at the next exchange.
+        if let Ok(update) = self.link.client.call(&self.link.setup.url, &request).await {
+            let link = Arc::clone(&self.link);
+            let _ = super::desk::take_update(&self.actor, &link, &update, None, None).await;
+        }
+        Ok(())
+    }
+
+    async fn beat(&self) -> Result<(), Stopped> {
+        let (connection, sequence) = {
+            let mut state = self.link.state();
+            state.beats += 1;
+            (state.session.connection().cloned(), state.beats)
+        };
+        let Some(connection) = connection else {
+            return Ok(());
+        };
+        let request = Heartbeat {
+            connection: connection.to_string(),
+            sequence,
+            incarnation: self.link.life,
+        };
+        let patience = self.patience();
+        let call = self.link.client.call(&self.link.setup.url, &request);
+        let beat = match tokio::time::timeout(patience, call).await {
+            Ok(Ok(answer)) if self.link.state().peer_life == Some(answer.incarnation) => {
+                Beat::Answered
+            }
+            Ok(Ok(_another_life)) => Beat::Forgotten,
+            Ok(Err(error)) => match error.fault() {
+                Some(fault) if forgets(&fault.code) => Beat::Forgotten,
+                // It is there, whatever it says.
+                Some(fault) if fault.status == 503 => Beat::Answered,
+                _ => Beat::Silence,
+            },
+            Err(_late) => Beat::Silence,
+        };
+        let change = {
+            let mut state = self.link.state();
+            if state.session.connection() != Some(&connection) {
+                // The peer has opened another session meanwhile.
+                return Ok(());
+            }
+            let now = self.link.now();
+            let change = state.session.beat(now, beat);
+            match beat {
+                Beat::Forgotten => state.closed(),
+                _ if change == Some(Change::Lost) => {
+                    state.away.get_or_insert_with(tokio::time::Instant::now);
+                }
+                _ => {}
+            }
+            change
+        };
+        self.follow(beat, change).await
+    }
+
+    async fn follow(&self, beat: Beat, change: Option<Change>) -> Result<(), Stopped> {
+        let (peer, domain) = (self.link.name(), self.link.domain);
+        match change {
+            Some(Change::Lost) => {
+                tracing::warn!(peer, "a peer is lost; jobs that are with it are kept");
+                self.call(move |broker, now| broker.close(now, domain))
+                    .await
+            }
+            Some(Change::Suspected) => {
+                tracing::info!(peer, "a peer does not answer");
+                Ok(())
+            }
+            Some(Change::Found) => {
+                let terms = self.link.state().session.terms().cloned();
+                match terms {
+                    Some(terms) => self.found(&terms, Change::Found, false).await,
+                    None => Ok(()),
+                }
+            }
+            _ if beat == Beat::Answered => {
+                let again = move |broker: &mut BrokerMachine, now| {
+                    broker.tell_missed(now, domain);
+                    broker.resend_unanswered(now, domain)
+                };
+                self.call(again).await.map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How long an answer to a heartbeat may take.
+    fn patience(&self) -> Duration {
+        let state = self.link.state();
+        let heartbeat = state
+            .session
+            .terms()
+            .map(|terms| terms.heartbeat.as_nanos());
+        Duration::from_nanos(heartbeat.unwrap_or(0)).max(SHORTEST_PATIENCE)
+    }
+
+    async fn call<R: Send + 'static>(
+        &self,
+        call: impl Fn(&mut BrokerMachine, gridrig_core::time::SimTime) -> R + Send + Clone + 'static,
+    ) -> Result<R, Stopped> {
+        loop {
+            match self.actor.call(call.clone()).await {
+                Ok(answer) => return Ok(answer),
+                Err(CallError::Busy) => tokio::time::sleep(BREATH).await,
+                Err(CallError::Stopped) => return Err(Stopped),
+            }
+        }
+    }
+}
+
+/// However short the interval, an answer may take so long.
+const SHORTEST_PATIENCE: Duration = Duration::from_secs(2);
+
+fn answer_is_from(responder: &str, link: &Link) -> bool {
+    responder == link.name()
+}

@@ -1,0 +1,342 @@
+//! The sessions of a broker: their state, and who may speak in them.
+
+use super::setup::LinkSetup;
+use gridrig_core::ids::DomainId;
+use gridrig_core::session::{
+    Auth, Change, Phase, Roles, Session, Stance, Subscriber, Terms, Threshold,
+};
+use gridrig_core::time::SimTime;
+use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// All sessions of a broker. Clones share them; the default has none.
+#[derive(Clone, Debug, Default)]
+pub struct Links(Arc<All>);
+
+#[derive(Debug, Default)]
+struct All {
+    here: String,
+    /// Which life of the broker this is.
+    life: u64,
+    links: BTreeMap<DomainId, Arc<Link>>,
+    address: Arc<OnceLock<String>>,
+}
+
+/// The session with one peer.
+#[derive(Debug)]
+pub struct Link {
+    pub(super) domain: DomainId,
+    pub(super) here: String,
+    pub(super) life: u64,
+    pub(super) setup: LinkSetup,
+    pub(super) client: PeerClient,
+    address: Arc<OnceLock<String>>,
+    state: Mutex<State>,
+    /// Rung when the state has changed so that the keeper must look.
+    pub(super) bell: Notify,
+    began: Instant,
+}
+
+/// What changes of a session.
+#[derive(Debug)]
+pub(super) struct State {
+    pub session: Session,
+    pub subscriber: Subscriber,
+    /// What the peer may call the connection: both names, where both sides
+    /// have opened one at the same time.
+    pub names: VecDeque<Arc<str>>,
+    /// The negotiation that the peer has begun.
+    pub talks: Option<Talks>,
+    /// Which life of the peer was last seen.
+    pub peer_life: Option<u64>,
+    /// The roles that this side wants at the most.
+    pub wanted: Roles,
+    /// The terms are to be negotiated anew.
+    pub renew: bool,
+    pub beats: u64,
+    /// Connections named so far.
+    pub named: u64,
+    /// Why there was no session the last time, so that it is said once.
+    pub complaint: Option<String>,
+    /// Since when there is no session, after there was one.
+    pub away: Option<Instant>,
+    pub given_up: bool,
+}
+
+/// A negotiation that is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Talks {
+    pub connection: Arc<str>,
+    pub round: u32,
+}
+
+/// A session as others may see it.
+#[derive(Clone, Debug)]
+pub struct LinkView {
+    /// Where it stands.
+    pub phase: Phase,
+    /// What is agreed on.
+    pub terms: Option<Terms>,
+    /// The name of the connection.
+    pub connection: Option<Arc<str>>,
+    /// How this side writes its messages.
+    pub codec: &'static str,
+}
+
+impl Links {
+    /// The sessions of the broker of domain `here`, in the life `life`, none
+    /// of them open yet. `client` carries their messages.
+    #[must_use]
+    pub fn new(
+        here: &str,
+        life: u64,
+        client: &PeerClient,
+        setups: BTreeMap<DomainId, LinkSetup>,
+    ) -> Self {
+        let address: Arc<OnceLock<String>> = Arc::default();
+        let link = |(domain, setup): (DomainId, LinkSetup)| {
+            let client = client.clone().speaking(setup.codec);
+            let link = Link {
+                domain,
+                here: here.to_owned(),
+                life,
+                client: client.with_token(setup.token.clone()),
+                address: Arc::clone(&address),
+                state: Mutex::new(State::new(&setup)),
+                bell: Notify::new(),
+                began: Instant::now(),
+                setup,
+            };
+            (domain, Arc::new(link))
+        };
+        Links(Arc::new(All {
+            here: here.to_owned(),
+            life,
+            links: setups.into_iter().map(link).collect(),
+            address,
+        }))
+    }
+
+    /// Says under which base URL peers reach this broker; the first word
+    /// counts.
+    pub fn set_address(&self, url: &str) {
+        // Whoever comes second is told at another door.
+        let _ = self.0.address.set(url.to_owned());
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.links.is_empty()
+    }
+
+    /// The session with this peer.
+    #[must_use]
+    pub fn get(&self, domain: DomainId) -> Option<&Arc<Link>> {
+        self.0.links.get(&domain)
+    }
+
+    /// The session with the peer of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Arc<Link>> {
+        self.iter().find(|link| link.setup.name == name)
+    }
+
+    /// All sessions, by domain.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Link>> {
+        self.0.links.values()
+    }
+
+    pub(super) fn here(&self) -> &str {
+        &self.0.here
+    }
+
+    pub(super) fn life(&self) -> u64 {
+        self.0.life
+    }
+
+    /// The session that a message belongs to, if whoever sends it may.
+    ///
+    /// # Errors
+    /// When there is none of this name, or the caller is not who it should be.
+    pub(super) fn admit(&self, caller: &Caller, connection: &str) -> Result<&Arc<Link>, PeerFault> {
+        for link in self.iter() {
+            let mut state = link.state();
+            if !state.names.iter().any(|name| **name == *connection) {
+                continue;
+            }
+            let agreed = state.session.terms().map(|terms| terms.auth);
+            let agreed = agreed.ok_or_else(|| {
+                PeerFault::new(codes::NOT_ESTABLISHED, "the connection is not open yet")
+            })?;
+            if !link.has_shown(caller, agreed) {
+                return Err(not_authenticated(agreed));
+            }
+            let now = link.now();
+            state.session.hear(now);
+            drop(state);
+            return Ok(link);
+        }
+        Err(PeerFault::unknown_connection(connection))
+    }
+}
+
+pub(super) fn not_authenticated(wanted: Auth) -> PeerFault {
+    let reason = match wanted {
+        Auth::None => "without authentication, peers on this machine only are served",
+        Auth::Bearer => "the bearer token of this peer is missing or wrong",
+        Auth::MutualTls => "the certificate of this peer is missing or another's",
+    };
+    PeerFault::new(codes::NOT_AUTHENTICATED, reason)
+}
+
+impl Link {
+    /// The peer's domain.
+    #[must_use]
+    pub fn domain(&self) -> DomainId {
+        self.domain
+    }
+
+    /// How far a load must move before the peer is told of it.
+    #[must_use]
+    pub fn threshold(&self) -> Option<Threshold> {
+        self.setup.push
+    }
+
+    /// Name of the peer's domain.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.setup.name
+    }
+
+    /// How the session stands.
+    #[must_use]
+    pub fn view(&self) -> LinkView {
+        let state = self.state();
+        LinkView {
+            phase: state.session.phase(),
+            terms: state.session.terms().cloned(),
+            connection: state.session.connection().cloned(),
+            codec: self.client.codec().name(),
+        }
+    }
+
+    /// Changes what this side wants to be to the peer: the terms are then
+    /// negotiated anew. Jobs already taken are finished.
+    pub fn set_roles(&self, roles: Roles) {
+        let mut state = self.state();
+        state.wanted = roles;
+        state.renew = true;
+        drop(state);
+        self.bell.notify_one();
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The endpoint at which this broker takes the peer's messages.
+    pub(super) fn endpoint(&self) -> String {
+        let base = self.address.get().map_or("http://localhost", |url| url);
+        format!("{base}{SOAP_PATH}")
+    }
+
+    /// Says why there is no session, unless that was the last thing said.
+    pub(super) fn complain(&self, why: String) {
+        let mut state = self.state();
+        if state.complaint.as_ref() != Some(&why) {
+            tracing::warn!(peer = self.name(), why, "no session with a peer");
+            state.complaint = Some(why);
+        }
+    }
+
+    /// What this side is willing to agree to now.
+    pub(super) fn stance(&self) -> Stance {
+        Stance {
+            roles: self.state().wanted,
+            ..self.setup.stance.clone()
+        }
+    }
+
+    /// The wall clock, as the session counts it.
+    pub(super) fn now(&self) -> SimTime {
+        let nanos = self.began.elapsed().as_nanos();
+        SimTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// The instant of the wall clock at which the session's clock shows this.
+    pub(super) fn at(&self, time: SimTime) -> Instant {
+        self.began + Duration::from_nanos(time.as_nanos())
+    }
+
+    /// Whether a caller has shown by this method that it is the peer.
+    pub(super) fn has_shown(&self, caller: &Caller, auth: Auth) -> bool {
+        match auth {
+            Auth::None => caller.is_local(),
+            Auth::Bearer => match (&self.setup.token, &caller.token) {
+                (Some(known), Some(shown)) => known.matches(shown),
+                _ => false,
+            },
+            Auth::MutualTls => {
+                self.setup.identity.is_some() && caller.identity == self.setup.identity
+            }
+        }
+    }
+
+    /// The connection that messages to the peer go out on.
+    pub(super) fn open_connection(&self) -> Option<String> {
+        let state = self.state();
+        let open = state.session.may_talk();
+        let connection = state.session.connection().filter(|_| open);
+        connection.map(|name| name.to_string())
+    }
+}
+
+impl State {
+    fn new(setup: &LinkSetup) -> Self {
+        State {
+            session: Session::new(setup.vigilance),
+            subscriber: Subscriber::default(),
+            names: VecDeque::new(),
+            talks: None,
+            peer_life: None,
+            wanted: setup.stance.roles,
+            renew: false,
+            beats: 0,
+            named: 0,
+            complaint: None,
+            away: None,
+            given_up: false,
+        }
+    }
+
+    /// A session is open, by whichever side.
+    pub fn open(&mut self, now: SimTime, name: Arc<str>, terms: Terms, life: u64) -> Change {
+        // Another life of the peer knows no older names.
+        if self.peer_life != Some(life) {
+            self.names.clear();
+        }
+        self.peer_life = Some(life);
+        self.names.push_back(Arc::clone(&name));
+        while self.names.len() > 2 {
+            self.names.pop_front();
+        }
+        self.subscriber = Subscriber::default();
+        self.renew = false;
+        self.complaint = None;
+        self.away = None;
+        self.given_up = false;
+        self.session.open(now, name, terms)
+    }
+
+    /// The session is over or worth nothing.
+    pub fn closed(&mut self) {
+        self.names.clear();
+        self.talks = None;
+        self.away.get_or_insert_with(Instant::now);
+    }
+}

@@ -1,0 +1,128 @@
+//! How the sessions of a broker are set up.
+
+use gridrig_core::ids::DomainId;
+use gridrig_core::session::{Auth, Roles, Stance, Threshold, Vigilance};
+use gridrig_core::time::SimDuration;
+use gridrig_drivers::real_time::BrokerSetup;
+use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How brokers at the ends of a link talk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkProtocol {
+    /// Our own REST interface, without sessions.
+    #[default]
+    Native,
+    /// The operations of LA Grid as JSON documents.
+    Json,
+    /// The operations of LA Grid in SOAP 1.1.
+    Soap,
+}
+
+impl LinkProtocol {
+    /// All of them.
+    pub const ALL: [LinkProtocol; 3] =
+        [LinkProtocol::Native, LinkProtocol::Json, LinkProtocol::Soap];
+
+    /// The name used in files and flags.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkProtocol::Native => "native",
+            LinkProtocol::Json => "json",
+            LinkProtocol::Soap => "soap",
+        }
+    }
+
+    /// The protocol of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = LinkProtocol::ALL.into_iter();
+        all.find(|protocol| protocol.name() == name)
+    }
+
+    /// How sessions write their messages; `None` where there are none.
+    #[must_use]
+    pub const fn codec(self) -> Option<Codec> {
+        match self {
+            LinkProtocol::Native => None,
+            LinkProtocol::Json => Some(Codec::Json),
+            LinkProtocol::Soap => Some(Codec::Soap11),
+        }
+    }
+}
+
+/// How a broker holds the session with one peer.
+#[derive(Clone, Debug)]
+pub struct LinkSetup {
+    /// Name of the peer's domain.
+    pub name: String,
+    /// The peer's address, such as `https://broker.example.org:8443`.
+    pub url: String,
+    /// How its messages are written. It understands every way.
+    pub codec: Codec,
+    /// What it is willing to agree to.
+    pub stance: Stance,
+    /// How long a silence may last.
+    pub vigilance: Vigilance,
+    /// A peer that has been lost for so long is given up, and the jobs that
+    /// are with it fail by name.
+    pub give_up: Duration,
+    /// How far a load must move before the peer is told of it; `None` tells it
+    /// at each exchange.
+    pub push: Option<Threshold>,
+    /// The secret that both ends know.
+    pub token: Option<Token>,
+    /// The distinguished name in the peer's certificate.
+    pub identity: Option<Arc<str>>,
+    /// Under whose name the peer's jobs run here.
+    pub local_identity: Option<Arc<str>>,
+}
+
+impl LinkSetup {
+    /// A session without authentication, with the default intervals, for peers
+    /// on one machine.
+    #[must_use]
+    pub fn new(name: &str, url: &str, codec: Codec, roles: Roles) -> Self {
+        LinkSetup {
+            name: name.to_owned(),
+            url: url.trim_end_matches('/').to_owned(),
+            codec,
+            stance: stance(roles),
+            vigilance: Vigilance::default(),
+            give_up: GIVE_UP,
+            push: None,
+            token: None,
+            identity: None,
+            local_identity: None,
+        }
+    }
+}
+
+/// A peer is given up when it has been lost for so long.
+const GIVE_UP: Duration = Duration::from_secs(300);
+
+fn stance(roles: Roles) -> Stance {
+    Stance {
+        auth: vec![Auth::None],
+        roles,
+        heartbeat: SimDuration::from_secs(5),
+        shortest: SimDuration::from_millis(100),
+        longest: SimDuration::from_secs(300),
+        job_languages: vec![JobLanguage::Jsdl.name().into()],
+        resource_languages: vec![ResourceLanguage::Clusters.name().into()],
+        rounds: 5,
+    }
+}
+
+/// What a broker is to a peer by the links of its grid.
+#[must_use]
+pub fn roles_towards(setup: &BrokerSetup, peer: DomainId) -> Roles {
+    let mut providers = setup.config.peers.iter();
+    let mut neighbours = setup.neighbours.iter();
+    Roles::new(
+        neighbours.any(|neighbour| neighbour.domain == peer && neighbour.consumer),
+        providers.any(|provider| provider.domain == peer),
+    )
+}

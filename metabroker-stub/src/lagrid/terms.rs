@@ -1,0 +1,115 @@
+//! The terms of a session between the core and the wire.
+
+use gridrig_core::session::{Auth, Offer, Roles, Terms};
+use gridrig_core::time::SimDuration;
+use gridrig_protocol::lagrid as wire;
+use gridrig_protocol::lagrid::{AuthMethod, JobLanguage, ResourceForm, ResourceLanguage, Role};
+use std::sync::Arc;
+
+pub(super) fn method(auth: Auth) -> AuthMethod {
+    match auth {
+        Auth::None => AuthMethod::None,
+        Auth::Bearer => AuthMethod::Bearer,
+        Auth::MutualTls => AuthMethod::MutualTls,
+    }
+}
+
+fn auth(method: AuthMethod) -> Auth {
+    match method {
+        AuthMethod::None => Auth::None,
+        AuthMethod::Bearer => Auth::Bearer,
+        AuthMethod::MutualTls => Auth::MutualTls,
+    }
+}
+
+fn words(roles: Roles) -> Vec<Role> {
+    let provider = roles.provider.then_some(Role::Provider);
+    let consumer = roles.consumer.then_some(Role::Consumer);
+    provider.into_iter().chain(consumer).collect()
+}
+
+fn roles(words: &[Role]) -> Roles {
+    Roles::new(
+        words.contains(&Role::Provider),
+        words.contains(&Role::Consumer),
+    )
+}
+
+/// Who of the two speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Initiator,
+    Responder,
+}
+
+/// An offer as it is sent by this side.
+pub(super) fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
+    let (initiator, responder) = match side {
+        Side::Initiator => (offer.roles, offer.roles.mirrored()),
+        Side::Responder => (offer.roles.mirrored(), offer.roles),
+    };
+    let job_languages = offer.job_languages.iter();
+    let resource_languages = offer.resource_languages.iter();
+    wire::Proposal {
+        authentication: offer.auth.iter().map(|auth| method(*auth)).collect(),
+        initiator_roles: words(initiator),
+        responder_roles: words(responder),
+        heartbeat_ms: millis(offer.heartbeat),
+        job_languages: job_languages
+            .filter_map(|name| JobLanguage::from_name(name))
+            .collect(),
+        resource_languages: resource_languages
+            .filter_map(|name| ResourceLanguage::from_name(name))
+            .collect(),
+        resource_forms: vec![ResourceForm::Flat],
+    }
+}
+
+/// An offer as it came from that side. Roles that contradict each other are
+/// those that both lists allow.
+pub(super) fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
+    let initiator = roles(&proposal.initiator_roles);
+    let initiator = initiator.and(roles(&proposal.responder_roles).mirrored());
+    Offer {
+        auth: proposal.authentication.iter().map(|m| auth(*m)).collect(),
+        roles: match side {
+            Side::Initiator => initiator,
+            Side::Responder => initiator.mirrored(),
+        },
+        heartbeat: SimDuration::from_millis(proposal.heartbeat_ms),
+        job_languages: names(proposal.job_languages.iter().map(|one| one.name())),
+        resource_languages: names(proposal.resource_languages.iter().map(|one| one.name())),
+    }
+}
+
+fn names(names: impl Iterator<Item = &'static str>) -> Vec<Arc<str>> {
+    names.map(Arc::from).collect()
+}
+
+/// Terms as the responder, whose they are, writes them.
+pub(super) fn written(terms: &Terms) -> Option<wire::Terms> {
+    Some(wire::Terms {
+        authentication: method(terms.auth),
+        initiator_roles: words(terms.roles.mirrored()),
+        responder_roles: words(terms.roles),
+        heartbeat_ms: millis(terms.heartbeat),
+        job_language: JobLanguage::from_name(&terms.job_language)?,
+        resource_language: ResourceLanguage::from_name(&terms.resource_language)?,
+        resource_form: ResourceForm::Flat,
+    })
+}
+
+/// Terms as the initiator reads them.
+pub(super) fn read(terms: &wire::Terms) -> Terms {
+    Terms {
+        auth: auth(terms.authentication),
+        roles: roles(&terms.initiator_roles).and(roles(&terms.responder_roles).mirrored()),
+        heartbeat: SimDuration::from_millis(terms.heartbeat_ms),
+        job_language: terms.job_language.name().into(),
+        resource_language: terms.resource_language.name().into(),
+    }
+}
+
+fn millis(duration: SimDuration) -> u64 {
+    duration.as_nanos().div_ceil(1_000_000)
+}
