@@ -10,8 +10,6 @@ use gridrig_protocol::lagrid::{Message, Request, envelope};
 use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::xml::Element;
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use std::fmt::Debug;
 
 fn survives<M: Message + PartialEq + Debug>(message: &M) {
@@ -33,16 +31,6 @@ fn survives_in_an_envelope<R: Request + PartialEq + Debug>(request: &R) {
         let message = R::from_element(&read.body).unwrap();
         assert_eq!(&message.with_header(&read.header).unwrap(), request);
     }
-}
-
-/// A good request for openConn, as a document.
-fn generate_document() -> String {
-    let mut runner = TestRunner::deterministic();
-    let message = generate::open_conn()
-        .new_tree(&mut runner)
-        .unwrap()
-        .current();
-    message.to_element("openConn").to_document()
 }
 
 macro_rules! round_trips {

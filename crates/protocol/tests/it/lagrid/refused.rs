@@ -1,12 +1,15 @@
 //! What is no message.
 
+use super::generate;
 use gridrig_protocol::lagrid::{
     Heartbeat, Message, NotifyJob, OpenConn, QueryJob, Reference, SendResourceData, SubmitJob,
     SubmitJobAnswer,
 };
 use gridrig_protocol::xml::Element;
 use proptest::prelude::*;
+use proptest::sample::{Index, select};
 use serde_json::json;
+use std::fmt::Debug;
 
 /// Each breaks the schema in one place.
 pub const AGAINST_THE_SCHEMA: &[&str] = &[
@@ -219,19 +222,69 @@ fn a_reference_names_the_job_of_its_broker() {
     assert_eq!(Reference::of("http://h/lagrid").job(), None);
 }
 
+/// What was read from bytes is written and read back the same.
+fn holds<M: Message + PartialEq + Debug>(bytes: &[u8]) {
+    let in_xml = Element::parse(bytes).ok();
+    let in_xml = in_xml.and_then(|element| M::from_element(&element).ok());
+    for message in in_xml.into_iter().chain(M::from_json(bytes).ok()) {
+        assert_eq!(M::from_json(&message.to_json()).unwrap(), message);
+        let text = message.to_element("message").to_document();
+        let element = Element::parse(text.as_bytes()).unwrap();
+        let read = M::from_element(&element).unwrap();
+        assert_eq!(read.to_element("message").to_document(), text);
+    }
+}
+
+fn scramble(mut bytes: Vec<u8>, changes: &[(Index, u8)]) -> Vec<u8> {
+    for (at, by) in changes {
+        let at = at.index(bytes.len());
+        bytes[at] = *by;
+    }
+    bytes
+}
+
+fn scrambled<M: Message + PartialEq + Debug>(message: &M, changes: &[(Index, u8)]) {
+    let xml = message.to_element("message").to_document();
+    holds::<M>(&scramble(xml.into_bytes(), changes));
+    holds::<M>(&scramble(message.to_json(), changes));
+}
+
+fn changes() -> impl Strategy<Value = Vec<(Index, u8)>> {
+    let byte = prop_oneof![
+        b'0'..=b'9',
+        select(b"<>/&;\"{}[],: \n\r\t".to_vec()),
+        any::<u8>()
+    ];
+    proptest::collection::vec((any::<Index>(), byte), 0..4)
+}
+
 proptest! {
     /// Bytes from outside are a message or a fault, and nothing else.
     #[test]
-    fn no_bytes_break_the_readers(text in "[ -~]{0,60}", cut in 0..400_usize) {
-        let _ = NotifyJob::from_json(text.as_bytes());
-        let whole = super::generate_document();
-        let mut bytes = whole.into_bytes();
-        let at = cut % bytes.len();
-        bytes[at] = bytes[at].wrapping_add(7);
-        let _ = OpenConn::from_json(&bytes);
-        if let Ok(element) = Element::parse(&bytes) {
-            let _ = OpenConn::from_element(&element);
-            let _ = SubmitJob::from_element(&element);
-        }
+    fn no_bytes_break_the_readers(text in "[ -~]{0,60}") {
+        holds::<NotifyJob>(text.as_bytes());
+        holds::<OpenConn>(text.as_bytes());
+    }
+
+    /// The same for what is nearly a message.
+    #[test]
+    fn a_scrambled_proposal_is_another_one_or_refused(
+        message in generate::open_conn(), changes in changes(),
+    ) {
+        scrambled(&message, &changes);
+    }
+
+    #[test]
+    fn a_scrambled_update_is_another_one_or_refused(
+        message in generate::send_resource_data(), changes in changes(),
+    ) {
+        scrambled(&message, &changes);
+    }
+
+    #[test]
+    fn a_scrambled_submission_is_another_one_or_refused(
+        message in generate::submit_job(), changes in changes(),
+    ) {
+        scrambled(&message, &changes);
     }
 }
