@@ -8,6 +8,7 @@ mod document;
 mod error;
 mod nearest;
 mod pooled;
+mod provides;
 mod raw;
 mod replicate;
 mod resolve;
@@ -17,6 +18,7 @@ mod write;
 
 pub use error::{Place, ScenarioError};
 pub use pooled::{POOLED, POOLED_RESOURCES};
+pub use provides::{DayHours, Provides, TimeOfDay};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
@@ -50,6 +52,9 @@ pub struct Scenario {
     /// The interfaces of other systems that each cluster of the grid offers
     /// when it is a service.
     pub faces: Vec<Vec<FaceKind>>,
+    /// When domains take the jobs of others, as written; the grid has it by
+    /// link.
+    pub provides: Provides,
     /// Directories in which clusters install the commands of Slurm, in real
     /// time.
     pub slurm_bins: BTreeMap<ClusterId, PathBuf>,

@@ -1,6 +1,6 @@
 //! One cluster of everything: what the grid could do without any borders.
 
-use super::{ClusterSource, Replication, Scenario};
+use super::{ClusterSource, Provides, Replication, Scenario};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
@@ -48,6 +48,7 @@ impl Scenario {
         let mut scenario = Scenario {
             grid: Grid::single_cluster(POOLED, config),
             cluster_sources: vec![source],
+            provides: Provides::always(),
             policies: vec![None],
             bounds: false,
             warnings: Vec::new(),

@@ -1,6 +1,7 @@
 //! From what is written to what is meant: defaults, files, cross references.
 
 mod grid;
+mod provides;
 mod workload;
 
 use super::document::Document;
@@ -47,7 +48,7 @@ pub(super) fn resolve(
         add_bounds(&mut policies, clock == Some(ClockName::Real));
     }
     let Built {
-        grid,
+        mut grid,
         cluster_sources,
         faces,
         slurm_bins,
@@ -56,6 +57,7 @@ pub(super) fn resolve(
     let mut warnings = unreachable_domains(&grid, &workloads);
     let measure = context.measure(raw, &workloads, &mut warnings)?;
     let replicate = context.replicate(run, &workloads, !grid.domains.is_empty())?;
+    let provides = context.provides(raw, run, &mut grid, &workloads, replicate)?;
     let speed = run.speed.map_or(Decimal::ONE, |speed| speed.0);
     let seed = seed(run);
     Ok(Scenario {
@@ -64,6 +66,7 @@ pub(super) fn resolve(
         grid,
         cluster_sources,
         faces,
+        provides,
         slurm_bins,
         policies,
         bounds,

@@ -2,10 +2,10 @@
 
 use super::raw::Choose;
 use super::value::{Named, name_of};
-use super::{Clock, ClusterSource, Over, Scenario, Until};
+use super::{Clock, ClusterSource, DayHours, Over, Scenario, Until};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{Grid, GridCluster, Link};
-use gridrig_core::ids::ClusterId;
+use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::{Keep, WorkloadSpec, ZeroRunTime};
@@ -47,9 +47,13 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
             out.key(key, value);
         }
     }
-    for domain in &scenario.grid.domains {
+    for (domain, id) in scenario.grid.domains.iter().zip(0..) {
+        let id = DomainId(id);
         out.header("[[domain]]");
         out.key("name", string(&domain.name));
+        if let Some(hours) = scenario.provides.domains.get(&id) {
+            out.key("provides", hours_list(hours));
+        }
         let clusters: Vec<String> = domain
             .clusters
             .iter()
@@ -77,7 +81,7 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("queue_window", named(broker.queue_window));
         out.key("utilization_window", named(broker.utilization_window));
     }
-    write_links(&mut out, &scenario.grid);
+    write_links(&mut out, scenario);
     write_run(&mut out, scenario);
     out.header("[measure]");
     out.key("from", duration(scenario.measure.from));
@@ -196,7 +200,8 @@ fn cluster_keys(
     keys
 }
 
-fn write_links(out: &mut Lines, grid: &Grid) {
+fn write_links(out: &mut Lines, scenario: &Scenario) {
+    let (grid, provides) = (&scenario.grid, &scenario.provides);
     let name = |link: &Link, provider: bool| {
         let id = if provider {
             link.provider
@@ -219,6 +224,11 @@ fn write_links(out: &mut Lines, grid: &Grid) {
                 "roles",
                 inline(&[("consumer", consumer), ("provider", provider)]),
             );
+        }
+        let ends = (link.consumer, link.provider);
+        let hours = provides.links.get(&ends);
+        if let Some(hours) = hours.or_else(|| provides.links.get(&(ends.1, ends.0))) {
+            out.key("provides", hours_list(hours));
         }
         out.key("latency", duration(link.latency));
         if let Some(bandwidth) = link.bandwidth {
@@ -250,6 +260,13 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         out.key("tie", named(domain.broker.tie));
     }
     out.key("seed", scenario.seed);
+    if !scenario.provides.is_always() {
+        out.key("day", duration(scenario.provides.day));
+        out.key(
+            "starts_at",
+            string(&scenario.provides.starts_at.to_string()),
+        );
+    }
     if let Some(replicate) = scenario.replicate {
         let mut keys = vec![("over", named(replicate.over.name()))];
         if let Over::Window { step } | Over::Shake { step } = replicate.over {
@@ -273,6 +290,11 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         out.key("primary", format!("[{}]", primary.join(", ")));
     }
     out.key("lag_tolerance", duration(scenario.lag_tolerance));
+}
+
+fn hours_list(hours: &[DayHours]) -> String {
+    let hours: Vec<String> = hours.iter().map(|one| string(&one.to_string())).collect();
+    format!("[{}]", hours.join(", "))
 }
 
 /// Lines of TOML.
