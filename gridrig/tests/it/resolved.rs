@@ -101,7 +101,7 @@ fn every_shipped_scenario_takes_a_trace_and_a_window() {
         // Several workloads are named by their positions.
         let several = text.matches("[[workload]]").count();
         let names = match several {
-            0 => vec!["workload".to_owned()],
+            0 | 1 => vec!["workload".to_owned()],
             _ => (0..several).map(|k| format!("workload.{k}")).collect(),
         };
         let set = |name: &String| {
