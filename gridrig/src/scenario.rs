@@ -8,6 +8,7 @@ mod document;
 mod error;
 mod nearest;
 mod pooled;
+mod provides;
 mod raw;
 mod replicate;
 mod resolve;
@@ -17,6 +18,7 @@ mod write;
 
 pub use error::{Place, ScenarioError};
 pub use pooled::{POOLED, POOLED_RESOURCES};
+pub use provides::{DayHours, Provides, TimeOfDay};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
@@ -55,6 +57,9 @@ pub struct Scenario {
     /// How brokers talk in real time, by the two domains of a link, the lower
     /// first; links that are not here talk natively.
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
+    /// When domains take the jobs of others, as written; the grid has it by
+    /// link.
+    pub provides: Provides,
     /// Directories in which clusters install the commands of Slurm, in real
     /// time.
     pub slurm_bins: BTreeMap<ClusterId, PathBuf>,

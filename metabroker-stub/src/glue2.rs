@@ -69,7 +69,17 @@ pub(crate) fn document(config: &Config, known: &Known, base: &str) -> DomainDocu
         },
         waiting_in_broker: known.queued,
         clusters: clusters.collect(),
+        providers: providers(config),
     }
+}
+
+/// The domains whose brokers take jobs of this one, in link order.
+fn providers(config: &Config) -> Vec<String> {
+    let setup = &config.setup;
+    let peers = setup.config.peers.iter();
+    peers
+        .map(|peer| setup.names.domain(peer.domain).into_owned())
+        .collect()
 }
 
 fn cluster(

@@ -86,6 +86,23 @@ impl Timetable {
         &self.open
     }
 
+    /// The longest time that it is open without a break; at most a day.
+    #[must_use]
+    pub fn longest(&self) -> SimDuration {
+        let length = |hours: &Hours| hours.until - hours.from;
+        let within = self.open.iter().map(length).max().unwrap_or_default();
+        match (self.open.first(), self.open.last()) {
+            (Some(morning), Some(evening))
+                if morning.from.is_zero()
+                    && evening.until == self.day
+                    && morning.until < self.day =>
+            {
+                within.max(length(morning) + length(evening))
+            }
+            _ => within,
+        }
+    }
+
     /// Whether the provider takes jobs at this instant.
     #[must_use]
     pub fn is_open(&self, at: SimTime) -> bool {
@@ -147,6 +164,7 @@ mod tests {
         assert_eq!(night.next_open(at(7)), at(7));
         assert_eq!(night.next_open(at(8)), at(18));
         assert_eq!(night.next_open(at(32)), at(42));
+        assert_eq!(night.longest(), hour(14));
         let last = SimTime::from_nanos(at(8).as_nanos() - 1);
         assert!(night.is_open(last));
     }
@@ -172,7 +190,9 @@ mod tests {
         let open = [hours(10, 14), hours(12, 16), hours(16, 18), hours(20, 21)];
         let table = Timetable::new(hour(24), SimDuration::ZERO, &open).unwrap();
         assert_eq!(table.open(), [hours(10, 18), hours(20, 21)]);
+        assert_eq!(table.longest(), hour(8));
         let all_day = Timetable::new(hour(24), SimDuration::ZERO, &[hours(8, 8)]).unwrap();
+        assert_eq!(all_day.longest(), hour(24));
         assert_eq!(all_day.open(), [hours(0, 24)]);
     }
 

@@ -1,6 +1,6 @@
 //! One cluster of everything: what the grid could do without any borders.
 
-use super::{ClusterSource, Replication, Scenario};
+use super::{ClusterSource, Provides, Replication, Scenario};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
@@ -50,6 +50,7 @@ impl Scenario {
             grid: Grid::single_cluster(POOLED, config),
             cluster_sources: vec![source],
             lrms: BTreeMap::new(),
+            provides: Provides::always(),
             policies: vec![None],
             bounds: false,
             warnings: Vec::new(),

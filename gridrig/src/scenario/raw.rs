@@ -1,6 +1,7 @@
 //! The scenario as it is written: every key that means something, and no
 //! other. Defaults are named here and applied in [`super::resolve`].
 
+use super::provides::{DayHours, TimeOfDay};
 use super::value::{
     AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
     UntilText, Whole, named,
@@ -384,6 +385,9 @@ pub(crate) struct RawDomain {
     pub(crate) name: Option<At<Str<Identifier>>>,
     /// How its broker behaves.
     pub(crate) broker: Option<RawBroker>,
+    /// Hours of the trace's day in which it takes jobs of others, such as
+    /// "18:00-08:00". Default: always.
+    pub(crate) provides: Option<At<List<Str<DayHours>>>>,
     /// Its clusters. Default: none, all its jobs are forwarded.
     pub(crate) clusters: Option<List<RawCluster>>,
 }
@@ -430,6 +434,9 @@ pub(crate) struct RawLink {
     pub(crate) between: Option<At<List<Str<Identifier>>>>,
     /// Restricts the link to one direction.
     pub(crate) roles: Option<At<RawRoles>>,
+    /// Hours of the trace's day in which jobs are taken over this link,
+    /// instead of those of the providing domain.
+    pub(crate) provides: Option<At<List<Str<DayHours>>>>,
     /// One-way latency. Default "1ms".
     pub(crate) latency: Option<Str<AboveZero>>,
     /// How the two brokers talk in real time: "native" (the default), or in
@@ -487,6 +494,11 @@ pub(crate) struct RawRun {
     pub(crate) tie: Option<At<Str<Name<Tie>>>>,
     /// The seed of all random streams. Default 1.
     pub(crate) seed: Option<Whole<0, { u64::MAX }>>,
+    /// How long a day of the trace is in the run, for the hours of providers.
+    /// Default: 24 h divided by scale.arrival.
+    pub(crate) day: Option<At<Str<AboveZero>>>,
+    /// Time of day at the start of the run, for the same. Default "00:00".
+    pub(crate) starts_at: Option<At<Str<TimeOfDay>>>,
     /// What varies between replications. Default: one run.
     pub(crate) replicate: Option<At<RawReplicate>>,
     /// Bounds on figures of every run, such as "delay_s.p95 < 60".

@@ -2,6 +2,7 @@
 
 mod grid;
 mod lrms;
+mod provides;
 mod workload;
 
 use super::document::Document;
@@ -44,7 +45,7 @@ pub(super) fn resolve(
     let clock = run.clock.map(|clock| clock.0.0);
     let mut policies = context.policies(raw, run)?;
     let Built {
-        grid,
+        mut grid,
         cluster_sources,
         faces,
         slurm_bins,
@@ -62,6 +63,7 @@ pub(super) fn resolve(
     let mut warnings = unreachable_domains(&grid, &workloads);
     let measure = context.measure(raw, &workloads, &mut warnings)?;
     let replicate = context.replicate(run, &workloads, !grid.domains.is_empty())?;
+    let provides = context.provides(raw, run, &mut grid, &workloads, replicate)?;
     let speed = run.speed.map_or(Decimal::ONE, |speed| speed.0);
     let seed = seed(run);
     Ok(Scenario {
@@ -70,6 +72,7 @@ pub(super) fn resolve(
         grid,
         cluster_sources,
         faces,
+        provides,
         slurm_bins,
         lrms,
         protocols,

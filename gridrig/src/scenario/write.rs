@@ -2,10 +2,10 @@
 
 use super::raw::Choose;
 use super::value::{Named, name_of};
-use super::{Clock, ClusterSource, Over, RealLrms, Scenario, Until};
+use super::{Clock, ClusterSource, DayHours, Over, RealLrms, Scenario, Until};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{Grid, GridCluster, Link};
-use gridrig_core::ids::ClusterId;
+use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::draw::Draw;
@@ -53,9 +53,13 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
             out.key(key, value);
         }
     }
-    for domain in &scenario.grid.domains {
+    for (domain, id) in scenario.grid.domains.iter().zip(0..) {
+        let id = DomainId(id);
         out.header("[[domain]]");
         out.key("name", string(&domain.name));
+        if let Some(hours) = scenario.provides.domains.get(&id) {
+            out.key("provides", hours_list(hours));
+        }
         let clusters: Vec<String> = domain
             .clusters
             .iter()
@@ -264,7 +268,7 @@ fn cluster_keys(
 }
 
 fn write_links(out: &mut Lines, scenario: &Scenario) {
-    let grid = &scenario.grid;
+    let (grid, provides) = (&scenario.grid, &scenario.provides);
     let name = |link: &Link, provider: bool| {
         let id = if provider {
             link.provider
@@ -287,6 +291,11 @@ fn write_links(out: &mut Lines, scenario: &Scenario) {
                 "roles",
                 inline(&[("consumer", consumer), ("provider", provider)]),
             );
+        }
+        let ends = (link.consumer, link.provider);
+        let hours = provides.links.get(&ends);
+        if let Some(hours) = hours.or_else(|| provides.links.get(&(ends.1, ends.0))) {
+            out.key("provides", hours_list(hours));
         }
         out.key("latency", duration(link.latency));
         if let Some(bandwidth) = link.bandwidth {
@@ -320,6 +329,13 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         out.key("tie", named(domain.broker.tie));
     }
     out.key("seed", scenario.seed);
+    if !scenario.provides.is_always() {
+        out.key("day", duration(scenario.provides.day));
+        out.key(
+            "starts_at",
+            string(&scenario.provides.starts_at.to_string()),
+        );
+    }
     if let Some(replicate) = scenario.replicate {
         let mut keys = vec![("over", named(replicate.over.name()))];
         if let Over::Window { step } | Over::Shake { step } = replicate.over {
@@ -343,6 +359,11 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
         out.key("primary", format!("[{}]", primary.join(", ")));
     }
     out.key("lag_tolerance", duration(scenario.lag_tolerance));
+}
+
+fn hours_list(hours: &[DayHours]) -> String {
+    let hours: Vec<String> = hours.iter().map(|one| string(&one.to_string())).collect();
+    format!("[{}]", hours.join(", "))
 }
 
 /// Lines of TOML.

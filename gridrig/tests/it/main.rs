@@ -43,6 +43,7 @@ mod slurm_commands;
 mod slurm_differential;
 mod slurm_execute;
 mod synthesize_command;
+mod topologies;
 mod trace_convert;
 mod trace_info;
 mod validate_command;

@@ -97,23 +97,25 @@ fn every_shipped_scenario_is_read_and_survives_its_resolved_text() {
 
 #[test]
 fn every_shipped_scenario_takes_a_trace_and_a_window() {
-    let sets = ["workload.trace=mine.swf", "workload.window.start=92.5d"].map(str::to_owned);
     for (path, text) in shipped() {
+        // Several workloads are named by their positions.
+        let several = text.matches("[[workload]]").count();
+        let names = match several {
+            0 | 1 => vec!["workload".to_owned()],
+            _ => (0..several).map(|k| format!("workload.{k}")).collect(),
+        };
+        let set = |name: &String| {
+            let trace = format!("{name}.trace=mine.swf");
+            [trace, format!("{name}.window.start=92.5d")]
+        };
+        let sets: Vec<String> = names.iter().flat_map(set).collect();
         let scenario = parse_file(&path, &text, &sets);
-        let workload = &scenario.workloads[0];
-        assert_eq!(
-            workload.trace,
-            PathBuf::from("mine.swf"),
-            "{}",
-            path.display()
-        );
-        let start = workload.window.unwrap().start;
-        assert_eq!(
-            start,
-            SimDuration::parse("92.5d").unwrap(),
-            "{}",
-            path.display()
-        );
+        for workload in &scenario.workloads {
+            let path = path.display();
+            assert_eq!(workload.trace, PathBuf::from("mine.swf"), "{path}");
+            let start = workload.window.unwrap().start;
+            assert_eq!(start, SimDuration::parse("92.5d").unwrap(), "{path}");
+        }
     }
 }
 

@@ -22,6 +22,9 @@ pub struct DomainDocument {
     pub waiting_in_broker: u64,
     /// The clusters.
     pub clusters: Vec<ClusterState>,
+    /// Names of the domains whose brokers take jobs of this one. Each publishes
+    /// a document of its own, in which its service has the id named here.
+    pub providers: Vec<String>,
 }
 
 /// One cluster as the broker knows it. A broker is not told how many jobs run,
@@ -53,6 +56,11 @@ pub fn id_part(text: &str) -> String {
     text.bytes().map(encode).collect()
 }
 
+/// The id of the computing service of a domain's broker.
+fn service_id(domain: &str) -> String {
+    format!("urn:ogf:ComputingService:{}", id_part(domain))
+}
+
 impl DomainDocument {
     /// The whole document, from `GLUE2` down.
     #[must_use]
@@ -72,7 +80,7 @@ impl DomainDocument {
     }
 
     fn service_id(&self) -> String {
-        format!("urn:ogf:ComputingService:{}", id_part(&self.domain))
+        service_id(&self.domain)
     }
 
     fn shares(&self) -> impl Iterator<Item = &String> {
@@ -99,6 +107,7 @@ impl DomainDocument {
             nodes.map(Vec::len).sum::<usize>()
         );
         let managers = self.clusters.iter().map(|one| &one.manager.id);
+        let providers = self.providers.iter().map(|name| service_id(name));
         entity("ComputingService", Some("Service"), &self.created)
             .field("ID", self.service_id())
             .field("Name", &self.domain)
@@ -112,7 +121,8 @@ impl DomainDocument {
                 Element::new("Associations")
                     .field("EndpointID", &self.endpoint.id)
                     .fields("ShareID", self.shares())
-                    .fields("ManagerID", managers),
+                    .fields("ManagerID", managers)
+                    .fields("ServiceID", providers),
             )
     }
 

@@ -126,7 +126,6 @@ fn aggregated_records_are_named_as_such_and_carry_ranges() {
 fn looser_forms_are_smaller_on_the_wire() {
     let flat = large();
     let sizes = Form::ALL.map(|form| InventorySize::of(&in_form(&flat, form)));
-    println!("{sizes:#?}");
     let records = sizes.each_ref().map(|size| size.records);
     assert!(
         records.is_sorted_by(|closer, looser| closer > looser),
@@ -138,6 +137,25 @@ fn looser_forms_are_smaller_on_the_wire() {
     }
     let xml = InventoryDocument::from(&flat).to_xml();
     assert_eq!(sizes[0].xml_bytes, xml.len() as u64);
+}
+
+#[test]
+fn the_page_shows_the_sizes_as_they_are() {
+    let page = shipped("../docs/resource-models.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (small, large) = (table_2(), large());
+    for form in Form::ALL {
+        let of = |flat: &Inventory| InventorySize::of(&in_form(flat, form));
+        let (small, large) = (of(&small), of(&large));
+        let row = format!(
+            "| {form} | {} | {} | {} | {} | {} |",
+            small.xml_bytes, small.json_bytes, large.records, large.xml_bytes, large.json_bytes
+        );
+        assert!(
+            page.contains(&row),
+            "docs/resource-models.md has no row {row}"
+        );
+    }
 }
 
 #[test]

@@ -327,7 +327,11 @@ impl Context<'_> {
         Ok(vec![direction])
     }
 
-    fn domain(&self, grid: &Grid, name: &At<Str<Identifier>>) -> Result<DomainId, ScenarioError> {
+    pub(super) fn domain(
+        &self,
+        grid: &Grid,
+        name: &At<Str<Identifier>>,
+    ) -> Result<DomainId, ScenarioError> {
         let names: Vec<&str> = grid
             .domains
             .iter()
