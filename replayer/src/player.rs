@@ -1,34 +1,50 @@
-//! Playing a workload in real time: every job is handed over on time, over
-//! HTTP, to the broker or LRMS at which it enters, and followed to its end.
+//! Playing a workload in real time: every job is handed over on time, on the
+//! [`Outlet`] of where it enters, and followed to its end.
 //!
-//! The player is a client like any other. It follows ends by asking
-//! (`GET /v1/ends`, held open by the service until there is news), so it needs
-//! no address of its own and works from behind a firewall.
+//! The player is a client like any other. From a service of ours it follows
+//! ends by asking (`GET /v1/ends`, held open by the service until there is
+//! news), so it needs no address of its own and works from behind a firewall.
+//! Jobs on other outlets are followed in the logs of the LRMSs, whoever brings
+//! them there.
 
-use gridrig_core::event::{Event, EventSink, Party};
+mod book;
+mod follow;
+mod lane;
+mod unseen;
+
+pub use unseen::Unseen;
+
+use crate::outlet::{Native, Outlet, Ticket};
+use crate::sighting::{LogReader, LogState, Names};
+use book::Book;
+use follow::Follower;
+use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::JobEnd;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{
-    Delivery, Handover, Letter, LetterId, Message, Outbox, Recorder, RunClock, Transport,
-    TransportError, submit_on_time,
+    Handover, Letter, Message, Outbox, Recorder, RunClock, Transport, TransportError,
+    submit_on_time,
 };
 use gridrig_protocol::client::{Client, ClientError};
-use gridrig_protocol::rest::{JobSubmission, reason_of_code};
+use gridrig_protocol::tag::Tags;
+use lane::Lanes;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// Where and how a workload is played.
 #[derive(Clone, Debug)]
 pub struct PlayConfig {
-    /// The base URL of each service at which jobs enter.
+    /// The base URL of each service of ours at which jobs enter.
     pub entries: BTreeMap<Entry, String>,
+    /// How jobs leave that enter elsewhere.
+    pub outlets: Outlets,
     /// The clock of the run, shared with the services.
     pub clock: RunClock,
     /// Name of the run; together with a job's number it makes the submission
@@ -36,6 +52,29 @@ pub struct PlayConfig {
     pub run_id: String,
     /// When an entry service counts as lost, in wall time.
     pub patience: Patience,
+}
+
+/// The outlets that are not our own interface.
+#[derive(Clone, Debug)]
+pub struct Outlets {
+    /// By where jobs enter.
+    pub ways: BTreeMap<Entry, Arc<dyn Outlet>>,
+    /// The base URL of each LRMS in whose log their jobs are looked for. With
+    /// none of them a job counts as done when it has been taken.
+    pub logs: BTreeMap<ClusterId, String>,
+    /// Jobs that were taken and are in no log are given up when so much wall
+    /// time has passed without anything new of any job.
+    pub lost_after: Duration,
+}
+
+impl Default for Outlets {
+    fn default() -> Self {
+        Outlets {
+            ways: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            lost_after: Duration::from_secs(60),
+        }
+    }
 }
 
 /// When a service counts as lost, in wall time.
@@ -102,6 +141,10 @@ pub struct Played {
     pub given_up: BTreeMap<JobId, String>,
     /// Jobs that were handed over and not known to have ended.
     pub unfinished: Vec<JobId>,
+    /// What there is to know of jobs on other outlets than our own.
+    pub unseen: Unseen,
+    /// Whose the jobs in the logs of LRMSs are, where these were read.
+    pub names: Names,
     /// Submissions that reached nobody.
     pub undelivered: u64,
     /// Whether the run was stopped before the last job had ended.
@@ -124,18 +167,22 @@ pub async fn play(
     mut progress: impl FnMut(Progress),
 ) -> Result<Played, PlayError> {
     for submission in submissions {
-        if !config.entries.contains_key(&submission.entry) {
-            let (job, entry) = (submission.spec.id, submission.entry);
+        let (job, entry) = (submission.spec.id, submission.entry);
+        if !config.entries.contains_key(&entry) && !config.outlets.ways.contains_key(&entry) {
             return Err(PlayError::NoAddress { job, entry });
         }
     }
     let client = Client::new(REQUEST).map_err(PlayError::Client)?;
     let (news_in, mut news) = mpsc::unbounded_channel();
     let (reports_in, mut reports) = mpsc::unbounded_channel();
+    let tags = Tags::of_run(&config.run_id);
     let transport = Arc::new(HttpTransport {
-        client: client.clone(),
-        config: config.clone(),
+        ways: native(config, &client),
+        tags: tags.clone(),
     });
+    let mut lanes = Lanes::new(&config.outlets.ways, tags.clone());
+    let (sightings_in, mut sightings) = mpsc::unbounded_channel();
+    let readers = Readers::start(config, &client, &tags, submissions, &sightings_in);
     let mut book = Book::new(config, submissions.len(), recorder.clone());
     let mut outbox = Outbox::new(config.clock, transport, reports_in);
     let mut followers = JoinSet::new();
@@ -174,11 +221,22 @@ pub async fn play(
                 book.played.interrupted = true;
                 break;
             }
-            Some(submission) = letters.recv() => outbox.send(book.open(&submission)),
+            Some(submission) = letters.recv() => {
+                let letter = book.open(&submission);
+                match lanes.has(submission.entry) {
+                    true => lanes.send(submission.entry, &letter),
+                    false => outbox.send(letter),
+                }
+            }
+            Some(answer) = lanes.answers.recv() => book.answered(answer),
+            Some(sighting) = sightings.recv() => book.sighted(&sighting),
             Some(report) = reports.recv() => book.delivered(report),
             Some(item) = news.recv() => book.hear(item),
             done = &mut submit, if handover.is_none() => handover = Some(done),
-            _ = tick.tick() => progress(book.progress()),
+            _ = tick.tick() => {
+                book.review(handover.is_some());
+                progress(book.progress());
+            }
         }
     }
     drop(halt);
@@ -187,6 +245,8 @@ pub async fn play(
         None => submit.await,
     };
     followers.abort_all();
+    lanes.stop().await;
+    book.played.names = readers.finish().await;
     progress(book.progress());
     Ok(book.close(handover))
 }
@@ -198,205 +258,78 @@ const PROGRESS: Duration = Duration::from_millis(250);
 /// How long a service may hold a request for ends.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// What a follower finds out.
-enum News {
-    Ends(Vec<JobEnd>),
-    /// The service does not answer any more.
-    Lost(Entry),
+/// What our own interface is spoken with.
+fn native(config: &PlayConfig, client: &Client) -> BTreeMap<Entry, Native> {
+    let entries = config.entries.iter();
+    entries
+        .map(|(entry, url)| (*entry, Native::new(client.clone(), url)))
+        .collect()
 }
 
-/// The player's account of its jobs.
-struct Book<'a> {
-    config: &'a PlayConfig,
-    jobs: usize,
-    recorder: Recorder,
-    /// Jobs without a known end, and whether their entry has confirmed them.
-    open: BTreeMap<JobId, Open>,
-    letters: u64,
-    played: Played,
-    submitted: usize,
-    worst_lag: SimDuration,
+/// The tasks that read the logs of LRMSs.
+struct Readers {
+    tasks: JoinSet<()>,
+    states: Vec<(LogReader, Arc<Mutex<LogState>>)>,
 }
 
-struct Open {
-    entry: Entry,
-    confirmed: bool,
-}
+/// How long the last look at all logs may take.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
-impl<'a> Book<'a> {
-    fn new(config: &'a PlayConfig, jobs: usize, recorder: Recorder) -> Self {
-        Book {
-            config,
-            jobs,
-            recorder,
-            open: BTreeMap::new(),
-            letters: 0,
-            played: Played::default(),
-            submitted: 0,
-            worst_lag: SimDuration::ZERO,
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.open.is_empty()
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            now: self.config.clock.now(),
-            submitted: self.submitted,
-            ended: self.played.ends.len() + self.played.given_up.len(),
-            jobs: self.jobs,
-            worst_lag: self.worst_lag,
-        }
-    }
-
-    fn open(&mut self, submission: &Submission) -> Letter {
-        let (spec, entry) = (submission.spec.clone(), submission.entry);
-        self.submitted += 1;
-        let lag = self.config.clock.now().since(submission.at);
-        self.worst_lag = self.worst_lag.max(lag);
-        self.open.insert(
-            spec.id,
-            Open {
-                entry,
-                confirmed: false,
-            },
-        );
-        let (origin, to) = match entry {
-            Entry::Domain(domain) => (domain.0, Party::Broker(domain)),
-            Entry::Cluster(cluster) => (cluster.0, Party::Lrms(cluster)),
+impl Readers {
+    fn start(
+        config: &PlayConfig,
+        client: &Client,
+        tags: &Tags,
+        submissions: &[Submission],
+        out: &mpsc::UnboundedSender<crate::sighting::Sighting>,
+    ) -> Self {
+        let is_named = submissions.iter();
+        let is_named: Arc<[bool]> = is_named
+            .map(|submission| config.entries.contains_key(&submission.entry))
+            .collect();
+        let mut readers = Readers {
+            tasks: JoinSet::new(),
+            states: Vec::new(),
         };
-        let id = LetterId {
-            incarnation: 0,
-            number: self.letters,
-        };
-        self.letters += 1;
-        let key = format!("{}/{origin}/{}/0", self.config.run_id, spec.id.0);
-        let message = Message::Submit { spec, key };
-        Letter {
-            id,
-            from: Party::Client,
-            to,
-            address: None,
-            due: submission.at,
-            message,
+        for (cluster, url) in &config.outlets.logs {
+            let state = Arc::new(Mutex::new(LogState::default()));
+            let reader = || LogReader {
+                client: client.clone(),
+                url: url.clone(),
+                cluster: *cluster,
+                tags: tags.clone(),
+                is_named: Arc::clone(&is_named),
+                out: out.clone(),
+                state: Arc::clone(&state),
+            };
+            readers.tasks.spawn(reader().run());
+            readers.states.push((reader(), state));
         }
+        readers
     }
 
-    fn delivered(&mut self, report: Delivery) {
-        let Some(job) = report.letter.message.job() else {
-            return;
-        };
-        match report.result {
-            Ok(()) => {
-                if let Some(open) = self.open.get_mut(&job) {
-                    open.confirmed = true;
-                }
+    /// Looks at every log a last time.
+    async fn finish(mut self) -> Names {
+        self.tasks.shutdown().await;
+        let mut names = Names::new();
+        for (reader, state) in self.states {
+            match tokio::time::timeout(LAST_LOOK, reader.catch_up()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "a log is not read to its end"),
+                Err(_) => tracing::warn!(url = reader.url, "a log is not read to its end"),
             }
-            // The service has told its own log, and tells the end in its turn.
-            Err(TransportError::Answered {
-                reason: Some(_), ..
-            }) => {
-                if let Some(open) = self.open.get_mut(&job) {
-                    open.confirmed = true;
-                }
-            }
-            Err(error) => {
-                self.played.undelivered += 1;
-                self.give_up(job, error.to_string());
-            }
+            let state = state.lock().await;
+            let known = state.names.iter();
+            names.extend(known.map(|(local, owner)| ((reader.cluster, *local), *owner)));
         }
-    }
-
-    fn hear(&mut self, news: News) {
-        match news {
-            News::Ends(ends) => {
-                for end in ends {
-                    // Others may submit to the same service.
-                    if self.open.remove(&end.job).is_some() {
-                        self.played.ends.insert(end.job, end);
-                    }
-                }
-            }
-            News::Lost(entry) => {
-                let there = |(_, open): &(&JobId, &Open)| open.entry == entry && open.confirmed;
-                let lost: Vec<JobId> = self
-                    .open
-                    .iter()
-                    .filter(there)
-                    .map(|(job, _)| *job)
-                    .collect();
-                for job in lost {
-                    self.give_up(job, "the service that had it stopped answering".to_owned());
-                }
-            }
-        }
-    }
-
-    fn give_up(&mut self, job: JobId, why: String) {
-        if self.open.remove(&job).is_none() {
-            return;
-        }
-        let (by, reason) = (Party::Client, Reason::ServiceLost);
-        let now = self.config.clock.now();
-        tracing::warn!(job = job.0, why, "a job is given up");
-        self.recorder.emit(now, Event::Failed { job, by, reason });
-        self.recorder.emit(now, Event::FinishSeen { job, by });
-        self.played.given_up.insert(job, why);
-    }
-
-    fn close(mut self, handover: Handover) -> Played {
-        self.played.handover = handover;
-        self.played.unfinished = self.open.into_keys().collect();
-        self.played
-    }
-}
-
-/// Follows the ends at one entry service.
-struct Follower {
-    client: Client,
-    url: String,
-    entry: Entry,
-    patience: Patience,
-    news: mpsc::UnboundedSender<News>,
-}
-
-impl Follower {
-    async fn run(self) {
-        let mut after = 0;
-        let (mut refused, mut silent) = (0, 0);
-        loop {
-            match self.client.ends(&self.url, after, WAIT).await {
-                Ok(page) => {
-                    (refused, silent) = (0, 0);
-                    after = page.next;
-                    let ends = page
-                        .ends
-                        .iter()
-                        .filter_map(|end| JobEnd::try_from(end).ok());
-                    if self.news.send(News::Ends(ends.collect())).is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                Err(ClientError::NotReached { .. }) => refused += 1,
-                Err(ClientError::NoAnswer { .. }) => silent += 1,
-                Err(_busy_or_confused) => (refused, silent) = (0, 0),
-            }
-            let lost = refused >= self.patience.refused || silent >= self.patience.silent;
-            if lost && self.news.send(News::Lost(self.entry)).is_err() {
-                return;
-            }
-            tokio::time::sleep(self.patience.every).await;
-        }
+        names
     }
 }
 
 /// Submits over HTTP.
 struct HttpTransport {
-    client: Client,
-    config: PlayConfig,
+    ways: BTreeMap<Entry, Native>,
+    tags: Tags,
 }
 
 impl Transport for HttpTransport {
@@ -406,17 +339,10 @@ impl Transport for HttpTransport {
             Party::Lrms(cluster) => Entry::Cluster(cluster),
             Party::Client => return Err(nowhere("a client", "nobody submits to it")),
         };
-        let (Some(url), Message::Submit { spec, key }) =
-            (self.config.entries.get(&entry), &letter.message)
-        else {
+        let (Some(way), Some(ticket)) = (self.ways.get(&entry), ticket(letter, &self.tags)) else {
             return Err(nowhere("nobody", "there is no such entry"));
         };
-        let job = JobSubmission::of(spec, key.clone(), None, 0, letter.due);
-        self.client
-            .submit(url, &job)
-            .await
-            .map(drop)
-            .map_err(failure)
+        way.submit(&ticket).await
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
@@ -424,31 +350,22 @@ impl Transport for HttpTransport {
     }
 }
 
+/// The job that a letter brings.
+fn ticket(letter: &Letter, tags: &Tags) -> Option<Ticket> {
+    let Message::Submit { spec, key } = &letter.message else {
+        return None;
+    };
+    Some(Ticket {
+        tag: tags.tag(spec),
+        job: spec.clone(),
+        key: key.clone(),
+        due: letter.due,
+    })
+}
+
 fn nowhere(to: &str, why: &str) -> TransportError {
     TransportError::NotReached {
         to: to.to_owned(),
         why: why.to_owned(),
-    }
-}
-
-fn failure(error: ClientError) -> TransportError {
-    let why = |source: &dyn std::error::Error| source.to_string();
-    match error {
-        ClientError::NotReached { url, source } => TransportError::NotReached {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::Busy { url } => TransportError::Busy { to: url },
-        ClientError::Problem { url, problem } => TransportError::Answered {
-            to: url,
-            status: problem.status,
-            reason: reason_of_code(&problem.code),
-            why: problem.detail,
-        },
-        ClientError::Setup(source) => nowhere("anybody", &source.to_string()),
     }
 }

@@ -112,11 +112,15 @@ pub enum Reason {
     RunEnded,
     /// A queue bound was reached.
     QueueFull,
+    /// Somebody else's broker or service turned its submission down.
+    SubmitFailed,
+    /// Somebody else's broker took it, and no LRMS has ever had it.
+    NotPlaced,
 }
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 9] = [
         Reason::NeverFits,
         Reason::NoCandidate,
         Reason::AllRefused,
@@ -124,6 +128,8 @@ impl Reason {
         Reason::UserRequest,
         Reason::RunEnded,
         Reason::QueueFull,
+        Reason::SubmitFailed,
+        Reason::NotPlaced,
     ];
 
     /// The name used in files and interfaces.
@@ -137,6 +143,8 @@ impl Reason {
             Reason::UserRequest => "user-request",
             Reason::RunEnded => "run-ended",
             Reason::QueueFull => "queue-full",
+            Reason::SubmitFailed => "submit-failed",
+            Reason::NotPlaced => "not-placed",
         }
     }
 

@@ -39,6 +39,9 @@ pub struct DomainDoc {
     queue_window: String,
     utilization_window: String,
     lrms_latency: String,
+    /// Whether its broker was somebody else's program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    external: bool,
 }
 
 /// A cluster and its nodes.
@@ -235,6 +238,7 @@ fn domain_doc(name: String, broker: &BrokerSettings) -> DomainDoc {
         queue_window: broker.queue_window.length().to_string(),
         utilization_window: broker.utilization_window.length().to_string(),
         lrms_latency: broker.lrms_latency.to_string(),
+        external: broker.external,
     }
 }
 
@@ -269,6 +273,7 @@ fn read_broker(doc: &DomainDoc, path: &str) -> Result<BrokerSettings, Unfit> {
         queue_window: window("queue_window", &doc.queue_window)?,
         utilization_window: window("utilization_window", &doc.utilization_window)?,
         lrms_latency: length(&doc.lrms_latency, path, "lrms_latency")?,
+        external: doc.external,
     })
 }
 

@@ -76,6 +76,7 @@ async fn create(
         hop: 0,
         meant: None,
         notify: None,
+        tag: read.job.tag().map(Into::into),
     };
     let call = |machine: &mut LrmsMachine, now| machine.submit(now, arrival);
     let receipt = face.app.actor.message(None, call).await;
