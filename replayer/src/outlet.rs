@@ -18,7 +18,7 @@ pub use arc::ArcRest;
 pub use bes::Bes;
 pub use command::{Command, CommandLog, Limits};
 pub use native::Native;
-pub use program::{Exit, Ran, run as run_program};
+pub use program::{Exit, Ran, end_group, run as run_program};
 pub use template::{Template, TemplateError};
 pub use text::{OutletText, words};
 

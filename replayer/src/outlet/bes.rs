@@ -31,7 +31,9 @@ impl Bes {
 
     async fn create(&self, ticket: &Ticket) -> Result<(), TransportError> {
         let media_type = Version::Soap11.media_type();
-        let request = self.client.post_text(&self.url, media_type, message(ticket));
+        let request = self
+            .client
+            .post_text(&self.url, media_type, message(ticket));
         let (status, text) = request.await.map_err(failure)?;
         let refused = |why: String| TransportError::Answered {
             to: self.url.clone(),

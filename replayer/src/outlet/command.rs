@@ -4,6 +4,7 @@ use super::program::{Exit, Ran, run};
 use super::template::{Template, TemplateError};
 use super::{Answer, Outlet, Ticket, shown};
 use crate::describe::{Form, seconds, whole_seconds};
+use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,19 +39,14 @@ pub struct Command {
     fixed: BTreeMap<String, String>,
     forms: BTreeSet<Form>,
     dir: PathBuf,
+    runs_in: PathBuf,
     limits: Limits,
     expect: Option<String>,
     log: Arc<CommandLog>,
 }
 
 /// What stands for something of the job itself, besides its forms.
-const OF_A_JOB: [&str; 5] = [
-    "tag",
-    "job",
-    "processors",
-    "run_time_s",
-    "requested_time_s",
-];
+const OF_A_JOB: [&str; 5] = ["tag", "job", "processors", "run_time_s", "requested_time_s"];
 
 impl Command {
     /// The placeholders that stand for something of a job.
@@ -66,7 +62,10 @@ impl Command {
     ///
     /// # Errors
     /// [`TemplateError`].
-    pub fn read(words: &[String], fixed: &BTreeSet<String>) -> Result<Vec<Template>, TemplateError> {
+    pub fn read(
+        words: &[String],
+        fixed: &BTreeSet<String>,
+    ) -> Result<Vec<Template>, TemplateError> {
         let known = &Self::places() | fixed;
         let words = words.iter().map(|word| Template::read(word, &known));
         words.collect()
@@ -88,17 +87,31 @@ impl Command {
         log: Arc<CommandLog>,
     ) -> io::Result<Self> {
         std::fs::create_dir_all(dir.join(JOBS))?;
-        let uses = |form: &Form| words.iter().any(|word| word.places().any(|p| p == form.name()));
+        let uses = |form: &Form| {
+            words
+                .iter()
+                .any(|word| word.places().any(|p| p == form.name()))
+        };
         let forms = Form::ALL.into_iter().filter(uses).collect();
         Ok(Command {
             words,
             fixed,
             forms,
             dir: dir.to_owned(),
+            runs_in: dir.to_owned(),
             limits,
             expect,
             log,
         })
+    }
+
+    /// The same, run in another directory than that of the descriptions.
+    #[must_use]
+    pub fn run_in(self, directory: &Path) -> Self {
+        Command {
+            runs_in: directory.to_owned(),
+            ..self
+        }
     }
 
     fn name(&self) -> String {
@@ -138,12 +151,15 @@ impl Command {
         };
         let values = self.describe(ticket).map_err(not_reached)?;
         let words = self.words.iter();
-        let words: Vec<String> = words.map(|word| word.fill(&[&values, &self.fixed])).collect();
+        let words: Vec<String> = words
+            .map(|word| word.fill(&[&values, &self.fixed]))
+            .collect();
         let began = self.log.clock.now();
-        let ran = run(&words, &self.dir, self.limits.timeout).await;
+        let ran = run(&words, &self.runs_in, self.limits.timeout).await;
         let ran = ran.map_err(not_reached)?;
         let took = self.log.clock.now().since(began);
-        self.log.note("submit", Some(&ticket.tag), &ran, self.log.clock.wall(took));
+        self.log
+            .note("submit", Some(&ticket.tag), &ran, self.log.clock.wall(took));
         self.judge(to, &ran)
     }
 
@@ -219,7 +235,8 @@ impl CommandLog {
     }
 
     /// Notes how a command ended: what it was for, the job's tag if it was for
-    /// one, its exit, what it said, and how long it took on the wall.
+    /// one, its exit, what it said, when it ended and how long it took on the
+    /// wall.
     pub fn note(&self, step: &str, tag: Option<&str>, ran: &Ran, took: Duration) {
         let Some(file) = &self.file else { return };
         let (code, signal) = match ran.exit {
@@ -227,8 +244,10 @@ impl CommandLog {
             Exit::Signal(signal) => (None, Some(signal)),
             Exit::TimedOut => (None, None),
         };
+        let since = self.clock.now().since(SimTime::ZERO);
+        let wall = self.clock.wall(since).as_secs_f64();
         let line = json!({
-            "at_ns": self.clock.now().as_nanos(),
+            "unix_s": self.clock.epoch_unix_ns() as f64 / 1e9 + wall,
             "step": step,
             "tag": tag,
             "code": code,

@@ -56,7 +56,7 @@ pub async fn run(words: &[String], dir: &Path, timeout: Duration) -> io::Result<
         .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
-    let mut group = Group::of(&child);
+    let mut group = Group(Group::id(&child));
     let (said, complained) = (Tail::of(child.stdout.take()), Tail::of(child.stderr.take()));
     let exit = match tokio::time::timeout(timeout, child.wait()).await {
         Ok(status) => {
@@ -82,13 +82,22 @@ pub async fn run(words: &[String], dir: &Path, timeout: Duration) -> io::Result<
     })
 }
 
+/// Asks a program and all that it has started to end, or ends them at once.
+pub fn end_group(child: &Child, gently: bool) {
+    let signal = if gently { Signal::TERM } else { Signal::KILL };
+    if let Some(pid) = Group::id(child) {
+        // It may have ended by itself.
+        let _ = kill_process_group(pid, signal);
+    }
+}
+
 /// The process group of a child that runs.
 struct Group(Option<Pid>);
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    fn id(child: &Child) -> Option<Pid> {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Group(id.and_then(Pid::from_raw))
+        id.and_then(Pid::from_raw)
     }
 
     fn kill(&mut self) {

@@ -38,7 +38,11 @@ impl Template {
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
             plain.push_str(&rest[..at]);
-            let brace = if rest[at..].starts_with('{') { '{' } else { '}' };
+            let brace = if rest[at..].starts_with('{') {
+                '{'
+            } else {
+                '}'
+            };
             let after = &rest[at + 1..];
             if let Some(doubled) = after.strip_prefix(brace) {
                 plain.push(brace);
@@ -89,7 +93,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Template, TemplateError> {
-        Template::read(text, &BTreeSet::from(["dir".to_owned(), "a1.arc".to_owned()]))
+        Template::read(
+            text,
+            &BTreeSet::from(["dir".to_owned(), "a1.arc".to_owned()]),
+        )
     }
 
     #[test]

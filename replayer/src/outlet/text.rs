@@ -17,7 +17,8 @@ pub enum OutletText {
 
 impl OutletText {
     /// What is expected, for messages.
-    pub const EXPECTED: &'static str = "json:URL, bes:URL, arc:URL (each http://), slurm:DIR or command:WORDS";
+    pub const EXPECTED: &'static str =
+        "json:URL, bes:URL, arc:URL (each http://), slurm:DIR or command:WORDS";
 
     /// Reads one.
     ///

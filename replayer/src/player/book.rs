@@ -80,8 +80,7 @@ impl<'a> Book<'a> {
             Open {
                 entry,
                 confirmed: false,
-                unplaced: (self.config.outlets.ways.contains_key(&entry))
-                    .then(Unplaced::default),
+                unplaced: (self.config.outlets.ways.contains_key(&entry)).then(Unplaced::default),
             },
         );
         let (origin, to) = match entry {

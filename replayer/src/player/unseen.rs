@@ -61,7 +61,7 @@ impl Book<'_> {
         match &why {
             None => unseen.taken += 1,
             Some(why) => {
-                tracing::warn!(job = job.0, why, "a submission failed");
+                tracing::debug!(job = job.0, why, "a submission failed");
                 unseen.refused.insert(job, why.clone());
             }
         }
