@@ -244,7 +244,7 @@ fn the_replayer_finds_jobs_again_that_it_sent_on_another_outlet() {
 fn wrong_keys_and_places_are_mistakes_of_input() {
     let cases = [
         ("submit = [\"x\", \"{xsrl}\"]", "", "{xsrl}: expected one of"),
-        ("submit = []", "", "program"),
+        ("submit = []", "", "expected its words"),
         ("submit = [\"x\"]\ninterval = \"5s\"", "", "no interval"),
         ("submit = [\"x\"]\noutlet = \"bes:{a1.bes}\"", "", "not both"),
         ("outlet = \"condor:x\"", "", "bes:URL"),
