@@ -33,6 +33,9 @@ pub struct Config {
     pub monitoring: Monitoring,
     /// How it speaks TLS; `None` is plain HTTP.
     pub tls: Option<ServerTls>,
+    /// Whether jobs that were named elsewhere may come besides those that are
+    /// named here, as in a run without a broker of ours.
+    pub names_apart: bool,
     /// Ended jobs that are still answered for; older ones are forgotten.
     pub keep_ended: usize,
     /// Events that are kept; older ones are forgotten, and a run that wants
@@ -72,6 +75,7 @@ impl Config {
             faces: Faces::default(),
             monitoring: Monitoring::default(),
             tls: None,
+            names_apart: false,
             keep_ended: KEEP_ENDED,
             keep_events: KEEP_EVENTS,
         }

@@ -58,6 +58,7 @@ impl Service for Config {
             home,
             incarnation,
             keep_ended: self.keep_ended,
+            names_apart: self.names_apart,
         };
         LrmsMachine::new(setup, recorder)
     }

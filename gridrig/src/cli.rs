@@ -575,8 +575,11 @@ pub struct SessionArgs {
 /// `gridrig replay`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig replay resources/scenarios/two-sites.toml \\\n    \
-        --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201\n\n\
+    after_help = "Examples:\n  gridrig replay resources/scenarios/two-sites.toml \\\n    \
+        --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201\n  \
+        gridrig replay s.toml --outlet a1=bes:http://127.0.0.1:8101/services/bes \\\n    \
+        --collect http://127.0.0.1:8101\n  \
+        gridrig replay s.toml --outlet 'a=command:arcsub -z client.conf -b Random {xrsl}'\n\n\
         The clock is that of the services: the workload starts a moment after now. With every \
         service given to --collect the run is audited and written like any other."
 )]
@@ -587,8 +590,29 @@ pub struct ReplayArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Where the jobs of a domain or cluster go
-    #[arg(long = "to", value_name = "NAME=URL", required = true)]
+    #[arg(
+        long = "to",
+        value_name = "NAME=URL",
+        required_unless_present = "outlet"
+    )]
     pub to: Vec<String>,
+    /// How the jobs of a domain or cluster leave, if not by our own interface:
+    /// bes:URL, arc:URL, slurm:DIR, or command:WORDS with {xrsl}, {jsdl},
+    /// {adl}, {script} or {template} for the job's description (no shell; ' and
+    /// " hold words together). The LRMSs given to --collect are then looked
+    /// through for the jobs' tags
+    #[arg(long = "outlet", value_name = "NAME=OUTLET")]
+    pub outlet: Vec<String>,
+    /// How long a command of --outlet may take, in wall time
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub outlet_timeout: String,
+    /// How many commands of --outlet run at a time
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub outlet_at_once: usize,
+    /// Jobs that an outlet has taken and no LRMS has had are given up when
+    /// nothing is new of any job for so long, in wall time
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub lost_after: String,
     /// A service whose events belong to the run; give all of them
     #[arg(long = "collect", value_name = "URL")]
     pub collect: Vec<String>,

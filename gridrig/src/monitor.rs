@@ -60,7 +60,14 @@ pub(crate) fn of_run(
             &run(&replication.scenario.name, replication.base_seed),
         )
         .with("replication", &format!("r{:03}", replication.index))
-        .with("policy", policy.map_or("no-broker", PolicyKind::name));
+        .with(
+            "policy",
+            replication
+                .contender(policy)
+                .name()
+                .as_deref()
+                .unwrap_or("no-broker"),
+        );
     Monitoring {
         labels: labels.and(&monitoring.labels),
         targets: monitoring.targets.clone(),

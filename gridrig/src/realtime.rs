@@ -3,27 +3,36 @@
 //! message crosses a socket between two listeners.
 
 mod ears;
+mod external;
 mod grid;
 mod outcome;
 pub mod remote;
 #[cfg(test)]
 mod tests;
 mod watched;
+mod workdir;
 
 pub use ears::Ears;
+pub use external::outlet;
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;
+pub use workdir::WorkDir;
 
+use crate::scenario::external::External;
+use external::Yard;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Submission;
-use gridrig_core::time::{Decimal, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::rest::serve::{Monitoring, Weather};
-use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
+use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
@@ -60,6 +69,8 @@ pub struct RealOptions {
     pub monitoring: Monitoring,
     /// Who listens while it goes.
     pub ears: Ears,
+    /// Brokers that are not ours.
+    pub external: External,
 }
 
 impl RealOptions {
@@ -79,6 +90,7 @@ impl RealOptions {
             protocols: BTreeMap::new(),
             monitoring: Monitoring::default(),
             ears: Ears::default(),
+            external: External::default(),
         }
     }
 }
@@ -133,6 +145,9 @@ pub enum RealError {
     /// Nobody could be told where the services listen.
     #[error("the metrics cannot be offered")]
     Monitoring(#[source] io::Error),
+    /// A broker that is not ours could not be set up.
+    #[error("{0}")]
+    External(String),
     /// The workload could not be played.
     #[error("the workload cannot be played")]
     Play(#[from] PlayError),
@@ -158,12 +173,29 @@ pub async fn run_real(
     if options.speed.is_zero() {
         return Err(RealError::NoSpeed);
     }
+    let mut options = options.clone();
+    let workdir = external::prepare(grid, &mut options)?;
+    let options = &options;
     let services = grid.domains.len() + grid.clusters.len();
     let lead = LEAD + LEAD_PER_SERVICE * u32::try_from(services).unwrap_or(u32::MAX);
     let clock = RunClock::starting_in(lead, options.speed);
     let services = Arc::new(Services::start(grid, options, clock).await?);
+    let mut yard = match &workdir {
+        None => None,
+        Some(dir) => {
+            let dir = Arc::clone(dir);
+            Some(Yard::open(dir, grid, options, &services, clock).await?)
+        }
+    };
+    let begin = Begin::of(grid, submissions, yard.is_some(), clock);
+    let submissions = &*begin.submissions;
+    let at = |at: SimTime| at + begin.shift;
     let config = PlayConfig {
         entries: services.entries(submissions),
+        outlets: match &yard {
+            None => Outlets::default(),
+            Some(yard) => yard.outlets(grid, &services)?,
+        },
         clock,
         run_id: options.run_id.clone(),
         patience: Patience {
@@ -175,6 +207,7 @@ pub async fn run_real(
     let trouble = tokio::spawn(make_trouble(
         Arc::clone(&services),
         options.faults.clone(),
+        begin.shift,
         clock,
     ));
     let recorder = Recorder::default();
@@ -185,10 +218,11 @@ pub async fn run_real(
     let stop = async {
         tokio::select! {
             () = shutdown => stopped = true,
-            () = clock.sleep_until(options.stop_at.unwrap_or(SimTime::MAX)) => {}
+            () = clock.sleep_until(options.stop_at.map_or(SimTime::MAX, at)) => {}
         }
     };
-    let observe = |now: Progress| {
+    let observe = |mut now: Progress| {
+        now.now = SimTime::ZERO + now.now.since(SimTime::ZERO + begin.shift);
         if let Some(watched) = &watched {
             watched.submitter.update(now);
         }
@@ -196,11 +230,16 @@ pub async fn run_real(
     };
     let played = player::play(&config, submissions, &recorder, stop, observe).await;
     trouble.abort();
+    let unclean = match &mut yard {
+        None => Vec::new(),
+        Some(yard) => yard.close().await,
+    };
     services.wind_up().await;
-    let ended = services.stop().await;
+    let mut ended = services.stop().await;
     let mut played = played?;
     played.interrupted = stopped;
-    Ok(outcome::collect(
+    ended.extend(unclean);
+    let mut outcome = outcome::collect(
         &services,
         &recorder,
         played,
@@ -208,8 +247,64 @@ pub async fn run_real(
         &outcome::Known {
             jobs: submissions.len(),
             trouble_wanted: !options.faults.is_empty(),
+            is_external: yard.is_some(),
+            shift: begin.shift,
         },
-    ))
+    );
+    if let (Some(yard), Some(dir)) = (yard, workdir) {
+        outcome.said = Some((dir, yard.logs()));
+    }
+    Ok(outcome)
+}
+
+/// When a run begins on its clock, and its submissions from there.
+struct Begin<'a> {
+    shift: SimDuration,
+    submissions: Cow<'a, [Submission]>,
+}
+
+impl<'a> Begin<'a> {
+    /// At time 0, or, since setting up brokers that are not ours takes its
+    /// time, a moment after that: at an instant at which the timers of all
+    /// clusters stand as at time 0.
+    fn of(grid: &Grid, submissions: &'a [Submission], late: bool, clock: RunClock) -> Self {
+        if !late {
+            return Begin {
+                shift: SimDuration::ZERO,
+                submissions: Cow::Borrowed(submissions),
+            };
+        }
+        let plans = |cluster: &ClusterConfig| match cluster.discipline {
+            DisciplineKind::SlurmBackfill => cluster.slurm.bf_interval,
+            _ => SimDuration::ZERO,
+        };
+        let clusters = grid.clusters.iter();
+        let periods = clusters.flat_map(|it| [it.config.interval, plans(&it.config)]);
+        let periods = periods
+            .map(SimDuration::as_nanos)
+            .filter(|period| *period > 0);
+        let period = periods.reduce(least_common_multiple).unwrap_or(0);
+        let now = clock.now() + clock.run(LEAD);
+        let begin = now.next_on_grid(SimDuration::ZERO, SimDuration::from_nanos(period));
+        let shift = begin.since(SimTime::ZERO);
+        let mut submissions = submissions.to_vec();
+        for submission in &mut submissions {
+            submission.at += shift;
+        }
+        Begin {
+            shift,
+            submissions: Cow::Owned(submissions),
+        }
+    }
+}
+
+/// Saturates, as would a wait of 584 years.
+pub(crate) fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    a.checked_div(x).map_or(0, |share| share.saturating_mul(b))
 }
 
 /// Time from the start of the services to time 0 of the run, so that everyone
@@ -217,10 +312,15 @@ pub async fn run_real(
 const LEAD: Duration = Duration::from_millis(500);
 const LEAD_PER_SERVICE: Duration = Duration::from_millis(5);
 
-async fn make_trouble(services: Arc<Services>, mut faults: Vec<Fault>, clock: RunClock) {
+async fn make_trouble(
+    services: Arc<Services>,
+    mut faults: Vec<Fault>,
+    shift: SimDuration,
+    clock: RunClock,
+) {
     faults.sort_by_key(|fault| fault.at);
     for fault in faults {
-        clock.sleep_until(fault.at).await;
+        clock.sleep_until(fault.at + shift).await;
         services.strike(fault.service, fault.kind);
     }
 }

@@ -7,7 +7,7 @@ mod record;
 mod write;
 
 pub use execute::Executed;
-pub use real::TIMER_TOLERANCE;
+pub use real::{TIMER_TOLERANCE, notes_of};
 pub use record::{Comparison, PolicyRun};
 
 use crate::check;
@@ -235,8 +235,9 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
         let load = Load::prepare(replication)?;
         refuse_impossible(&replication.scenario, &load)?;
         let mut runs = Vec::new();
-        for &policy in &scenario.policies {
-            let run = run_policy(replication, policy, &load, options, position)?;
+        for contender in scenario.contenders() {
+            let replication = &replication.under(&contender);
+            let run = run_policy(replication, contender.kind(), &load, options, position)?;
             position += 1;
             let interrupted = run.interrupted;
             runs.push(run);
@@ -293,8 +294,9 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replicati
     }
     let replications = scenario.replications();
     for replication in &replications {
-        for &policy in &scenario.policies {
-            write::refuse_existing(replication, policy, options)?;
+        for contender in scenario.contenders() {
+            let replication = replication.under(&contender);
+            write::refuse_existing(&replication, contender.kind(), options)?;
         }
         if let Some(pooled) = replication.pooled() {
             write::describe(&pooled)?;
@@ -313,12 +315,13 @@ fn run_policy(
 ) -> Result<PolicyRun, Failure> {
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
+    let contender = replication.contender(policy).name();
     let name = match replication.pooled {
-        true => POOLED,
-        false => policy.map_or("no broker", PolicyKind::name),
+        true => POOLED.to_owned(),
+        false => contender.unwrap_or_else(|| "no broker".to_owned()),
     };
     let label = match replication.index {
-        0 => name.to_owned(),
+        0 => name,
         index => format!("{name} r{index:03}"),
     };
     let progress = Progress::new(&label, load.submissions.len());

@@ -6,6 +6,7 @@
 
 mod document;
 mod error;
+pub mod external;
 mod nearest;
 mod pooled;
 mod provides;
@@ -23,6 +24,7 @@ pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
 use document::Source;
+use external::External;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -68,6 +70,9 @@ pub struct Scenario {
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,
+    /// Brokers that are somebody else's programs, and their policies; then
+    /// `policies` is a single `None`.
+    pub external: External,
     /// Whether the bounds are run too: their policies are among `policies`, and
     /// [`pooled`](Self::pooled) is one run more.
     pub bounds: bool,
@@ -123,6 +128,13 @@ pub enum Clock {
         /// with it.
         speed: Decimal,
     },
+}
+
+/// `broker.kind` as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BrokerKind {
+    Gridrig,
+    External,
 }
 
 /// `run.clock` as it is written.

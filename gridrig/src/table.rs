@@ -27,6 +27,15 @@ fn settings(text: &mut String, scenario: &Scenario) {
     let _ = writeln!(text, "scenario {}, seed {}", scenario.name, scenario.seed);
     for (index, domain) in grid.domains.iter().enumerate() {
         let broker = &domain.broker;
+        if broker.external {
+            let clusters = clusters(grid, &domain.clusters);
+            let _ = writeln!(
+                text,
+                "  domain {}: {clusters}; its broker is not ours",
+                domain.name
+            );
+            continue;
+        }
         let own = match broker.own_dispatch {
             OwnDispatch::Ignored => "ignored",
             OwnDispatch::Debited => "debited",

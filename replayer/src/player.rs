@@ -1,34 +1,50 @@
-//! Playing a workload in real time: every job is handed over on time, over
-//! HTTP, to the broker or LRMS at which it enters, and followed to its end.
+//! Playing a workload in real time: every job is handed over on time, on the
+//! [`Outlet`] of where it enters, and followed to its end.
 //!
-//! The player is a client like any other. It follows ends by asking
-//! (`GET /v1/ends`, held open by the service until there is news), so it needs
-//! no address of its own and works from behind a firewall.
+//! The player is a client like any other. From a service of ours it follows
+//! ends by asking (`GET /v1/ends`, held open by the service until there is
+//! news), so it needs no address of its own and works from behind a firewall.
+//! Jobs on other outlets are followed in the logs of the LRMSs, whoever brings
+//! them there.
 
-use gridrig_core::event::{Event, EventSink, Party};
+mod book;
+mod follow;
+mod lane;
+mod unseen;
+
+pub use unseen::Unseen;
+
+use crate::outlet::{Native, Outlet, Ticket};
+use crate::sighting::{LogReader, LogState, Names};
+use book::Book;
+use follow::Follower;
+use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::JobEnd;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{
-    Delivery, Handover, Letter, LetterId, Message, Outbox, Recorder, RunClock, Transport,
-    TransportError, submit_on_time,
+    Handover, Letter, Message, Outbox, Recorder, RunClock, Transport, TransportError,
+    submit_on_time,
 };
 use gridrig_protocol::client::{Client, ClientError};
-use gridrig_protocol::rest::{JobSubmission, reason_of_code};
+use gridrig_protocol::tag::Tags;
+use lane::Lanes;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// Where and how a workload is played.
 #[derive(Clone, Debug)]
 pub struct PlayConfig {
-    /// The base URL of each service at which jobs enter.
+    /// The base URL of each service of ours at which jobs enter.
     pub entries: BTreeMap<Entry, String>,
+    /// How jobs leave that enter elsewhere.
+    pub outlets: Outlets,
     /// The clock of the run, shared with the services.
     pub clock: RunClock,
     /// Name of the run; together with a job's number it makes the submission
@@ -36,6 +52,29 @@ pub struct PlayConfig {
     pub run_id: String,
     /// When an entry service counts as lost, in wall time.
     pub patience: Patience,
+}
+
+/// The outlets that are not our own interface.
+#[derive(Clone, Debug)]
+pub struct Outlets {
+    /// By where jobs enter.
+    pub ways: BTreeMap<Entry, Arc<dyn Outlet>>,
+    /// The base URL of each LRMS in whose log their jobs are looked for. With
+    /// none of them a job counts as done when it has been taken.
+    pub logs: BTreeMap<ClusterId, String>,
+    /// Jobs that were taken and are in no log are given up when so much wall
+    /// time has passed without anything new of any job.
+    pub lost_after: Duration,
+}
+
+impl Default for Outlets {
+    fn default() -> Self {
+        Outlets {
+            ways: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            lost_after: Duration::from_secs(60),
+        }
+    }
 }
 
 /// When a service counts as lost, in wall time.
@@ -108,6 +147,10 @@ pub struct Played {
     pub given_up: BTreeMap<JobId, String>,
     /// Jobs that were handed over and not known to have ended.
     pub unfinished: Vec<JobId>,
+    /// What there is to know of jobs on other outlets than our own.
+    pub unseen: Unseen,
+    /// Whose the jobs in the logs of LRMSs are, where these were read.
+    pub names: Names,
     /// Submissions that reached nobody.
     pub undelivered: u64,
     /// Whether the run was stopped before the last job had ended.
@@ -130,18 +173,22 @@ pub async fn play(
     mut progress: impl FnMut(Progress),
 ) -> Result<Played, PlayError> {
     for submission in submissions {
-        if !config.entries.contains_key(&submission.entry) {
-            let (job, entry) = (submission.spec.id, submission.entry);
+        let (job, entry) = (submission.spec.id, submission.entry);
+        if !config.entries.contains_key(&entry) && !config.outlets.ways.contains_key(&entry) {
             return Err(PlayError::NoAddress { job, entry });
         }
     }
     let client = Client::new(REQUEST).map_err(PlayError::Client)?;
     let (news_in, mut news) = mpsc::unbounded_channel();
     let (reports_in, mut reports) = mpsc::unbounded_channel();
+    let tags = Tags::of_run(&config.run_id);
     let transport = Arc::new(HttpTransport {
-        client: client.clone(),
-        config: config.clone(),
+        ways: native(config, &client),
+        tags: tags.clone(),
     });
+    let mut lanes = Lanes::new(&config.outlets.ways, tags.clone());
+    let (sightings_in, mut sightings) = mpsc::unbounded_channel();
+    let readers = Readers::start(config, &client, &tags, submissions, &sightings_in);
     let mut book = Book::new(config, submissions.len(), recorder.clone());
     let mut outbox = Outbox::new(config.clock, transport, reports_in);
     let mut followers = JoinSet::new();
@@ -180,7 +227,15 @@ pub async fn play(
                 book.played.interrupted = true;
                 break;
             }
-            Some(submission) = letters.recv() => outbox.send(book.open(&submission)),
+            Some(submission) = letters.recv() => {
+                let letter = book.open(&submission);
+                match lanes.has(submission.entry) {
+                    true => lanes.send(submission.entry, &letter),
+                    false => outbox.send(letter),
+                }
+            }
+            Some(answer) = lanes.answers.recv() => book.answered(answer),
+            Some(sighting) = sightings.recv() => book.sighted(&sighting),
             Some(report) = reports.recv() => book.delivered(report),
             Some(item) = news.recv() => {
                 for letter in book.hear(item) {
@@ -188,7 +243,10 @@ pub async fn play(
                 }
             }
             done = &mut submit, if handover.is_none() => handover = Some(done),
-            _ = tick.tick() => progress(book.progress()),
+            _ = tick.tick() => {
+                book.review(handover.is_some());
+                progress(book.progress());
+            }
         }
     }
     drop(halt);
@@ -197,6 +255,8 @@ pub async fn play(
         None => submit.await,
     };
     followers.abort_all();
+    lanes.stop().await;
+    book.played.names = readers.finish().await;
     progress(book.progress());
     Ok(book.close(handover))
 }
@@ -208,289 +268,78 @@ const PROGRESS: Duration = Duration::from_millis(250);
 /// How long a service may hold a request for ends.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// What a follower finds out.
-enum News {
-    /// A sign of life, with the ends that it told.
-    Ends(Entry, Vec<JobEnd>),
-    /// The service was started anew and has forgotten its jobs.
-    Restarted(Entry),
-    /// The service does not answer any more.
-    Lost(Entry),
+/// What our own interface is spoken with.
+fn native(config: &PlayConfig, client: &Client) -> BTreeMap<Entry, Native> {
+    let entries = config.entries.iter();
+    entries
+        .map(|(entry, url)| (*entry, Native::new(client.clone(), url)))
+        .collect()
 }
 
-/// The player's account of its jobs.
-struct Book<'a> {
-    config: &'a PlayConfig,
-    jobs: usize,
-    recorder: Recorder,
-    /// Jobs without a known end, and whether their entry has confirmed them.
-    open: BTreeMap<JobId, Open>,
-    letters: u64,
-    played: Played,
-    submitted: usize,
-    worst_lag: SimDuration,
+/// The tasks that read the logs of LRMSs.
+struct Readers {
+    tasks: JoinSet<()>,
+    states: Vec<(LogReader, Arc<Mutex<LogState>>)>,
 }
 
-struct Open {
-    submission: Submission,
-    confirmed: bool,
-    /// It did not get there, and is to be sent again.
-    failed: bool,
-}
+/// How long the last look at all logs may take.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
-impl<'a> Book<'a> {
-    fn new(config: &'a PlayConfig, jobs: usize, recorder: Recorder) -> Self {
-        Book {
-            config,
-            jobs,
-            recorder,
-            open: BTreeMap::new(),
-            letters: 0,
-            played: Played::default(),
-            submitted: 0,
-            worst_lag: SimDuration::ZERO,
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.open.is_empty()
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            now: self.config.clock.now(),
-            submitted: self.submitted,
-            ended: self.played.ends.len() + self.played.given_up.len(),
-            jobs: self.jobs,
-            worst_lag: self.worst_lag,
-        }
-    }
-
-    fn open(&mut self, submission: &Submission) -> Letter {
-        self.submitted += 1;
-        let lag = self.config.clock.now().since(submission.at);
-        self.worst_lag = self.worst_lag.max(lag);
-        self.open.insert(
-            submission.spec.id,
-            Open {
-                submission: submission.clone(),
-                confirmed: false,
-                failed: false,
-            },
-        );
-        self.letter(submission)
-    }
-
-    /// A submission as it is sent, for the first time or again.
-    fn letter(&mut self, submission: &Submission) -> Letter {
-        let (spec, entry) = (submission.spec.clone(), submission.entry);
-        let (origin, to) = match entry {
-            Entry::Domain(domain) => (domain.0, Party::Broker(domain)),
-            Entry::Cluster(cluster) => (cluster.0, Party::Lrms(cluster)),
-        };
-        let id = LetterId {
-            incarnation: 0,
-            number: self.letters,
-        };
-        self.letters += 1;
-        let key = format!("{}/{origin}/{}/0", self.config.run_id, spec.id.0);
-        let message = Message::Submit { spec, key };
-        Letter {
-            id,
-            from: Party::Client,
-            to,
-            address: None,
-            due: submission.at,
-            message,
-        }
-    }
-
-    fn delivered(&mut self, report: Delivery) {
-        let Some(job) = report.letter.message.job() else {
-            return;
-        };
-        match report.result {
-            Ok(()) => {
-                if let Some(open) = self.open.get_mut(&job) {
-                    open.confirmed = true;
-                }
-            }
-            // The service has told its own log, and tells the end in its turn.
-            Err(TransportError::Answered {
-                reason: Some(_), ..
-            }) => {
-                if let Some(open) = self.open.get_mut(&job) {
-                    open.confirmed = true;
-                }
-            }
-            Err(error) => {
-                let silence = matches!(
-                    error,
-                    TransportError::NotReached { .. }
-                        | TransportError::NoAnswer { .. }
-                        | TransportError::Busy { .. }
-                );
-                if silence && !self.config.patience.comes_back.is_zero() {
-                    if let Some(open) = self.open.get_mut(&job) {
-                        open.failed = true;
-                    }
-                    return;
-                }
-                self.played.undelivered += 1;
-                self.give_up(job, error.to_string());
-            }
-        }
-    }
-
-    /// Answers the submissions that are to be sent again.
-    fn hear(&mut self, news: News) -> Vec<Letter> {
-        match news {
-            News::Ends(entry, ends) => {
-                for end in ends {
-                    // Others may submit to the same service.
-                    if self.open.remove(&end.job).is_some() {
-                        self.played.ends.insert(end.job, end);
-                    }
-                }
-                self.again(entry, |open| open.failed)
-            }
-            News::Restarted(entry) => self.again(entry, |open| open.confirmed || open.failed),
-            News::Lost(entry) => {
-                let there = |(_, open): &(&JobId, &Open)| {
-                    open.submission.entry == entry && (open.confirmed || open.failed)
-                };
-                let lost: Vec<JobId> = self
-                    .open
-                    .iter()
-                    .filter(there)
-                    .map(|(job, _)| *job)
-                    .collect();
-                for job in lost {
-                    self.give_up(job, "the service that had it stopped answering".to_owned());
-                }
-                Vec::new()
-            }
-        }
-    }
-
-    fn again(&mut self, entry: Entry, which: impl Fn(&Open) -> bool) -> Vec<Letter> {
-        let there = self.open.values_mut();
-        let there = there.filter(|open| open.submission.entry == entry && which(open));
-        let again: Vec<Submission> = there
-            .map(|open| {
-                (open.confirmed, open.failed) = (false, false);
-                open.submission.clone()
-            })
+impl Readers {
+    fn start(
+        config: &PlayConfig,
+        client: &Client,
+        tags: &Tags,
+        submissions: &[Submission],
+        out: &mpsc::UnboundedSender<crate::sighting::Sighting>,
+    ) -> Self {
+        let is_named = submissions.iter();
+        let is_named: Arc<[bool]> = is_named
+            .map(|submission| config.entries.contains_key(&submission.entry))
             .collect();
-        if !again.is_empty() {
-            tracing::info!(jobs = again.len(), ?entry, "jobs are submitted again");
-        }
-        let letters = again.iter().map(|submission| self.letter(submission));
-        letters.collect()
-    }
-
-    fn give_up(&mut self, job: JobId, why: String) {
-        if self.open.remove(&job).is_none() {
-            return;
-        }
-        let (by, reason) = (Party::Client, Reason::ServiceLost);
-        let now = self.config.clock.now();
-        tracing::warn!(job = job.0, why, "a job is given up");
-        self.recorder.emit(now, Event::Failed { job, by, reason });
-        self.recorder.emit(now, Event::FinishSeen { job, by });
-        self.played.given_up.insert(job, why);
-    }
-
-    fn close(mut self, handover: Handover) -> Played {
-        self.played.handover = handover;
-        self.played.unfinished = self.open.into_keys().collect();
-        self.played
-    }
-}
-
-/// Follows the ends at one entry service.
-struct Follower {
-    client: Client,
-    url: String,
-    entry: Entry,
-    patience: Patience,
-    news: mpsc::UnboundedSender<News>,
-}
-
-impl Follower {
-    async fn run(self) {
-        let mut after = 0;
-        let mut life = None;
-        let mut signs = Signs::default();
-        loop {
-            // After a silence the first answer is wanted at once: it says
-            // whether the service was started anew.
-            let wait = if signs.is_well() {
-                WAIT
-            } else {
-                Duration::ZERO
+        let mut readers = Readers {
+            tasks: JoinSet::new(),
+            states: Vec::new(),
+        };
+        for (cluster, url) in &config.outlets.logs {
+            let state = Arc::new(Mutex::new(LogState::default()));
+            let reader = || LogReader {
+                client: client.clone(),
+                url: url.clone(),
+                cluster: *cluster,
+                tags: tags.clone(),
+                is_named: Arc::clone(&is_named),
+                out: out.clone(),
+                state: Arc::clone(&state),
             };
-            match self.client.ends(&self.url, after, wait).await {
-                Ok(page) => {
-                    signs = Signs::default();
-                    let before = life.replace(page.life);
-                    if before.is_some_and(|before| before != page.life) {
-                        after = 0;
-                        if self.news.send(News::Restarted(self.entry)).is_err() {
-                            return;
-                        }
-                        continue;
-                    }
-                    after = page.next;
-                    let ends = page
-                        .ends
-                        .iter()
-                        .filter_map(|end| JobEnd::try_from(end).ok());
-                    let news = News::Ends(self.entry, ends.collect());
-                    if self.news.send(news).is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                Err(ClientError::NotReached { .. }) => signs.refused += 1,
-                Err(ClientError::NoAnswer { .. }) => signs.silent += 1,
-                Err(_busy_or_confused) => signs = Signs::default(),
-            }
-            if signs.are_fatal(self.patience) && self.news.send(News::Lost(self.entry)).is_err() {
-                return;
-            }
-            tokio::time::sleep(self.patience.every).await;
+            readers.tasks.spawn(reader().run());
+            readers.states.push((reader(), state));
         }
-    }
-}
-
-/// What is known of a service that may be gone.
-#[derive(Default)]
-struct Signs {
-    refused: u32,
-    silent: u32,
-    since: Option<tokio::time::Instant>,
-}
-
-impl Signs {
-    fn is_well(&self) -> bool {
-        self.refused == 0 && self.silent == 0
+        readers
     }
 
-    fn are_fatal(&mut self, patience: Patience) -> bool {
-        if self.is_well() {
-            return false;
+    /// Looks at every log a last time.
+    async fn finish(mut self) -> Names {
+        self.tasks.shutdown().await;
+        let mut names = Names::new();
+        for (reader, state) in self.states {
+            match tokio::time::timeout(LAST_LOOK, reader.catch_up()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "a log is not read to its end"),
+                Err(_) => tracing::warn!(url = reader.url, "a log is not read to its end"),
+            }
+            let state = state.lock().await;
+            let known = state.names.iter();
+            names.extend(known.map(|(local, owner)| ((reader.cluster, *local), *owner)));
         }
-        let since = self.since.get_or_insert_with(tokio::time::Instant::now);
-        let tried = self.refused >= patience.refused || self.silent >= patience.silent;
-        tried && since.elapsed() >= patience.comes_back
+        names
     }
 }
 
 /// Submits over HTTP.
 struct HttpTransport {
-    client: Client,
-    config: PlayConfig,
+    ways: BTreeMap<Entry, Native>,
+    tags: Tags,
 }
 
 impl Transport for HttpTransport {
@@ -500,17 +349,10 @@ impl Transport for HttpTransport {
             Party::Lrms(cluster) => Entry::Cluster(cluster),
             Party::Client => return Err(nowhere("a client", "nobody submits to it")),
         };
-        let (Some(url), Message::Submit { spec, key }) =
-            (self.config.entries.get(&entry), &letter.message)
-        else {
+        let (Some(way), Some(ticket)) = (self.ways.get(&entry), ticket(letter, &self.tags)) else {
             return Err(nowhere("nobody", "there is no such entry"));
         };
-        let job = JobSubmission::of(spec, key.clone(), None, 0, letter.due);
-        self.client
-            .submit(url, &job)
-            .await
-            .map(drop)
-            .map_err(failure)
+        way.submit(&ticket).await
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
@@ -518,31 +360,22 @@ impl Transport for HttpTransport {
     }
 }
 
+/// The job that a letter brings.
+fn ticket(letter: &Letter, tags: &Tags) -> Option<Ticket> {
+    let Message::Submit { spec, key } = &letter.message else {
+        return None;
+    };
+    Some(Ticket {
+        tag: tags.tag(spec),
+        job: spec.clone(),
+        key: key.clone(),
+        due: letter.due,
+    })
+}
+
 fn nowhere(to: &str, why: &str) -> TransportError {
     TransportError::NotReached {
         to: to.to_owned(),
         why: why.to_owned(),
-    }
-}
-
-fn failure(error: ClientError) -> TransportError {
-    let why = |source: &dyn std::error::Error| source.to_string();
-    match error {
-        ClientError::NotReached { url, source } => TransportError::NotReached {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::Busy { url } => TransportError::Busy { to: url },
-        ClientError::Problem { url, problem } => TransportError::Answered {
-            to: url,
-            status: problem.status,
-            reason: reason_of_code(&problem.code),
-            why: problem.detail,
-        },
-        ClientError::Setup(source) => nowhere("anybody", &source.to_string()),
     }
 }

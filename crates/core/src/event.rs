@@ -270,6 +270,28 @@ impl Event<'_> {
         })
     }
 
+    /// The same about a job of another name; information stays as it is.
+    #[must_use]
+    pub fn about(mut self, name: JobId) -> Self {
+        match &mut self {
+            Event::Submitted { job, .. }
+            | Event::BrokerArrival { job, .. }
+            | Event::Forwarded { job, .. }
+            | Event::Refused { job, .. }
+            | Event::Dispatched { job, .. }
+            | Event::Queued { job, .. }
+            | Event::Started { job, .. }
+            | Event::Finished { job, .. }
+            | Event::Notified { job, .. }
+            | Event::FinishSeen { job, .. }
+            | Event::Rejected { job, .. }
+            | Event::Cancelled { job, .. }
+            | Event::Failed { job, .. } => *job = name,
+            Event::InfoSent { .. } => {}
+        }
+        self
+    }
+
     /// Whether the job ends with this.
     #[must_use]
     pub fn is_terminal(&self) -> bool {

@@ -118,6 +118,9 @@ pub struct BrokerSettings {
     pub utilization_window: Window,
     /// One-way latency between broker and its LRMSs, above 0.
     pub lrms_latency: SimDuration,
+    /// Whether it is somebody else's program, of which nothing is seen but
+    /// what reaches its LRMSs: none of the other settings is its own then.
+    pub external: bool,
 }
 
 impl Default for BrokerSettings {
@@ -136,6 +139,7 @@ impl Default for BrokerSettings {
             queue_window: Window::Seconds30,
             utilization_window: Window::Seconds30,
             lrms_latency: SimDuration::from_millis(1),
+            external: false,
         }
     }
 }

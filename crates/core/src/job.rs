@@ -121,11 +121,15 @@ pub enum Reason {
     LrmsRefused,
     /// A real LRMS ended it before its time, or its script failed.
     LrmsFailed,
+    /// Somebody else's broker or service turned its submission down.
+    SubmitFailed,
+    /// Somebody else's broker took it, and no LRMS has ever had it.
+    NotPlaced,
 }
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: [Reason; 10] = [
+    pub const ALL: [Reason; 12] = [
         Reason::NeverFits,
         Reason::NoCandidate,
         Reason::AllRefused,
@@ -136,6 +140,8 @@ impl Reason {
         Reason::HopsExhausted,
         Reason::LrmsRefused,
         Reason::LrmsFailed,
+        Reason::SubmitFailed,
+        Reason::NotPlaced,
     ];
 
     /// The name used in files and interfaces.
@@ -152,6 +158,8 @@ impl Reason {
             Reason::HopsExhausted => "hops-exhausted",
             Reason::LrmsRefused => "lrms-refused",
             Reason::LrmsFailed => "lrms-failed",
+            Reason::SubmitFailed => "submit-failed",
+            Reason::NotPlaced => "not-placed",
         }
     }
 

@@ -12,6 +12,7 @@ mod read;
 pub use length::{LengthFrom, RUN_TIME_VARIABLE};
 
 use crate::dom::{Bounds, DomError, Node};
+use crate::tag::TAG_VARIABLE;
 
 /// The namespace of the language.
 pub const NAMESPACE: &str = "http://www.eu-emi.eu/es/2010/12/adl";
@@ -68,6 +69,17 @@ pub struct Activity {
     /// Elements that were not read, as paths below `ActivityDescription`, each
     /// once.
     pub ignored: Vec<String>,
+}
+
+impl Activity {
+    /// What its owner calls it: the environment variable `GRIDRIG_TAG`, else
+    /// its name.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        let mut named = self.environment.iter();
+        let tag = named.find(|(name, _)| name == TAG_VARIABLE);
+        tag.map(|(_, tag)| tag.as_str()).or(self.name.as_deref())
+    }
 }
 
 /// A program and its arguments.

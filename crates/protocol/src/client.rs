@@ -75,6 +75,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// that no request is sent into a connection that is being closed.
 const KEEP_IDLE: Duration = Duration::from_secs(45);
 
+/// Longest answer in a language that is not ours, in bytes.
+const MOST_ANSWER: usize = 1024 * 1024;
+
 impl Client {
     /// A client whose requests take at most `timeout`.
     ///
@@ -208,6 +211,39 @@ impl Client {
         self.send(self.http.get(&url), &url, self.timeout)
             .await
             .map(drop)
+    }
+
+    /// `POST` of a text of this media type, for services that speak something
+    /// else than JSON; answers status and body, cut off at 1 MiB.
+    ///
+    /// # Errors
+    /// [`ClientError::NotReached`], [`ClientError::NoAnswer`].
+    pub async fn post_text(
+        &self,
+        url: &str,
+        media_type: &str,
+        text: String,
+    ) -> Result<(u16, String), ClientError> {
+        let request = self.http.post(url).header("content-type", media_type);
+        let request = request.body(text).timeout(self.timeout);
+        let url = url.to_owned();
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            Err(source) if source.is_connect() => {
+                return Err(ClientError::NotReached { url, source });
+            }
+            Err(source) => return Err(ClientError::NoAnswer { url, source }),
+        };
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if body.len() < MOST_ANSWER => body.extend_from_slice(&chunk),
+                Ok(_) => break,
+                Err(source) => return Err(ClientError::NoAnswer { url, source }),
+            }
+        }
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
 
     async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T, ClientError> {

@@ -14,5 +14,6 @@ pub mod markup;
 pub mod resources;
 pub mod rest;
 pub mod soap;
+pub mod tag;
 pub mod tls;
 pub mod xml;

@@ -31,6 +31,7 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
         meant: job.meant_ns.map(SimTime::from_nanos),
         notify: job.notify.map(Into::into),
         key: job.key,
+        tag: job.tag.map(Into::into),
     })
 }
 

@@ -4,8 +4,8 @@ use super::human;
 use super::{CheckReport, Facts};
 use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::OwnDispatch;
-use gridrig_core::grid::{BrokerSettings, Link};
-use gridrig_core::time::SimDuration;
+use gridrig_core::grid::{BrokerSettings, Domain, Link};
+use gridrig_core::time::{Decimal, SimDuration};
 
 /// A median run should be this many broker intervals long.
 const INTERVALS_PER_RUN: f64 = 10.0;
@@ -35,6 +35,7 @@ pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> 
     reduction(report, &mut add);
     edges(facts, &mut add);
     races(facts, &mut add);
+    external(facts, &mut add);
     all
 }
 
@@ -79,7 +80,7 @@ fn compression(
             parts.push(text);
         }
     };
-    for domain in &facts.scenario.grid.domains {
+    for domain in ours(facts) {
         part("broker interval", domain.broker.interval);
         part("exchange", domain.broker.exchange);
         part("LRMS latency", domain.broker.lrms_latency);
@@ -90,7 +91,7 @@ fn compression(
     for cluster in &facts.scenario.grid.clusters {
         part("scheduling pass", cluster.config.interval);
     }
-    if !facts.scenario.grid.domains.is_empty() {
+    if ours(facts).next().is_some() {
         part("mean over", SimDuration::from_secs(30));
         part("mean over", SimDuration::from_secs(300));
     }
@@ -108,13 +109,27 @@ fn compression(
     add("compressed-intervals", message);
 }
 
+/// Domains with a broker of ours.
+fn ours<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Domain> {
+    let domains = facts.scenario.grid.domains.iter();
+    domains.filter(|domain| !domain.broker.external)
+}
+
+fn external(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+    let Clock::Real { speed } = facts.scenario.clock else {
+        return;
+    };
+    if !facts.scenario.external.brokers.is_empty() && speed != Decimal::ONE {
+        let message = format!(
+            "the rig runs {speed} times faster than the wall and a broker that is not ours does \
+             not: each second that it takes is {speed} s of the run"
+        );
+        add("external-speed", message);
+    }
+}
+
 fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
-    let intervals = facts
-        .scenario
-        .grid
-        .domains
-        .iter()
-        .map(|domain| domain.broker.interval);
+    let intervals = ours(facts).map(|domain| domain.broker.interval);
     let Some(interval) = intervals.max() else {
         return;
     };

@@ -6,9 +6,21 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_results::rundir;
 
+/// Codes of the warnings that say what of a run is somebody else's.
+const OF_OTHERS: [&str; 4] = [
+    "external-broker: ",
+    "foreign-jobs: ",
+    "not-placed: ",
+    "repeated-jobs: ",
+];
+
 /// Rebuilds a finished run from its event log and checks every invariant.
 pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     let outcome = rundir::audit_run_dir(&args.run).map_err(Failure::input)?;
+    let manifest = rundir::read_manifest(&args.run).map_err(Failure::input)?;
+    // What was not seen cannot be audited, and what was nobody's is not.
+    let unseen = |warning: &&String| OF_OTHERS.iter().any(|code| warning.starts_with(code));
+    let notes: Vec<&String> = manifest.warnings.iter().filter(unseen).collect();
     match outcome {
         Ok(report) => {
             if args.json {
@@ -17,7 +29,11 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
                     "events": report.events,
                     "submitted": report.submitted,
                     "completed": report.completed,
+                    "notes": notes,
                 }));
+            }
+            for note in &notes {
+                eprintln!("audit: note: {note}");
             }
             print(&format!(
                 "audit ok: {} jobs, {} events, every job ended once, no processor used twice\n",

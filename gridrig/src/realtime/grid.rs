@@ -23,7 +23,8 @@ use std::time::Duration;
 /// The running services of a grid.
 pub struct Services {
     lrms: Vec<emulator::Handle>,
-    brokers: Vec<broker::Handle>,
+    /// `None` is a broker that is not ours.
+    brokers: Vec<Option<broker::Handle>>,
 }
 
 /// How long a request to a peer may take.
@@ -61,7 +62,10 @@ impl Services {
             let faces = options.faces.get(cluster.config.id.index());
             if let Some(faces) = faces.filter(|faces| !faces.is_empty()) {
                 config.faces = emulator::faces::Faces::of(faces);
-                announce(&cluster.name, &door.url, faces);
+                // A broker of the run is told by the run.
+                if !config.names_apart {
+                    announce(&cluster.name, &door.url, faces);
+                }
             }
             config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
             if let Some(site) = options.lrms.get(&cluster.config.id) {
@@ -72,7 +76,12 @@ impl Services {
                 .lrms
                 .push(started.map_err(|source| failed(&cluster.name, source))?);
         }
-        for (setup, door) in setups.into_iter().zip(broker_doors) {
+        let doors = setups.into_iter().zip(broker_doors);
+        for ((setup, door), domain) in doors.zip(&grid.domains) {
+            if domain.broker.external {
+                services.brokers.push(None);
+                continue;
+            }
             let name = setup.name.clone();
             let peers = peers(grid, &setup, &broker_urls);
             let config = broker::Config {
@@ -94,9 +103,8 @@ impl Services {
                 liveness: options.liveness,
             };
             let started = broker::spawn(config, door.listener).await;
-            services
-                .brokers
-                .push(started.map_err(|source| failed(&name, source))?);
+            let started = started.map_err(|source| failed(&name, source))?;
+            services.brokers.push(Some(started));
         }
         Ok(services)
     }
@@ -104,7 +112,7 @@ impl Services {
     /// The addresses at which these jobs enter.
     pub(super) fn entries(&self, submissions: &[Submission]) -> BTreeMap<Entry, String> {
         let url = |entry: Entry| match entry {
-            Entry::Domain(domain) => self.brokers.get(domain.index()).map(broker::Handle::url),
+            Entry::Domain(domain) => self.broker(domain).map(broker::Handle::url),
             Entry::Cluster(cluster) => self.lrms.get(cluster.index()).map(emulator::Handle::url),
         };
         let mut entries = BTreeMap::new();
@@ -125,12 +133,17 @@ impl Services {
     /// The broker of a domain.
     #[must_use]
     pub fn broker(&self, domain: DomainId) -> Option<&broker::Handle> {
-        self.brokers.get(domain.index())
+        self.brokers.get(domain.index())?.as_ref()
+    }
+
+    /// Those that are ours.
+    fn brokers(&self) -> impl Iterator<Item = &broker::Handle> {
+        self.brokers.iter().flatten()
     }
 
     /// Where the metrics of each are, for Prometheus.
     pub(super) fn targets(&self) -> Vec<Target> {
-        let brokers = self.brokers.iter();
+        let brokers = self.brokers();
         let brokers = brokers.map(|one| Target::new(one.address(), one.metrics().labels()));
         let lrms = self.lrms.iter();
         brokers
@@ -172,14 +185,14 @@ impl Services {
         for lrms in &self.lrms {
             lrms.freeze().await;
         }
-        for broker in &self.brokers {
+        for broker in self.brokers() {
             broker.freeze().await;
         }
         for lrms in &self.lrms {
             lrms.drained().await;
         }
         for _round in 0..=self.brokers.len() {
-            for broker in &self.brokers {
+            for broker in self.brokers() {
                 broker.drained().await;
             }
         }
@@ -188,7 +201,7 @@ impl Services {
     /// Ends every service; answers what went wrong in that.
     pub(super) async fn stop(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        for broker in &self.brokers {
+        for broker in self.brokers() {
             if let Err(error) = broker.stop().await {
                 faults.push(format!(
                     "the broker at {} ended badly: {error}",
@@ -206,19 +219,19 @@ impl Services {
 
     /// The logs of all services, brokers first: at one instant they are the
     /// cause of what LRMSs do.
-    pub(super) fn logs(&self) -> Vec<Vec<Recorded>> {
-        let brokers = self.brokers.iter().map(|broker| broker.recorder().take());
-        brokers
-            .chain(self.lrms.iter().map(|lrms| lrms.recorder().take()))
-            .collect()
+    pub(super) fn logs(&self) -> (Vec<Vec<Recorded>>, BTreeMap<ClusterId, Vec<Recorded>>) {
+        let brokers = self.brokers().map(|broker| broker.recorder().take());
+        let lrms = (0..).map(ClusterId).zip(&self.lrms);
+        (
+            brokers.collect(),
+            lrms.map(|(id, lrms)| (id, lrms.recorder().take()))
+                .collect(),
+        )
     }
 
     /// Requests counted at the services as messages of this kind.
     pub(super) fn received(&self, kind: MessageKind) -> u64 {
-        let brokers = self
-            .brokers
-            .iter()
-            .map(|broker| broker.metrics().messages(kind));
+        let brokers = self.brokers().map(|broker| broker.metrics().messages(kind));
         brokers
             .chain(self.lrms.iter().map(|lrms| lrms.metrics().messages(kind)))
             .sum()
@@ -226,10 +239,7 @@ impl Services {
 
     /// Messages of this kind that the services could not deliver.
     pub(super) fn undelivered(&self, kind: MessageKind) -> u64 {
-        let brokers = self
-            .brokers
-            .iter()
-            .map(|broker| broker.undelivered().of(kind));
+        let brokers = self.brokers().map(|broker| broker.undelivered().of(kind));
         brokers
             .chain(self.lrms.iter().map(|lrms| lrms.undelivered().of(kind)))
             .sum()
@@ -274,12 +284,11 @@ fn lrms_config(
     clock: RunClock,
     monitoring: Monitoring,
 ) -> emulator::Config {
+    let site = cluster.domain.and_then(|id| grid.domains.get(id.index()));
+    let is_external = site.is_some_and(|site| site.broker.external);
     let home = cluster.domain.and_then(|domain| {
-        let (site, url) = (
-            grid.domains.get(domain.index())?,
-            brokers.get(domain.index())?,
-        );
-        Some(emulator::Broker {
+        let (site, url) = (site?, brokers.get(domain.index())?);
+        (!is_external).then(|| emulator::Broker {
             domain,
             url: url.clone(),
             latency: site.broker.lrms_latency,
@@ -296,6 +305,7 @@ fn lrms_config(
         faces: emulator::faces::Faces::default(),
         monitoring,
         tls: None,
+        names_apart: is_external,
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
@@ -334,7 +344,12 @@ fn links(
         return Ok(Links::default());
     }
     let client = peer_client(None, PEER_REQUEST)?;
-    Ok(Links::new(&setup.name, incarnation(), &client, setups))
+    Ok(Links::new(
+        (&setup.name, &setup.names),
+        incarnation(),
+        &client,
+        setups,
+    ))
 }
 
 fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String> {

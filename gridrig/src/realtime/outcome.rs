@@ -1,12 +1,17 @@
 //! What a real-time run leaves behind.
 
+use super::WorkDir;
 use super::grid::Services;
 use gridrig_core::event::{Event, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
+use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Handover, Recorder, merge, replay, settle};
-use gridrig_replayer::player::Played;
+use gridrig_replayer::correlate::{Correlation, correlate, withdraw};
+use gridrig_replayer::player::{Played, Unseen};
 use gridrig_results::EventLog;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +39,10 @@ pub(super) struct Known {
     pub(super) jobs: usize,
     /// Whether something was to go wrong.
     pub(super) trouble_wanted: bool,
+    /// Whether brokers are not ours.
+    pub(super) is_external: bool,
+    /// When the run began on its clock.
+    pub(super) shift: SimDuration,
 }
 
 /// What a real-time run leaves behind.
@@ -55,10 +64,16 @@ pub struct RealOutcome {
     /// Jobs that others than the workload brought, by the commands of Slurm
     /// say: they took processors, and are in no figure.
     pub strangers: usize,
+    /// What is known of jobs of brokers that are not ours, where there are
+    /// such.
+    pub external: Option<(Correlation, Unseen)>,
     /// Whether `shutdown` ended the run.
     pub interrupted: bool,
     /// What went wrong, in words; empty after a run in good order.
     pub faults: Vec<String>,
+    /// Where the commands of brokers that are not ours have left what they
+    /// said, by the names of domains, and what keeps it there.
+    pub said: Option<(Arc<WorkDir>, Vec<(String, PathBuf)>)>,
 }
 
 impl RealOutcome {
@@ -81,9 +96,20 @@ pub(super) fn collect(
 ) -> RealOutcome {
     let trouble_wanted = known.trouble_wanted;
     let mut strangers = BTreeSet::new();
-    let mut logs = services.logs();
-    logs.push(recorder.take());
+    let (mut logs, mut of_lrms) = services.logs();
+    let mut own = recorder.take();
+    let correlation = known.is_external.then(|| {
+        let correlation = correlate(&mut of_lrms, &played.names);
+        withdraw(&mut own, &correlation.found);
+        correlation
+    });
+    logs.extend(of_lrms.into_values());
+    logs.push(own);
     for log in &mut logs {
+        if !known.shift.is_zero() {
+            let events = std::mem::take(log).into_iter();
+            *log = events.map(|event| event.earlier(known.shift)).collect();
+        }
         log.retain(|recorded| match recorded.event().job() {
             Some(job) if job.index() >= known.jobs => {
                 strangers.insert(job);
@@ -107,7 +133,16 @@ pub(super) fn collect(
         .filter_map(|(job, open)| open.then_some(job))
         .collect();
     let messages = exchanged(services, &log, played.undelivered);
-    if !failed.is_empty() {
+    // What somebody else's broker does to jobs is what the run is to show.
+    let unseen = &played.unseen;
+    let none_worked = unseen.submitted > 0 && unseen.taken == 0;
+    if let (true, Some((job, why))) = (none_worked, unseen.refused.first_key_value()) {
+        let all = unseen.submitted;
+        faults.push(format!(
+            "none of {all} submissions worked, the first, of {job}: {why}"
+        ));
+    }
+    if !failed.is_empty() && !known.is_external {
         let why = played.given_up.values().next();
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         faults.push(format!("lost to a fault: {}{why}", names(&failed)));
@@ -117,7 +152,7 @@ pub(super) fn collect(
         faults.push(format!("without a known end: {}", names(&unfinished)));
     }
     for (kind, exchanged) in &messages {
-        if exchanged.missing() > 0 && !trouble_wanted {
+        if exchanged.missing() > 0 && !trouble_wanted && !known.is_external {
             faults.push(format!(
                 "messages of kind {}: {} logged, {} received and {} undelivered: expected none \
                  to be missing",
@@ -135,9 +170,14 @@ pub(super) fn collect(
         failed,
         unfinished,
         withdrawn: settled.withdrawn,
-        strangers: strangers.len(),
+        strangers: match &correlation {
+            Some(correlation) => correlation.strangers(),
+            None => strangers.len(),
+        },
+        external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
         faults,
+        said: None,
     }
 }
 

@@ -1,12 +1,15 @@
 //! Services that run as processes of their own: their clock, and their part of
 //! the event log.
 
-use gridrig_core::ids::JobId;
+use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay, settle, told_once};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::rest::Problem;
+use gridrig_replayer::correlate::{Correlation, correlate, withdraw};
+use gridrig_replayer::sighting::Names;
 use gridrig_results::EventLog;
+use std::collections::BTreeMap;
 
 /// Why a remote service is of no use to a run.
 #[derive(Debug, thiserror::Error)]
@@ -75,26 +78,39 @@ pub async fn clock_of(client: &Client, url: &str) -> Result<RunClock, RemoteErro
 /// had given up although they ran to an end. What a broker that was started
 /// anew said a second time is left out.
 ///
+/// Where somebody else's broker has brought jobs to the LRMSs `lrms`, whose
+/// URLs are among `urls`, they go by these names there.
+///
 /// # Errors
 /// [`RemoteError`] for the first service that cannot be read.
 pub async fn collect(
     client: &Client,
-    own: Vec<Recorded>,
+    mut own: Vec<Recorded>,
     urls: &[String],
-) -> Result<(EventLog, Vec<JobId>), RemoteError> {
-    let mut logs = vec![own];
+    lrms: &BTreeMap<ClusterId, String>,
+    names: &Names,
+) -> Result<(EventLog, Vec<JobId>, Correlation), RemoteError> {
+    let mut of_lrms = BTreeMap::new();
+    let mut logs = Vec::new();
     let mut restarted = false;
     for url in urls {
         let (events, lives) = events_of(client, url).await?;
         restarted |= lives > 1;
-        logs.push(events);
+        match lrms.iter().find(|(_, known)| *known == url) {
+            Some((cluster, _)) => drop(of_lrms.insert(*cluster, events)),
+            None => logs.push(events),
+        }
     }
+    let correlation = correlate(&mut of_lrms, names);
+    withdraw(&mut own, &correlation.found);
+    logs.insert(0, own);
+    logs.extend(of_lrms.into_values());
     let merged = merge(logs);
     let settled = settle(if restarted { told_once(merged) } else { merged });
     let mut log = EventLog::default();
     replay(&settled.log, &mut log);
     log.sort();
-    Ok((log, settled.withdrawn))
+    Ok((log, settled.withdrawn, correlation))
 }
 
 /// The events of a service, and from how many of its lives they are.

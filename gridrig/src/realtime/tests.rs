@@ -12,6 +12,7 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
+use gridrig_replayer::sighting::Names;
 use gridrig_results::EventLog;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -314,6 +315,7 @@ async fn services_in_other_processes_tell_the_same_log_page_by_page() {
     assert_eq!(found.speed(), clock.speed());
     let config = PlayConfig {
         entries: BTreeMap::from([(Entry::Domain(DomainId(0)), urls[0].clone())]),
+        outlets: Outlets::default(),
         clock,
         run_id: "remote".to_owned(),
         patience: Patience::default(),
@@ -323,7 +325,8 @@ async fn services_in_other_processes_tell_the_same_log_page_by_page() {
     let played = played.await.unwrap();
     assert_eq!(played.ends.len(), 10);
     services.wind_up().await;
-    let (log, withdrawn) = remote::collect(&client, recorder.take(), &urls)
+    let (none, names) = (BTreeMap::new(), Names::new());
+    let (log, withdrawn, _) = remote::collect(&client, recorder.take(), &urls, &none, &names)
         .await
         .unwrap();
     assert!(withdrawn.is_empty() && log.is_sorted());
@@ -356,7 +359,8 @@ async fn a_log_with_a_gap_is_no_log_of_a_run() {
     client.submit(&lrms.url(), &job).await.unwrap();
     let page = client.events(&lrms.url(), 0).await.unwrap();
     assert!(page.first > 0 && page.total == page.first + 1, "{page:?}");
-    let refused = remote::collect(&client, Vec::new(), &[lrms.url()]).await;
+    let none = BTreeMap::new();
+    let refused = remote::collect(&client, Vec::new(), &[lrms.url()], &none, &Names::new()).await;
     let said = refused.unwrap_err().to_string();
     assert!(said.contains("--keep-events"), "{said}");
     lrms.stop().await.unwrap();

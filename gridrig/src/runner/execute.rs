@@ -4,11 +4,14 @@ use super::{Load, RunOptions, keep_going};
 use crate::dashboard::live::{Watched, Watching};
 use crate::exit::Failure;
 use crate::progress::Progress;
+use crate::realtime::WorkDir;
 use crate::scenario::{Clock, Scenario, Stop};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What a run leaves behind.
 pub struct Executed {
@@ -22,6 +25,11 @@ pub struct Executed {
     pub timer_tolerance: SimDuration,
     /// What went wrong without ending the run.
     pub faults: Vec<String>,
+    /// What a reader has to know of how it went.
+    pub notes: Vec<String>,
+    /// Files with what brokers that are not ours have said, by domain, and
+    /// what keeps them there.
+    pub said: Option<(Arc<WorkDir>, Vec<(String, PathBuf)>)>,
 }
 
 /// Runs the grid under the clock of the scenario.
@@ -81,5 +89,7 @@ fn in_virtual_time(
         lost: false,
         timer_tolerance: SimDuration::ZERO,
         faults: Vec::new(),
+        notes: Vec::new(),
+        said: None,
     }
 }

@@ -12,6 +12,8 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_emulator::lrms::slurm;
+use gridrig_replayer::correlate::Correlation;
+use gridrig_replayer::player::Unseen;
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
@@ -60,6 +62,7 @@ pub(super) fn execute(
         real.lrms.insert(*id, site);
     }
     real.monitoring = options.monitoring.clone();
+    real.external = scenario.external.clone();
     if let Some(watching) = &mut watching {
         real.ears = Ears::open();
         watching.listen(&real.ears);
@@ -84,6 +87,8 @@ pub(super) fn execute(
     if let Some(watching) = watching {
         watching.end(now.max(outcome.log.end()));
     }
+    let notes = outcome.external.as_ref();
+    let notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
     if outcome.strangers > 0 {
         let jobs = outcome.strangers;
         tracing::warn!(
@@ -95,9 +100,47 @@ pub(super) fn execute(
         interrupted: outcome.interrupted,
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
+        notes,
+        said: outcome.said,
         log: outcome.log,
         timer_tolerance: tolerance(scenario.clock),
     })
+}
+
+/// What the logs of the LRMSs say of jobs that somebody else's broker was to
+/// bring there, and what they do not.
+#[must_use]
+pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String> {
+    let mut notes = vec![format!(
+        "external-broker: {} jobs were submitted, {} taken, {} found in the logs of LRMSs by \
+         their tags; the broker itself is not seen",
+        unseen.submitted,
+        unseen.taken,
+        found.found.len()
+    )];
+    let mut note = |count: usize, code: &str, what: &str| {
+        if count > 0 {
+            notes.push(format!("{code}: {count} {what}"));
+        }
+    };
+    let first = unseen.refused.values().next();
+    let refused = format!(
+        "submissions failed, the first: {}",
+        first.map_or("", |why| why)
+    );
+    note(unseen.refused.len(), "submit-failed", &refused);
+    let lost = "jobs were taken by the broker, and no LRMS ever had them";
+    note(unseen.not_placed.len(), "not-placed", lost);
+    let again = "jobs were in LRMSs more than once; the attempt that came furthest counts";
+    note(found.repeated.len(), "repeated-jobs", again);
+    let slots = "submissions had to wait for others to end (at_once)";
+    note(unseen.waited, "submissions-waited", slots);
+    for (cluster, count) in &found.foreign {
+        let cluster = &grid.clusters[cluster.index()].name;
+        let what = format!("jobs at {cluster} are not the workload's: they are in no figure");
+        note(*count, "foreign-jobs", &what);
+    }
+    notes
 }
 
 /// How late a timer may be, in run time: not at all in virtual time.

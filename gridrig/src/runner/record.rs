@@ -14,8 +14,11 @@ use std::path::PathBuf;
 
 /// One policy on one replication.
 pub struct PolicyRun {
-    /// The policy; `None` without a broker.
+    /// The policy of ours; `None` without a broker, or with one that is not
+    /// ours.
     pub policy: Option<PolicyKind>,
+    /// The name of the policy, whosever it is.
+    name: String,
     /// Whether it is the bound of one pooled cluster.
     pub pooled: bool,
     /// Its figures.
@@ -129,8 +132,13 @@ impl PolicyRun {
             summary.warnings.push(late.clone());
             failures.push(late);
         }
+        let contender = replication.contender(policy).name();
         let mut run = PolicyRun {
             policy,
+            name: match replication.pooled {
+                true => POOLED.to_owned(),
+                false => contender.unwrap_or_else(|| "no broker".to_owned()),
+            },
             pooled: replication.pooled,
             summary,
             table,
@@ -143,17 +151,14 @@ impl PolicyRun {
             interrupted: executed.interrupted,
             failures,
         };
-        run.dir = super::write::write(&run, replication, grid, load, &executed.log, options)?;
+        run.dir = super::write::write(&run, replication, grid, load, &executed, options)?;
         Ok(run)
     }
 
     /// The policy's name, or that there is no broker.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self.pooled {
-            true => POOLED,
-            false => self.policy.map_or("no broker", PolicyKind::name),
-        }
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Whether it can be a bound of other policies.
@@ -203,11 +208,12 @@ fn header(
 ) -> RunHeader {
     let scenario = &replication.scenario;
     let mut warnings = load.warnings.clone();
+    warnings.extend(executed.notes.iter().cloned());
     if executed.interrupted {
         warnings.push("the run was interrupted: it is partial".to_owned());
     }
     RunHeader {
-        policy: policy.map(|policy| policy.name().to_owned()),
+        policy: replication.contender(policy).name(),
         seed: replication.seed,
         replication: replication.index,
         clock: match scenario.clock {

@@ -1,7 +1,8 @@
 //! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
 
-use super::{Load, PolicyRun, RunOptions};
+use super::{Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
+use crate::scenario::external::as_directory;
 use crate::scenario::{Clock, ClusterSource, POOLED, POOLED_RESOURCES, Replication};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
@@ -9,11 +10,10 @@ use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
-use gridrig_results::EventLog;
 use gridrig_results::rundir::{self, ChoiceDoc, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Refuses to overwrite somebody else's run. A deterministic run of the very
 /// same scenario may be written again: it is the same run.
@@ -34,7 +34,7 @@ pub(super) fn refuse_existing(
     )))
 }
 
-fn is_same_run(replication: &Replication, dir: &std::path::Path) -> bool {
+fn is_same_run(replication: &Replication, dir: &Path) -> bool {
     let text = std::fs::read_to_string(dir.join(rundir::names::SCENARIO));
     let scenario = &replication.scenario;
     scenario.clock == Clock::Virtual && text.is_ok_and(|text| text == scenario.to_resolved_toml())
@@ -50,9 +50,10 @@ fn directory(
     // what varies: its replications lie side by side.
     let scenario = &replication.scenario;
     let run = format!("{}-{}", scenario.name, replication.base_seed);
+    let contender = replication.contender(policy).name();
     let policy = match replication.pooled {
-        true => POOLED,
-        false => policy.map_or("no-broker", PolicyKind::name),
+        true => POOLED.to_owned(),
+        false => contender.map_or_else(|| "no-broker".to_owned(), |name| as_directory(&name)),
     };
     let out = options.out.as_ref()?;
     Some(
@@ -68,15 +69,16 @@ pub(super) fn write(
     replication: &Replication,
     grid: &Grid,
     load: &Load,
-    log: &EventLog,
+    executed: &Executed,
     options: &RunOptions,
 ) -> Result<Option<PathBuf>, Failure> {
+    let log = &executed.log;
     let Some(dir) = directory(replication, run.policy, options) else {
         return Ok(None);
     };
     let scenario = &replication.scenario;
     let info = RunInfo {
-        policy: run.policy.map(|policy| policy.name().to_owned()),
+        policy: replication.contender(run.policy).name(),
         seed: replication.seed,
         replication: replication.index,
         clock: run.summary.clock.clone(),
@@ -113,11 +115,34 @@ pub(super) fn write(
             .with_context(|| format!("{}: cannot be written", path.display()))
             .map_err(Failure::Run)?;
     }
+    if let Some((_kept, said)) = &executed.said {
+        keep_logs(&dir, said)?;
+    }
     if options.csv {
         rundir::write_batsim_csv(&dir, log, &run.table, &load.submissions, grid)
             .map_err(Failure::run)?;
     }
     Ok(Some(dir))
+}
+
+/// Copies what the commands of brokers that are not ours have said to
+/// `broker/DOMAIN/`.
+fn keep_logs(dir: &Path, said: &[(String, PathBuf)]) -> Result<(), Failure> {
+    for (domain, logs) in said {
+        let into = dir.join("broker").join(domain);
+        let copy = || -> std::io::Result<()> {
+            std::fs::create_dir_all(&into)?;
+            for entry in std::fs::read_dir(logs)? {
+                let entry = entry?;
+                std::fs::copy(entry.path(), into.join(entry.file_name()))?;
+            }
+            Ok(())
+        };
+        copy()
+            .with_context(|| format!("{}: cannot be written", into.display()))
+            .map_err(Failure::Run)?;
+    }
+    Ok(())
 }
 
 /// The nodes of a pooled cluster as a cluster file, which its resolved scenario

@@ -4,9 +4,9 @@
 use super::provides::{DayHours, TimeOfDay};
 use super::value::{
     AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
-    UntilText, Whole, named,
+    Text, UntilText, Whole, named,
 };
-use super::{ClockName, OverName, Stop};
+use super::{BrokerKind, ClockName, OverName, Stop};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
@@ -17,7 +17,7 @@ use gridrig_replayer::spec::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor, value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -422,6 +422,152 @@ pub(crate) struct RawBroker {
     pub(crate) queue_window: Option<Str<Name<Window>>>,
     /// Window of the mean that utilization looks at. Default "30s".
     pub(crate) utilization_window: Option<Str<Name<Window>>>,
+    /// "gridrig" (the default), or "external": somebody else's program, in
+    /// real time. The keys above are then not its own, those below are.
+    pub(crate) kind: Option<At<Str<Name<BrokerKind>>>>,
+    /// Texts that are written to files in its directory, by name, with places
+    /// filled in.
+    pub(crate) files: Option<At<BTreeMap<String, String>>>,
+    /// The command that sets it up, or several that run one after the other.
+    pub(crate) start: Option<At<Commands>>,
+    /// A program that runs as long as the run does.
+    pub(crate) serve: Option<At<Words>>,
+    /// A command that is tried until it ends well: it is ready for jobs then.
+    pub(crate) ready: Option<At<Words>>,
+    /// The command that submits a job. Or outlet.
+    pub(crate) submit: Option<At<Words>>,
+    /// The interface that takes its jobs: json:URL, bes:URL, arc:URL or
+    /// slurm:DIR. Or submit.
+    pub(crate) outlet: Option<At<String>>,
+    /// What submit says on standard output when it has worked. Default: its
+    /// exit code is enough.
+    pub(crate) expect: Option<String>,
+    /// The command that cleans up, or several.
+    pub(crate) stop: Option<At<Commands>>,
+    /// How long a submission may take, in wall time. Default "60s".
+    pub(crate) timeout: Option<Str<AboveZero>>,
+    /// Submissions that run at a time. Default 4.
+    pub(crate) at_once: Option<Count>,
+    /// How long start and ready may take together, and stop, in wall time.
+    /// Default "120s".
+    pub(crate) start_timeout: Option<Str<AboveZero>>,
+    /// Wall time without anything new of any job after which those that it
+    /// took and no cluster has had count as lost. Default "60s".
+    pub(crate) lost_after: Option<Str<AboveZero>>,
+}
+
+/// A command as its words: no shell has a part in it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub(crate) struct Words(
+    #[serde(deserialize_with = "words")]
+    #[schemars(length(min = 1))]
+    pub(crate) Vec<String>,
+);
+
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let words = Vec::<String>::deserialize(deserializer)?;
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words),
+        _ => Err(D::Error::custom(
+            "a command without a program, expected its words",
+        )),
+    }
+}
+
+/// One command, or several.
+#[derive(Clone, Debug)]
+pub(crate) struct Commands(pub(crate) Vec<Vec<String>>);
+
+impl<'de> Deserialize<'de> for Commands {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        enum Part {
+            Word(String),
+            Command(Words),
+        }
+
+        impl<'de> Deserialize<'de> for Part {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct PartVisitor;
+
+                impl<'de> Visitor<'de> for PartVisitor {
+                    type Value = Part;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("a word, or a list of words")
+                    }
+
+                    fn visit_str<E: Error>(self, word: &str) -> Result<Part, E> {
+                        Ok(Part::Word(word.to_owned()))
+                    }
+
+                    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Part, A::Error> {
+                        let list = value::SeqAccessDeserializer::new(list);
+                        Words::deserialize(list).map(Part::Command)
+                    }
+                }
+
+                deserializer.deserialize_any(PartVisitor)
+            }
+        }
+
+        let parts = Vec::<Part>::deserialize(deserializer)?;
+        let mut one: Vec<String> = Vec::new();
+        let mut several: Vec<Vec<String>> = Vec::new();
+        for part in parts {
+            match part {
+                Part::Word(word) => one.push(word),
+                Part::Command(words) => several.push(words.0),
+            }
+        }
+        match (one.is_empty(), several.is_empty()) {
+            (false, false) => Err(D::Error::custom(
+                "words beside commands, expected the words of one command, or a list of commands",
+            )),
+            (false, true) => Ok(Commands(vec![one])),
+            (true, _) => Ok(Commands(several)),
+        }
+    }
+}
+
+impl JsonSchema for Commands {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Commands")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let words = generator.subschema_for::<Words>();
+        json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
+    }
+}
+
+/// The name of a policy: one of ours, or the broker's own where that is
+/// somebody else's.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyText(pub(crate) String);
+
+impl Text for PolicyText {
+    const EXPECTED: &'static str = "the name of a policy";
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text.len() {
+            0..=200 => Ok(PolicyText(text.to_owned())),
+            _ => Err("the name of a policy, at most 200 bytes".to_owned()),
+        }
+    }
+
+    fn schema() -> Schema {
+        let names = PolicyKind::ALL.map(PolicyKind::name);
+        json_schema!({ "anyOf": [
+            { "type": "string", "enum": names },
+            { "type": "string", "description": "of a broker with kind = \"external\"" },
+        ] })
+    }
 }
 
 /// A connection between two brokers.
@@ -484,8 +630,9 @@ pub(crate) struct RawRun {
     /// How many times faster than the wall clock the whole rig runs in real
     /// time. Default 1.
     pub(crate) speed: Option<Positive>,
-    /// The forwarding policies to compare. Default ["round-robin"].
-    pub(crate) policies: Option<At<List<Str<Name<PolicyKind>>>>>,
+    /// The forwarding policies to compare. Default ["round-robin"]. With
+    /// brokers that are external: what {policy} stands for, each in its turn.
+    pub(crate) policies: Option<At<List<Str<PolicyText>>>>,
     /// Whether every replication is also run as its bounds: local-only,
     /// full-information (virtual time) and one pooled cluster. Default: true in
     /// virtual time where several policies are compared.

@@ -1,8 +1,10 @@
 //! What varies between the replications of a scenario.
 
+use super::external::Contender;
 use super::{OverName, Scenario};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
+use gridrig_core::policy::PolicyKind;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use gridrig_replayer::spec::Keep;
@@ -85,6 +87,28 @@ pub struct Replication {
     pub shake: Option<SimDuration>,
     /// Whether its scenario is that of one pooled cluster, as a bound.
     pub pooled: bool,
+}
+
+impl Replication {
+    /// The same with this policy of the brokers' own.
+    #[must_use]
+    pub fn under(&self, contender: &Contender) -> Self {
+        let mut replication = self.clone();
+        if let Contender::Theirs(policy) = contender {
+            replication.scenario.external.policy.clone_from(policy);
+        }
+        replication
+    }
+
+    /// What is run: this policy of ours, or the brokers' own.
+    #[must_use]
+    pub fn contender(&self, policy: Option<PolicyKind>) -> Contender {
+        let external = &self.scenario.external;
+        match external.brokers.is_empty() || self.pooled {
+            true => Contender::Ours(policy),
+            false => Contender::Theirs(external.policy.clone()),
+        }
+    }
 }
 
 impl Scenario {

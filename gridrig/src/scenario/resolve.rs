@@ -1,11 +1,13 @@
 //! From what is written to what is meant: defaults, files, cross references.
 
+mod external;
 mod grid;
 mod lrms;
 mod provides;
 mod workload;
 
 use super::document::Document;
+use super::external::External;
 use super::raw::{RawMeasure, RawReplicate, RawRun, RawScenario};
 use super::value::{At, UntilText};
 use super::{
@@ -43,18 +45,29 @@ pub(super) fn resolve(
     let no_run = RawRun::default();
     let run = raw.run.as_ref().map_or(&no_run, At::get);
     let clock = run.clock.map(|clock| clock.0.0);
-    let mut policies = context.policies(raw, run)?;
+    let is_external = context.is_external(raw)?;
+    let mut policies = match is_external {
+        true => vec![None],
+        false => context.policies(raw, run)?,
+    };
     let Built {
         mut grid,
         cluster_sources,
-        faces,
+        mut faces,
         slurm_bins,
         lrms,
         protocols,
     } = context.grid(raw, run, policies[0])?;
-    let bounds = match context.bounds(raw, run)? {
+    let external = match is_external {
+        true => context.external(raw, run, &mut grid, &mut faces)?,
+        false => External::default(),
+    };
+    let bounds = match context.bounds(raw, run, is_external)? {
         Some(bounds) => bounds,
-        None => clock != Some(ClockName::Real) && are_bounded(&policies, &cluster_sources),
+        None => {
+            let virtual_time = clock != Some(ClockName::Real) && !is_external;
+            virtual_time && are_bounded(&policies, &cluster_sources)
+        }
     };
     if bounds {
         add_bounds(&mut policies, clock == Some(ClockName::Real));
@@ -77,6 +90,7 @@ pub(super) fn resolve(
         lrms,
         protocols,
         policies,
+        external,
         bounds,
         clock: match clock {
             Some(ClockName::Real) => Clock::Real { speed },
@@ -179,7 +193,7 @@ impl Context<'_> {
         }
         let mut policies: Vec<Option<PolicyKind>> = Vec::new();
         for policy in &list.get().0 {
-            let kind = Some(policy.get().0.0);
+            let kind = Some(self.our_policy(policy)?);
             if policies.contains(&kind) {
                 return Err(self.document.refuse(&policy.span(), "each policy once"));
             }
@@ -192,8 +206,17 @@ impl Context<'_> {
     }
 
     /// What the scenario says.
-    fn bounds(&self, raw: &RawScenario, run: &RawRun) -> Result<Option<bool>, ScenarioError> {
+    fn bounds(
+        &self,
+        raw: &RawScenario,
+        run: &RawRun,
+        is_external: bool,
+    ) -> Result<Option<bool>, ScenarioError> {
         match &run.bounds {
+            Some(bounds) if *bounds.get() && is_external => {
+                let expected = "false with brokers that are external, which have no bounds";
+                Err(self.document.refuse(&bounds.span(), expected))
+            }
             Some(bounds) if *bounds.get() && raw.domain.is_none() => {
                 let expected = "false in a run without brokers ([[domain]]), which has no bounds";
                 Err(self.document.refuse(&bounds.span(), expected))

@@ -1,8 +1,9 @@
 //! The resolved scenario as TOML.
 
+use super::external::{ExternalBroker, Submit, THE_ONLY_POLICY};
 use super::raw::Choose;
 use super::value::{Named, name_of};
-use super::{Clock, ClusterSource, DayHours, Over, RealLrms, Scenario, Until};
+use super::{BrokerKind, Clock, ClusterSource, DayHours, Over, RealLrms, Scenario, Until};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -75,6 +76,19 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         }
         let broker = &domain.broker;
         out.header("[domain.broker]");
+        let index = scenario
+            .grid
+            .domains
+            .iter()
+            .position(|other| other.name == domain.name);
+        let theirs = index.and_then(|index| {
+            let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
+            scenario.external.brokers.get(&id)
+        });
+        if let Some(theirs) = theirs {
+            write_external(&mut out, theirs);
+            continue;
+        }
         out.key("interval", duration(broker.interval));
         out.key("exchange", duration(broker.exchange));
         out.key("phase", duration(broker.phase));
@@ -127,6 +141,48 @@ fn lrms_settings(real: &RealLrms, paths: Paths) -> Vec<(&'static str, String)> {
         Some(("patience", wall(settings.patience))),
     ];
     keys.into_iter().flatten().collect()
+}
+
+fn write_external(out: &mut Lines, broker: &ExternalBroker) {
+    let words = |words: &Vec<String>| {
+        let words: Vec<String> = words.iter().map(|word| string(word)).collect();
+        format!("[{}]", words.join(", "))
+    };
+    let commands = |commands: &[Vec<String>]| {
+        let commands: Vec<String> = commands.iter().map(words).collect();
+        format!("[{}]", commands.join(", "))
+    };
+    out.key("kind", named(BrokerKind::External));
+    if !broker.files.is_empty() {
+        let files = broker.files.iter();
+        let files: Vec<String> = files
+            .map(|(name, text)| format!("{} = {}", string(name), string(text)))
+            .collect();
+        out.key("files", format!("{{ {} }}", files.join(", ")));
+    }
+    if !broker.start.is_empty() {
+        out.key("start", commands(&broker.start));
+    }
+    if let Some(serve) = &broker.serve {
+        out.key("serve", words(serve));
+    }
+    if let Some(ready) = &broker.ready {
+        out.key("ready", words(ready));
+    }
+    match &broker.submit {
+        Submit::Command(submit) => out.key("submit", words(submit)),
+        Submit::Outlet(outlet) => out.key("outlet", string(outlet)),
+    }
+    if let Some(expect) = &broker.expect {
+        out.key("expect", string(expect));
+    }
+    if !broker.stop.is_empty() {
+        out.key("stop", commands(&broker.stop));
+    }
+    out.key("timeout", duration(broker.timeout));
+    out.key("at_once", broker.at_once);
+    out.key("start_timeout", duration(broker.start_timeout));
+    out.key("lost_after", duration(broker.lost_after));
 }
 
 fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: Paths) {
@@ -317,15 +373,19 @@ fn write_run(out: &mut Lines, scenario: &Scenario) {
     };
     out.key("clock", string(clock));
     out.key("speed", decimal(scenario.speed));
-    let policies: Vec<String> = scenario
-        .policies
-        .iter()
-        .flatten()
-        .map(|p| named(*p))
+    let contenders = scenario.contenders().into_iter();
+    let policies: Vec<String> = contenders
+        .filter_map(|contender| contender.name())
+        .map(|name| string(&name))
         .collect();
     if let Some(domain) = scenario.grid.domains.first() {
-        out.key("policies", format!("[{}]", policies.join(", ")));
-        out.key("bounds", scenario.bounds);
+        let only = scenario.external.policies == [THE_ONLY_POLICY];
+        if !only {
+            out.key("policies", format!("[{}]", policies.join(", ")));
+        }
+        if scenario.external.brokers.is_empty() {
+            out.key("bounds", scenario.bounds);
+        }
         out.key("tie", named(domain.broker.tie));
     }
     out.key("seed", scenario.seed);

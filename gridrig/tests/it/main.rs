@@ -17,6 +17,7 @@ mod compare_command;
 mod dashboard;
 mod documents;
 mod export_command;
+mod external_broker;
 mod faces;
 mod gridway;
 mod lsap;

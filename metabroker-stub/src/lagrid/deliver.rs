@@ -1,7 +1,7 @@
 //! What a broker says to a peer, as operations of the protocol.
 
 use super::links::Link;
-use gridrig_core::ids::JobId;
+use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::session::{Beat, Push};
@@ -28,8 +28,19 @@ impl Link {
             });
         };
         match &letter.message {
-            Message::Forward { spec, key, hop, .. } => {
-                let request = self.submission(connection, spec, key, *hop, letter);
+            Message::Forward {
+                spec,
+                key,
+                hop,
+                origin,
+                settled,
+                ..
+            } => {
+                let request = SubmitJob {
+                    // A job that has settled is forwarded no more.
+                    ttl: settled.then_some(0),
+                    ..self.submission(connection, (spec, *origin), key, *hop, letter)
+                };
                 self.call(&request).await.map(drop)
             }
             Message::Notice(end) => {
@@ -121,7 +132,7 @@ impl Link {
     fn submission(
         &self,
         connection: String,
-        spec: &JobSpec,
+        (spec, origin): (&JobSpec, DomainId),
         key: &str,
         hop: u32,
         letter: &Letter,
@@ -132,8 +143,8 @@ impl Link {
             key: key.to_owned(),
             origin: Some(Origin {
                 // Whoever forwards knows the job by the number it has in the
-                // run; where it entered is part of the key.
-                domain: self.here.clone(),
+                // run.
+                domain: self.names.domain(origin).into_owned(),
                 job,
                 user: None,
             }),

@@ -6,6 +6,7 @@ use gridrig_core::session::{
     Auth, Change, Phase, Roles, Session, Stance, Subscriber, Terms, Threshold,
 };
 use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::GridNames;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -31,6 +32,8 @@ struct All {
 pub struct Link {
     pub(super) domain: DomainId,
     pub(super) here: String,
+    /// The names of all domains.
+    pub(super) names: GridNames,
     pub(super) life: u64,
     pub(super) setup: LinkSetup,
     pub(super) client: PeerClient,
@@ -92,10 +95,11 @@ pub struct LinkView {
 
 impl Links {
     /// The sessions of the broker of domain `here`, in the life `life`, none
-    /// of them open yet. `client` carries their messages.
+    /// of them open yet. `names` are those of all domains; `client` carries
+    /// their messages.
     #[must_use]
     pub fn new(
-        here: &str,
+        (here, names): (&str, &GridNames),
         life: u64,
         client: &PeerClient,
         setups: BTreeMap<DomainId, LinkSetup>,
@@ -106,6 +110,7 @@ impl Links {
             let link = Link {
                 domain,
                 here: here.to_owned(),
+                names: names.clone(),
                 life,
                 client: client.with_token(setup.token.clone()),
                 address: Arc::clone(&address),

@@ -31,6 +31,10 @@ pub struct Arrival {
     pub meant: Option<SimTime>,
     /// Where news of its end are to be sent, if not to the configured place.
     pub notify: Option<Arc<str>>,
+    /// What whoever submitted it calls it: its name in a description of
+    /// another system, cut to 200 characters. By it a job is found
+    /// again that came through somebody else's broker.
+    pub tag: Option<Arc<str>>,
 }
 
 /// The answer to a submission.
@@ -208,20 +212,13 @@ impl Ledger {
             arrived: receipt.at,
             notify: arrival.notify,
             end: None,
-            tag: None,
+            tag: arrival.tag.map(cut),
             identity: None,
             base_key,
             keys,
             spec,
         };
         self.records.insert(receipt.job, record);
-    }
-
-    /// Names a job that is there.
-    pub fn set_tag(&mut self, job: JobId, tag: Arc<str>) {
-        if let Some(record) = self.records.get_mut(&job) {
-            record.tag = Some(tag);
-        }
     }
 
     /// Notes under whose name a job runs.
@@ -317,6 +314,16 @@ impl Ledger {
     }
 }
 
+/// Longest tag, in characters.
+const MOST_TAG: usize = 200;
+
+fn cut(tag: Arc<str>) -> Arc<str> {
+    match tag.char_indices().nth(MOST_TAG) {
+        Some((end, _)) => tag[..end].into(),
+        None => tag,
+    }
+}
+
 /// Letters of one sender, of which the latest may have come out of order.
 #[derive(Debug, Default)]
 struct Heard {
@@ -349,6 +356,7 @@ mod tests {
         );
         let (key, id) = (Some(key.to_owned()), id.map(JobId));
         Arrival {
+            tag: None,
             key,
             id,
             spec,

@@ -41,6 +41,9 @@ pub struct LrmsSetup {
     pub incarnation: u64,
     /// Ended jobs that are still known.
     pub keep_ended: usize,
+    /// Whether jobs that were named elsewhere may come too, so that names
+    /// given here have to lie apart; so it is in any case with a home.
+    pub names_apart: bool,
 }
 
 /// An LRMS as its task owns it.
@@ -91,14 +94,11 @@ pub enum JobNews {
 /// upper half belongs to those without.
 const UNNAMED_FROM: u32 = 3 << 30;
 
-/// Longest tag, in characters.
-const MOST_TAG: usize = 200;
-
 impl LrmsMachine {
     /// An empty LRMS that tells `recorder` what happens.
     #[must_use]
     pub fn new(setup: LrmsSetup, recorder: Recorder) -> Self {
-        let next = if setup.home.is_some() {
+        let next = if setup.home.is_some() || setup.names_apart {
             UNNAMED_FROM
         } else {
             0
@@ -134,14 +134,6 @@ impl LrmsMachine {
     pub fn sample_at(&mut self, now: SimTime) -> LoadSample {
         self.set_now(now);
         self.cluster.sample(self.now)
-    }
-
-    /// Notes what whoever submitted a job calls it: its name in a description
-    /// of another system, cut to 200 characters. By it a job is found
-    /// again that came through somebody else's broker.
-    pub fn set_tag(&mut self, job: JobId, tag: &str) {
-        let tag: String = tag.chars().take(MOST_TAG).collect();
-        self.ledger.set_tag(job, tag.into());
     }
 
     /// From now on, tells of every job that is queued, starts or ends here.

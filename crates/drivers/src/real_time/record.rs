@@ -5,7 +5,7 @@ use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +33,26 @@ impl Recorded {
             event,
             placement,
         }
+    }
+
+    /// The same about a job of another name.
+    #[must_use]
+    pub fn about(self, job: JobId) -> Self {
+        Recorded {
+            event: self.event.about(job),
+            ..self
+        }
+    }
+
+    /// The same so much earlier, down to time 0.
+    #[must_use]
+    pub fn earlier(mut self, by: SimDuration) -> Self {
+        let earlier = |at: SimTime| SimTime::ZERO + at.since(SimTime::ZERO + by);
+        self.at = earlier(self.at);
+        if let Event::Submitted { intended, .. } = &mut self.event {
+            *intended = earlier(*intended);
+        }
+        self
     }
 
     /// The event as it was told.

@@ -6,6 +6,7 @@ use super::{
     RangeValue,
 };
 use crate::jsdl::{Application, Identification};
+use crate::tag::TAG_VARIABLE;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::time::SimDuration;
@@ -55,6 +56,17 @@ impl JobDefinition {
         let processors = RangeValue::exactly(f64::from(spec.processors));
         set(Quantity::TotalCpuCount, processors);
         job
+    }
+
+    /// What its owner calls it: the environment variable `GRIDRIG_TAG`, else
+    /// the `JobName`.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        let program = self.program().into_iter();
+        let mut named = program.flat_map(|program| &program.environment);
+        let tag = named.find(|variable| variable.name == TAG_VARIABLE);
+        let name = self.identification.name.as_deref();
+        tag.map(|tag| tag.value.value.trim()).or(name)
     }
 
     /// The job that the document asks for, with this length, on a cluster

@@ -36,6 +36,10 @@ pub struct JobSubmission {
     /// The job's number in the run; left out, the service gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
+    /// What its submitter calls it: by it a job is found again that came past
+    /// somebody else's broker. Cut to 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// Idempotency key: a submission repeated under its key is answered with
     /// the first answer and never run twice. The replayer and the brokers use
     /// `RUN/ORIGIN/JOB/HOP`.
@@ -121,6 +125,7 @@ impl JobSubmission {
             requested_time: spec.requested_time.map(|time| time.to_string()),
             requirements: (!wanted.is_any()).then_some(requirements),
             id: Some(spec.id.0),
+            tag: None,
             key: Some(key),
             notify: None,
             from: from.map(|domain| domain.0),

@@ -293,7 +293,9 @@ impl<'a, 'l> Auditor<'a, 'l> {
     fn queued(&mut self, at: SimTime, index: usize, cluster: ClusterId) {
         let fits = match self.lives[index].place {
             Place::Dispatched(_, to) => to == cluster,
-            Place::Entering(entry) => entry == Entry::Cluster(cluster),
+            Place::Entering(entry) => {
+                entry == Entry::Cluster(cluster) || self.serves_unseen(cluster, entry)
+            }
             _ => false,
         };
         if !fits {
@@ -363,7 +365,10 @@ impl<'a, 'l> Auditor<'a, 'l> {
             return;
         }
         let fits = match self.lives[index].place {
-            Place::Entering(entry) => self.takes(by, entry),
+            Place::Entering(entry) => {
+                let unseen = |lrms| self.serves_unseen(lrms, entry);
+                self.takes(by, entry) || matches!(by, Party::Lrms(lrms) if unseen(lrms))
+            }
             Place::Broker(domain) => by == Party::Broker(domain),
             Place::SentBack => true,
             _ => false,
@@ -425,6 +430,18 @@ impl<'a, 'l> Auditor<'a, 'l> {
             Entry::Domain(domain) => by == Party::Broker(domain),
             Entry::Cluster(cluster) => by == Party::Lrms(cluster),
         }
+    }
+
+    /// Whether this cluster is one of those of a domain whose broker is
+    /// somebody else's: nobody has seen the job there.
+    fn serves_unseen(&self, cluster: ClusterId, entry: Entry) -> bool {
+        let Entry::Domain(domain) = entry else {
+            return false;
+        };
+        let AuditFacts { grid, .. } = self.facts;
+        let external = grid.domains.get(domain.index());
+        external.is_some_and(|domain| domain.broker.external)
+            && grid.clusters.get(cluster.index()).map(|it| it.domain) == Some(Some(domain))
     }
 
     fn expected_run_time(&self, index: usize, cluster: ClusterId) -> Option<SimDuration> {

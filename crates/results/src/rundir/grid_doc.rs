@@ -45,6 +45,9 @@ pub struct DomainDoc {
     queue_window: String,
     utilization_window: String,
     lrms_latency: String,
+    /// Whether its broker was somebody else's program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    external: bool,
 }
 
 /// A cluster and its nodes.
@@ -252,6 +255,7 @@ fn domain_doc(name: String, broker: &BrokerSettings) -> DomainDoc {
         queue_window: broker.queue_window.length().to_string(),
         utilization_window: broker.utilization_window.length().to_string(),
         lrms_latency: broker.lrms_latency.to_string(),
+        external: broker.external,
     }
 }
 
@@ -291,6 +295,7 @@ fn read_broker(doc: &DomainDoc, path: &str) -> Result<BrokerSettings, Unfit> {
         queue_window: window("queue_window", &doc.queue_window)?,
         utilization_window: window("utilization_window", &doc.utilization_window)?,
         lrms_latency: length(&doc.lrms_latency, path, "lrms_latency")?,
+        external: doc.external,
     })
 }
 

@@ -155,12 +155,11 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
 
 /// Hands those of these jobs to the LRMS that are ready for it.
 pub(super) async fn submit(face: &Face, numbers: &[u64]) -> Result<(), CallError> {
-    let arrivals: Vec<(u64, Arrival, Option<String>)> = {
+    let arrivals: Vec<(u64, Arrival)> = {
         let store = face.store();
         let jobs = numbers.iter().filter_map(|number| {
             let job = store.jobs.get(number)?;
-            (job.stage == Stage::Submitting)
-                .then(|| (*number, arrival(job), job.activity.name.clone()))
+            (job.stage == Stage::Submitting).then(|| (*number, arrival(job)))
         });
         jobs.collect()
     };
@@ -168,13 +167,9 @@ pub(super) async fn submit(face: &Face, numbers: &[u64]) -> Result<(), CallError
         return Ok(());
     }
     let call = move |lrms: &mut LrmsMachine, now: SimTime| {
-        let taken = arrivals.into_iter().map(|(number, arrival, name)| {
-            let receipt = lrms.submit(now, arrival);
-            if let (Ok(receipt), Some(name)) = (&receipt, name) {
-                lrms.set_tag(receipt.job, &name);
-            }
-            (number, now, receipt)
-        });
+        let taken = arrivals
+            .into_iter()
+            .map(|(number, arrival)| (number, now, lrms.submit(now, arrival)));
         taken.collect::<Vec<_>>()
     };
     let receipts = face.app.actor.message(None, call).await?;
@@ -226,5 +221,6 @@ fn arrival(job: &Job) -> Arrival {
         origin: None,
         settled: false,
         notify: None,
+        tag: activity.tag().map(Into::into),
     }
 }

@@ -79,6 +79,7 @@ async fn create(
         origin: None,
         settled: false,
         notify: None,
+        tag: read.job.tag().map(Into::into),
     };
     let call = |machine: &mut LrmsMachine, now| machine.submit(now, arrival);
     let receipt = face.app.actor.message(None, call).await;

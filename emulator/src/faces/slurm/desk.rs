@@ -3,6 +3,7 @@
 
 use super::book::{Book, Errand};
 use super::execute::{Exited, Runner};
+use super::length;
 use super::show;
 use super::site::Site;
 use super::wire::{self, Answer, REQUEST_HEAD, Request};
@@ -300,7 +301,8 @@ impl Desk {
         };
         let Some(name) = job.machine else { return true };
         let spec = self.book.spec(&job.batch, job.plan);
-        let arrival = arrival(name, spec);
+        let tag = length::tag_of(&job.batch);
+        let arrival = arrival(name, spec, tag);
         let call = move |machine: &mut LrmsMachine, now| machine.submit(now, arrival.clone());
         match self.ask(call).await {
             None => false,
@@ -383,7 +385,7 @@ impl Desk {
     }
 }
 
-fn arrival(name: JobId, spec: JobSpec) -> Arrival {
+fn arrival(name: JobId, spec: JobSpec, tag: String) -> Arrival {
     Arrival {
         key: None,
         id: Some(name),
@@ -394,6 +396,7 @@ fn arrival(name: JobId, spec: JobSpec) -> Arrival {
         origin: None,
         settled: false,
         notify: None,
+        tag: Some(tag.into()),
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::batch::{Batch, words};
 use gridrig_core::time::SimDuration;
+use gridrig_protocol::tag::TAG_VARIABLE;
 
 /// What becomes of a job that is not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,19 +51,40 @@ fn tag(text: &str) -> Option<SimDuration> {
     SimDuration::parse(parts.next()?).ok()
 }
 
+/// What whoever submitted the job calls it: a `#GRIDRIG tag=NAME` line of its
+/// script, the variable `GRIDRIG_TAG` of its environment, a comment with a tag
+/// of ours, else its name.
+pub(super) fn tag_of(batch: &Batch) -> String {
+    let text = String::from_utf8_lossy(&batch.script);
+    let said = directives(&text).filter_map(|(key, value)| (key == "tag").then_some(value));
+    if let Some(said) = said.last() {
+        return said.to_owned();
+    }
+    let mut variables = batch.env.iter();
+    if let Some((_, value)) = variables.find(|(name, _)| name == TAG_VARIABLE) {
+        return value.clone();
+    }
+    let comment = batch.comment.as_ref();
+    let ours = comment.filter(|comment| comment.contains("gridrig_"));
+    ours.unwrap_or(&batch.name).clone()
+}
+
+/// The words `KEY=VALUE` of the `#GRIDRIG` lines.
+fn directives(script: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines = script.lines();
+    let said = lines.filter_map(|line| line.trim_start().strip_prefix("#GRIDRIG"));
+    said.flat_map(str::split_whitespace)
+        .filter_map(|word| word.split_once('='))
+}
+
 /// Run time and exit code of the `#GRIDRIG` lines.
 fn directive(script: &str) -> (Option<SimDuration>, Option<u8>) {
     let (mut length, mut exit) = (None, None);
-    for line in script.lines() {
-        let Some(said) = line.trim_start().strip_prefix("#GRIDRIG") else {
-            continue;
-        };
-        for word in said.split_whitespace() {
-            match word.split_once('=') {
-                Some(("runtime", value)) => length = SimDuration::parse(value).ok().or(length),
-                Some(("exit", value)) => exit = value.parse().ok().or(exit),
-                _ => {}
-            }
+    for (key, value) in directives(script) {
+        match key {
+            "runtime" => length = SimDuration::parse(value).ok().or(length),
+            "exit" => exit = value.parse().ok().or(exit),
+            _ => {}
         }
     }
     (length, exit)
@@ -157,6 +179,23 @@ mod tests {
         assert_eq!(of("other", "#!/bin/sh\n./simulate\n", Some(60)), (60.0, 0));
         assert_eq!(of("other", "#!/bin/sh\n./simulate\n", None), (1.0, 0));
         assert_eq!(of("gridrig", "#!/bin/sh\nhostname\n", Some(60)), (0.0, 0));
+    }
+
+    #[test]
+    fn a_job_is_called_by_its_tag_or_else_by_its_name() {
+        let mut batch = Batch {
+            name: "name".to_owned(),
+            ..Batch::default()
+        };
+        assert_eq!(tag_of(&batch), "name");
+        batch.comment = Some("a remark".to_owned());
+        assert_eq!(tag_of(&batch), "name");
+        batch.comment = Some("gridrig_1j2_3s".to_owned());
+        assert_eq!(tag_of(&batch), "gridrig_1j2_3s");
+        batch.env = vec![("GRIDRIG_TAG".to_owned(), "variable".to_owned())];
+        assert_eq!(tag_of(&batch), "variable");
+        batch.script = b"#!/bin/sh\n#GRIDRIG runtime=5s tag=line\nsleep 1\n".to_vec();
+        assert_eq!(tag_of(&batch), "line");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use anyhow::{Context, bail};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::jsdl::{annotated, sleep_length};
 use gridrig_protocol::rest::JobSubmission;
+use gridrig_protocol::tag::TAG_VARIABLE;
 use gridrig_protocol::xml::Element;
 use std::path::Path;
 
@@ -51,6 +52,7 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
         requested_time: limit.map(|limit| limit.to_string()),
         requirements: None,
         id: None,
+        tag: tag(&root, &of_user),
         key: None,
         notify: None,
         from: None,
@@ -78,17 +80,30 @@ fn wall_time(root: &Element) -> anyhow::Result<Option<SimDuration>> {
     Ok((!minutes.is_zero()).then_some(minutes))
 }
 
-/// The length that the job says, from the first place that does: the variable
-/// GRIDRIG_RUN_TIME, an argument `runtime=60s`, the argument of `sleep`; of
-/// the RSL, then of the user's program.
-fn said(root: &Element, of_user: &str) -> anyhow::Result<Option<SimDuration>> {
+/// The environment of the job, that of the RSL first.
+fn variables(root: &Element, of_user: &str) -> Vec<(String, String)> {
     let environment = root.elements().filter(|e| e.name == "environment");
     let variables = environment.map(|element| {
         let part = |name| texts(element, name).next().unwrap_or_default();
         (part("name").trim().to_owned(), part("value"))
     });
     let exported = of_user.lines().filter_map(exported);
-    let variables: Vec<(String, String)> = variables.chain(exported).collect();
+    variables.chain(exported).collect()
+}
+
+/// What the job is called: neither form has its name, so that its environment
+/// has to say.
+fn tag(root: &Element, of_user: &str) -> Option<String> {
+    let mut variables = variables(root, of_user).into_iter();
+    let tag = variables.find(|(name, _)| name == TAG_VARIABLE);
+    tag.map(|(_, tag)| tag.trim().to_owned())
+}
+
+/// The length that the job says, from the first place that does: the variable
+/// GRIDRIG_RUN_TIME, an argument `runtime=60s`, the argument of `sleep`; of
+/// the RSL, then of the user's program.
+fn said(root: &Element, of_user: &str) -> anyhow::Result<Option<SimDuration>> {
+    let variables = variables(root, of_user);
     if let Some((_, value)) = variables.iter().find(|(name, _)| name == VARIABLE) {
         return length(value, SimDuration::parse(value.trim()).ok());
     }

@@ -8,23 +8,26 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
-use crate::realtime::{SubmitterMetrics, remote};
-use crate::runner::{Comparison, Executed, Load, PolicyRun, RunOptions, TIMER_TOLERANCE};
+use crate::realtime::{SubmitterMetrics, WorkDir, least_common_multiple, outlet, remote};
+use crate::runner::{Comparison, Executed, Load, PolicyRun, RunOptions, TIMER_TOLERANCE, notes_of};
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::Monitoring;
 use gridrig_protocol::rest::serve::metrics::{Target, TargetsFile};
-use gridrig_replayer::player::{self, Patience, PlayConfig, Played};
+use gridrig_replayer::outlet::{CommandLog, Limits, OutletText};
+use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Played};
 use gridrig_results::EventLog;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Wall time between the command and the workload's time 0, at the least.
@@ -39,7 +42,23 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         .build()
         .map_err(Failure::run)?;
     let entries = entries(&scenario.grid, &args.to)?;
-    let clock = runtime.block_on(service_clock(&entries))?;
+    let urls: Vec<String> = args
+        .collect
+        .iter()
+        .map(|url| url.trim_end_matches('/').to_owned())
+        .collect();
+    let asked: Vec<String> = entries.values().chain(&urls).cloned().collect();
+    let clock = runtime.block_on(service_clock(&asked, scenario.speed))?;
+    let workdir = WorkDir::make().map_err(Failure::run)?;
+    let outlets = Wanted::read(args, &scenario.grid)?.outlets(args, workdir.path(), clock)?;
+    let outlets = runtime.block_on(with_logs(outlets, &scenario.grid, &urls))?;
+    for entry in outlets.ways.keys() {
+        if let Entry::Domain(domain) = entry {
+            // Whatever takes the jobs there is not the broker of the scenario.
+            let broker = &mut scenario.grid.domains[domain.index()].broker;
+            (broker.external, broker.max_hops) = (true, 0);
+        }
+    }
     // Whatever clock the scenario names, this one is real.
     scenario.clock = Clock::Real {
         speed: clock.speed(),
@@ -50,8 +69,14 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let recorder = Recorder::default();
     let metrics = offer_metrics(args, &replication, load.submissions.len(), clock, &recorder)?;
     let watched = metrics.as_ref().map(|(metrics, _file)| metrics);
+    let logs = outlets.logs.clone();
     let play = play(
-        &scenario, &load, entries, clock, patience, &recorder, watched,
+        &scenario,
+        &load,
+        (entries, outlets),
+        (clock, patience),
+        &recorder,
+        watched,
     );
     let played = runtime.block_on(play)?;
     drop(metrics);
@@ -59,14 +84,100 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         return without_log(args, &load, &played);
     }
     let client = Client::new(Duration::from_secs(10)).map_err(Failure::run)?;
-    let urls: Vec<String> = args
-        .collect
+    let own = recorder.take();
+    let collected = remote::collect(&client, own, &urls, &logs, &played.names);
+    let (log, _withdrawn, found) = runtime.block_on(collected).map_err(Failure::run)?;
+    let notes = match logs.is_empty() {
+        true => Vec::new(),
+        false => notes_of(&scenario.grid, &found, &played.unseen),
+    };
+    with_log(args, &replication, &load, (log, notes), &played, clock)
+}
+
+/// The outlets that are asked for.
+struct Wanted(BTreeMap<Entry, OutletText>);
+
+impl Wanted {
+    fn read(args: &ReplayArgs, grid: &Grid) -> Result<Self, Failure> {
+        let one = |text: &String| {
+            let refuse = |why: String| Failure::input(anyhow!("--outlet {text}: expected {why}"));
+            let (name, outlet) = text
+                .split_once('=')
+                .ok_or_else(|| refuse(format!("NAME={}", OutletText::EXPECTED)))?;
+            let entry = entry_named(grid, name, &format!("--outlet {text}"))?;
+            Ok((entry, OutletText::read(outlet).map_err(refuse)?))
+        };
+        args.outlet
+            .iter()
+            .map(one)
+            .collect::<Result<_, _>>()
+            .map(Wanted)
+    }
+
+    fn outlets(self, args: &ReplayArgs, dir: &Path, clock: RunClock) -> Result<Outlets, Failure> {
+        let wall = |flag: &str, text: &str| {
+            duration(flag, text).map(|length| Duration::from_nanos(length.as_nanos()))
+        };
+        let limits = Limits {
+            timeout: wall("--outlet-timeout", &args.outlet_timeout)?,
+            at_once: args.outlet_at_once,
+        };
+        let log = Arc::new(CommandLog::none(clock));
+        let here = std::env::current_dir().map_err(Failure::run)?;
+        let mut outlets = Outlets {
+            lost_after: wall("--lost-after", &args.lost_after)?,
+            ..Outlets::default()
+        };
+        for (entry, text) in self.0 {
+            let outlet = outlet(&text, (dir, &here), limits, &log);
+            let refuse = |why| Failure::input(anyhow!("--outlet: expected {why}"));
+            outlets.ways.insert(entry, outlet.map_err(refuse)?);
+        }
+        Ok(outlets)
+    }
+}
+
+/// With other outlets than ours, the LRMSs among these services are where
+/// their jobs are looked for.
+async fn with_logs(mut outlets: Outlets, grid: &Grid, urls: &[String]) -> Result<Outlets, Failure> {
+    if outlets.ways.is_empty() {
+        return Ok(outlets);
+    }
+    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
+    for url in urls {
+        // A broker answers in another form.
+        let Ok(info) = client.cluster(url).await else {
+            continue;
+        };
+        let cluster = ClusterId(info.cluster);
+        let known = grid.clusters.get(cluster.index());
+        if known.is_none_or(|known| known.config.resources.processors() != info.processors) {
+            return Err(Failure::input(anyhow!(
+                "--collect {url}: cluster {} has {} processors and number {}: expected a cluster \
+                 of the scenario (give the emulator --scenario and --name, or --index)",
+                info.name,
+                info.processors,
+                info.cluster
+            )));
+        }
+        outlets.logs.insert(cluster, url.clone());
+    }
+    Ok(outlets)
+}
+
+fn entry_named(grid: &Grid, name: &str, flag: &str) -> Result<Entry, Failure> {
+    let domain = grid.domains.iter().position(|domain| domain.name == name);
+    let cluster = grid
+        .clusters
         .iter()
-        .map(|url| url.trim_end_matches('/').to_owned())
-        .collect();
-    let collected = remote::collect(&client, recorder.take(), &urls);
-    let (log, _withdrawn) = runtime.block_on(collected).map_err(Failure::run)?;
-    with_log(args, &replication, &load, log, &played, clock)
+        .position(|cluster| cluster.name == name);
+    match (domain, cluster) {
+        (Some(index), _) => Ok(Entry::Domain(DomainId(index as u16))),
+        (None, Some(index)) => Ok(Entry::Cluster(ClusterId(index as u16))),
+        (None, None) => Err(Failure::input(anyhow!(
+            "{flag}: the scenario has no domain or cluster {name}"
+        ))),
+    }
 }
 
 /// How long services may stay away.
@@ -85,30 +196,17 @@ fn patience(args: &ReplayArgs) -> Result<Patience, Failure> {
 fn entries(grid: &Grid, to: &[String]) -> Result<BTreeMap<Entry, String>, Failure> {
     let one = |text: &String| {
         let (name, url) = named_url("--to", text)?;
-        let domain = grid.domains.iter().position(|domain| domain.name == name);
-        let cluster = grid
-            .clusters
-            .iter()
-            .position(|cluster| cluster.name == name);
-        let entry = match (domain, cluster) {
-            (Some(index), _) => Entry::Domain(DomainId(index as u16)),
-            (None, Some(index)) => Entry::Cluster(ClusterId(index as u16)),
-            (None, None) => {
-                return Err(Failure::input(anyhow!(
-                    "--to {text}: the scenario has no domain or cluster {name}"
-                )));
-            }
-        };
-        Ok((entry, url))
+        Ok((entry_named(grid, name, &format!("--to {text}"))?, url))
     };
     to.iter().map(one).collect()
 }
 
-/// The clock of the services, which have to agree on it.
-async fn service_clock(entries: &BTreeMap<Entry, String>) -> Result<RunClock, Failure> {
+/// The clock of the services, which have to agree on it; one of its own where
+/// there are none.
+async fn service_clock(urls: &[String], speed: Decimal) -> Result<RunClock, Failure> {
     let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
     let mut found: Option<RunClock> = None;
-    for url in entries.values() {
+    for url in urls {
         let clock = remote::clock_of(&client, url)
             .await
             .map_err(Failure::input)?;
@@ -117,13 +215,13 @@ async fn service_clock(entries: &BTreeMap<Entry, String>) -> Result<RunClock, Fa
         };
         if found.as_ref().is_some_and(differs) {
             return Err(Failure::input(anyhow!(
-                "--to {url}: its clock differs from the others' (expected services started with \
+                "{url}: its clock differs from the others' (expected services started with \
                  the same --epoch and --speed)"
             )));
         }
         found = Some(clock);
     }
-    found.ok_or_else(|| Failure::input(anyhow!("--to: expected at least one")))
+    Ok(found.unwrap_or_else(|| RunClock::starting_in(Duration::ZERO, speed)))
 }
 
 /// Time 0 of the workload on the services' clock: soon, and at an instant at
@@ -140,15 +238,6 @@ fn start(grid: &Grid, clock: RunClock) -> SimDuration {
     let period = SimDuration::from_nanos(period.unwrap_or(0));
     now.next_on_grid(SimDuration::ZERO, period)
         .since(SimTime::ZERO)
-}
-
-/// Saturates, as would a wait of 584 years.
-fn least_common_multiple(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y > 0 {
-        (x, y) = (y, x % y);
-    }
-    a.checked_div(x).map_or(0, |share| share.saturating_mul(b))
 }
 
 fn shift(submissions: &mut [Submission], by: SimDuration) {
@@ -188,14 +277,14 @@ fn offer_metrics(
 async fn play(
     scenario: &Scenario,
     load: &Load,
-    entries: BTreeMap<Entry, String>,
-    clock: RunClock,
-    patience: Patience,
+    (entries, outlets): (BTreeMap<Entry, String>, Outlets),
+    (clock, patience): (RunClock, Patience),
     recorder: &Recorder,
     watched: Option<&SubmitterMetrics>,
 ) -> Result<Played, Failure> {
     let config = PlayConfig {
         entries,
+        outlets,
         clock,
         // Two replays of one scenario are two runs.
         run_id: format!(
@@ -234,7 +323,7 @@ fn with_log(
     args: &ReplayArgs,
     replication: &Replication,
     load: &Load,
-    log: EventLog,
+    (log, notes): (EventLog, Vec<String>),
     played: &Played,
     clock: RunClock,
 ) -> Result<(), Failure> {
@@ -245,6 +334,8 @@ fn with_log(
         lost: !played.unfinished.is_empty(),
         timer_tolerance: SimDuration::from_nanos(wall as u64),
         faults: faults(played),
+        notes,
+        said: None,
     };
     let options = RunOptions {
         out: args.out.clone(),
@@ -265,9 +356,13 @@ fn with_log(
 }
 
 fn faults(played: &Played) -> Vec<String> {
-    played
-        .given_up
-        .iter()
+    let unseen = &played.unseen;
+    // What somebody else's broker does to jobs is what the run is to show.
+    let theirs = |job| unseen.refused.contains_key(job) || unseen.not_placed.contains(job);
+    let none_worked = unseen.submitted > 0 && unseen.taken == 0;
+    let given_up = played.given_up.iter();
+    let given_up = given_up.filter(|(job, _)| none_worked || !theirs(job));
+    given_up
         .map(|(job, why)| format!("{job} was given up: {why}"))
         .collect()
 }
@@ -283,15 +378,19 @@ fn without_log(args: &ReplayArgs, load: &Load, played: &Played) -> Result<(), Fa
         print_json(&json!({
             "submitted": played.handover.submitted,
             "ends": states,
+            "taken": played.unseen.taken,
             "given_up": played.given_up.len(),
             "unfinished": played.unfinished.len(),
             "worst_lag_s": lag,
             "interrupted": played.interrupted,
         }))?;
     } else {
+        let taken = played.unseen.taken;
+        let taken = (taken > 0).then(|| format!("{taken} taken by outlets"));
         let ends: Vec<String> = states
             .iter()
             .map(|(state, n)| format!("{n} {state}"))
+            .chain(taken)
             .collect();
         print(&format!(
             "{} of {} jobs submitted; {}; worst submission lag {lag:.3} s of run time\n",

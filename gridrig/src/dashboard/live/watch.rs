@@ -83,8 +83,8 @@ impl Watch {
     /// Every policy is about to run on every replication.
     pub fn begin(&self, scenario: &Scenario, replications: &[Replication]) {
         let runs = replications.iter().flat_map(|replication| {
-            let policies = scenario.policies.iter();
-            let policies = policies.map(|policy| policy.map(|policy| policy.name().to_owned()));
+            let policies = scenario.contenders().into_iter();
+            let policies = policies.map(|contender| contender.name());
             let pooled = replication.pooled().map(|_| Some(POOLED.to_owned()));
             policies.chain(pooled).map(|policy| RunDoc {
                 policy,

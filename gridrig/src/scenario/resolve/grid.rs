@@ -408,5 +408,6 @@ fn broker_settings(raw: &RawBroker, (index, count): (usize, usize)) -> BrokerSet
         lrms_latency: raw
             .lrms_latency
             .map_or(default.lrms_latency, |latency| latency.0.0),
+        external: false,
     }
 }

@@ -6,6 +6,7 @@ use crate::lagrid::deliver::{report_of, update_of};
 use crate::lagrid::links::Link;
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
+use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::session::Taken as Counted;
@@ -18,7 +19,7 @@ use gridrig_protocol::lagrid::{
     RequestResourceData, ResourceForm, ResourceUpdate, SOAP_PATH, SendResourceData,
     SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
 };
-use gridrig_protocol::rest::{JobEndReport, LetterName};
+use gridrig_protocol::rest::{JobEndReport, LetterName, reason_of_code};
 use gridrig_service::{conflict, gone};
 use std::sync::Arc;
 
@@ -135,6 +136,9 @@ impl BrokerDesk {
             JobNews::State => (MessageKind::Notify, Some(end(job, &request.report)?)),
             JobNews::Refused => (MessageKind::Refuse, None),
         };
+        // A refusal without a reason of ours still brings the job back.
+        let reason = request.report.reason.as_deref().and_then(reason_of_code);
+        let reason = reason.unwrap_or(Reason::AllRefused);
         let meant = request.meant_ns.map(SimTime::from_nanos);
         let hear = move |broker: &mut BrokerMachine, now: SimTime| {
             if letter.is_some_and(|id| !broker.hear(from, id)) {
@@ -142,7 +146,7 @@ impl BrokerDesk {
             }
             match end {
                 Some(end) => drop(broker.handle_end(now, by, end)),
-                None => broker.handle_refusal(now, meant, job, by),
+                None => broker.handle_refusal(now, meant, (job, reason), by),
             }
             true
         };
@@ -274,6 +278,7 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
         }
     };
     let spec = request.job.to_job(length, &[])?;
+    let tag = request.job.identification.name.as_deref().map(Arc::from);
     if request.hop == 0 {
         return Err(PeerFault::field(
             "hop",
@@ -284,7 +289,12 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
     Ok(Arrival {
         key: Some(request.key),
         // A job has one number in the whole run.
-        id: request.origin.map(|origin| JobId(origin.job)),
+        id: request.origin.as_ref().map(|origin| JobId(origin.job)),
+        origin: request
+            .origin
+            .and_then(|origin| link.names.find_domain(&origin.domain)),
+        settled: request.ttl == Some(0),
+        tag,
         spec,
         from: Party::Broker(link.domain),
         hop: request.hop,

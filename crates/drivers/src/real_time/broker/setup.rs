@@ -57,6 +57,13 @@ impl GridNames {
         known.map_or_else(|| id.to_string().into(), |name| name.as_str().into())
     }
 
+    /// The domain with this name.
+    #[must_use]
+    pub fn find_domain(&self, name: &str) -> Option<DomainId> {
+        let index = self.domains.iter().position(|known| known == name)?;
+        u16::try_from(index).ok().map(DomainId)
+    }
+
     /// A cluster's name; its number if the grid has no such cluster.
     #[must_use]
     pub fn cluster(&self, id: ClusterId) -> Cow<'_, str> {

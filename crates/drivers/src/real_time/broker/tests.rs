@@ -53,6 +53,7 @@ fn millis(millis: u64) -> SimTime {
 
 fn submit(broker: &mut BrokerMachine, id: u32, at: u64, meant: Option<u64>) {
     let arrival = Arrival {
+        tag: None,
         key: None,
         id: Some(JobId(id)),
         spec: JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)),
@@ -199,6 +200,7 @@ fn a_job_travels_under_its_key_with_the_hop_it_is_on() {
     let mut broker = broker();
     let spec = JobSpec::rigid(JobId(7), 1, SimDuration::from_secs(9));
     let arrival = Arrival {
+        tag: None,
         key: Some("run/0/7/0".to_owned()),
         id: Some(JobId(7)),
         spec,
@@ -235,6 +237,7 @@ fn jobs_that_are_taken_in_are_counted_by_where_they_entered() {
             _ => Party::Broker(DomainId(1)),
         };
         let arrival = Arrival {
+            tag: None,
             key: Some(key.to_owned()),
             id: Some(JobId(id)),
             spec: JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)),

@@ -15,6 +15,7 @@ fn lrms(home: bool) -> LrmsMachine {
         exchange: SimDuration::from_secs(15),
     });
     let setup = LrmsSetup {
+        names_apart: false,
         cluster,
         home,
         incarnation: 1,
@@ -27,6 +28,7 @@ fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
     let spec = JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(seconds));
     let key = Some(format!("run/{id}/0"));
     Arrival {
+        tag: None,
         key,
         id: Some(JobId(id)),
         spec,

@@ -54,7 +54,12 @@ pub(super) fn links(
             .zip(args.session.tls_key.clone()),
     });
     let client = peer_client(tls.as_ref(), REQUEST).map_err(Failure::input)?;
-    Ok(Links::new(&setup.name, incarnation(), &client, setups))
+    Ok(Links::new(
+        (&setup.name, &setup.names),
+        incarnation(),
+        &client,
+        setups,
+    ))
 }
 
 /// The door of its own for peers.

@@ -1,0 +1,416 @@
+//! Brokers that are somebody else's programs, in a run: set up, asked to take
+//! jobs, and ended with it.
+
+use super::{RealError, RealOptions, Services, WorkDir};
+use crate::commands::slurm_setup;
+use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::Entry;
+use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::client::Client;
+use gridrig_replayer::outlet::{
+    ArcRest, Bes, Command, CommandLog, Exit, Limits, Native, Outlet, OutletText, Ran, Template,
+    end_group, run_program,
+};
+use gridrig_replayer::player::Outlets;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where what commands say is kept, in the directory of a broker.
+const LOGS: &str = "logs";
+/// The file with the address of each cluster, a line `NAME=URL` each.
+const CLUSTERS: &str = "clusters";
+/// How long a request of an outlet may take.
+const REQUEST: Duration = Duration::from_secs(30);
+/// Between two tries of `ready`.
+const READY_EVERY: Duration = Duration::from_millis(300);
+/// How long a program has to end when it is asked to.
+const GENTLY: Duration = Duration::from_secs(5);
+
+/// The brokers of a run that are not ours.
+pub(super) struct Yard {
+    dir: Arc<WorkDir>,
+    brokers: Vec<Running>,
+}
+
+struct Running {
+    name: String,
+    spec: ExternalBroker,
+    dir: PathBuf,
+    values: BTreeMap<String, String>,
+    log: Arc<CommandLog>,
+    served: Option<tokio::process::Child>,
+    clock: RunClock,
+}
+
+/// The Slurm commands of clusters that a broker uses and no scenario has given
+/// a directory, added to the options; answers the directory of the run.
+pub(super) fn prepare(
+    grid: &Grid,
+    options: &mut RealOptions,
+) -> Result<Option<Arc<WorkDir>>, RealError> {
+    if options.external.brokers.is_empty() {
+        return Ok(None);
+    }
+    let dir = WorkDir::make().map_err(|error| setup("the brokers", &error))?;
+    for (domain, broker) in &options.external.brokers {
+        for (cluster, access) in broker.accesses(grid, *domain) {
+            if access != Access::Slurm || options.slurm.contains_key(&cluster) {
+                continue;
+            }
+            let bin = dir.path().join(format!("slurm-{}", cluster.0));
+            let made = slurm_setup(&bin);
+            let made = made.map_err(|error| RealError::External(format!("{error:#}")))?;
+            options.slurm.insert(cluster, made);
+        }
+    }
+    Ok(Some(Arc::new(dir)))
+}
+
+fn setup(domain: &str, error: &dyn std::fmt::Display) -> RealError {
+    RealError::External(format!("broker {domain}: {error}"))
+}
+
+impl Yard {
+    /// Sets up every broker: files, then `start`, then `serve`, then `ready`.
+    pub async fn open(
+        dir: Arc<WorkDir>,
+        grid: &Grid,
+        options: &RealOptions,
+        services: &Services,
+        clock: RunClock,
+    ) -> Result<Self, RealError> {
+        let mut yard = Yard {
+            dir,
+            brokers: Vec::new(),
+        };
+        for (domain, spec) in &options.external.brokers {
+            let name = grid.domains[domain.index()].name.clone();
+            let dir = yard.dir.path().join(&name);
+            let values = values(&dir, grid, *domain, options, services);
+            let written = write_files(&dir, grid, *domain, spec, &values);
+            let log = written
+                .and_then(|()| CommandLog::open(&dir.join(LOGS).join("commands.jsonl"), clock));
+            yard.brokers.push(Running {
+                log: Arc::new(log.map_err(|error| setup(&name, &error))?),
+                spec: spec.clone(),
+                served: None,
+                name,
+                dir,
+                values,
+                clock,
+            });
+        }
+        for broker in &mut yard.brokers {
+            let limit = wall(broker.spec.start_timeout);
+            let begun = tokio::time::timeout(limit, broker.begin()).await;
+            let late = || Err(format!("it was not ready within {limit:?} (start_timeout)"));
+            if let Err(why) = begun.unwrap_or_else(|_| late()) {
+                let failed = setup(&broker.name, &why);
+                yard.close().await;
+                return Err(failed);
+            }
+        }
+        Ok(yard)
+    }
+
+    /// How jobs get to the brokers.
+    pub fn outlets(&self, grid: &Grid, services: &Services) -> Result<Outlets, RealError> {
+        let mut outlets = Outlets::default();
+        for broker in &self.brokers {
+            let position = grid
+                .domains
+                .iter()
+                .position(|domain| domain.name == broker.name);
+            let domain = DomainId(position.unwrap_or(0) as u16);
+            let outlet = broker.outlet(grid, domain);
+            let outlet = outlet.map_err(|why| setup(&broker.name, &why))?;
+            outlets.ways.insert(Entry::Domain(domain), outlet);
+        }
+        let ours = self
+            .brokers
+            .iter()
+            .map(|broker| wall(broker.spec.lost_after));
+        outlets.lost_after = ours.max().unwrap_or(outlets.lost_after);
+        for index in 0..grid.clusters.len() {
+            let cluster = ClusterId(index as u16);
+            if let Some(lrms) = services.lrms(cluster) {
+                outlets.logs.insert(cluster, lrms.url());
+            }
+        }
+        Ok(outlets)
+    }
+
+    /// Ends every broker: `stop`, then the program that serves. Answers what
+    /// went wrong.
+    pub async fn close(&mut self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for broker in &mut self.brokers {
+            let limit = wall(broker.spec.start_timeout);
+            let ended = tokio::time::timeout(limit, broker.end()).await;
+            let late = || Err(format!("stop took longer than {limit:?}"));
+            if let Err(why) = ended.unwrap_or_else(|_| late()) {
+                faults.push(format!("broker {}: {why}", broker.name));
+            }
+        }
+        faults
+    }
+
+    /// What the commands of each broker have said, by its name.
+    pub fn logs(&self) -> Vec<(String, PathBuf)> {
+        let brokers = self.brokers.iter();
+        brokers
+            .map(|broker| (broker.name.clone(), broker.dir.join(LOGS)))
+            .collect()
+    }
+}
+
+/// A length of a scenario that is one on the wall.
+fn wall(length: gridrig_core::time::SimDuration) -> Duration {
+    Duration::from_nanos(length.as_nanos())
+}
+
+/// What every place of a broker stands for, those of jobs apart.
+fn values(
+    dir: &Path,
+    grid: &Grid,
+    domain: DomainId,
+    options: &RealOptions,
+    services: &Services,
+) -> BTreeMap<String, String> {
+    let External {
+        policy, directory, ..
+    } = &options.external;
+    let text = |path: &Path| path.display().to_string();
+    let mut values = BTreeMap::from([
+        ("dir".to_owned(), text(dir)),
+        ("policy".to_owned(), policy.clone()),
+        ("scenario".to_owned(), text(directory)),
+        ("clusters".to_owned(), text(&dir.join(CLUSTERS))),
+    ]);
+    for id in &grid.domains[domain.index()].clusters {
+        let (name, url) = (
+            &grid.clusters[id.index()].name,
+            services
+                .lrms(*id)
+                .map_or_else(String::new, |lrms| lrms.url()),
+        );
+        let slurm = options.slurm.get(id).map(|setup| text(setup.door.dir()));
+        for access in Access::ALL {
+            let value = match access {
+                Access::Native => url.clone(),
+                Access::Arc => format!("{url}/arex"),
+                Access::Bes => format!("{url}/services/bes"),
+                Access::Slurm => slurm.clone().unwrap_or_default(),
+            };
+            values.insert(place(name, access), value);
+        }
+    }
+    values
+}
+
+fn write_files(
+    dir: &Path,
+    grid: &Grid,
+    domain: DomainId,
+    spec: &ExternalBroker,
+    values: &BTreeMap<String, String>,
+) -> io::Result<()> {
+    std::fs::create_dir_all(dir.join(LOGS))?;
+    let names = grid.domains[domain.index()].clusters.iter();
+    let names = names.map(|id| &grid.clusters[id.index()].name);
+    let clusters: String = names
+        .map(|name| format!("{name}={}\n", values[&place(name, Access::Native)]))
+        .collect();
+    std::fs::write(dir.join(CLUSTERS), clusters)?;
+    let known = places(grid, domain);
+    for (name, text) in &spec.files {
+        let template = Template::read(text, &known).map_err(io::Error::other)?;
+        std::fs::write(dir.join(name), template.fill(&[values]))?;
+    }
+    Ok(())
+}
+
+impl Running {
+    fn fill(&self, words: &[String]) -> Result<Vec<String>, String> {
+        let known = self.values.keys().cloned().collect();
+        let words = words.iter().map(|word| {
+            let template = Template::read(word, &known).map_err(|error| error.to_string())?;
+            Ok(template.fill(&[&self.values]))
+        });
+        words.collect()
+    }
+
+    /// Runs a command to its end and notes it.
+    async fn call(&self, step: &str, words: &[String]) -> Result<Ran, String> {
+        let words = self.fill(words)?;
+        let began = self.clock.now();
+        let ran = run_program(&words, &self.dir, wall(self.spec.start_timeout)).await;
+        let ran = ran.map_err(|error| format!("{step}: {}: {error}", words[0]))?;
+        let took = self.clock.wall(self.clock.now().since(began));
+        self.log.note(step, None, &ran, took);
+        Ok(ran)
+    }
+
+    /// The same of one that has to end well.
+    async fn must(&self, step: &str, words: &[String]) -> Result<(), String> {
+        let ran = self.call(step, words).await?;
+        match ran.exit {
+            Exit::Code(0) => Ok(()),
+            exit => Err(format!(
+                "{step}: {} ended with {}",
+                words[0],
+                how(exit, &ran)
+            )),
+        }
+    }
+
+    async fn begin(&mut self) -> Result<(), String> {
+        for words in self.spec.start.clone() {
+            self.must("start", &words).await?;
+        }
+        if let Some(words) = self.spec.serve.clone() {
+            self.served = Some(self.serve(&words)?);
+        }
+        if let Some(words) = self.spec.ready.clone() {
+            while self.call("ready", &words).await?.exit != Exit::Code(0) {
+                self.still_serves()?;
+                tokio::time::sleep(READY_EVERY).await;
+            }
+        }
+        self.still_serves()
+    }
+
+    fn serve(&self, words: &[String]) -> Result<tokio::process::Child, String> {
+        let words = self.fill(words)?;
+        let refuse = |error: io::Error| format!("serve: {}: {error}", words[0]);
+        let log = File::create(self.dir.join(LOGS).join("serve.log")).map_err(refuse)?;
+        let same = log.try_clone().map_err(refuse)?;
+        let mut command = tokio::process::Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .current_dir(&self.dir)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(same)
+            .process_group(0)
+            .kill_on_drop(true);
+        command.spawn().map_err(refuse)
+    }
+
+    fn still_serves(&mut self) -> Result<(), String> {
+        let Some(served) = &mut self.served else {
+            return Ok(());
+        };
+        match served.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(format!("serve ended too early: {status}")),
+            Err(error) => Err(format!("serve: {error}")),
+        }
+    }
+
+    async fn end(&mut self) -> Result<(), String> {
+        let mut ended = Ok(());
+        for words in self.spec.stop.clone() {
+            ended = ended.and(self.must("stop", &words).await);
+        }
+        let Some(mut served) = self.served.take() else {
+            return ended;
+        };
+        if let Ok(Some(status)) = served.try_wait() {
+            // A program may end by itself when it is told to stop.
+            let stopped = !self.spec.stop.is_empty() || status.success();
+            let early = Err(format!("serve ended by itself: {status}"));
+            return if stopped { ended } else { ended.and(early) };
+        }
+        end_group(&served, true);
+        if tokio::time::timeout(GENTLY, served.wait()).await.is_err() {
+            end_group(&served, false);
+            let _ = served.wait().await;
+        }
+        ended
+    }
+
+    fn outlet(&self, grid: &Grid, domain: DomainId) -> Result<Arc<dyn Outlet>, String> {
+        let limits = Limits {
+            timeout: wall(self.spec.timeout),
+            at_once: self.spec.at_once,
+        };
+        match &self.spec.submit {
+            Submit::Command(words) => {
+                let words = Command::read(words, &places(grid, domain));
+                let words = words.map_err(|error| error.to_string())?;
+                let (values, dir) = (self.values.clone(), self.dir.as_path());
+                let (expect, log) = (self.spec.expect.clone(), Arc::clone(&self.log));
+                let command = Command::new(words, values, dir, limits, expect, log);
+                Ok(Arc::new(command.map_err(|error| error.to_string())?))
+            }
+            Submit::Outlet(text) => {
+                let text = self.fill(std::slice::from_ref(text))?.remove(0);
+                outlet(
+                    &OutletText::read(&text)?,
+                    (&self.dir, &self.dir),
+                    limits,
+                    &self.log,
+                )
+            }
+        }
+    }
+}
+
+fn how(exit: Exit, ran: &Ran) -> String {
+    let said = match ran.stderr.trim() {
+        "" => ran.stdout.trim(),
+        said => said,
+    };
+    let said: String = said.chars().take(500).collect();
+    match exit {
+        Exit::Code(code) => format!("code {code}: {said}"),
+        Exit::Signal(signal) => format!("signal {signal}: {said}"),
+        Exit::TimedOut => format!("no end in time: {said}"),
+    }
+}
+
+/// The outlet that a text asks for. Descriptions of jobs are written to the
+/// first directory, commands run in the second, under these limits.
+///
+/// # Errors
+/// When it cannot be set up.
+pub fn outlet(
+    text: &OutletText,
+    (dir, runs_in): (&Path, &Path),
+    limits: Limits,
+    log: &Arc<CommandLog>,
+) -> Result<Arc<dyn Outlet>, String> {
+    let client = || Client::new(REQUEST).map_err(|error| error.to_string());
+    let command = |words: &[String], expect: Option<&str>| {
+        let words = Command::read(words, &Default::default()).map_err(|error| error.to_string())?;
+        let (expect, log) = (expect.map(str::to_owned), Arc::clone(log));
+        let command = Command::new(words, BTreeMap::new(), dir, limits, expect, log);
+        let command = command.map_err(|error| error.to_string())?;
+        Ok::<_, String>(Arc::new(command.run_in(runs_in)))
+    };
+    Ok(match text {
+        OutletText::Json(url) => Arc::new(Native::new(client()?, url)),
+        OutletText::Bes(url) => Arc::new(Bes::new(client()?, url)),
+        OutletText::Arc(url) => Arc::new(ArcRest::new(client()?, url)),
+        OutletText::Slurm(bin) => {
+            let sbatch = std::path::absolute(Path::new(bin).join("sbatch"));
+            let sbatch = sbatch.map_err(|error| error.to_string())?;
+            let sbatch = sbatch
+                .display()
+                .to_string()
+                .replace('{', "{{")
+                .replace('}', "}}");
+            let words = [sbatch, "{script}".to_owned()];
+            command(&words, Some("Submitted batch job"))?
+        }
+        OutletText::Command(words) => command(words, None)?,
+    })
+}

@@ -1,0 +1,311 @@
+//! Brokers that are somebody else's programs.
+
+use super::Context;
+use crate::scenario::external::{
+    Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
+};
+use crate::scenario::raw::{RawBroker, RawRun, RawScenario};
+use crate::scenario::value::{At, Name, Named, Text};
+use crate::scenario::{BrokerKind, ClockName, ScenarioError};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::DomainId;
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::time::SimDuration;
+use gridrig_emulator::faces::FaceKind;
+use std::path::{Path, PathBuf};
+
+/// Bounds that are not written.
+const TIMEOUT: SimDuration = SimDuration::from_secs(60);
+const START_TIMEOUT: SimDuration = SimDuration::from_secs(120);
+const LOST_AFTER: SimDuration = SimDuration::from_secs(60);
+const AT_ONCE: usize = 4;
+
+impl RawBroker {
+    pub(super) fn is_external(&self) -> bool {
+        let kind = self.kind.as_ref().map(|kind| kind.get().0.0);
+        kind == Some(BrokerKind::External)
+    }
+
+    /// The first key that only one kind of broker has, of those that are
+    /// written.
+    fn key_of_ours(&self) -> Option<&'static str> {
+        let keys = [
+            (self.interval.is_some(), "interval"),
+            (self.exchange.is_some(), "exchange"),
+            (self.phase.is_some(), "phase"),
+            (self.max_hops.is_some(), "max_hops"),
+            (self.own_dispatch.is_some(), "own_dispatch"),
+            (self.local_info.is_some(), "local_info"),
+            (self.lrms_latency.is_some(), "lrms_latency"),
+            (self.queue_window.is_some(), "queue_window"),
+            (self.utilization_window.is_some(), "utilization_window"),
+        ];
+        keys.into_iter()
+            .find_map(|(there, key)| there.then_some(key))
+    }
+
+    fn key_of_theirs(&self) -> Option<&'static str> {
+        let keys = [
+            (self.files.is_some(), "files"),
+            (self.start.is_some(), "start"),
+            (self.serve.is_some(), "serve"),
+            (self.ready.is_some(), "ready"),
+            (self.submit.is_some(), "submit"),
+            (self.outlet.is_some(), "outlet"),
+            (self.expect.is_some(), "expect"),
+            (self.stop.is_some(), "stop"),
+            (self.timeout.is_some(), "timeout"),
+            (self.at_once.is_some(), "at_once"),
+            (self.start_timeout.is_some(), "start_timeout"),
+            (self.lost_after.is_some(), "lost_after"),
+        ];
+        keys.into_iter()
+            .find_map(|(there, key)| there.then_some(key))
+    }
+}
+
+impl Context<'_> {
+    /// Whether the brokers are somebody else's: all of them, or none.
+    pub(super) fn is_external(&self, raw: &RawScenario) -> Result<bool, ScenarioError> {
+        let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
+        let mut found = false;
+        for domain in domains.clone() {
+            let Some(broker) = &domain.get().broker else {
+                continue;
+            };
+            let span = broker.kind.as_ref().map_or(domain.span(), At::span);
+            if let (false, Some(key)) = (broker.is_external(), broker.key_of_theirs()) {
+                let expected = format!("kind = \"external\" for a broker with {key}");
+                return Err(self.document.refuse(&span, expected));
+            }
+            if let (true, Some(key)) = (broker.is_external(), broker.key_of_ours()) {
+                let expected = format!("no {key}, which only a broker of ours has");
+                return Err(self.document.refuse(&span, expected));
+            }
+            found |= broker.is_external();
+        }
+        let ours = domains.into_iter().find(|domain| {
+            let broker = domain.get().broker.as_ref();
+            found && !broker.is_some_and(RawBroker::is_external)
+        });
+        match ours {
+            Some(domain) => {
+                let expected = "a broker with kind = \"external\", as other domains have";
+                Err(self.document.refuse(&domain.span(), expected))
+            }
+            None => Ok(found),
+        }
+    }
+
+    /// The brokers, and faces that their clusters need.
+    pub(super) fn external(
+        &self,
+        raw: &RawScenario,
+        run: &RawRun,
+        grid: &mut Grid,
+        faces: &mut [Vec<FaceKind>],
+    ) -> Result<External, ScenarioError> {
+        if let Some(links) = &raw.link {
+            let expected = "no links between brokers with kind = \"external\"";
+            return Err(self.document.refuse(&links.span(), expected));
+        }
+        let mut external = External {
+            policies: self.their_policies(run)?,
+            directory: self.directory(),
+            ..External::default()
+        };
+        external.policy = external.policies[0].clone();
+        let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
+        for (index, domain) in domains.enumerate() {
+            let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
+            let (Some(broker), span) = (&domain.get().broker, domain.span()) else {
+                continue;
+            };
+            if run.clock.map(|clock| clock.0.0) != Some(ClockName::Real) {
+                let span = broker.kind.as_ref().map_or(span, At::span);
+                let expected = "run.clock = \"real\": a program of somebody else runs on no other";
+                return Err(self.document.refuse(&span, expected));
+            }
+            let read = self.external_broker(broker, &span)?;
+            self.check_broker(broker, &read, grid, id, &span)?;
+            if run.policies.is_some() && !read.uses_policy(grid, id) {
+                let span = run.policies.as_ref().map_or(span, At::span);
+                let expected = "no policies, or {policy} in what the broker is told";
+                return Err(self.document.refuse(&span, expected));
+            }
+            for (cluster, access) in read.accesses(grid, id) {
+                let face = match access {
+                    Access::Arc => FaceKind::Arc,
+                    Access::Bes => FaceKind::Bes,
+                    Access::Native | Access::Slurm => continue,
+                };
+                let shown = &mut faces[cluster.index()];
+                if !shown.contains(&face) {
+                    shown.push(face);
+                }
+            }
+            let settings = &mut grid.domains[index].broker;
+            (settings.external, settings.max_hops) = (true, 0);
+            external.brokers.insert(id, read);
+        }
+        Ok(external)
+    }
+
+    fn external_broker(
+        &self,
+        raw: &RawBroker,
+        span: &std::ops::Range<usize>,
+    ) -> Result<ExternalBroker, ScenarioError> {
+        let submit = match (&raw.submit, &raw.outlet) {
+            (Some(words), None) => Submit::Command(words.get().0.clone()),
+            (None, Some(outlet)) => Submit::Outlet(outlet.get().clone()),
+            (Some(_), Some(outlet)) => {
+                let expected = "either submit or outlet, not both";
+                return Err(self.document.refuse(&outlet.span(), expected));
+            }
+            (None, None) => {
+                let expected = "the words of the command that submits a job";
+                return Err(self.document.missing(span, "broker.submit", expected));
+            }
+        };
+        let commands = |commands: &Option<At<crate::scenario::raw::Commands>>| {
+            commands
+                .as_ref()
+                .map_or_else(Vec::new, |all| all.get().0.clone())
+        };
+        let words = |words: &Option<At<crate::scenario::raw::Words>>| {
+            words.as_ref().map(|words| words.get().0.clone())
+        };
+        let length =
+            |written: Option<crate::scenario::value::Str<crate::scenario::value::AboveZero>>,
+             default| written.map_or(default, |length| length.0.0);
+        Ok(ExternalBroker {
+            files: raw
+                .files
+                .as_ref()
+                .map_or_else(Default::default, |files| files.get().clone()),
+            start: commands(&raw.start),
+            serve: words(&raw.serve),
+            ready: words(&raw.ready),
+            submit,
+            expect: raw.expect.clone(),
+            stop: commands(&raw.stop),
+            timeout: length(raw.timeout, TIMEOUT),
+            at_once: raw.at_once.map_or(AT_ONCE, |count| count.as_u32() as usize),
+            start_timeout: length(raw.start_timeout, START_TIMEOUT),
+            lost_after: length(raw.lost_after, LOST_AFTER),
+        })
+    }
+
+    /// Whether all texts are templates, file names are names, and the outlet
+    /// is one.
+    fn check_broker(
+        &self,
+        raw: &RawBroker,
+        broker: &ExternalBroker,
+        grid: &Grid,
+        domain: DomainId,
+        span: &std::ops::Range<usize>,
+    ) -> Result<(), ScenarioError> {
+        if let Err((key, error)) = broker.templates(&places(grid, domain)) {
+            let spans = [
+                ("files", raw.files.as_ref().map(At::span)),
+                ("start", raw.start.as_ref().map(At::span)),
+                ("serve", raw.serve.as_ref().map(At::span)),
+                ("ready", raw.ready.as_ref().map(At::span)),
+                ("submit", raw.submit.as_ref().map(At::span)),
+                ("outlet", raw.outlet.as_ref().map(At::span)),
+                ("stop", raw.stop.as_ref().map(At::span)),
+            ];
+            let found = spans.into_iter().find(|(name, _)| *name == key);
+            let span = found.and_then(|(_, span)| span).unwrap_or(span.clone());
+            return Err(self
+                .document
+                .refuse(&span, format!("known places ({error})")));
+        }
+        let is_name = |name: &String| {
+            let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+            !name.is_empty()
+                && name.len() <= 100
+                && !name.starts_with('.')
+                && name.chars().all(good)
+        };
+        if let (Some(files), Some(bad)) =
+            (&raw.files, broker.files.keys().find(|name| !is_name(name)))
+        {
+            let expected = format!("names of letters, digits and `.-_`, and not {bad:?}");
+            return Err(self.document.refuse(&files.span(), expected));
+        }
+        match (&raw.outlet, broker.check_outlet()) {
+            (Some(outlet), Err(expected)) => Err(self.document.refuse(&outlet.span(), expected)),
+            _ => Ok(()),
+        }
+    }
+
+    fn their_policies(&self, run: &RawRun) -> Result<Vec<String>, ScenarioError> {
+        let Some(list) = &run.policies else {
+            return Ok(vec![THE_ONLY_POLICY.to_owned()]);
+        };
+        let mut policies: Vec<String> = Vec::new();
+        for policy in &list.get().0 {
+            let name = &policy.get().0.0;
+            let same = |other: &String| as_directory(other) == as_directory(name);
+            if name.is_empty() || policies.iter().any(same) {
+                return Err(self
+                    .document
+                    .refuse(&policy.span(), "each policy once, by its name"));
+            }
+            policies.push(name.clone());
+        }
+        match policies.is_empty() {
+            true => Err(self.document.refuse(&list.span(), "at least one policy")),
+            false => Ok(policies),
+        }
+    }
+
+    fn directory(&self) -> PathBuf {
+        let beside = self.text.file.parent().unwrap_or(Path::new(""));
+        let here = std::env::current_dir().unwrap_or_default();
+        here.join(self.text.directory).join(beside)
+    }
+
+    /// A policy of ours.
+    pub(super) fn our_policy(
+        &self,
+        written: &At<crate::scenario::value::Str<crate::scenario::raw::PolicyText>>,
+    ) -> Result<PolicyKind, ScenarioError> {
+        let name = &written.get().0.0;
+        let read = <Name<PolicyKind> as Text>::read(name);
+        read.map(|policy| policy.0)
+            .map_err(|expected| self.document.refuse(&written.span(), expected))
+    }
+}
+
+impl crate::scenario::Scenario {
+    /// What is run on every replication, one after the other.
+    #[must_use]
+    pub fn contenders(&self) -> Vec<Contender> {
+        match self.external.brokers.is_empty() {
+            true => self
+                .policies
+                .iter()
+                .map(|kind| Contender::Ours(*kind))
+                .collect(),
+            false => {
+                let theirs = self.external.policies.iter().cloned();
+                theirs.map(Contender::Theirs).collect()
+            }
+        }
+    }
+}
+
+impl Named for BrokerKind {
+    const WHAT: &'static str = "a kind of broker";
+
+    fn names() -> Vec<(&'static str, Self)> {
+        vec![
+            ("gridrig", BrokerKind::Gridrig),
+            ("external", BrokerKind::External),
+        ]
+    }
+}

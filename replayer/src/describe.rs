@@ -1,0 +1,269 @@
+//! A job in the words of the systems that may be asked to run it.
+//!
+//! Every form asks for the same: `sleep` for the job's run time on so many
+//! processors, under the job's tag. The tag and the exact run time stand in the
+//! environment too, for brokers that put a wrapper or a name of their own in
+//! between. A real cluster that gets such a job really sleeps.
+
+use gridrig_core::job::JobSpec;
+use gridrig_core::time::SimDuration;
+use gridrig_protocol::adl::{NAMESPACE as ADL, RUN_TIME_VARIABLE};
+use gridrig_protocol::jsdl::{FileName, JobDefinition, Program, Variable};
+use gridrig_protocol::tag::TAG_VARIABLE;
+use std::fmt::Write as _;
+
+/// A language of job descriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// JSDL 1.0 with the POSIX application.
+    Jsdl,
+    /// ARC's extended RSL.
+    Xrsl,
+    /// ADL of EMI-ES, as ARC REST takes it.
+    Adl,
+    /// A batch script of Slurm.
+    Script,
+    /// A job template of GridWay 5.
+    Template,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Form; 5] = [
+        Form::Jsdl,
+        Form::Xrsl,
+        Form::Adl,
+        Form::Script,
+        Form::Template,
+    ];
+
+    /// Its name: that of its placeholder, and the end of its files' names.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Form::Jsdl => "jsdl",
+            Form::Xrsl => "xrsl",
+            Form::Adl => "adl",
+            Form::Script => "script",
+            Form::Template => "template",
+        }
+    }
+
+    /// The job in this form.
+    #[must_use]
+    pub fn describe(self, job: &JobSpec, tag: &str) -> String {
+        match self {
+            Form::Jsdl => jsdl(job, tag),
+            Form::Xrsl => xrsl(job, tag),
+            Form::Adl => adl(job, tag),
+            Form::Script => script(job, tag),
+            Form::Template => template(job, tag),
+        }
+    }
+}
+
+/// A length of time as a decimal number of seconds.
+#[must_use]
+pub fn seconds(length: SimDuration) -> String {
+    let nanos = length.as_nanos();
+    let (whole, rest) = (nanos / NANOS, nanos % NANOS);
+    match rest {
+        0 => whole.to_string(),
+        rest => format!("{whole}.{rest:09}")
+            .trim_end_matches('0')
+            .to_owned(),
+    }
+}
+
+/// A limit that cuts a fraction off would end the job early.
+#[must_use]
+pub fn whole_seconds(length: SimDuration) -> u64 {
+    length.as_nanos().div_ceil(NANOS)
+}
+
+const NANOS: u64 = 1_000_000_000;
+const KIB: u64 = 1024;
+
+fn jsdl(job: &JobSpec, tag: &str) -> String {
+    let mut document = JobDefinition::of(job, Some(tag.to_owned()));
+    // Elements of the standard alone: others may read it strictly.
+    document.run_time = None;
+    document.requested_time = None;
+    let application = document.application.get_or_insert_default();
+    let program = application.program.get_or_insert_with(Program::default);
+    program.executable = Some(FileName::of("/bin/sleep"));
+    program.arguments = vec![FileName::of(seconds(job.run_time))];
+    let variable = |name: &str, value: String| Variable {
+        name: name.to_owned(),
+        value: FileName::of(value),
+    };
+    program.environment = vec![
+        variable(RUN_TIME_VARIABLE, job.run_time.to_string()),
+        variable(TAG_VARIABLE, tag.to_owned()),
+    ];
+    document.write()
+}
+
+fn xrsl(job: &JobSpec, tag: &str) -> String {
+    let (sleep, length) = (seconds(job.run_time), job.run_time);
+    let mut text = format!(
+        "&(executable=\"/bin/sleep\")\n (arguments=\"{sleep}\")\n (jobname=\"{tag}\")\n \
+         (count=\"{}\")\n (environment=(\"{RUN_TIME_VARIABLE}\" \"{length}\") \
+         (\"{TAG_VARIABLE}\" \"{tag}\"))\n",
+        job.processors
+    );
+    let mut add = |name: &str, value: String| {
+        // A quotation mark within a text is written twice.
+        let _ = writeln!(text, " ({name}=\"{}\")", value.replace('"', "\"\""));
+    };
+    if let Some(limit) = job.requested_time {
+        add("walltime", format!("{} seconds", whole_seconds(limit)));
+    }
+    let wanted = &job.requirements;
+    if wanted.memory_kib > 0 {
+        add("memory", wanted.memory_kib.div_ceil(KIB).to_string());
+    }
+    if wanted.disk_mib > 0 {
+        add("disk", wanted.disk_mib.to_string());
+    }
+    if let Some(architecture) = &wanted.architecture {
+        add("architecture", architecture.to_string());
+    }
+    if let Some(os) = &wanted.os {
+        add("opsys", os.to_string());
+    }
+    text
+}
+
+fn adl(job: &JobSpec, tag: &str) -> String {
+    let variable = |name: &str, value: &str| {
+        format!("<Environment><Name>{name}</Name><Value>{value}</Value></Environment>")
+    };
+    let mut resources = String::new();
+    let mut add = |name: &str, value: String| {
+        let _ = write!(resources, "<{name}>{value}</{name}>");
+    };
+    let wanted = &job.requirements;
+    if let Some(os) = &wanted.os {
+        add("OperatingSystem", format!("<Name>{}</Name>", escaped(os)));
+    }
+    if let Some(architecture) = &wanted.architecture {
+        add("Platform", escaped(architecture));
+    }
+    if wanted.memory_kib > 0 {
+        let bytes = wanted.memory_kib.saturating_mul(KIB);
+        add("IndividualPhysicalMemory", bytes.to_string());
+    }
+    if wanted.disk_mib > 0 {
+        let bytes = wanted.disk_mib.saturating_mul(KIB * KIB);
+        add("DiskSpaceRequirement", bytes.to_string());
+    }
+    let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", job.processors);
+    add("SlotRequirement", slots);
+    if let Some(limit) = job.requested_time {
+        add("WallTime", whole_seconds(limit).to_string());
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ActivityDescription xmlns=\"{ADL}\">\
+         <ActivityIdentification><Name>{tag}</Name></ActivityIdentification>\
+         <Application><Executable><Path>/bin/sleep</Path><Argument>{}</Argument></Executable>\
+         {}{}</Application><Resources>{resources}</Resources></ActivityDescription>\n",
+        seconds(job.run_time),
+        variable(RUN_TIME_VARIABLE, &job.run_time.to_string()),
+        variable(TAG_VARIABLE, tag),
+    )
+}
+
+fn script(job: &JobSpec, tag: &str) -> String {
+    let mut text = format!(
+        "#!/bin/sh\n#SBATCH --job-name={tag}\n#SBATCH --ntasks={}\n#SBATCH --output=/dev/null\n",
+        job.processors
+    );
+    if let Some(limit) = job.requested_time {
+        let all = whole_seconds(limit);
+        let _ = writeln!(text, "#SBATCH --time={}:{:02}", all / 60, all % 60);
+    }
+    if job.requirements.memory_kib > 0 {
+        let mib = job.requirements.memory_kib.div_ceil(KIB);
+        let _ = writeln!(text, "#SBATCH --mem-per-cpu={mib}M");
+    }
+    let _ = writeln!(text, "#GRIDRIG runtime={} tag={tag}", job.run_time);
+    let _ = writeln!(text, "exec sleep {}", seconds(job.run_time));
+    text
+}
+
+fn template(job: &JobSpec, tag: &str) -> String {
+    let mut text = format!(
+        "NAME = {tag}\nEXECUTABLE = /bin/sleep\nARGUMENTS = {}\n\
+         ENVIRONMENT = {RUN_TIME_VARIABLE}={}, {TAG_VARIABLE}={tag}\n\
+         STDOUT_FILE = {tag}.out\nSTDERR_FILE = {tag}.err\n",
+        seconds(job.run_time),
+        job.run_time
+    );
+    if job.processors > 1 {
+        let _ = writeln!(text, "TYPE = mpi\nNP = {}", job.processors);
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::ids::JobId;
+    use gridrig_protocol::adl;
+
+    fn job() -> JobSpec {
+        let mut job = JobSpec::rigid(JobId(7), 3, SimDuration::from_millis(90_500));
+        job.requested_time = Some(SimDuration::from_millis(120_001));
+        job.requirements.memory_kib = 2 * 1024;
+        job.requirements.os = Some("a<b".into());
+        job
+    }
+
+    #[test]
+    fn jsdl_and_adl_are_read_back_as_the_job_they_were_made_of() {
+        let job = job();
+        let text = Form::Jsdl.describe(&job, "gridrig_0j7_90500ms");
+        let document = JobDefinition::read("t", text.as_bytes()).unwrap();
+        assert_eq!(document.tag(), Some("gridrig_0j7_90500ms"));
+        let (length, _) = document.virtual_length().unwrap().unwrap();
+        let read = document.to_job(length, &[]).unwrap();
+        assert_eq!((read.processors, read.run_time), (3, job.run_time));
+        assert_eq!(read.requested_time, Some(SimDuration::from_secs(121)));
+        assert_eq!(read.requirements.memory_kib, 2048);
+        let text = Form::Adl.describe(&job, "gridrig_0j7_90500ms");
+        let read = adl::read(&text).unwrap().remove(0).unwrap();
+        assert_eq!(read.tag(), Some("gridrig_0j7_90500ms"));
+        assert_eq!((read.slots, read.wall_time_s), (3, Some(121)));
+        assert_eq!(read.os.as_deref(), Some("a<b"));
+        assert!(read.ignored.is_empty(), "{:?}", read.ignored);
+        let (length, _) = read.run_time(SimDuration::ZERO).unwrap();
+        assert_eq!(length, job.run_time);
+    }
+
+    #[test]
+    fn the_other_forms_say_the_same() {
+        let job = job();
+        let xrsl = Form::Xrsl.describe(&job, "t");
+        for part in [
+            "(arguments=\"90.5\")",
+            "(count=\"3\")",
+            "(jobname=\"t\")",
+            "(walltime=\"121 seconds\")",
+        ] {
+            assert!(xrsl.contains(part), "{xrsl}");
+        }
+        let script = Form::Script.describe(&job, "t");
+        for part in ["--ntasks=3", "--time=2:01", "--job-name=t", "sleep 90.5"] {
+            assert!(script.contains(part), "{script}");
+        }
+        let template = Form::Template.describe(&job, "t");
+        assert!(template.contains("NAME = t\n") && template.contains("NP = 3"));
+    }
+}

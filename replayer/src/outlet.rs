@@ -1,0 +1,95 @@
+//! Ways on which jobs leave the replayer: our own interface, the interfaces of
+//! other systems, or a command that submits to somebody else's broker.
+//!
+//! An [`Outlet`] hands one job over and says whether it was taken. What becomes
+//! of the job afterwards is not its matter: through [`Native`] the player asks
+//! the service that it entered, for all others it reads the logs of the LRMSs
+//! ([`crate::sighting`]), where the job's tag finds it again.
+
+mod arc;
+mod bes;
+mod command;
+mod native;
+mod program;
+mod template;
+mod text;
+
+pub use arc::ArcRest;
+pub use bes::Bes;
+pub use command::{Command, CommandLog, Limits};
+pub use native::Native;
+pub use program::{Exit, Ran, end_group, run as run_program};
+pub use template::{Template, TemplateError};
+pub use text::{OutletText, words};
+
+use gridrig_core::job::JobSpec;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::TransportError;
+use gridrig_protocol::client::ClientError;
+use gridrig_protocol::rest::reason_of_code;
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+/// A job that is to leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// The job.
+    pub job: JobSpec,
+    /// What it is called wherever it goes.
+    pub tag: String,
+    /// Its idempotency key.
+    pub key: String,
+    /// When it was to leave, in the time of the run.
+    pub due: SimTime,
+}
+
+/// Whether a job was taken, in the future.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
+
+/// A way on which jobs leave.
+pub trait Outlet: Debug + Send + Sync {
+    /// Hands a job over. It ends within bounds of its own, and once dropped
+    /// does nothing more.
+    ///
+    /// The error says whether the job can have been taken all the same.
+    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a>;
+
+    /// Submissions that may be under way at a time, at least 1; others wait.
+    fn at_once(&self) -> usize;
+}
+
+pub(crate) fn failure(error: ClientError) -> TransportError {
+    let why = |source: &dyn std::error::Error| source.to_string();
+    match error {
+        ClientError::NotReached { url, source } => TransportError::NotReached {
+            to: url,
+            why: why(&source),
+        },
+        ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
+            to: url,
+            why: why(&source),
+        },
+        ClientError::Busy { url } => TransportError::Busy { to: url },
+        ClientError::Problem { url, problem } => TransportError::Answered {
+            to: url,
+            status: problem.status,
+            reason: reason_of_code(&problem.code),
+            why: problem.detail,
+        },
+        ClientError::Setup(source) => TransportError::NotReached {
+            to: "anybody".to_owned(),
+            why: source.to_string(),
+        },
+    }
+}
+
+/// The first part of a text from elsewhere, on one line, for messages.
+pub(crate) fn shown(text: &str) -> String {
+    const MOST: usize = 300;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &words[..end]),
+        None => words,
+    }
+}

@@ -1,0 +1,66 @@
+//! ARC REST 1.0: a job described in ADL.
+
+use super::{Answer, Outlet, Ticket, failure, shown};
+use crate::describe::Form;
+use gridrig_drivers::real_time::TransportError;
+use gridrig_protocol::client::Client;
+use gridrig_protocol::xml::Element;
+
+/// Submits to a computing element that speaks ARC REST, over plain HTTP and
+/// without a delegation.
+#[derive(Clone, Debug)]
+pub struct ArcRest {
+    client: Client,
+    url: String,
+}
+
+/// Requests under way at a time.
+const AT_ONCE: usize = 8;
+
+impl ArcRest {
+    /// The computing element at this URL, such as
+    /// `http://127.0.0.1:8101/arex`.
+    #[must_use]
+    pub fn new(client: Client, url: &str) -> Self {
+        let url = url.trim_end_matches('/').to_owned();
+        ArcRest { client, url }
+    }
+
+    async fn create(&self, ticket: &Ticket) -> Result<(), TransportError> {
+        let url = format!("{}/rest/1.0/jobs?action=new", self.url);
+        let text = Form::Adl.describe(&ticket.job, &ticket.tag);
+        let request = self.client.post_text(&url, "application/xml", text);
+        let (status, text) = request.await.map_err(failure)?;
+        let refused = |status: u16, why: &str| TransportError::Answered {
+            to: self.url.clone(),
+            status,
+            reason: None,
+            why: shown(why),
+        };
+        let root = Element::parse(text.as_bytes()).ok();
+        let root = root.filter(|root| status < 300 && root.name == "jobs");
+        let job = root
+            .as_ref()
+            .and_then(|root| root.elements().find(|element| element.name == "job"))
+            .ok_or_else(|| refused(status, &text))?;
+        let part = |name: &str| {
+            let found = job.elements().find(|element| element.name == name);
+            found.map(Element::text).unwrap_or_default()
+        };
+        match part("status-code").trim().parse() {
+            Ok(201) => Ok(()),
+            Ok(code) => Err(refused(code, &part("reason"))),
+            Err(_) => Err(refused(status, &text)),
+        }
+    }
+}
+
+impl Outlet for ArcRest {
+    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
+        Box::pin(self.create(ticket))
+    }
+
+    fn at_once(&self) -> usize {
+        AT_ONCE
+    }
+}

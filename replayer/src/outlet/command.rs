@@ -1,0 +1,265 @@
+//! A command that submits a job, such as `arcsub … {xrsl}`.
+
+use super::program::{Exit, Ran, run};
+use super::template::{Template, TemplateError};
+use super::{Answer, Outlet, Ticket, shown};
+use crate::describe::{Form, seconds, whole_seconds};
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{RunClock, TransportError};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bounds of commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long one may take, in wall time.
+    pub timeout: Duration,
+    /// How many run at a time.
+    pub at_once: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            timeout: Duration::from_secs(60),
+            at_once: 4,
+        }
+    }
+}
+
+/// Submits each job by a command of its own. No shell has a part in it.
+#[derive(Debug)]
+pub struct Command {
+    words: Vec<Template>,
+    fixed: BTreeMap<String, String>,
+    forms: BTreeSet<Form>,
+    dir: PathBuf,
+    runs_in: PathBuf,
+    limits: Limits,
+    expect: Option<String>,
+    log: Arc<CommandLog>,
+}
+
+/// What stands for something of the job itself, besides its forms.
+const OF_A_JOB: [&str; 5] = ["tag", "job", "processors", "run_time_s", "requested_time_s"];
+
+impl Command {
+    /// The placeholders that stand for something of a job.
+    #[must_use]
+    pub fn places() -> BTreeSet<String> {
+        let forms = Form::ALL.map(Form::name);
+        let all = OF_A_JOB.into_iter().chain(forms);
+        all.map(str::to_owned).collect()
+    }
+
+    /// Reads the words of a command whose placeholders are those of a job or
+    /// among `fixed`.
+    ///
+    /// # Errors
+    /// [`TemplateError`].
+    pub fn read(
+        words: &[String],
+        fixed: &BTreeSet<String>,
+    ) -> Result<Vec<Template>, TemplateError> {
+        let known = &Self::places() | fixed;
+        let words = words.iter().map(|word| Template::read(word, &known));
+        words.collect()
+    }
+
+    /// A command that runs in `dir`, where the descriptions of jobs are
+    /// written too; `fixed` are the values of the other placeholders. Where
+    /// there is a text to `expect`, a command that ends well without having
+    /// said it has failed.
+    ///
+    /// # Errors
+    /// When the directory of the descriptions cannot be made.
+    pub fn new(
+        words: Vec<Template>,
+        fixed: BTreeMap<String, String>,
+        dir: &Path,
+        limits: Limits,
+        expect: Option<String>,
+        log: Arc<CommandLog>,
+    ) -> io::Result<Self> {
+        std::fs::create_dir_all(dir.join(JOBS))?;
+        let uses = |form: &Form| {
+            words
+                .iter()
+                .any(|word| word.places().any(|p| p == form.name()))
+        };
+        let forms = Form::ALL.into_iter().filter(uses).collect();
+        Ok(Command {
+            words,
+            fixed,
+            forms,
+            dir: dir.to_owned(),
+            runs_in: dir.to_owned(),
+            limits,
+            expect,
+            log,
+        })
+    }
+
+    /// The same, run in another directory than that of the descriptions.
+    #[must_use]
+    pub fn run_in(self, directory: &Path) -> Self {
+        Command {
+            runs_in: directory.to_owned(),
+            ..self
+        }
+    }
+
+    fn name(&self) -> String {
+        let first = self.words.first().map(|word| word.fill(&[&self.fixed]));
+        let first = first.unwrap_or_default();
+        first.rsplit('/').next().unwrap_or_default().to_owned()
+    }
+
+    /// Writes the descriptions that the command wants; answers the values of
+    /// the places that stand for something of the job.
+    fn describe(&self, ticket: &Ticket) -> io::Result<BTreeMap<String, String>> {
+        let job = &ticket.job;
+        let limit = job.requested_time.unwrap_or(job.run_time);
+        let values = [
+            ticket.tag.clone(),
+            job.id.0.to_string(),
+            job.processors.to_string(),
+            seconds(job.run_time),
+            whole_seconds(limit).to_string(),
+        ];
+        let names = OF_A_JOB.map(str::to_owned);
+        let mut values: BTreeMap<String, String> = names.into_iter().zip(values).collect();
+        for form in &self.forms {
+            let file = format!("{}.{}", ticket.tag, form.name());
+            let path = self.dir.join(JOBS).join(file);
+            std::fs::write(&path, form.describe(job, &ticket.tag))?;
+            values.insert(form.name().to_owned(), path.display().to_string());
+        }
+        Ok(values)
+    }
+
+    async fn call(&self, ticket: &Ticket) -> Result<(), TransportError> {
+        let to = self.name();
+        let not_reached = |error: io::Error| TransportError::NotReached {
+            to: to.clone(),
+            why: error.to_string(),
+        };
+        let values = self.describe(ticket).map_err(not_reached)?;
+        let words = self.words.iter();
+        let words: Vec<String> = words
+            .map(|word| word.fill(&[&values, &self.fixed]))
+            .collect();
+        let began = self.log.clock.now();
+        let ran = run(&words, &self.runs_in, self.limits.timeout).await;
+        let ran = ran.map_err(not_reached)?;
+        let took = self.log.clock.now().since(began);
+        self.log
+            .note("submit", Some(&ticket.tag), &ran, self.log.clock.wall(took));
+        self.judge(to, &ran)
+    }
+
+    fn judge(&self, to: String, ran: &Ran) -> Result<(), TransportError> {
+        let complaint = || match ran.stderr.trim() {
+            "" => shown(&ran.stdout),
+            said => shown(said),
+        };
+        let refused = |status: i32, why: String| TransportError::Answered {
+            to: to.clone(),
+            status: u16::try_from(status).unwrap_or(u16::MAX),
+            reason: None,
+            why,
+        };
+        match ran.exit {
+            Exit::Code(0) => match &self.expect {
+                Some(expected) if !ran.stdout.contains(expected.as_str()) => {
+                    let why = format!("without saying {expected:?}: {}", complaint());
+                    Err(refused(0, why))
+                }
+                _ => Ok(()),
+            },
+            Exit::Code(code) => Err(refused(code, complaint())),
+            Exit::Signal(signal) => Err(TransportError::NoAnswer {
+                to,
+                why: format!("it was ended by signal {signal}"),
+            }),
+            Exit::TimedOut => Err(TransportError::NoAnswer {
+                why: format!("it was killed after {:?}", self.limits.timeout),
+                to,
+            }),
+        }
+    }
+}
+
+/// Where the descriptions of jobs lie.
+const JOBS: &str = "jobs";
+
+impl Outlet for Command {
+    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
+        Box::pin(self.call(ticket))
+    }
+
+    fn at_once(&self) -> usize {
+        self.limits.at_once.max(1)
+    }
+}
+
+/// What commands have said, one JSON object a line.
+#[derive(Debug)]
+pub struct CommandLog {
+    file: Option<Mutex<File>>,
+    clock: RunClock,
+}
+
+impl CommandLog {
+    /// A log that adds to this file.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path, clock: RunClock) -> io::Result<Self> {
+        let file = File::options().create(true).append(true).open(path)?;
+        Ok(CommandLog {
+            file: Some(Mutex::new(file)),
+            clock,
+        })
+    }
+
+    /// One that keeps nothing.
+    #[must_use]
+    pub fn none(clock: RunClock) -> Self {
+        CommandLog { file: None, clock }
+    }
+
+    /// Notes how a command ended: what it was for, the job's tag if it was for
+    /// one, its exit, what it said, when it ended and how long it took on the
+    /// wall.
+    pub fn note(&self, step: &str, tag: Option<&str>, ran: &Ran, took: Duration) {
+        let Some(file) = &self.file else { return };
+        let (code, signal) = match ran.exit {
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+            Exit::TimedOut => (None, None),
+        };
+        let since = self.clock.now().since(SimTime::ZERO);
+        let wall = self.clock.wall(since).as_secs_f64();
+        let line = json!({
+            "unix_s": self.clock.epoch_unix_ns() as f64 / 1e9 + wall,
+            "step": step,
+            "tag": tag,
+            "code": code,
+            "signal": signal,
+            "timed_out": ran.exit == Exit::TimedOut,
+            "took_s": took.as_secs_f64(),
+            "stdout": ran.stdout,
+            "stderr": ran.stderr,
+        });
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writeln!(file, "{line}") {
+            tracing::warn!(%error, "what a command has said cannot be kept");
+        }
+    }
+}

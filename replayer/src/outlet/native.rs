@@ -1,0 +1,39 @@
+//! Our own interface: `POST /v1/jobs` in JSON.
+
+use super::{Answer, Outlet, Ticket, failure};
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::JobSubmission;
+
+/// Submits to a broker or an LRMS of ours.
+#[derive(Clone, Debug)]
+pub struct Native {
+    client: Client,
+    url: String,
+}
+
+impl Native {
+    /// The service at this base URL.
+    #[must_use]
+    pub fn new(client: Client, url: &str) -> Self {
+        let url = url.trim_end_matches('/').to_owned();
+        Native { client, url }
+    }
+}
+
+impl Outlet for Native {
+    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
+        let job = JobSubmission {
+            tag: Some(ticket.tag.clone()),
+            ..JobSubmission::of(&ticket.job, ticket.key.clone(), None, 0, ticket.due)
+        };
+        Box::pin(async move {
+            let receipt = self.client.submit(&self.url, &job).await;
+            receipt.map(drop).map_err(failure)
+        })
+    }
+
+    /// What was handed over first arrives first.
+    fn at_once(&self) -> usize {
+        1
+    }
+}

@@ -1,0 +1,102 @@
+//! Outlets as they are written: `KIND:WHERE`.
+
+/// An outlet that somebody asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutletText {
+    /// `json:URL`, or a bare URL: our own interface.
+    Json(String),
+    /// `bes:URL`: OGSA-BES.
+    Bes(String),
+    /// `arc:URL`: ARC REST.
+    Arc(String),
+    /// `slurm:DIR`: `sbatch` in this directory.
+    Slurm(String),
+    /// `command:WORDS`: a command, as words.
+    Command(Vec<String>),
+}
+
+impl OutletText {
+    /// What is expected, for messages.
+    pub const EXPECTED: &'static str =
+        "json:URL, bes:URL, arc:URL (each http://), slurm:DIR or command:WORDS";
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let expected = || Self::EXPECTED.to_owned();
+        let (kind, place) = text.split_once(':').ok_or_else(expected)?;
+        let url = || match place.starts_with("http://") {
+            true => Ok(place.to_owned()),
+            false => Err(expected()),
+        };
+        match kind {
+            "http" => Ok(OutletText::Json(text.to_owned())),
+            "json" => url().map(OutletText::Json),
+            "bes" => url().map(OutletText::Bes),
+            "arc" => url().map(OutletText::Arc),
+            "slurm" if !place.is_empty() => Ok(OutletText::Slurm(place.to_owned())),
+            "command" => match words(place)? {
+                words if words.is_empty() => Err(expected()),
+                words => Ok(OutletText::Command(words)),
+            },
+            _ => Err(expected()),
+        }
+    }
+}
+
+/// The words of a command line: blanks separate, 'single' and "double"
+/// quotation marks hold together, and nothing else means anything. No shell
+/// has a part in it.
+///
+/// # Errors
+/// A quotation mark without its other half.
+pub fn words(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match rest.next() {
+                        Some(end) if end == c => break,
+                        Some(inner) => word.push(inner),
+                        None => return Err(format!("a {c} to end what a {c} has begun")),
+                    }
+                }
+            }
+            c if c.is_whitespace() => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_held_together_by_quotation_marks_and_by_nothing_else() {
+        let read = words("arcsub -b 'a b' x\"y 'z\" '' $HOME;\\").unwrap();
+        assert_eq!(read, ["arcsub", "-b", "a b", "xy 'z", "", "$HOME;\\"]);
+        assert!(words("a 'b").is_err());
+    }
+
+    #[test]
+    fn an_outlet_is_its_kind_and_its_place() {
+        let url = "http://127.0.0.1:1/x".to_owned();
+        assert_eq!(OutletText::read(&url), Ok(OutletText::Json(url.clone())));
+        let bes = OutletText::read("bes:http://127.0.0.1:1/x");
+        assert_eq!(bes, Ok(OutletText::Bes(url)));
+        let command = OutletText::read("command:sbatch {script}");
+        let words = vec!["sbatch".to_owned(), "{script}".to_owned()];
+        assert_eq!(command, Ok(OutletText::Command(words)));
+        for bad in ["", "arc:", "bes:ftp://x", "command:", "condor:x", "slurm:"] {
+            assert!(OutletText::read(bad).is_err(), "{bad}");
+        }
+    }
+}
