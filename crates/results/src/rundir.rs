@@ -21,14 +21,14 @@ mod tables;
 pub use csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
-pub use job::{OneJob, read_job};
+pub use job::{OneJob, SomeEvents, read_job, read_newest};
 pub use manifest::{
     AgeDoc, ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest,
     MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
 pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;
-pub use read::{Run, audit_run_dir, read, read_events, read_manifest};
+pub use read::{Run, audit_run_dir, read, read_events, read_grid, read_manifest};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
 pub use table_columns::{Codes, TableColumns};
 

@@ -58,7 +58,8 @@ fn document(file: &str, title: &str, about: &str, panels: &[Panel]) -> Value {
         "annotations": { "list": [] },
         "links": [{
             "type": "dashboards", "tags": ["gridrig"], "title": "gridrig",
-            "asDropdown": true, "includeVars": true, "keepTime": true,
+            "icon": "external link", "tooltip": "", "url": "",
+            "asDropdown": true, "includeVars": true, "keepTime": true, "targetBlank": false,
         }],
         "templating": { "list": variables() },
         "panels": lay_out(panels),

@@ -117,6 +117,79 @@ fn panels_lie_side_by_side_within_the_grid() {
     }
 }
 
+/// The rules of Grafana's own schema of the classic model
+/// (`kinds/dashboard/dashboard_kind.cue` in its repository), as far as they
+/// are about what these dashboards use. Grafana itself is in no test.
+#[test]
+fn dashboards_keep_the_rules_of_grafanas_classic_model() {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let one_of = |value: &Value, known: &[&str], what: &str| {
+        let found = value.as_str().is_some_and(|value| known.contains(&value));
+        assert!(found, "{what}: {value}, expected one of {known:?}");
+    };
+    for (name, dashboard) in dashboards() {
+        let uid = text(&dashboard["uid"]).unwrap();
+        assert!((8..=40).contains(&uid.len()), "{name}: {uid}");
+        assert!(
+            dashboard["graphTooltip"]
+                .as_u64()
+                .is_some_and(|mode| mode <= 2)
+        );
+        for key in ["title", "description", "timezone", "refresh"] {
+            assert!(text(&dashboard[key]).is_some(), "{name}: {key}");
+        }
+        for key in ["from", "to"] {
+            assert!(
+                text(&dashboard["time"][key]).is_some(),
+                "{name}: time.{key}"
+            );
+        }
+        for link in dashboard["links"].as_array().unwrap() {
+            one_of(&link["type"], &["link", "dashboards"], &name);
+            for key in ["title", "icon", "tooltip", "url"] {
+                assert!(text(&link[key]).is_some(), "{name}: links.{key}");
+            }
+            for key in ["asDropdown", "targetBlank", "includeVars", "keepTime"] {
+                assert!(link[key].is_boolean(), "{name}: links.{key}");
+            }
+        }
+        for variable in dashboard["templating"]["list"].as_array().unwrap() {
+            one_of(&variable["type"], &["query", "datasource"], &name);
+            assert!(variable["hide"].as_u64().is_some_and(|hide| hide <= 2));
+            let query = &variable["query"];
+            assert!(query.is_string() || query.is_object(), "{name}: {query}");
+        }
+        for panel in dashboard["panels"].as_array().unwrap() {
+            let what = format!("{name}: {}", panel["title"]);
+            one_of(
+                &panel["type"],
+                &["stat", "gauge", "timeseries", "table"],
+                &what,
+            );
+            assert!(panel["fieldConfig"]["defaults"].is_object(), "{what}");
+            assert!(panel["fieldConfig"]["overrides"].is_array(), "{what}");
+            assert!(panel["options"].is_object(), "{what}");
+            let targets = panel["targets"].as_array().unwrap();
+            let ids: BTreeSet<_> = targets.iter().map(|t| text(&t["refId"]).unwrap()).collect();
+            assert_eq!(ids.len(), targets.len(), "{what}");
+            for target in targets {
+                one_of(
+                    &target["format"],
+                    &["time_series", "table", "heatmap"],
+                    &what,
+                );
+                assert_ne!(target["instant"], target["range"], "{what}");
+            }
+            for step in panel["transformations"].as_array().into_iter().flatten() {
+                assert!(
+                    text(&step["id"]).is_some() && step["options"].is_object(),
+                    "{what}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn every_dashboard_can_be_narrowed_by_run_policy_domain_and_cluster() {
     for (name, dashboard) in dashboards() {

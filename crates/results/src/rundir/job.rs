@@ -32,6 +32,13 @@ pub struct OneJob {
     /// What it asked for.
     pub submission: Submission,
     /// Its events.
+    pub events: SomeEvents,
+}
+
+/// Some events of a run.
+#[derive(Clone, Debug)]
+pub struct SomeEvents {
+    /// The events in order.
     pub log: EventLog,
     /// Where each of them stands in the event log of the run, from 0.
     pub rows: Vec<u64>,
@@ -59,29 +66,31 @@ pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
     let Some((submission, lifetime)) = found else {
         return Ok(None);
     };
-    let (log, rows) = guarded(dir, names::EVENTS, |path| {
+    let events = guarded(dir, names::EVENTS, |path| {
         let table = Sparse::open(path)?;
         let rows = table.rows_of(job, Some(lifetime))?;
-        let mut log = EventLog::default();
-        let mut known = Vec::new();
-        let mut placement = Vec::new();
-        table.read(&rows, |batch, index, row| {
-            let event = events::read_row(batch, index, Some(job), &names, &mut placement)?;
-            // A row that can be no event is for the audit to tell.
-            if let Ok((at, event)) = event {
-                log.emit(at, event);
-                known.push(row);
-            }
-            Ok(())
-        })?;
-        Ok((log, known))
+        table.events(&rows, &names)
     })?;
     Ok(Some(OneJob {
         names,
         submission,
-        log,
-        rows,
+        events,
     }))
+}
+
+/// Reads the newest events of a run, oldest first, at most so many.
+///
+/// # Errors
+/// As [`read_job`].
+pub fn read_newest(dir: &Path, most: usize) -> Result<SomeEvents, RunDirError> {
+    let manifest = read_manifest(dir)?;
+    let names = Names::of(&read_grid(dir, &manifest)?);
+    guarded(dir, names::EVENTS, |path| {
+        let table = Sparse::open(path)?;
+        let end = table.ranges().last().map_or(0, |range| range.end);
+        let rows: Vec<u64> = (end.saturating_sub(most as u64)..end).collect();
+        table.events(&rows, &names)
+    })
 }
 
 /// From when to when there can be events of a job; what has no end has none
@@ -177,6 +186,26 @@ impl<'p> Sparse<'p> {
             }
         }
         Ok(rows)
+    }
+
+    /// The events in these rows, which rise. A row that can be none is for the
+    /// audit to tell.
+    fn events(&self, rows: &[u64], names: &Names) -> Result<SomeEvents, RunDirError> {
+        let mut found = SomeEvents {
+            log: EventLog::default(),
+            rows: Vec::new(),
+        };
+        let mut placement = Vec::new();
+        self.read(rows, |batch, index, row| {
+            let job = batch.u32("job_id", index)?.map(JobId);
+            let event = events::read_row(batch, index, job, names, &mut placement)?;
+            if let Ok((at, event)) = event {
+                found.log.emit(at, event);
+                found.rows.push(row);
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// Calls `take` with a batch, the index in it and the number of the row

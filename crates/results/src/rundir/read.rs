@@ -161,7 +161,11 @@ fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDir
     Ok(findings)
 }
 
-pub(super) fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
+/// The grid that a manifest describes.
+///
+/// # Errors
+/// When it describes something that cannot be.
+pub fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
     manifest.grid.read().map_err(|(field, value, expected)| {
         let path = dir.join(names::MANIFEST);
         RunDirError::Field {

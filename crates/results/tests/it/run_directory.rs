@@ -80,8 +80,14 @@ fn what_was_written_is_read_back() {
         let own = run.log.records().zip(0_u64..);
         let own = own.filter(|((_, event), _)| event.job() == Some(job));
         let (events, rows): (Vec<_>, Vec<u64>) = own.unzip();
-        assert!(alone.log.records().eq(events));
-        assert_eq!(alone.rows, rows);
+        assert!(alone.events.log.records().eq(events));
+        assert_eq!(alone.events.rows, rows);
+    }
+    for most in [3, 1_000] {
+        let newest = rundir::read_newest(dir.path(), most).unwrap();
+        let first = run.log.len().saturating_sub(most);
+        assert!(newest.log.records().eq(run.log.records().skip(first)));
+        assert_eq!(newest.rows.first(), Some(&(first as u64)));
     }
     let beyond = JobId(run.submissions.len() as u32);
     assert!(rundir::read_job(dir.path(), beyond).unwrap().is_none());

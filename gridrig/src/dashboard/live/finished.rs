@@ -4,7 +4,7 @@ use super::document::{AgeOfRun, Context, GridDoc, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Shown};
 use super::life::Life;
 use super::tap::Tap;
-use super::words;
+use super::words::{self, Line};
 use crate::scenario::{Scenario, ScenarioText};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::{EventSink as _, Party};
@@ -13,7 +13,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::names::Names;
-use gridrig_results::rundir::{self, InfoDoc, Manifest, Run, RunDirError};
+use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +31,11 @@ pub enum FinishedError {
     #[error(transparent)]
     Read(#[from] RunDirError),
 }
+
+/// Events beyond which a run is not played again but counted from its tables.
+/// They have each job once: of one that was lost and queued again, as faults do
+/// it, only its last way.
+const MANY_EVENTS: u64 = 200_000;
 
 /// The run that was read last. Reading one takes a second per million jobs,
 /// and pages are loaded again.
@@ -95,9 +100,13 @@ impl Shelf {
 
 impl Finished {
     fn read(dir: &Path, below: &str) -> Result<Self, RunDirError> {
-        let run = rundir::read(dir)?;
-        let names = words::names(&run.grid);
-        let snapshot = snapshot(dir, below, &run, &names);
+        let manifest = rundir::read_manifest(dir)?;
+        let events = manifest.files.get(rundir::names::EVENTS);
+        let played = match events.and_then(|file| file.rows) {
+            Some(rows) if rows > MANY_EVENTS => Played::tables(dir, &manifest, rows)?,
+            _ => Played::log(dir)?,
+        };
+        let snapshot = snapshot(dir, below, &manifest, &played);
         Ok(Finished { snapshot })
     }
 
@@ -118,29 +127,79 @@ pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Life>, Finished
     Ok(found.as_ref().map(Life::of_finished))
 }
 
-fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
-    let manifest = &run.manifest;
+/// What happened in a run.
+struct Played {
+    grid: Grid,
+    names: Names,
+    tap: Tap,
+    feed: Vec<Line>,
+}
+
+impl Played {
+    /// Event by event.
+    fn log(dir: &Path) -> Result<Self, RunDirError> {
+        let run = rundir::read(dir)?;
+        let names = words::names(&run.grid);
+        let last = run.submissions.last().map_or(SimTime::ZERO, |last| last.at);
+        let jobs = run.submissions.len();
+        let mut tap = Tap::new(&run.grid, jobs, last, tolerance(&run.manifest));
+        for (at, event) in run.log.records() {
+            tap.emit(at, event);
+        }
+        recall(&mut tap, &run.manifest, &names);
+        tap.close(run.log.end());
+        let feed = words::newest(&run.log, &names, 0);
+        Ok(Played {
+            grid: run.grid,
+            names,
+            tap,
+            feed,
+        })
+    }
+
+    /// From the tables, which takes a tenth of the time.
+    fn tables(dir: &Path, manifest: &Manifest, rows: u64) -> Result<Self, RunDirError> {
+        let grid = rundir::read_grid(dir, manifest)?;
+        let names = words::names(&grid);
+        let end = SimTime::from_nanos(manifest.end_ns);
+        let mut tap = Tap::of_tables(dir, &grid, tolerance(manifest), end, rows)?;
+        recall(&mut tap, manifest, &names);
+        let newest = rundir::read_newest(dir, words::FEED)?;
+        let places = newest.rows.iter().map(|row| *row as usize);
+        let lines = places.zip(newest.log.records());
+        let feed = lines.filter_map(|(n, (at, event))| Line::of(n, at, event, &names));
+        Ok(Played {
+            feed: feed.collect(),
+            grid,
+            names,
+            tap,
+        })
+    }
+}
+
+fn tolerance(manifest: &Manifest) -> SimDuration {
+    SimDuration::parse(&manifest.tolerance).unwrap_or_default()
+}
+
+/// Tells a tap of the information messages, which a log only counts.
+fn recall(tap: &mut Tap, manifest: &Manifest, names: &Names) {
+    for ((from, to), info) in information(manifest, names) {
+        let last = info.age.map(|age| SimTime::from_nanos(age.last_ns));
+        tap.recall(info.count, last, from, to);
+    }
+}
+
+fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Arc<str> {
+    let (tap, grid) = (&played.tap, &played.grid);
     let scenario = scenario(dir);
     let scale = manifest.study.scale.as_ref();
     let compression = scale.map_or(1.0, |scale| scale.arrival);
     let lag_tolerance_s = scenario.as_ref().map_or(f64::INFINITY, |scenario| {
         scenario.lag_tolerance.as_secs_f64()
     });
-    let tolerance = SimDuration::parse(&manifest.tolerance).unwrap_or_default();
-    let last = run.submissions.last().map_or(SimTime::ZERO, |last| last.at);
-    let mut tap = Tap::new(&run.grid, run.submissions.len(), last, tolerance);
-    for (at, event) in run.log.records() {
-        tap.emit(at, event);
-    }
-    let known = information(manifest, names);
-    for (&(from, to), info) in &known {
-        let last = info.age.map(|age| SimTime::from_nanos(age.last_ns));
-        tap.recall(info.count, last, from, to);
-    }
-    tap.close(run.log.end());
     let policy = manifest.policy.as_deref();
     let context = Context {
-        grid: run.grid.clone(),
+        grid: grid.clone(),
         policy: PolicyKind::ALL
             .into_iter()
             .find(|kind| Some(kind.name()) == policy),
@@ -150,10 +209,10 @@ fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
     let mut now = Now {
         pace: None,
         eta_s: None,
-        ..Now::of(&tap, &context, Duration::ZERO)
+        ..Now::of(tap, &context, Duration::ZERO)
     };
     if context.policy != Some(PolicyKind::FullInformation) {
-        ages_of_run(&mut now, &run.grid, &known);
+        ages_of_run(&mut now, grid, &information(manifest, &played.names));
     }
     let hub = Hub::default();
     let session = SessionDoc {
@@ -175,14 +234,14 @@ fn snapshot(dir: &Path, below: &str, run: &Run, names: &Names) -> Arc<str> {
         warnings: manifest.warnings.clone(),
     };
     hub.begin(session, vec![run_doc(manifest, below)]);
-    hub.start_run(0, GridDoc::of(&run.grid));
+    hub.start_run(0, GridDoc::of(grid));
     let state = if manifest.partial { "stopped" } else { "done" };
     hub.change_run(0, |doc| doc.state = state);
     hub.publish(Shown {
         now,
         course: tap.course().clone(),
         sparks: tap.sparks().clone(),
-        feed: words::newest(&run.log, names, 0),
+        feed: played.feed.clone(),
     });
     hub.snapshot()
 }
@@ -258,5 +317,76 @@ fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
             .and_then(serde_json::Value::as_bool),
         audit: text("/audit").map(str::to_owned),
         dir: Some(below.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::{self, RunOptions};
+    use gridrig_protocol::rest::serve::Monitoring;
+
+    /// A run of the shipped pair, in a directory of its own.
+    fn run(sets: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../resources/scenarios/two-sites.toml");
+        let text = std::fs::read_to_string(&file).expect("the scenario");
+        let sets: Vec<String> = ["run.policies=[\"free-node\"]", "workload.window.length=3d"]
+            .iter()
+            .chain(sets)
+            .map(|set| (*set).to_owned())
+            .collect();
+        let scenario = Scenario::parse(&ScenarioText {
+            file: &file,
+            text: &text,
+            sets: &sets,
+            directory: Path::new(""),
+            traces_may_be_missing: false,
+        });
+        let options = RunOptions {
+            out: Some(dir.path().to_owned()),
+            force: false,
+            csv: false,
+            kill: Vec::new(),
+            monitoring: Monitoring::default(),
+            watch: None,
+        };
+        runner::run(&scenario.expect("a scenario"), &options).expect("it runs");
+        let run = dir.path().join("two-sites-1/free-node/r000");
+        (dir, run)
+    }
+
+    #[test]
+    fn tables_tell_of_a_run_what_its_events_tell() {
+        // Drained, cut off while jobs run and wait, and with jobs turned away.
+        for sets in [
+            &[][..],
+            &[
+                "measure.stop=\"last-arrival\"",
+                "domain.b.clusters.b1.processors=64",
+            ][..],
+            &["workload.max_processors=450"][..],
+        ] {
+            let (_dir, run) = run(sets);
+            let manifest = rundir::read_manifest(&run).expect("a manifest");
+            let rows = manifest.files[rundir::names::EVENTS].rows.expect("rows");
+            let log = Played::log(&run).expect("the log");
+            let tables = Played::tables(&run, &manifest, rows).expect("the tables");
+            assert_eq!(log.feed, tables.feed);
+            let shown = |played: &Played| -> serde_json::Value {
+                let text = snapshot(&run, "x", &manifest, played);
+                serde_json::from_str(&text).expect("JSON")
+            };
+            let (log, tables) = (shown(&log), shown(&tables));
+            assert!(
+                log["course"]["rows"]
+                    .as_array()
+                    .is_some_and(|rows| rows.len() > 100)
+            );
+            for (key, value) in log.as_object().expect("an object") {
+                assert_eq!(*value, tables[key], "{sets:?}: {key}");
+            }
+        }
     }
 }

@@ -99,8 +99,9 @@ impl Life {
     /// The life of a job of a finished run.
     #[must_use]
     pub fn of_finished(job: &OneJob) -> Self {
-        let places = job.rows.iter().map(|row| *row as usize);
-        Life::made(&job.submission, places.zip(job.log.records()), &job.names)
+        let places = job.events.rows.iter().map(|row| *row as usize);
+        let events = places.zip(job.events.log.records());
+        Life::made(&job.submission, events, &job.names)
     }
 
     /// From its own events, each with its position in the log.

@@ -1,5 +1,7 @@
 //! Listens to a run's events and counts; cheap enough for the hot loop.
 
+mod tables;
+
 use super::estimate::Histogram;
 use super::series::Series;
 use gridrig_core::event::{Event, EventSink, Party};
@@ -90,6 +92,7 @@ struct Slot {
 /// Counts a run's events.
 pub struct Tap {
     slots: Vec<Slot>,
+    jobs: usize,
     counts: Counts,
     clusters: Vec<ClusterNow>,
     domains: usize,
@@ -120,6 +123,7 @@ impl Tap {
         let (domains, clusters) = (grid.domains.len(), grid.clusters.len());
         Tap {
             slots: vec![Slot::default(); jobs],
+            jobs,
             counts: Counts::default(),
             clusters: vec![ClusterNow::default(); clusters],
             domains,
@@ -204,7 +208,7 @@ impl Tap {
     /// All jobs of the run.
     #[must_use]
     pub fn jobs(&self) -> usize {
-        self.slots.len()
+        self.jobs
     }
 
     /// Time passes without an event.
@@ -355,6 +359,21 @@ impl Tap {
             slot.forwarded = true;
         }
     }
+}
+
+/// A series with all the rows of a run whose last event is at `last` and which
+/// ends at `end`, as [`Tap::catch_up`] and [`Tap::close`] add them: instants
+/// without figures.
+fn grid_steps(empty: &Series, width: usize, last: SimTime, end: SimTime) -> Series {
+    let mut series = empty.clone();
+    let nothing = || std::iter::repeat_n(0, width);
+    let mut next = SimTime::ZERO;
+    while next <= last {
+        series.push(next, nothing());
+        next = series.next_after(next);
+    }
+    series.push(end, nothing());
+    series
 }
 
 impl EventSink for Tap {
