@@ -4,7 +4,7 @@ pub(crate) mod names;
 
 use crate::error::{FieldName, TraceError};
 use crate::gwf::{COLUMN_NAMES, GwfReader, NAMED, NameTables};
-use crate::open::{TraceReader, open};
+use crate::open::{Format, TraceReader, open};
 use crate::spec::SizeFrom;
 use crate::swf::{self, FIELD_NAMES, Header, Quantity, Record};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
@@ -82,6 +82,8 @@ pub struct Loaded {
     pub sha256: String,
     /// The name used in messages.
     pub file: String,
+    /// What it was read as.
+    pub format: Format,
 }
 
 impl Loaded {
@@ -200,6 +202,7 @@ pub fn load_gwf_from<R: BufRead>(
     loaded.warnings.splice(0..0, reader.warnings());
     let origin = time_zero(&loaded.header, first.unwrap_or_default());
     loaded.header.set_unix_start_time(origin);
+    loaded.format = Format::Gwf;
     for job in &mut loaded.jobs {
         job.submit = job.submit - SimDuration::from_secs(origin);
     }
@@ -393,6 +396,7 @@ impl<'a> Sieve<'a> {
             names: BTreeMap::new(),
             sha256: String::new(),
             file: self.file.to_owned(),
+            format: Format::Swf,
         })
     }
 }
