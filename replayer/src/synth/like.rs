@@ -18,6 +18,7 @@ mod fit;
 mod generate;
 mod halves;
 mod hours;
+mod inside;
 mod leaning;
 mod levels;
 mod likeness;
@@ -135,6 +136,11 @@ pub struct LookAlike {
     /// their users' hours and run times give.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size_leanings: Vec<Vec<f64>>,
+    /// Where in their ranges the jobs of a cell lie, where that is not the middle:
+    /// in threes a cell and the mean places of its run times and of its sizes, in
+    /// thousandths; cells rise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inside: Vec<u64>,
     /// How like the job before it a user's job is.
     pub likeness: Likeness,
     /// Users, alone or with others like them.
@@ -265,6 +271,7 @@ impl LookAlike {
         }
         self.check_rows()?;
         self.check_halves()?;
+        self.check_inside()?;
         self.check_folds()?;
         length("turns", self.turns.len(), turns::PLACES * turns::ROWS)?;
         for (at, row) in self.turns.iter().enumerate() {
@@ -286,6 +293,19 @@ impl LookAlike {
             within("rows", *number as f64, 0.0..=1e9)?;
         }
         Ok(())
+    }
+
+    fn check_inside(&self) -> Result<(), SynthError> {
+        let (triples, rest) = self.inside.as_chunks::<3>();
+        let rise = triples.is_sorted_by(|a, b| a[0] < b[0]);
+        if rest.is_empty() && rise && triples.iter().all(|at| at[1] <= 1_000 && at[2] <= 1_000) {
+            return Ok(());
+        }
+        Err(SynthError::parameter(
+            "inside",
+            format!("{:?}", self.inside),
+            "groups of a cell, rising, and two numbers of at most 1000",
+        ))
     }
 
     fn check_halves(&self) -> Result<(), SynthError> {

@@ -23,6 +23,9 @@ const SAMPLES: usize = 8;
 /// Fewer jobs say nothing of batches once they are thinned.
 const LEAST: usize = 2_000;
 
+/// Seeds that a way to tell arrivals is judged by.
+const SEEDS: u64 = 3;
+
 /// Runs of the model, at most.
 const RUNS: usize = 6;
 
@@ -101,14 +104,14 @@ fn gap_bin(gap: u64) -> usize {
 impl LookAlike {
     /// Takes the way to tell arrivals whose gaps between submissions come nearest
     /// to the source's (greatest distance of the distribution functions once
-    /// thinned, mean of two seeds): its place in the list, and its form.
+    /// thinned, mean of three seeds): its place in the list, and its form.
     pub(super) fn choose_arrivals(&self, ways: &[Arrivals], submits: &[u64]) -> (usize, Form) {
         let wanted = thinned_gaps(submits.iter().copied());
         let missed = |arrivals: &Arrivals, form: &Form| {
             let mut model = self.clone();
             model.set_arrivals(arrivals, form);
             let mut sum = 0.0;
-            for seed in [self.seed, self.seed + 1] {
+            for seed in self.seed..self.seed + SEEDS {
                 model.seed = seed;
                 let length = self.source.days * 86_400.0;
                 let made: Vec<u64> = Instants::new(&model, self.source.jobs, length).collect();

@@ -4,7 +4,7 @@ use super::leaning::{self, PARTS, Seen};
 use super::levels::{Grain, divide, find};
 use super::turns::Turns;
 use super::week::{Arrivals, Form};
-use super::{Level, LookAlike, Profile, Source, likeness, turns, week};
+use super::{Level, LookAlike, Profile, Source, inside, likeness, turns, week};
 use crate::characterize::calendar::Clock;
 use crate::load::{Loaded, TraceJob};
 use crate::swf::Record;
@@ -251,6 +251,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         failed_permille: failed(&rows, run_times.len()),
         requests,
         requested_times_s,
+        inside: inside(&rows, &sizes, &run_times),
         likeness: likeness::measure(
             rows.iter().map(|row| (row.submit, row.user, row.cell)),
             users,
@@ -286,6 +287,20 @@ fn placed<'a>(
         }
     };
     jobs.iter().map(row).collect()
+}
+
+/// Where in their ranges the jobs of each cell lie.
+fn inside(rows: &[Row<'_>], sizes: &[Level], run_times: &[Level]) -> Vec<u64> {
+    let run = |row: &Row<'_>| (row.run_level, seconds(row.job.run_time));
+    let size = |row: &Row<'_>| (row.size_level as usize, u64::from(row.job.processors));
+    let runs = inside::places(&rows.iter().map(run).collect::<Vec<_>>(), run_times.len());
+    let sizes = inside::places(&rows.iter().map(size).collect::<Vec<_>>(), sizes.len());
+    let places = runs.into_iter().zip(sizes);
+    inside::measure(
+        rows.iter()
+            .zip(places)
+            .map(|(row, (run, size))| (row.cell, run, size)),
+    )
 }
 
 /// How run times and sizes lean towards times of the day.
