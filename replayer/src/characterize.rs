@@ -36,7 +36,6 @@ mod sort;
 pub use row::{JobRow, rows};
 
 use crate::load::Loaded;
-use crate::open::Format;
 use arrivals::{ArrivalProfile, Autocorrelation, autocorrelation, interarrival_s};
 use batches::{BATCH_WINDOW, BatchStatistics};
 use calendar::Clock;
@@ -52,8 +51,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the header does not say and how fine the series are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Format of the file.
-    pub format: Format,
     /// Processors of the machine; `None` takes the header's.
     pub processors: Option<u64>,
     /// Processors of single clusters, by their number in the trace.
@@ -69,7 +66,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            format: Format::Swf,
             processors: None,
             cluster_processors: BTreeMap::new(),
             batch_window: BATCH_WINDOW,
@@ -198,7 +194,7 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
         )
     });
     let mut trace = Characterization {
-        format: options.format.name(),
+        format: loaded.format.name(),
         jobs: jobs.len() as u64,
         skipped: loaded.skipped.clone(),
         span_s: span.as_secs_f64(),

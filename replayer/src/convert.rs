@@ -14,7 +14,7 @@ mod source;
 mod survey;
 
 use crate::error::ConvertError;
-use crate::open::Format;
+use crate::open::{Format, open};
 use crate::sanitize::{RuleReport, Rules, Sanitizer};
 use crate::split::{Points, Split};
 use gridrig_core::time::SimDuration;
@@ -35,7 +35,8 @@ pub struct Request {
     /// The file to write; with a split its name has `{}` where the name of the
     /// stream goes.
     pub output: PathBuf,
-    /// Its format; by default what its name says.
+    /// Its format; by default what its name says, of a split with a name that
+    /// says nothing the format of the inputs.
     pub to: Option<Format>,
     /// Processors of the machine, instead of what the headers say.
     pub processors: Option<u32>,
@@ -114,8 +115,8 @@ pub struct OutputReport {
 /// Any [`ConvertError`]; no output is then there under its name, except for
 /// streams that were complete before one could not be written.
 pub fn convert(request: &Request) -> Result<Report, ConvertError> {
-    let format = output_format(request)?;
     check_names(request)?;
+    let format = output_format(request)?;
     let mut sanitizer = Sanitizer::new(&request.rules);
     let by = match &request.split {
         Some(Split::By(field)) => Some(*field),
@@ -150,12 +151,26 @@ pub fn convert(request: &Request) -> Result<Report, ConvertError> {
 }
 
 fn output_format(request: &Request) -> Result<Format, ConvertError> {
-    request
-        .to
-        .or_else(|| Format::of_name(&request.output))
-        .ok_or_else(|| ConvertError::NoFormat {
+    if let Some(format) = request.to.or_else(|| Format::of_name(&request.output)) {
+        return Ok(format);
+    }
+    // A split changes nothing else, so its streams stay what the inputs are.
+    let mut formats = Vec::new();
+    if request.split.is_some() {
+        for input in &request.inputs {
+            let format = match input.from {
+                Some(format) => format,
+                None => open(&input.path)?.format(),
+            };
+            formats.push(format);
+        }
+    }
+    match formats.split_first() {
+        Some((first, others)) if others.iter().all(|format| format == first) => Ok(*first),
+        _ => Err(ConvertError::NoFormat {
             file: request.output.display().to_string(),
-        })
+        }),
+    }
 }
 
 /// Refuses what would be read only once, or written over what is read.

@@ -4,7 +4,7 @@ pub(crate) mod names;
 
 use crate::error::{FieldName, TraceError};
 use crate::gwf::{COLUMN_NAMES, GwfReader, NAMED, NameTables};
-use crate::open::{TraceReader, open};
+use crate::open::{Format, TraceReader, open};
 use crate::spec::SizeFrom;
 use crate::swf::{self, FIELD_NAMES, Header, Quantity, Record};
 use crate::synth::Model;
@@ -84,6 +84,8 @@ pub struct Loaded {
     pub sha256: String,
     /// The name used in messages.
     pub file: String,
+    /// What it was read as.
+    pub format: Format,
 }
 
 impl Loaded {
@@ -234,6 +236,7 @@ pub fn load_gwf_from<R: BufRead>(
     loaded.warnings.splice(0..0, reader.warnings());
     let origin = time_zero(&loaded.header, first.unwrap_or_default());
     loaded.header.set_unix_start_time(origin);
+    loaded.format = Format::Gwf;
     for job in &mut loaded.jobs {
         job.submit = job.submit - SimDuration::from_secs(origin);
     }
@@ -427,6 +430,7 @@ impl<'a> Sieve<'a> {
             names: BTreeMap::new(),
             sha256: String::new(),
             file: self.file.to_owned(),
+            format: Format::Swf,
         })
     }
 }

@@ -16,10 +16,13 @@ mod calibrate;
 mod deal;
 mod fit;
 mod generate;
+mod halves;
 mod hours;
+mod inside;
 mod leaning;
 mod levels;
 mod likeness;
+mod rows;
 mod splits;
 mod turns;
 mod week;
@@ -80,6 +83,13 @@ pub struct LookAlike {
     /// of the first day, and of the length in hours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<u64>,
+    /// Rows of jobs at even distances, those of the source with most jobs, in
+    /// threes: minutes from the beginning of the first day, from the second row
+    /// on from that of the row before; jobs; seconds from the first job to the
+    /// last one. `days`, `hours_of_week`, `hours_of_day`, `splits` and `folds`
+    /// are about the other jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<u64>,
     /// How the jobs of a day fall on its hours, and where `folds` is empty those
     /// of an hour on its seconds: for each halving (24, 12, 6, 3 and 2 hours,
     /// then those of an hour) and for each number of jobs that is halved (1, 2, 3 and 4, 5
@@ -95,6 +105,13 @@ pub struct LookAlike {
     /// jobs, less than all, and all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folds: Vec<Vec<Vec<f64>>>,
+    /// In place of `folds`: for each halving, for each octave of jobs (1, 2, 3 and
+    /// 4, ... 2049 to 4096 and more; those past the last one listed are like it):
+    /// the exponent with which the halves follow their neighbours, how often, of
+    /// a thousand, halves are as even as can be and one has all, and the quantiles
+    /// of the larger half's share else, in thousandths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halves: Vec<Vec<Vec<f64>>>,
     /// Probability that a recent user goes on, by time since the user's last job
     /// (below 1 s, 2 s, 4 s ... 2^17 s); a row for each class of jobs in a row
     /// (1, 2, 3 and 4, 5 to 8, 9 to 32, 33 to 128, more) of each class of
@@ -119,6 +136,11 @@ pub struct LookAlike {
     /// their users' hours and run times give.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size_leanings: Vec<Vec<f64>>,
+    /// Where in their ranges the jobs of a cell lie, where that is not the middle:
+    /// in threes a cell and the mean places of its run times and of its sizes, in
+    /// thousandths; cells rise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inside: Vec<u64>,
     /// How like the job before it a user's job is.
     pub likeness: Likeness,
     /// Users, alone or with others like them.
@@ -232,8 +254,8 @@ impl LookAlike {
         for jobs in &self.days {
             within("days", *jobs as f64, 0.0..=1e12)?;
         }
-        // With folds, splits end at the hour.
-        let halvings = match self.folds.is_empty() {
+        // With folds or halves, splits end at the hour.
+        let halvings = match self.folds.is_empty() && self.halves.is_empty() {
             true => splits::DAY_HALVINGS + splits::HOUR_HALVINGS,
             false => splits::DAY_HALVINGS,
         };
@@ -247,6 +269,9 @@ impl LookAlike {
                 within(&field, split[2], -10.0..=10.0)?;
             }
         }
+        self.check_rows()?;
+        self.check_halves()?;
+        self.check_inside()?;
         self.check_folds()?;
         length("turns", self.turns.len(), turns::PLACES * turns::ROWS)?;
         for (at, row) in self.turns.iter().enumerate() {
@@ -255,6 +280,57 @@ impl LookAlike {
         table("turns", &self.turns, 1.0)?;
         table("run_time_leanings", &self.run_time_leanings, 1e6)?;
         table("size_leanings", &self.size_leanings, 1e6)
+    }
+
+    fn check_rows(&self) -> Result<(), SynthError> {
+        let entries = self.rows.len();
+        if !entries.is_multiple_of(3) || entries > MAX_ENTRIES {
+            let expected = format!("groups of 3 numbers, at most {MAX_ENTRIES} numbers");
+            let found = format!("{entries} numbers");
+            return Err(SynthError::parameter("rows", found, expected));
+        }
+        for number in &self.rows {
+            within("rows", *number as f64, 0.0..=1e9)?;
+        }
+        Ok(())
+    }
+
+    fn check_inside(&self) -> Result<(), SynthError> {
+        let (triples, rest) = self.inside.as_chunks::<3>();
+        let rise = triples.is_sorted_by(|a, b| a[0] < b[0]);
+        if rest.is_empty() && rise && triples.iter().all(|at| at[1] <= 1_000 && at[2] <= 1_000) {
+            return Ok(());
+        }
+        Err(SynthError::parameter(
+            "inside",
+            format!("{:?}", self.inside),
+            "groups of a cell, rising, and two numbers of at most 1000",
+        ))
+    }
+
+    fn check_halves(&self) -> Result<(), SynthError> {
+        if !self.halves.is_empty() {
+            length("halves", self.halves.len(), splits::HOUR_HALVINGS)?;
+        }
+        for (at, row) in self.halves.iter().enumerate() {
+            let field = format!("halves[{at}]");
+            let octaves = halves::OCTAVES as f64;
+            within(
+                &format!("{field} (entries)"),
+                row.len() as f64,
+                0.0..=octaves,
+            )?;
+            for numbers in row {
+                if numbers.len() != halves::NUMBERS[0] {
+                    length(&field, numbers.len(), halves::NUMBERS[1])?;
+                }
+                within(&field, numbers[0], -10.0..=10.0)?;
+                for share in &numbers[1..] {
+                    within(&field, *share, 0.0..=1e3)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_folds(&self) -> Result<(), SynthError> {

@@ -6,6 +6,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_replayer::convert::{Input, Report, Request, convert};
 use gridrig_replayer::error::ConvertError;
 use gridrig_replayer::load::load;
+use gridrig_replayer::open::{Format, open};
 use gridrig_replayer::sanitize::Rules;
 use gridrig_replayer::spec::SizeFrom;
 use gridrig_replayer::split::Split;
@@ -356,6 +357,26 @@ fn a_gwf_trace_splits_by_site_into_files_with_safe_names() {
         desk.text("_._S_1.swf")
             .contains("split by site by gridrig trace convert; here ../S 1")
     );
+}
+
+#[test]
+fn streams_of_a_split_keep_the_format_where_their_name_tells_none() {
+    let gwf = gwf_line(1, "1", "0", "5", 1, ["u", "q", "S1"])
+        + &gwf_line(2, "2", "0", "5", 1, ["u", "q", "S2"]);
+    let desk = Desk::new(&[("a.gwf", &gwf), ("b.swf", &swf())]);
+    let split = |inputs: &[&str], output: &str| {
+        let mut request = desk.request(inputs, output);
+        request.split = Some(Split::parse("round-robin=2").unwrap());
+        convert(&request)
+    };
+    let kept = |name: &str| open(&desk.path(name)).unwrap().format();
+    assert_eq!(split(&["a.gwf"], "a-{}.gz").unwrap().format, Format::Gwf);
+    assert_eq!(kept("a-1.gz"), Format::Gwf);
+    assert_eq!(split(&["b.swf"], "b-{}").unwrap().format, Format::Swf);
+    assert_eq!(kept("b-2"), Format::Swf);
+    // What is merged from both formats has to be said.
+    let told = split(&["a.gwf", "b.swf"], "c-{}").unwrap_err().to_string();
+    assert!(told.contains("the name tells no format"), "{told}");
 }
 
 #[test]

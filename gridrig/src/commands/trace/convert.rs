@@ -31,7 +31,8 @@ Ways of --split: by=user|group|executable|queue|partition|site, round-robin=POIN
   random=POINTS, share=POINTS; POINTS is a number or a list such as a:2,b:1")]
 pub struct ConvertArgs {
     /// Trace files, SWF or GWF, gzip or plain, and last the file to write:
-    /// its name tells the format (.swf or .gwf) and gzip (.gz)
+    /// its name tells the format (.swf or .gwf) and gzip (.gz); streams of a
+    /// split whose name tells no format keep that of the inputs
     #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
     files: Vec<PathBuf>,
     /// Take the inputs to be of this format, whatever they look like

@@ -8,7 +8,6 @@ use anyhow::anyhow;
 use clap::Args;
 use gridrig_replayer::characterize::{Options, characterize, sheet};
 use gridrig_replayer::load::load;
-use gridrig_replayer::open::open;
 use gridrig_replayer::spec::SizeFrom;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -48,10 +47,8 @@ fn cluster_size(text: &str) -> Result<(u32, u64), String> {
 
 /// Says what a trace is like.
 pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
-    let format = open(&args.file).map_err(Failure::input)?.format();
     let loaded = load(&args.file, SizeFrom::Allocated).map_err(Failure::input)?;
     let options = Options {
-        format,
         processors: args.processors.map(|count| u64::from(count.get())),
         cluster_processors: args.clusters.iter().copied().collect(),
         ..Options::default()

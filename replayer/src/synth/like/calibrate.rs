@@ -7,7 +7,7 @@
 //! odds so that a look-alike has as many of them as its source (simulated
 //! moments: the model is run, compared and moved).
 
-use super::week::{Form, Instants};
+use super::week::{Arrivals, Form, Instants};
 use super::{BATCH_WINDOW_S, LookAlike};
 use crate::synth::error::SynthError;
 use crate::synth::unit::unit;
@@ -22,6 +22,9 @@ const SAMPLES: usize = 8;
 
 /// Fewer jobs say nothing of batches once they are thinned.
 const LEAST: usize = 2_000;
+
+/// Seeds that a way to tell arrivals is judged by.
+const SEEDS: u64 = 3;
 
 /// Runs of the model, at most.
 const RUNS: usize = 6;
@@ -99,20 +102,17 @@ fn gap_bin(gap: u64) -> usize {
 }
 
 impl LookAlike {
-    /// Takes the form whose gaps between submissions come nearest to the
-    /// source's (greatest distance of the distribution functions once thinned,
-    /// mean of two seeds).
-    pub(super) fn choose_form(&self, forms: &[Form], submits: &[u64]) -> Form {
+    /// Takes the way to tell arrivals whose gaps between submissions come nearest
+    /// to the source's (greatest distance of the distribution functions once
+    /// thinned, mean of three seeds): its place in the list, and its form.
+    pub(super) fn choose_arrivals(&self, ways: &[Arrivals], submits: &[u64]) -> (usize, Form) {
         let wanted = thinned_gaps(submits.iter().copied());
-        let missed = |form: &Form| {
+        let missed = |arrivals: &Arrivals, form: &Form| {
+            let mut model = self.clone();
+            model.set_arrivals(arrivals, form);
             let mut sum = 0.0;
-            for seed in [self.seed, self.seed + 1] {
-                let model = LookAlike {
-                    seed,
-                    splits: form.splits.clone(),
-                    folds: form.folds.clone(),
-                    ..self.clone()
-                };
+            for seed in self.seed..self.seed + SEEDS {
+                model.seed = seed;
                 let length = self.source.days * 86_400.0;
                 let made: Vec<u64> = Instants::new(&model, self.source.jobs, length).collect();
                 let found = thinned_gaps(made.iter().copied());
@@ -121,15 +121,23 @@ impl LookAlike {
             }
             sum
         };
-        let missed = forms.iter().map(|form| (missed(form), form));
-        let best = missed.min_by(|a, b| a.0.total_cmp(&b.0));
-        best.map_or_else(
-            || Form {
-                splits: self.splits.clone(),
-                folds: self.folds.clone(),
-            },
-            |best| best.1.clone(),
-        )
+        let ways = ways.iter().enumerate();
+        let forms = ways.flat_map(|(at, way)| way.forms.iter().map(move |form| (at, way, form)));
+        let best = forms
+            .map(|(at, way, form)| (missed(way, form), at, form))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map_or_else(Default::default, |(_, at, form)| (at, form.clone()))
+    }
+
+    pub(super) fn set_arrivals(&mut self, arrivals: &Arrivals, form: &Form) {
+        self.hours_of_week.clone_from(&arrivals.hours_of_week);
+        self.hours_of_day.clone_from(&arrivals.hours_of_day);
+        self.days.clone_from(&arrivals.days);
+        self.silences.clone_from(&arrivals.silences);
+        self.rows.clone_from(&arrivals.rows);
+        self.splits.clone_from(&form.splits);
+        self.folds.clone_from(&form.folds);
+        self.halves.clone_from(&form.halves);
     }
 
     /// Moves the odds to go on until the model has the share of jobs in batches

@@ -4,7 +4,7 @@ use super::leaning::{self, PARTS, Seen};
 use super::levels::{Grain, divide, find};
 use super::turns::Turns;
 use super::week::{Arrivals, Form};
-use super::{Level, LookAlike, Profile, Source, likeness, turns, week};
+use super::{Level, LookAlike, Profile, Source, inside, likeness, turns, week};
 use crate::characterize::calendar::Clock;
 use crate::load::{Loaded, TraceJob};
 use crate::swf::Record;
@@ -44,16 +44,21 @@ struct Detail {
     labels: usize,
 }
 
-const DETAILS: [Detail; 9] = [
+const DETAILS: [Detail; 14] = [
     detail(64, 24, 250, 12, 8),
     detail(48, 24, 250, 12, 8),
     detail(32, 24, 250, 12, 8),
     detail(32, 20, 150, 12, 6),
     detail(28, 16, 100, 10, 6),
     detail(24, 14, 70, 8, 4),
+    detail(24, 12, 55, 8, 4),
     detail(24, 12, 40, 8, 4),
+    detail(22, 10, 32, 6, 3),
     detail(20, 10, 24, 4, 3),
+    detail(20, 10, 18, 4, 3),
+    detail(18, 8, 14, 3, 2),
     detail(16, 8, 10, 2, 2),
+    detail(16, 6, 6, 2, 2),
 ];
 
 const fn detail(
@@ -74,6 +79,10 @@ const fn detail(
 
 /// Requested times that a model lists.
 const REQUESTS: usize = 24;
+
+/// A size that so large a part of an ordinary range has its own: jobs on 64
+/// processors run for other times than those on 40.
+const OWN_SIZE: f64 = 0.1;
 
 /// Steps between the quantiles of a range.
 const STEPS: usize = 16;
@@ -123,7 +132,8 @@ impl LookAlike {
         let mut timing = Timing::of(trace);
         let coarse = fit(trace, processors, &timing, DETAILS[DETAILS.len() - 1]);
         let submits: Vec<u64> = timing.submits.iter().map(|job| job.0).collect();
-        timing.form = coarse.choose_form(&timing.arrivals.forms, &submits);
+        let (way, form) = coarse.choose_arrivals(&timing.arrivals, &submits);
+        (timing.way, timing.form) = (way, form);
         for detail in DETAILS {
             let mut model = fit(trace, processors, &timing, detail);
             let bytes = Model::LookAlike(Box::new(model.clone())).to_json().len();
@@ -141,8 +151,10 @@ impl LookAlike {
 /// When and by whom jobs are submitted, which every detail has in common.
 struct Timing {
     clock: Clock,
-    arrivals: Arrivals,
-    /// The form of the arrivals that is taken.
+    /// Ways to tell when jobs are submitted.
+    arrivals: Vec<Arrivals>,
+    /// The way and the form that are taken.
+    way: usize,
     form: Form,
     turns: Turns,
     /// Users numbered from 0.
@@ -167,7 +179,8 @@ impl Timing {
         let name = |job: &TraceJob| job.user.map_or(-1, i64::from);
         let arrivals = week::measure(&submits, &clock);
         Timing {
-            form: arrivals.forms[0].clone(),
+            way: 0,
+            form: arrivals[0].forms[0].clone(),
             arrivals,
             turns: turns::measure(&by_user, users.len()),
             submits: submits.into_iter().zip(jobs.iter().map(name)).collect(),
@@ -179,22 +192,23 @@ impl Timing {
 
 fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> LookAlike {
     let jobs = &trace.jobs;
-    let grain = |levels| Grain {
+    let grain = |levels, own| Grain {
         levels,
         values: STEPS,
         steps: STEPS,
+        own,
     };
     let sizes = divide(
         jobs.iter().map(|j| u64::from(j.processors)).collect(),
-        grain(detail.sizes),
+        grain(detail.sizes, OWN_SIZE),
     );
     let run_times = divide(
         jobs.iter().map(|j| seconds(j.run_time)).collect(),
-        grain(detail.run_times),
+        grain(detail.run_times, 1.0),
     );
     let rows = placed(jobs, &sizes, &run_times, timing);
     let users = timing.users.len();
-    let (arrivals, turns) = (&timing.arrivals, &timing.turns);
+    let (arrivals, turns) = (&timing.arrivals[timing.way], &timing.turns);
     let first = rows.first().map_or(0, |row| row.submit);
     let last = rows.last().map_or(0, |row| row.submit);
     let span = (last - first + 1) as f64 / 86_400.0;
@@ -203,7 +217,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
     let name = Path::new(&trace.file)
         .file_name()
         .map(|n| n.to_string_lossy());
-    LookAlike {
+    let mut model = LookAlike {
         schema: SCHEMA.to_owned(),
         kind: "look-alike".to_owned(),
         seed: 1,
@@ -219,12 +233,14 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         },
         unix_start: arrivals.unix_start,
         first_submit_s: first + (last - first + 1).next_multiple_of(week::WEEK),
-        hours_of_week: arrivals.hours_of_week.clone(),
-        hours_of_day: arrivals.hours_of_day.clone(),
-        days: arrivals.days.clone(),
-        silences: arrivals.silences.clone(),
-        splits: timing.form.splits.clone(),
-        folds: timing.form.folds.clone(),
+        hours_of_week: Vec::new(),
+        hours_of_day: Vec::new(),
+        days: Vec::new(),
+        silences: Vec::new(),
+        rows: Vec::new(),
+        splits: Vec::new(),
+        folds: Vec::new(),
+        halves: Vec::new(),
         turns: turns
             .odds
             .chunks(turns::AGES)
@@ -235,6 +251,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         failed_permille: failed(&rows, run_times.len()),
         requests,
         requested_times_s,
+        inside: inside(&rows, &sizes, &run_times),
         likeness: likeness::measure(
             rows.iter().map(|row| (row.submit, row.user, row.cell)),
             users,
@@ -243,7 +260,9 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         profiles: profiles(&rows, &turns.of_user, detail),
         sizes,
         run_times,
-    }
+    };
+    model.set_arrivals(arrivals, &timing.form);
+    model
 }
 
 /// Each job with the ranges that it lies in.
@@ -268,6 +287,20 @@ fn placed<'a>(
         }
     };
     jobs.iter().map(row).collect()
+}
+
+/// Where in their ranges the jobs of each cell lie.
+fn inside(rows: &[Row<'_>], sizes: &[Level], run_times: &[Level]) -> Vec<u64> {
+    let run = |row: &Row<'_>| (row.run_level, seconds(row.job.run_time));
+    let size = |row: &Row<'_>| (row.size_level as usize, u64::from(row.job.processors));
+    let runs = inside::places(&rows.iter().map(run).collect::<Vec<_>>(), run_times.len());
+    let sizes = inside::places(&rows.iter().map(size).collect::<Vec<_>>(), sizes.len());
+    let places = runs.into_iter().zip(sizes);
+    inside::measure(
+        rows.iter()
+            .zip(places)
+            .map(|(row, (run, size))| (row.cell, run, size)),
+    )
 }
 
 /// How run times and sizes lean towards times of the day.

@@ -2,6 +2,7 @@
 
 use super::LookAlike;
 use super::deal::{Hand, Rounder, Rounders};
+use super::inside::{self, Spread};
 use super::leaning::{self, Leaning, PARTS};
 use super::turns::{Recents, shifted};
 use super::week::{HOUR, Instants};
@@ -38,6 +39,7 @@ pub struct LookAlikeJobs<'a> {
     users: ChaCha8Rng,
     mixes: ChaCha8Rng,
     fields: ChaCha8Rng,
+    places: ChaCha8Rng,
     made: u64,
 }
 
@@ -46,28 +48,6 @@ impl std::fmt::Debug for LookAlikeJobs<'_> {
         f.debug_struct("LookAlikeJobs")
             .field("made", &self.made)
             .finish_non_exhaustive()
-    }
-}
-
-/// For each of some ranges, parts from 0 to below 1 that spread evenly.
-#[derive(Debug)]
-struct Spread {
-    parts: Vec<f64>,
-    step: f64,
-}
-
-impl Spread {
-    fn new(ranges: usize, step: f64, random: &mut ChaCha8Rng) -> Self {
-        Spread {
-            parts: (0..ranges).map(|_| unit(random)).collect(),
-            step,
-        }
-    }
-
-    fn next(&mut self, range: usize) -> f64 {
-        let at = &mut self.parts[range];
-        *at = (*at + self.step) % 1.0;
-        *at
     }
 }
 
@@ -107,6 +87,7 @@ impl LookAlike {
             users: stream("users"),
             mixes: stream("mixes"),
             fields: stream("fields"),
+            places: stream("places"),
             made: 0,
         })
     }
@@ -160,8 +141,11 @@ impl LookAlikeJobs<'_> {
         let user = hand.users[who.1].number;
         let runs = self.model.run_times.len() as u64;
         let (size, run) = ((cell / runs) as usize, (cell % runs) as usize);
-        let processors = self.model.sizes[size].at(self.sizes.next(size));
-        let run_time = self.model.run_times[run].at(self.run_times.next(run));
+        let (run_place, size_place) = inside::of_cell(&self.model.inside, cell);
+        let part = self.sizes.take(size, size_place, &mut self.places);
+        let processors = self.model.sizes[size].at(part);
+        let part = self.run_times.take(run, run_place, &mut self.places);
+        let run_time = self.model.run_times[run].at(part);
         let failed = below(&mut self.fields, 1_000) < self.model.failed_permille[run];
         let requested = self.request(run);
         let label = |at: usize| u64::try_from(labels[at]).ok();

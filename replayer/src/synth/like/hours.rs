@@ -68,8 +68,13 @@ impl<'a> SourceDays<'a> {
         silences
     }
 
-    /// The jobs of each day.
-    pub(super) fn deal(&self, weights: &Weights<'_>, jobs: u64) -> Vec<u64> {
+    /// For each day of the span its day of the source.
+    pub(super) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// The jobs of each day of the span as the source has them.
+    pub(super) fn of_source(&self, weights: &Weights<'_>) -> Vec<f64> {
         let whole = Weights::new(
             Span {
                 from: 0,
@@ -88,20 +93,24 @@ impl<'a> SourceDays<'a> {
             };
             self.model.days[*place] as f64 * part
         };
-        let shares: Vec<f64> = self.places.iter().enumerate().map(weigh).collect();
-        let total: f64 = shares.iter().sum();
-        let even = 1.0 / shares.len() as f64;
-        let (mut sum, mut dealt) = (0.0, 0);
-        shares
-            .iter()
-            .map(|share| {
-                sum += if total > 0.0 { share / total } else { even };
-                let here = ((sum * jobs as f64).round() as u64).min(jobs) - dealt;
-                dealt += here;
-                here
-            })
-            .collect()
+        self.places.iter().enumerate().map(weigh).collect()
     }
+}
+
+/// Deals jobs to days in proportion to those that the source has.
+pub(super) fn deal(of_source: &[f64], jobs: u64) -> Vec<u64> {
+    let total: f64 = of_source.iter().sum();
+    let even = 1.0 / of_source.len() as f64;
+    let (mut sum, mut dealt) = (0.0, 0);
+    of_source
+        .iter()
+        .map(|share| {
+            sum += if total > 0.0 { share / total } else { even };
+            let here = ((sum * jobs as f64).round() as u64).min(jobs) - dealt;
+            dealt += here;
+            here
+        })
+        .collect()
 }
 
 /// Spreads the jobs of days over their hours.

@@ -26,6 +26,8 @@ pub(super) struct Grain {
     pub(super) values: usize,
     /// Steps between quantiles.
     pub(super) steps: usize,
+    /// A value that has so large a part of an ordinary range has its own.
+    pub(super) own: f64,
 }
 
 impl Level {
@@ -97,22 +99,23 @@ const REACH: u64 = 2;
 const SMALL: u64 = 16;
 
 /// Ranges of about equal numbers of values; equal values stay together, and a
-/// value that fills a range by itself has its own.
+/// common value has a range of its own.
 pub(super) fn divide(mut values: Vec<u64>, grain: Grain) -> Vec<Level> {
     values.sort_unstable();
     let target = (values.len() / grain.levels).max(1);
+    let own = ((target as f64 * grain.own) as usize).max(1);
     let mut levels = Vec::new();
     let mut from = 0;
     let mut at = 0;
     for (value, count) in runs(&values) {
         let count = count as usize;
         let far = from < at && value > values[from].max(SMALL) * REACH;
-        if (count >= target || far) && from < at {
+        if (count >= own || far) && from < at {
             levels.push(Level::of(&values[from..at], grain));
             from = at;
         }
         at += count;
-        if at - from >= target {
+        if at - from >= target || count >= own {
             levels.push(Level::of(&values[from..at], grain));
             from = at;
         }
@@ -177,6 +180,7 @@ mod tests {
         levels: 10,
         values: 4,
         steps: 5,
+        own: 1.0,
     };
 
     #[test]

@@ -8,6 +8,7 @@
 //! Baraniuk (IEEE Trans. Information Theory 45, 1999), with integer jobs and
 //! with parameters that depend on how many there are.
 
+use super::halves::{self, Larger};
 use crate::synth::gamma::ln_gamma;
 use crate::synth::unit::{below, unit};
 use rand::rngs::ChaCha8Rng;
@@ -128,7 +129,19 @@ fn fold(seen: &[Halved]) -> Fold {
         counts[share_class(h.jobs, h.left.max(h.jobs - h.left))] += 1;
     }
     let all = seen.len().max(1) as u64;
-    // Which half is the larger one is all that neighbours decide.
+    let one = seen.iter().all(|h| h.jobs < 2);
+    Fold {
+        shares: match one {
+            true => Vec::new(),
+            false => counts.iter().map(|n| (n * 1_000 + all / 2) / all).collect(),
+        },
+        pull: (side_pull(seen) * 1e2).round() / 1e2,
+    }
+}
+
+/// The exponent of the neighbours where they decide only which half is the
+/// larger one.
+pub(super) fn side_pull(seen: &[Halved]) -> f64 {
     let sides: Vec<Halved> = seen
         .iter()
         .filter(|h| h.left * 2 != h.jobs)
@@ -137,14 +150,7 @@ fn fold(seen: &[Halved]) -> Fold {
             ..*h
         })
         .collect();
-    let one = seen.iter().all(|h| h.jobs < 2);
-    Fold {
-        shares: match one {
-            true => Vec::new(),
-            false => counts.iter().map(|n| (n * 1_000 + all / 2) / all).collect(),
-        },
-        pull: (pull(&sides) * 1e2).round() / 1e2,
-    }
+    pull(&sides)
 }
 
 /// One halving of the stretches of an hour.
@@ -153,6 +159,8 @@ fn fold(seen: &[Halved]) -> Fold {
 pub(super) enum Within {
     /// By crowd, or by crowd and kind.
     Folds(Vec<Fold>),
+    /// By octave.
+    Halves(Vec<Larger>),
     /// By crowd.
     Splits([Split; CROWDS]),
 }
@@ -161,6 +169,7 @@ impl Within {
     fn draw(&self, jobs: u64, after: usize, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
         match self {
             Within::Splits(splits) => splits[crowd(jobs)].draw(jobs, p, slope, random),
+            Within::Halves(rows) => halves::draw(rows, jobs, p, slope, random),
             Within::Folds(folds) => {
                 let kinds = (folds.len() / CROWDS).max(1);
                 let fold = folds.get(crowd(jobs) * kinds + after % kinds);
@@ -270,7 +279,7 @@ pub(super) fn slopes(stretches: impl Iterator<Item = Stretch>) -> Vec<f64> {
 }
 
 /// Odds of the left half, moved by the neighbours.
-fn moved(p: f64, pull: f64, slope: f64) -> f64 {
+pub(super) fn moved(p: f64, pull: f64, slope: f64) -> f64 {
     if p <= 0.0 || p >= 1.0 {
         return p;
     }

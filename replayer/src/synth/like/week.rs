@@ -2,7 +2,9 @@
 //! a week, and splits from there down to a second.
 
 use super::LookAlike;
-use super::hours::{Hours, SourceDays};
+use super::halves::{self, Larger};
+use super::hours::{Hours, SourceDays, deal};
+use super::rows::{self, Row, Rows};
 use super::splits::{
     self, CROWDS, DAY_HALVINGS, Fold, HOUR_HALVINGS, Halved, KINDS, SOMEHOW, Split, Stretch, Within,
 };
@@ -40,21 +42,44 @@ pub(super) struct Arrivals {
     /// Ways to spread jobs over a day and over an hour.
     pub(super) forms: Vec<Form>,
     pub(super) silences: Vec<u64>,
+    pub(super) rows: Vec<u64>,
 }
 
 /// A way to spread jobs over a day and over an hour, as a model has it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Form {
     pub(super) splits: Vec<Vec<f64>>,
     pub(super) folds: Vec<Vec<Vec<f64>>>,
+    pub(super) halves: Vec<Vec<Vec<f64>>>,
 }
 
-/// Measures submit times in seconds since time 0, in order; at least one.
-pub(super) fn measure(submits: &[u64], clock: &Clock) -> Arrivals {
+/// Rows that a model lists, those with most jobs: one of these.
+const ROWS: [usize; 4] = [200, 400, 800, 1_600];
+
+/// Rows have so large a part of the jobs at most: the others have to show what
+/// hours and days are like.
+const MOST_IN_ROWS: f64 = 0.8;
+
+/// Measures submit times in seconds since time 0, in order; at least one. In two
+/// ways where there are rows of jobs by the clock: with rows, and without.
+pub(super) fn measure(submits: &[u64], clock: &Clock) -> Vec<Arrivals> {
+    let mut arrivals = vec![measure_one(submits, submits, &[], clock)];
+    let enough = (1.0 - MOST_IN_ROWS) * submits.len() as f64;
+    for most in ROWS {
+        let (rows, rest) = rows::find(submits, most);
+        if !rows.is_empty() && rest.len() as f64 >= enough.max(2.0) {
+            arrivals.push(measure_one(submits, &rest, &rows, clock));
+        }
+    }
+    arrivals
+}
+
+/// Measures the submissions `submits` of a trace that are in none of its rows.
+fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arrivals {
     let start = clock.second_of_week(SimDuration::ZERO);
     let shift = hour_shift(start);
-    let first = submits.first().copied().unwrap_or(0);
-    let last = submits.last().copied().unwrap_or(0);
+    let first = all.first().copied().unwrap_or(0);
+    let last = all.last().copied().unwrap_or(0);
     let span = Span::new(first, last + 1, shift);
     let mut by_week = vec![0.0; 168];
     let mut covered = vec![0.0; 168];
@@ -70,12 +95,19 @@ pub(super) fn measure(submits: &[u64], clock: &Clock) -> Arrivals {
         days[(hour / 24 - span.first_day()) as usize] += 1;
     }
     let rates = rates(&by_week, &covered);
-    let silences = silences(submits, shift);
+    let silences = silences(all, shift);
     let weights = Weights::new(span, &rates, silences.clone());
-    let forms = measure_forms(submits, &weights, &days);
+    let forms = measure_forms(submits, &weights, shift, &days);
     whole(&mut days, span, &rates);
     let from = days.len().saturating_sub(MOST_DAYS).next_multiple_of(7);
     let begin = (span.first_day() + from as u64) * 24;
+    let shifted: Vec<Row> = rows
+        .iter()
+        .map(|row| Row {
+            at: row.at + shift * HOUR,
+            ..*row
+        })
+        .collect();
     let kept = silences.iter().filter(|silence| silence.0 >= begin);
     let rounded = |rate: f64| (rate * 1e3).round() / 1e3;
     Arrivals {
@@ -87,6 +119,7 @@ pub(super) fn measure(submits: &[u64], clock: &Clock) -> Arrivals {
         silences: kept
             .flat_map(|(at, until)| [at - begin, until - at])
             .collect(),
+        rows: rows::numbers(&shifted, begin * HOUR),
     }
 }
 
@@ -156,12 +189,11 @@ fn whole(days: &mut [u64], span: Span, rates: &[f64]) {
     }
 }
 
-/// Measures every halving of days and of hours. An hour is spread by splits, or
-/// by folds that take after the halving before or not: which form suits a trace
-/// shows when it is made again.
-fn measure_forms(submits: &[u64], weights: &Weights<'_>, days: &[u64]) -> Vec<Form> {
+/// Measures every halving of days and of hours. An hour is spread by splits, by
+/// folds that take after the halving before or not, or by quantiles of halves:
+/// which form suits a trace shows when it is made again.
+fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64]) -> Vec<Form> {
     let span = &weights.span;
-    let shift = (span.from - submits[0]) / HOUR;
     let hours: Vec<u64> = submits.iter().map(|at| at / HOUR + shift).collect();
     let day = |(at, jobs): (usize, &u64)| Stretch {
         at: (span.first_day() + at as u64) * 24,
@@ -186,22 +218,30 @@ fn measure_forms(submits: &[u64], weights: &Weights<'_>, days: &[u64]) -> Vec<Fo
         *kind = SOMEHOW;
     }
     let (mut within, mut after, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    let mut by_quantiles = Vec::new();
     for _ in 0..HOUR_HALVINGS {
         let even = |stretch: &Stretch| (stretch.length / 2) as f64 / stretch.length as f64;
         let seen = halve(&mut stretches, submits, &even);
         within.push(split_row(&seen));
         after.push(fold_row(&splits::fit_folds(&seen, KINDS)));
         alone.push(fold_row(&splits::fit_folds(&seen, 1)));
+        let seen: Vec<Halved> = seen.iter().map(|seen| seen.0).collect();
+        by_quantiles.push(halves::fit(&seen).iter().map(Larger::numbers).collect());
     }
     let form = |folds: Vec<Vec<Vec<f64>>>| Form {
         splits: splits.clone(),
         folds,
+        halves: Vec::new(),
+    };
+    let by_quantiles = Form {
+        halves: by_quantiles,
+        ..form(Vec::new())
     };
     let split = Form {
         splits: [splits.clone(), within].concat(),
-        folds: Vec::new(),
+        ..form(Vec::new())
     };
-    vec![form(after), form(alone), split]
+    vec![form(after), form(alone), split, by_quantiles]
 }
 
 fn split_row(seen: &[(Halved, usize)]) -> Vec<f64> {
@@ -278,6 +318,16 @@ fn within_of(model: &LookAlike) -> Vec<Within> {
         pull: numbers.first().copied().unwrap_or(0.0),
         shares: numbers.iter().skip(1).map(|share| *share as u64).collect(),
     };
+    if !model.halves.is_empty() {
+        let row = |row: &Vec<Vec<f64>>| {
+            Within::Halves(
+                row.iter()
+                    .map(|numbers| Larger::from_numbers(numbers))
+                    .collect(),
+            )
+        };
+        return model.halves.iter().map(row).collect();
+    }
     if model.folds.is_empty() {
         let splits = splits_of(model).into_iter().skip(DAY_HALVINGS);
         return splits.map(Within::Splits).collect();
@@ -292,10 +342,11 @@ pub(super) struct Instants {
     /// Hours with jobs, from the Monday at or before time 0.
     hours: std::vec::IntoIter<Stretch>,
     next: Option<Stretch>,
+    rows: Rows,
     shift: u64,
     span: Span,
     random: ChaCha8Rng,
-    ready: std::vec::IntoIter<(Stretch, usize)>,
+    ready: std::vec::IntoIter<Stretch>,
     /// Jobs of the current second that are still to be submitted.
     together: (u64, u64),
 }
@@ -313,7 +364,13 @@ impl Instants {
         let mut random = rng::stream(model.seed, "look-alike/arrivals");
         let source = SourceDays::new(model, &span, length, &mut random);
         let weights = Weights::new(span, &model.hours_of_week, source.silences());
-        let days = source.deal(&weights, jobs);
+        let mut row_random = rng::stream(model.seed, "look-alike/rows");
+        let shift_s = shift * HOUR;
+        let mut rows = Rows::new(&model.rows, source.places(), span, shift_s, &mut row_random);
+        let of_source = source.of_source(&weights);
+        let others: f64 = of_source.iter().sum();
+        rows.scale(jobs as f64 / (others + rows.jobs() as f64).max(1.0));
+        let days = deal(&of_source, jobs.saturating_sub(rows.jobs()));
         let hours = Hours {
             model,
             weights,
@@ -324,6 +381,7 @@ impl Instants {
             within: within_of(model),
             next: hours.next(),
             hours,
+            rows,
             shift,
             span,
             random,
@@ -337,11 +395,12 @@ impl Instants {
         self.shift
     }
 
-    /// The seconds with jobs of the next day that has any.
-    fn day(&mut self) -> Vec<(Stretch, usize)> {
+    /// The seconds with jobs of the next day that has any, in order.
+    fn day(&mut self) -> Option<Vec<Stretch>> {
+        let of_hours = self.next.map(|hour| hour.at / 24);
+        let day = of_hours.into_iter().chain(self.rows.next_day()).min()?;
         let mut stretches = Vec::new();
-        let day = self.next.map(|hour| hour.at / 24);
-        while let Some(hour) = self.next.filter(|hour| Some(hour.at / 24) == day) {
+        while let Some(hour) = self.next.filter(|hour| hour.at / 24 == day) {
             // An hour at an edge of the trace is shorter.
             let from = (hour.at * HOUR).max(self.span.from);
             let until = ((hour.at + 1) * HOUR).min(self.span.until);
@@ -356,7 +415,15 @@ impl Instants {
         for row in &self.within {
             stretches = splits::halve(&stretches, row, &mut self.random);
         }
-        stretches
+        let mut seconds: Vec<Stretch> = stretches.into_iter().map(|stretch| stretch.0).collect();
+        let of_rows = self.rows.of_day(day).into_iter().map(|at| Stretch {
+            at,
+            length: 1,
+            jobs: 1,
+        });
+        seconds.extend(of_rows);
+        seconds.sort_by_key(|second| second.at);
+        Some(seconds)
     }
 }
 
@@ -365,12 +432,10 @@ impl Iterator for Instants {
 
     fn next(&mut self) -> Option<u64> {
         while self.together.1 == 0 {
-            if let Some((second, _)) = self.ready.next() {
-                self.together = (second.at, second.jobs);
-                continue;
+            match self.ready.next() {
+                Some(second) => self.together = (second.at, second.jobs),
+                None => self.ready = self.day()?.into_iter(),
             }
-            self.next?;
-            self.ready = self.day().into_iter();
         }
         self.together.1 -= 1;
         Some(self.together.0)

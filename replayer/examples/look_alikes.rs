@@ -1,0 +1,72 @@
+//! How near look-alikes come to their sources.
+//!
+//! `cargo run --release -p gridrig-replayer --example look_alikes -- SEEDS
+//! TRACE...` fits a model to each trace, makes a look-alike with each of the
+//! seeds 1 to `SEEDS`, and judges it as `trace validate --generated --only
+//! marginals,batches,hours` does. `docs/synthesize.md` has the outcome.
+
+#![allow(clippy::print_stdout, reason = "its purpose")]
+
+use gridrig_replayer::load::{load, load_from};
+use gridrig_replayer::spec::SizeFrom;
+use gridrig_replayer::swf::SwfReader;
+use gridrig_replayer::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_replayer::synth::{Model, output};
+use gridrig_replayer::validate::{Group, Options, ValJob, validate};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [seeds, traces @ ..] = words.as_slice() else {
+        return Err("expected SEEDS TRACE...".into());
+    };
+    let seeds: u64 = seeds.parse()?;
+    let options = Options {
+        groups: Some([Group::Marginals, Group::Batches, Group::Hours].into()),
+        thin: Some(0.1),
+        ..Options::default()
+    };
+    for trace in traces {
+        let source = load(trace.as_ref(), SizeFrom::Allocated)?;
+        let name = source.file.rsplit('/').next().unwrap_or_default();
+        let original: Vec<ValJob> = source.jobs.iter().map(ValJob::from).collect();
+        let like = LookAlike::fit(&source, FitOptions::default())?;
+        let (profiles, rows) = (like.profiles.len(), like.rows.len() / 3);
+        let (sizes, run_times) = (like.sizes.len(), like.run_times.len());
+        let form = match (like.halves.is_empty(), like.folds.is_empty()) {
+            (false, _) => "halves",
+            (true, false) => "folds",
+            (true, true) => "splits",
+        };
+        let mut model = Model::LookAlike(Box::new(like));
+        println!(
+            "{name}: {} bytes, {profiles} profiles, {sizes} x {run_times} cells, {form}, {rows} rows",
+            model.to_json().len()
+        );
+        for seed in 1..=seeds {
+            model.set_seed(seed);
+            let (text, _) = output::write(&model, "an example", Vec::new())?;
+            let mut reader = SwfReader::new(&text[..], "like.swf");
+            let made = load_from(&mut reader, SizeFrom::Allocated)?;
+            let jobs: Vec<ValJob> = made.jobs.iter().map(ValJob::from).collect();
+            let found = validate(&original, &jobs, &options)?;
+            let verdict = if found.passed() { "passed" } else { "missed" };
+            println!(
+                "  seed {seed}: {verdict}, {} recurring jobs",
+                recurring_jobs(&source, model.jobs()?)
+            );
+            for row in &found.statistics {
+                let edge = |edge: Option<f64>| edge.map_or(String::new(), |e| format!("{e:.4}"));
+                let mark = if row.inside { "" } else { " MISSED" };
+                println!(
+                    "    {:16} {:.4} in {}..{}{mark}",
+                    row.name,
+                    row.value,
+                    edge(row.low),
+                    edge(row.high)
+                );
+            }
+        }
+    }
+    Ok(())
+}
