@@ -31,20 +31,20 @@ enum StudyName {
 /// `gridrig reproduce slurm-fidelity`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig reproduce slurm-fidelity --jobs 300 --out fidelity\n\n\
+    after_help = "Example:\n  gridrig reproduce slurm-fidelity --jobs 240 --out fidelity\n\n\
         It starts Debian's Slurm with a munged of its own on loopback, which takes root, and \
         ends it again: once with sched/builtin, once with sched/backfill, some minutes each. \
         Exit code 99: the bound on start times was missed."
 )]
 struct FidelityArgs {
     /// Jobs of the workload
-    #[arg(long, default_value = "300", value_parser = clap::value_parser!(u32).range(10..=5000))]
+    #[arg(long, default_value = "240", value_parser = clap::value_parser!(u32).range(10..=5000))]
     jobs: u32,
     /// Processors of the cluster, each a node with a slurmd of its own
     #[arg(long, default_value = "32", value_parser = clap::value_parser!(u32).range(2..=128))]
     processors: u32,
     /// Processor time wanted over processor time there is, while jobs come
-    #[arg(long, default_value = "0.9")]
+    #[arg(long, default_value = "0.7")]
     load: f64,
     /// Seed of the workload
     #[arg(long, default_value = "1")]

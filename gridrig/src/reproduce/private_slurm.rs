@@ -95,14 +95,23 @@ impl PrivateSlurm {
             }
             sleep(LOOK);
         }
-        let log = fs::read_to_string(slurm.path("slurmctld.log")).unwrap_or_default();
-        bail!("Slurm does not come up; its controller says:\n{log}");
+        bail!(
+            "Slurm does not come up; its controller says:\n{}",
+            slurm.log()
+        );
     }
 
     /// Its `slurm.conf`.
     #[must_use]
     pub fn conf(&self) -> PathBuf {
         self.path("slurm.conf")
+    }
+
+    /// What its controller has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let bytes = fs::read(self.path("slurmctld.log")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The process of its controller.
@@ -185,6 +194,7 @@ impl PrivateSlurm {
              SlurmUser=root\nStateSaveLocation={dir}/state\nSlurmdSpoolDir={dir}/spool/%n\n\
              SlurmctldPidFile={dir}/slurmctld.pid\nSlurmdPidFile={dir}/slurmd-%n.pid\n\
              SlurmctldLogFile={dir}/slurmctld.log\nSlurmdLogFile={dir}/slurmd-%n.log\n\
+             SlurmctldDebug=debug2\nLogTimeFormat=iso8601_ms\n\
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
              JobAcctGatherType=jobacct_gather/none\nSelectType=select/cons_tres\n\
              SelectTypeParameters=CR_CPU\nReturnToService=2\nMpiDefault=none\n\
@@ -217,6 +227,8 @@ impl PrivateSlurm {
     fn daemon(&mut self, name: &'static str, command: &mut Command) -> anyhow::Result<()> {
         let child = command
             .env("SLURM_CONF", self.conf())
+            // Its log is read as UTC.
+            .env("TZ", "UTC")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

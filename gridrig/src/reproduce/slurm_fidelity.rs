@@ -7,6 +7,7 @@
 //! second, where instants hang on when a plan happened to be made.
 
 mod figures;
+mod log;
 mod report;
 mod workload;
 
@@ -122,7 +123,7 @@ pub fn replay(
         .build()?;
     let run = run_real(&grid, &submissions, &options, shutdown, progress);
     let outcome = runtime.block_on(run)?;
-    let jobs = finished(&submissions, &outcome.log);
+    let jobs = finished(&submissions, &outcome.log, &slurm.log())?;
     Ok(Real {
         version,
         others: submissions.len() - jobs.len(),
@@ -131,34 +132,36 @@ pub fn replay(
     })
 }
 
-/// The jobs that ran to their end, by their events.
-fn finished(submissions: &[Submission], log: &EventLog) -> Vec<Ran> {
-    let mut times: Vec<[Option<SimTime>; 3]> = vec![[None; 3]; submissions.len()];
-    for (at, event) in log.records() {
-        let (job, which) = match event {
-            Event::Queued { job, .. } => (job, 0),
-            Event::Started { job, .. } => (job, 1),
-            Event::Finished { job, .. } => (job, 2),
-            _ => continue,
-        };
-        if let Some(times) = times.get_mut(job.index()) {
-            times[which] = Some(at);
-        }
+/// The jobs that ran to their end, in the order in which they came, with the
+/// instants that Slurm's controller has logged. Jobs were submitted one by one
+/// in the order in which they were queued here, so the numbers that Slurm gave
+/// them have that order.
+fn finished(submissions: &[Submission], events: &EventLog, log: &str) -> anyhow::Result<Vec<Ran>> {
+    let queued = events.records().filter_map(|(_, event)| match event {
+        Event::Queued { job, .. } => submissions.get(job.index()),
+        _ => None,
+    });
+    let queued: Vec<&Submission> = queued.collect();
+    let logged = log::read(log);
+    if logged.len() != queued.len() {
+        let (logged, queued) = (logged.len(), queued.len());
+        anyhow::bail!("slurmctld has logged {logged} jobs, expected the {queued} of the workload");
     }
-    let ran = submissions.iter().zip(times).filter_map(|(job, times)| {
-        let [Some(queued), Some(start), Some(finish)] = times else {
-            return None;
-        };
+    let first = logged.values().find_map(|job| job.submitted).unwrap_or(0);
+    let at = |millis: Option<u64>| {
+        let since = SimDuration::from_millis(millis?.saturating_sub(first));
+        Some(SimTime::ZERO + since)
+    };
+    let ran = queued.into_iter().zip(logged.into_values());
+    let ran = ran.filter_map(|(job, logged)| {
         Some(Ran {
             spec: job.spec.clone(),
-            queued,
-            start,
-            finish,
+            queued: at(logged.submitted)?,
+            start: at(logged.allocated)?,
+            finish: at(logged.completed)?,
         })
     });
-    let mut ran: Vec<Ran> = ran.collect();
-    ran.sort_by_key(|job| (job.queued, job.spec.id));
-    ran
+    Ok(ran.collect())
 }
 
 /// How long the model lets jobs run.

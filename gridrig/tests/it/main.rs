@@ -7,6 +7,7 @@
     reason = "a test stops at what it did not expect, tells what it skips, and may tell a long story"
 )]
 
+mod arex;
 mod audit_command;
 mod bad_input;
 mod bounds;
@@ -34,6 +35,7 @@ mod real_time;
 mod reduce_command;
 mod reduction_keys;
 mod report_command;
+mod reproduce;
 mod resolved;
 mod run_command;
 mod scenario;

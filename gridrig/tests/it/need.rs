@@ -116,6 +116,37 @@ pub fn slurm(test: &str) -> Option<()> {
     None
 }
 
+/// ARC's client and A-REX with their test authority, and the right to run them
+/// in namespaces of their own.
+pub fn arex(test: &str) -> bool {
+    let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/share/arc"];
+    let programs = [
+        "arched",
+        "arc-arex-start",
+        "arc-arex-ws-start",
+        "arcsub",
+        "arcctl",
+        "ip",
+        "openssl",
+        "setpriv",
+        "unshare",
+    ];
+    let has = |name: &&str| {
+        folders
+            .iter()
+            .any(|at| PathBuf::from(at).join(name).exists())
+    };
+    let alone = Command::new("unshare")
+        .args(["--net", "--pid", "--fork", "--mount-proc", "true"])
+        .stderr(Stdio::null())
+        .status();
+    if programs.iter().all(|name| has(&name)) && alone.is_ok_and(|status| status.success()) {
+        return true;
+    }
+    absent(test, "A-REX, or no namespaces for it");
+    false
+}
+
 /// A Python interpreter with psij, parsl and dask-jobqueue, made by
 /// `scripts/setup.d/31-slurm-clients`.
 pub fn slurm_clients(test: &str) -> Option<PathBuf> {

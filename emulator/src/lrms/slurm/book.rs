@@ -325,3 +325,6 @@ fn seats(one: &Listed, site: &Site) -> Seats {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,8 +41,6 @@ pub(super) struct Listed {
     pub id: u32,
     pub name: String,
     pub state: State,
-    /// Slurm's word for the state.
-    pub word: String,
     /// In seconds since 1970.
     pub start: Option<u64>,
     pub end: Option<u64>,
@@ -60,12 +58,10 @@ pub(super) fn jobs(text: &str, prefix: &str) -> Vec<Listed> {
 }
 
 fn job(line: &str) -> Option<Listed> {
-    let word = value(line, "JobState")?.to_owned();
     Some(Listed {
         id: value(line, "JobId")?.parse().ok()?,
         name: value(line, "JobName")?.to_owned(),
-        state: State::of(&word),
-        word,
+        state: State::of(value(line, "JobState")?),
         start: value(line, "StartTime").and_then(moment),
         end: value(line, "EndTime").and_then(moment),
         seats: seats(line),

@@ -155,6 +155,23 @@ impl Site {
         Resources::new(groups).unwrap_or_else(|| Resources::homogeneous(self.processors))
     }
 
+    #[cfg(test)]
+    pub(super) fn of_nodes(nodes: &[(&str, u32)]) -> Self {
+        let mut first = BTreeMap::new();
+        let mut processors = 0;
+        for (name, cpus) in nodes {
+            first.insert((*name).to_owned(), (processors, *cpus));
+            processors += cpus;
+        }
+        Site {
+            settings: Settings::default(),
+            nodes: Vec::new(),
+            first,
+            processors,
+            version: String::new(),
+        }
+    }
+
     /// Its version, such as `22.05.8`.
     #[must_use]
     pub fn version(&self) -> &str {
