@@ -61,7 +61,9 @@ fn jobs(bench: &Bench, policy: &str) -> Vec<(JobState, Option<&'static str>, Opt
     let table = JobTable::build(&read.log, &read.submissions, &read.grid, &[]);
     let rows = table.rows().iter();
     rows.map(|row| {
-        let cluster = row.cluster.map(|id| read.grid.clusters[id.index()].name.clone());
+        let cluster = row
+            .cluster
+            .map(|id| read.grid.clusters[id.index()].name.clone());
         (row.state, row.reason.map(|reason| reason.name()), cluster)
     })
     .collect()
@@ -147,8 +149,14 @@ lost_after = "4s"
     let output = bench.run(&["--json"]);
     expect_code(&output, 0);
     let run = &json(&output)["runs"][0];
-    assert_eq!((&run["audit"], &run["policy"]), (&"ok".into(), &"external".into()));
-    assert_eq!((&run["jobs"]["completed"], &run["jobs"]["failed"]), (&1.into(), &5.into()));
+    assert_eq!(
+        (&run["audit"], &run["policy"]),
+        (&"ok".into(), &"external".into())
+    );
+    assert_eq!(
+        (&run["jobs"]["completed"], &run["jobs"]["failed"]),
+        (&1.into(), &5.into())
+    );
     let ended: Vec<(JobState, Option<&str>)> = jobs(&bench, "external")
         .into_iter()
         .map(|(state, reason, _)| (state, reason))
@@ -157,12 +165,28 @@ lost_after = "4s"
         (JobState::Failed, Some("submit-failed")),
         (JobState::Failed, Some("not-placed")),
     );
-    let expected = [(JobState::Completed, None), failed, failed, failed, lost, failed];
+    let expected = [
+        (JobState::Completed, None),
+        failed,
+        failed,
+        failed,
+        lost,
+        failed,
+    ];
     assert_eq!(ended, expected);
-    assert!(said(run, "submit-failed").contains("4 submissions failed"), "{run}");
+    assert!(
+        said(run, "submit-failed").contains("4 submissions failed"),
+        "{run}"
+    );
     assert!(said(run, "not-placed").contains("1 jobs"), "{run}");
     let said = stderr(&output);
-    for why in ["no such user", "killed after 3s", "without saying", "signal 9", "no LRMS"] {
+    for why in [
+        "no such user",
+        "killed after 3s",
+        "without saying",
+        "signal 9",
+        "no LRMS",
+    ] {
         assert!(said.contains(why), "{why}: {said}");
     }
 }
@@ -171,11 +195,20 @@ lost_after = "4s"
 fn a_broker_that_cannot_be_set_up_fails_the_run_with_what_it_said() {
     let _alone = crate::real_time::alone();
     let cases = [
-        (r#"start = ["sh", "-c", "echo no licence >&2; exit 4"]"#, "no licence"),
-        (r#"serve = ["sh", "-c", "exit 5"]
-ready = ["false"]"#, "serve ended too early"),
-        (r#"ready = ["false"]
-start_timeout = "1s""#, "not ready within 1s"),
+        (
+            r#"start = ["sh", "-c", "echo no licence >&2; exit 4"]"#,
+            "no licence",
+        ),
+        (
+            r#"serve = ["sh", "-c", "exit 5"]
+ready = ["false"]"#,
+            "serve ended too early",
+        ),
+        (
+            r#"ready = ["false"]
+start_timeout = "1s""#,
+            "not ready within 1s",
+        ),
         (r#"start = ["/no/such/program"]"#, "/no/such/program"),
     ];
     for (keys, expected) in cases {
@@ -189,7 +222,12 @@ start_timeout = "1s""#, "not ready within 1s"),
 #[test]
 fn bes_arc_and_slurm_outlets_each_drive_a_cluster() {
     let _alone = crate::real_time::alone();
-    for outlet in ["bes:{a2.bes}", "arc:{a2.arc}", "slurm:{a2.slurm}", "json:{a2.url}"] {
+    for outlet in [
+        "bes:{a2.bes}",
+        "arc:{a2.arc}",
+        "slurm:{a2.slurm}",
+        "json:{a2.url}",
+    ] {
         let bench = bench(&format!("outlet = \"{outlet}\""), "");
         let output = bench.run(&["--json"]);
         expect_code(&output, 0);
@@ -197,7 +235,10 @@ fn bes_arc_and_slurm_outlets_each_drive_a_cluster() {
         assert_eq!(run["audit"], "ok", "{outlet}: {run}");
         assert_eq!(run["jobs"]["completed"], 6, "{outlet}: {run}");
         let jobs = jobs(&bench, "external");
-        assert!(jobs.iter().all(|(_, _, cluster)| cluster.as_deref() == Some("a2")));
+        assert!(
+            jobs.iter()
+                .all(|(_, _, cluster)| cluster.as_deref() == Some("a2"))
+        );
     }
 }
 
@@ -209,8 +250,17 @@ fn the_replayer_finds_jobs_again_that_it_sent_on_another_outlet() {
     let bin = bench.path("bin");
     let scenario = bench.path("s.toml");
     let lrms = start(&[
-        "emulator", "--scenario", &scenario, "--name", "c", "--face", "arc", "--face", "bes",
-        "--slurm-bin", &bin,
+        "emulator",
+        "--scenario",
+        &scenario,
+        "--name",
+        "c",
+        "--face",
+        "arc",
+        "--face",
+        "bes",
+        "--slurm-bin",
+        &bin,
     ]);
     let outlets = [
         format!("c=bes:{}/services/bes", lrms.url),
@@ -237,22 +287,46 @@ fn the_replayer_finds_jobs_again_that_it_sent_on_another_outlet() {
         .output()
         .unwrap();
     expect_code(&output, 0);
-    assert_eq!(json(&output)["taken"], 6, "without a log, what was taken counts");
+    assert_eq!(
+        json(&output)["taken"],
+        6,
+        "without a log, what was taken counts"
+    );
 }
 
 #[test]
 fn wrong_keys_and_places_are_mistakes_of_input() {
     let cases = [
-        ("submit = [\"x\", \"{xsrl}\"]", "", "{xsrl}: expected one of"),
+        (
+            "submit = [\"x\", \"{xsrl}\"]",
+            "",
+            "{xsrl}: expected one of",
+        ),
         ("submit = []", "", "expected its words"),
         ("submit = [\"x\"]\ninterval = \"5s\"", "", "no interval"),
-        ("submit = [\"x\"]\noutlet = \"bes:{a1.bes}\"", "", "not both"),
+        (
+            "submit = [\"x\"]\noutlet = \"bes:{a1.bes}\"",
+            "",
+            "not both",
+        ),
         ("outlet = \"condor:x\"", "", "bes:URL"),
         ("start = [\"x\"]", "", "broker.submit"),
-        ("submit = [\"x\"]\nfiles = { \"../x\" = \"\" }", "", "names of letters"),
-        ("submit = [\"x\"]\nstart = [\"x\", [\"y\"]]", "", "words beside commands"),
+        (
+            "submit = [\"x\"]\nfiles = { \"../x\" = \"\" }",
+            "",
+            "names of letters",
+        ),
+        (
+            "submit = [\"x\"]\nstart = [\"x\", [\"y\"]]",
+            "",
+            "a list of commands",
+        ),
         ("submit = [\"x\"]", "policies = [\"one\"]", "{policy}"),
-        ("submit = [\"{policy}\"]", "policies = [\"a:b\", \"a-b\"]", "each policy once"),
+        (
+            "submit = [\"{policy}\"]",
+            "policies = [\"a:b\", \"a-b\"]",
+            "each policy once",
+        ),
         ("submit = [\"x\"]", "bounds = true", "bounds"),
     ];
     for (broker, more, expected) in cases {
@@ -266,7 +340,11 @@ fn wrong_keys_and_places_are_mistakes_of_input() {
     let output = run(&["check", &bench.path("s.toml"), "--set", "run.clock=virtual"]);
     expect_code(&output, 2);
     assert!(stderr(&output).contains("run.clock"), "{}", stderr(&output));
-    let bad = [("a1", "NAME="), ("a=x:y", "bes:URL"), ("zz=slurm:x", "no domain or cluster")];
+    let bad = [
+        ("a1", "NAME="),
+        ("a=x:y", "bes:URL"),
+        ("zz=slurm:x", "no domain or cluster"),
+    ];
     for (outlet, expected) in bad {
         let output = run(&["replay", &bench.path("s.toml"), "--outlet", outlet]);
         expect_code(&output, 2);
@@ -291,4 +369,76 @@ fn a_resolved_scenario_with_an_external_broker_is_read_back_as_it_was() {
     assert_eq!(first.external.policies, second.external.policies);
     let arc = gridrig_emulator::faces::FaceKind::Arc;
     assert_eq!(second.faces, [vec![arc], vec![]]);
+}
+
+#[test]
+fn arcs_own_brokers_are_compared_over_three_emulated_clusters() {
+    if !crate::need::arc("arcs_own_brokers_are_compared_over_three_emulated_clusters") {
+        return;
+    }
+    let _alone = crate::real_time::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().display().to_string();
+    let scenario = "resources/scenarios/arc-brokers.toml";
+    let output = run(&[
+        "run",
+        scenario,
+        "--json",
+        "--out",
+        &out,
+        // Half a minute each, and patience with a busy machine.
+        "--set=workload.scale={ arrival = 1200, run_time = 6000 }",
+        "--set=run.lag_tolerance=10h",
+        "--set=domain.broker.start_timeout=10min",
+        "--set=domain.broker.timeout=5min",
+    ]);
+    expect_code(&output, 0);
+    let document = json(&output);
+    for (run, policy) in document["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(["Random", "Benchmark"])
+    {
+        assert_eq!(
+            (&run["policy"], &run["audit"]),
+            (&policy.into(), &"ok".into()),
+            "{run}"
+        );
+        assert_eq!(run["jobs"]["completed"], 18, "{run}");
+        assert!(
+            said(run, "external-broker").contains("18 found in the logs"),
+            "{run}"
+        );
+        let read = Path::new(&out)
+            .join("arc-brokers-1")
+            .join(policy)
+            .join("r000");
+        let read = rundir::read(&read).unwrap();
+        let table = JobTable::build(&read.log, &read.submissions, &read.grid, &[]);
+        let mut at = [0; 3];
+        for row in table.rows() {
+            at[row.cluster.unwrap().index()] += 1;
+        }
+        match policy {
+            // A fair coin with three sides leaves one out once in 490 runs.
+            "Random" => assert!(at.iter().filter(|n| **n > 0).count() > 1, "{at:?}"),
+            // The fastest cluster that is wide enough.
+            _ => {
+                for (row, submission) in table.rows().iter().zip(&read.submissions) {
+                    let width = submission.spec.processors;
+                    let fastest = [16, 32, 64].iter().position(|all| width <= *all).unwrap();
+                    assert_eq!(row.cluster.unwrap().index(), fastest, "{width}: {at:?}");
+                }
+            }
+        }
+    }
+    let study = format!("{out}/arc-brokers-1");
+    let compared = run(&["compare", &study]);
+    expect_code(&compared, 0);
+    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(
+        text.contains("Random") && text.contains("Benchmark"),
+        "{text}"
+    );
 }
