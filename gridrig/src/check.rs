@@ -319,7 +319,7 @@ impl<'a> Facts<'a> {
             .scenario
             .replicate
             .map_or(1, |replicate| replicate.count);
-        let each = self.scenario.policies.len() as u64 + u64::from(self.scenario.bounds);
+        let each = self.scenario.contenders().len() as u64 + u64::from(self.scenario.bounds);
         each * u64::from(replications)
     }
 

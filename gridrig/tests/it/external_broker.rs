@@ -319,7 +319,7 @@ fn wrong_keys_and_places_are_mistakes_of_input() {
         (
             "submit = [\"x\"]\nstart = [\"x\", [\"y\"]]",
             "",
-            "words beside commands",
+            "a list of commands",
         ),
         ("submit = [\"x\"]", "policies = [\"one\"]", "{policy}"),
         (
@@ -369,4 +369,76 @@ fn a_resolved_scenario_with_an_external_broker_is_read_back_as_it_was() {
     assert_eq!(first.external.policies, second.external.policies);
     let arc = gridrig_emulator::faces::FaceKind::Arc;
     assert_eq!(second.faces, [vec![arc], vec![]]);
+}
+
+#[test]
+fn arcs_own_brokers_are_compared_over_three_emulated_clusters() {
+    if !crate::need::arc("arcs_own_brokers_are_compared_over_three_emulated_clusters") {
+        return;
+    }
+    let _alone = crate::real_time::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().display().to_string();
+    let scenario = "resources/scenarios/arc-brokers.toml";
+    let output = run(&[
+        "run",
+        scenario,
+        "--json",
+        "--out",
+        &out,
+        // Half a minute each, and patience with a busy machine.
+        "--set=workload.scale={ arrival = 1200, run_time = 6000 }",
+        "--set=run.lag_tolerance=10h",
+        "--set=domain.broker.start_timeout=10min",
+        "--set=domain.broker.timeout=5min",
+    ]);
+    expect_code(&output, 0);
+    let document = json(&output);
+    for (run, policy) in document["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(["Random", "Benchmark"])
+    {
+        assert_eq!(
+            (&run["policy"], &run["audit"]),
+            (&policy.into(), &"ok".into()),
+            "{run}"
+        );
+        assert_eq!(run["jobs"]["completed"], 18, "{run}");
+        assert!(
+            said(run, "external-broker").contains("18 found in the logs"),
+            "{run}"
+        );
+        let read = Path::new(&out)
+            .join("arc-brokers-1")
+            .join(policy)
+            .join("r000");
+        let read = rundir::read(&read).unwrap();
+        let table = JobTable::build(&read.log, &read.submissions, &read.grid, &[]);
+        let mut at = [0; 3];
+        for row in table.rows() {
+            at[row.cluster.unwrap().index()] += 1;
+        }
+        match policy {
+            // A fair coin with three sides leaves one out once in 490 runs.
+            "Random" => assert!(at.iter().filter(|n| **n > 0).count() > 1, "{at:?}"),
+            // The fastest cluster that is wide enough.
+            _ => {
+                for (row, submission) in table.rows().iter().zip(&read.submissions) {
+                    let width = submission.spec.processors;
+                    let fastest = [16, 32, 64].iter().position(|all| width <= *all).unwrap();
+                    assert_eq!(row.cluster.unwrap().index(), fastest, "{width}: {at:?}");
+                }
+            }
+        }
+    }
+    let study = format!("{out}/arc-brokers-1");
+    let compared = run(&["compare", &study]);
+    expect_code(&compared, 0);
+    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(
+        text.contains("Random") && text.contains("Benchmark"),
+        "{text}"
+    );
 }

@@ -2,7 +2,7 @@
 //! skipped where there is none, and fails it where nothing may be skipped.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The folder of real traces.
@@ -160,4 +160,15 @@ pub fn slurm_clients(test: &str) -> Option<PathBuf> {
     }
     absent(test, "Python with psij, parsl and dask-jobqueue");
     None
+}
+
+/// ARC's client with its brokers, and the test authority that comes with it.
+pub fn arc(test: &str) -> bool {
+    let is_there = |path: &str| Path::new(path).exists();
+    let has_all = is_there("/usr/bin/arcproxy") && is_there("/usr/sbin/arcctl");
+    if has_all && is_there("/usr/bin/arcsub") {
+        return true;
+    }
+    absent(test, "nordugrid-arc-client and nordugrid-arc-test-utils");
+    false
 }
