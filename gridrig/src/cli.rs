@@ -504,6 +504,10 @@ pub struct BrokerArgs {
     /// Seed of its random stream; unless given, the scenario's
     #[arg(long)]
     pub seed: Option<u64>,
+    /// How its resources are aggregated for others: a schema document such as
+    /// resources/inventory/la-grid.xml, which is built in
+    #[arg(long, value_name = "FILE")]
+    pub resource_schema: Option<PathBuf>,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,

@@ -2,7 +2,11 @@
 
 use crate::config::Config;
 use crate::glue2;
+<<<<<<< HEAD
 use crate::lagrid::Link;
+=======
+use crate::resources;
+>>>>>>> wire
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -43,6 +47,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(peers))
         .routes(routes!(set_role))
         .routes(routes!(glue2))
+        .merge(resources::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
         .routes(routes!(common::metrics))

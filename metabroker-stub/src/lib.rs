@@ -13,6 +13,7 @@ mod app;
 mod config;
 mod glue2;
 pub mod lagrid;
+mod resources;
 mod service;
 mod transport;
 mod watch;

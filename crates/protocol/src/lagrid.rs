@@ -33,7 +33,7 @@ mod words;
 pub mod wsdl;
 mod xml;
 
-pub use client::{Codec, PeerClient, PeerError};
+pub use client::{Codec, PeerClient, PeerError, envelope};
 pub use connection::{
     Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
     Terms, Verdict,

@@ -7,6 +7,7 @@ pub mod certificate;
 pub mod client;
 pub mod dom;
 pub mod glue2;
+pub mod inventory;
 pub mod jsdl;
 pub mod lagrid;
 pub mod markup;

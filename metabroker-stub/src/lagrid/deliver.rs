@@ -192,6 +192,7 @@ pub(super) fn update_of(push: &Push) -> ResourceUpdate {
         form: ResourceForm::Flat,
         at_ns: taken.map_or(0, |at| at.as_nanos()),
         clusters: clusters.collect(),
+        inventory: None,
         removed: Vec::new(),
     }
 }

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 mod glue2;
+mod lagrid;
 mod messages;
 mod openapi;
+mod resources;
 mod submissions;
 
 use axum::http::StatusCode;

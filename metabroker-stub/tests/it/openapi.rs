@@ -35,6 +35,9 @@ async fn a_service_describes_itself() {
         "/v1/info",
         "/v1/notifications",
         "/v1/peers",
+        "/v1/resources",
+        "/v1/resources/schema",
+        "/v1/resources/sizes",
     ] {
         assert!(document["paths"][path].is_object(), "{path}");
     }

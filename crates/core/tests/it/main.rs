@@ -4,6 +4,7 @@ mod access_rules;
 mod backfill_rules;
 mod broker_rules;
 mod cluster_rules;
+mod inventory;
 mod load_rules;
 mod name_rules;
 mod peer_rules;

@@ -237,12 +237,21 @@ impl Check for ResourceUpdate {
             return Err(PeerFault::field("clusters", &count, "at most 10000"));
         }
         let mut seen: BTreeSet<u16> = BTreeSet::new();
-        let reported = self.clusters.iter().map(|cluster| cluster.load.cluster);
-        for cluster in reported.chain(self.removed.iter().copied()) {
+        let reported = self.clusters.iter().map(|c| ("clusters", c.load.cluster));
+        let removed = self.removed.iter().map(|cluster| ("removed", *cluster));
+        for (field, cluster) in reported.chain(removed) {
             if !seen.insert(cluster) {
                 let expected = "every cluster once";
-                return Err(PeerFault::field("cluster", &cluster.to_string(), expected));
+                return Err(PeerFault::field(field, &cluster.to_string(), expected));
             }
+        }
+        if let Some(inventory) = &self.inventory {
+            if inventory.form != self.form.name() {
+                let expected = format!("{}, as the update's", self.form.name());
+                let (field, form) = ("inventory.form", inventory.form.as_str());
+                return Err(PeerFault::field(field, form, &expected));
+            }
+            inventory.inventory()?;
         }
         for cluster in &self.clusters {
             optional("name", &cluster.name, MAX_NAME)?;

@@ -1,6 +1,7 @@
 //! What goes wrong: one code and one reason, as a SOAP Fault or as a problem
 //! document.
 
+use crate::inventory::InventoryDocumentError;
 use crate::jsdl::JsdlError;
 use crate::rest::Problem;
 use crate::soap::{Fault, FaultKind};
@@ -104,6 +105,12 @@ impl From<PeerFault> for Problem {
 
 impl From<JsdlError> for PeerFault {
     fn from(error: JsdlError) -> Self {
+        PeerFault::new(error.code(), error.to_string())
+    }
+}
+
+impl From<InventoryDocumentError> for PeerFault {
+    fn from(error: InventoryDocumentError) -> Self {
         PeerFault::new(error.code(), error.to_string())
     }
 }

@@ -1,6 +1,7 @@
 //! Messages about resources: `requestResourceData`, `sendResourceData`.
 
 use super::words::{ResourceForm, UpdateKind, UpdateVerdict};
+use crate::inventory::InventoryDocument;
 use crate::rest::{LetterName, LoadReport, NodeGroup};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -40,6 +41,9 @@ pub struct ResourceUpdate {
     /// The clusters: all of them, or those that have changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterReport>,
+    /// The resources as records, in the form of the update; always all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<InventoryDocument>,
     /// Clusters that are gone, of an incremental update.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<u16>,

@@ -13,6 +13,7 @@ pub fn document(address: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
     use crate::lagrid::Operation;
@@ -37,6 +38,17 @@ mod tests {
             assert_eq!(TEMPLATE.matches(&element).count(), 1, "{element}");
         }
         assert_eq!(TEMPLATE.matches("soapAction=").count(), 18);
+    }
+
+    #[test]
+    fn inventories_have_the_types_of_their_own_schema() {
+        let schema = include_str!("../../../../resources/xsd/inventory.xsd");
+        let from = schema.find("<!-- A name or value").unwrap();
+        let until = schema
+            .find("<xsd:element name=\"ResourceSchema\">")
+            .unwrap();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(TEMPLATE).contains(&words(&schema[from..until])));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use extract::{Body, Path, Query};
 pub use listener::BoundedListener;
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
-pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery};
+pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
 pub use thread::{Life, ServiceThread, Stall, Weather};
 
 use super::problem::Problem;

@@ -1,7 +1,7 @@
 //! JSDL documents: what is written is read as it was and holds against the
 //! schemas; what is not supported is refused by its path.
 
-mod generate;
+pub mod generate;
 mod refused;
 
 use gridrig_core::ids::JobId;

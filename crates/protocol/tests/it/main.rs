@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod adl;
+mod inventory;
 mod jsdl;
+mod lagrid;
 mod resources;
 mod soap;

@@ -5,6 +5,7 @@ use crate::real_time::clock::RunClock;
 use gridrig_core::broker::BrokerConfig;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::inventory::Schema;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{InformationNeed, PolicyKind};
 use gridrig_core::session::Threshold;
@@ -74,6 +75,8 @@ pub struct BrokerSetup {
     pub name: String,
     /// The names of all domains and clusters of the grid, for people.
     pub names: GridNames,
+    /// By which rules the resources of the domain are aggregated for others.
+    pub resource_schema: Schema,
     /// How long a cycle waits, past its nominal instant, for submissions that
     /// were meant to arrive by then. See [`BrokerSetup::wait_on`].
     pub grace: SimDuration,
@@ -135,6 +138,7 @@ impl BrokerSetup {
             neighbours: neighbours.into_values().collect(),
             name: site.name.clone(),
             names: GridNames::of(grid),
+            resource_schema: Schema::la_grid(),
             grace: SimDuration::ZERO,
             seed,
             incarnation: 0,

@@ -110,6 +110,7 @@ records! {
         form = "form",
         at_ns = "atNs",
         clusters = "cluster",
+        inventory = "inventory",
         removed = "removed",
     }
     ClusterReport {

@@ -1,9 +1,9 @@
 //! What stands in one element.
 
 use super::{Field, Fields, Path, Value, plain};
+use crate::inventory::{InventoryDocument, NAMESPACE};
 use crate::jsdl::{JSDL, JobDefinition};
 use crate::lagrid::connection::Verdict;
-use crate::lagrid::fault::codes;
 use crate::lagrid::reference::{Parameter, Reference};
 use crate::lagrid::words::{
     AuthMethod, ConnEvent, JobLanguage, JobNews, JobState, ResourceForm, ResourceLanguage, Role,
@@ -190,6 +190,23 @@ pub(in crate::lagrid) fn parameters(header: &[Element]) -> Result<Vec<Parameter>
         .collect()
 }
 
+/// The only element in another one.
+fn only<'a>(
+    element: &'a Element,
+    path: &Path<'_>,
+    expected: &str,
+) -> Result<&'a Element, PeerFault> {
+    plain(element, path)?;
+    let mut elements = element.elements();
+    match (elements.next(), elements.next(), element.stray_text()) {
+        (Some(only), None, None) => Ok(only),
+        _ => {
+            let what = format!(": expected exactly one {expected} and nothing else");
+            Err(path.fault(element.line, &what))
+        }
+    }
+}
+
 /// A job's description stands in an element of ours.
 impl Value for JobDefinition {
     fn write(&self, name: &'static str) -> Element {
@@ -197,17 +214,21 @@ impl Value for JobDefinition {
     }
 
     fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-        plain(element, path)?;
-        let mut elements = element.elements();
-        match (elements.next(), elements.next()) {
-            (Some(definition), None) => Ok(JobDefinition::read_element("request", definition)?),
-            _ => {
-                let what = format!(": expected exactly one JobDefinition of {JSDL}");
-                Err(PeerFault::new(
-                    codes::INVALID,
-                    format!("line {}: element {path}{what}", element.line),
-                ))
-            }
-        }
+        let expected = format!("JobDefinition of {JSDL}");
+        let definition = only(element, path, &expected)?;
+        Ok(JobDefinition::read_element("request", definition)?)
+    }
+}
+
+/// So does an inventory.
+impl Value for InventoryDocument {
+    fn write(&self, name: &'static str) -> Element {
+        Element::new(LAGRID, name).with(self.element())
+    }
+
+    fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
+        let expected = format!("Inventory of {NAMESPACE}");
+        let inventory = only(element, path, &expected)?;
+        Ok(InventoryDocument::from_element(inventory)?)
     }
 }

@@ -91,6 +91,16 @@ impl EventsQuery {
     }
 }
 
+/// How far resources are aggregated.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ResourcesQuery {
+    /// `flat`, `unique`, `one-to-n` or `n-to-n`; unless given, each relation
+    /// is kept as the broker's schema says.
+    pub form: Option<String>,
+}
+
 fn page(limit: Option<usize>, usual: usize, most: usize) -> Result<usize, Problem> {
     let limit = limit.unwrap_or(usual);
     match (1..=most).contains(&limit) {

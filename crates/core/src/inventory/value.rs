@@ -1,0 +1,235 @@
+//! What attributes say: a single value, a range or a list, and statistics.
+
+use super::Number;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// One value: a number if it reads as one, else a text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(Arc<str>),
+}
+
+impl Value {
+    /// The value that is written like this. Only the shortest way to write a
+    /// number is one, so that the version `5.10` stays a text and every value
+    /// is read as it was written.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        match Number::parse(text) {
+            Some(number) if number.to_string() == text => Value::Number(number),
+            _ => Value::Text(Arc::from(text)),
+        }
+    }
+
+    /// A text; one that reads as a number is that number.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::read(text)
+    }
+
+    /// A number.
+    #[must_use]
+    pub fn number(number: impl Into<Number>) -> Self {
+        Value::Number(number.into())
+    }
+
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn as_number(&self) -> Option<Number> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Text(_) => None,
+        }
+    }
+
+    /// Whether it is written like this, but for ASCII case.
+    #[must_use]
+    pub fn is(&self, text: &str) -> bool {
+        match self {
+            Value::Number(number) => number.to_string() == text,
+            Value::Text(own) => own.eq_ignore_ascii_case(text),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The values that an attribute has in the resources of a record (LA Grid
+/// 2.2: "either a single value, a range value, or a list of values").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// All have this one.
+    Single(Value),
+    /// The smallest and the greatest are these; nothing is said of the others.
+    Range(Number, Number),
+    /// These occur and no others. More than one, sorted, each once.
+    List(Vec<Value>),
+}
+
+impl Values {
+    /// The values that occur, as a list or, if that is wanted and all are
+    /// numbers, as a range. `None` if there are none.
+    #[must_use]
+    pub fn of(values: BTreeSet<Value>, as_range: bool) -> Option<Self> {
+        let numbers: Option<Vec<Number>> = values.iter().map(Value::as_number).collect();
+        if let (true, [min, .., max]) = (as_range, numbers.as_deref().unwrap_or_default()) {
+            return Some(Values::Range(*min, *max));
+        }
+        let mut values: Vec<Value> = values.into_iter().collect();
+        match values.len() {
+            0 => None,
+            1 => values.pop().map(Values::Single),
+            _ => Some(Values::List(values)),
+        }
+    }
+
+    /// The smallest number; `None` if a text is among the values.
+    #[must_use]
+    pub fn min(&self) -> Option<Number> {
+        self.ends().map(|(min, _)| min)
+    }
+
+    /// The greatest number; `None` if a text is among the values.
+    #[must_use]
+    pub fn max(&self) -> Option<Number> {
+        self.ends().map(|(_, max)| max)
+    }
+
+    fn ends(&self) -> Option<(Number, Number)> {
+        match self {
+            Values::Single(value) => value.as_number().map(|number| (number, number)),
+            Values::Range(min, max) => Some((*min, *max)),
+            Values::List(values) => {
+                let numbers: Option<Vec<Number>> = values.iter().map(Value::as_number).collect();
+                let numbers = numbers?;
+                Some((*numbers.iter().min()?, *numbers.iter().max()?))
+            }
+        }
+    }
+
+    /// Whether one of the resources may have this value, but for ASCII case.
+    #[must_use]
+    pub fn may_be(&self, text: &str) -> bool {
+        match self {
+            Values::Single(value) => value.is(text),
+            Values::List(values) => values.iter().any(|value| value.is(text)),
+            Values::Range(min, max) => {
+                Number::parse(text).is_some_and(|number| (*min..=*max).contains(&number))
+            }
+        }
+    }
+}
+
+/// For people: `x86`, `2000..3200` or `{LINUX, WINDOWS}`.
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Values::Single(value) => value.fmt(f),
+            Values::Range(min, max) => write!(f, "{min}..{max}"),
+            Values::List(values) => {
+                let values: Vec<String> = values.iter().map(Value::to_string).collect();
+                write!(f, "{{{}}}", values.join(", "))
+            }
+        }
+    }
+}
+
+/// An attribute of a record.
+///
+/// Its statistics are told where values differ and the schema keeps them: of
+/// a single value they follow from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its values.
+    pub values: Values,
+    /// How many of the record's resources have it: at least 1, at most all.
+    pub count: u64,
+    /// Their sum as told; see [`Attribute::total`].
+    pub told_total: Option<Number>,
+    /// Their mean, rounded down to nine places, as told; see
+    /// [`Attribute::mean`].
+    pub told_mean: Option<Number>,
+    /// Their median (the mean of the two in the middle, rounded down to nine
+    /// places) as told; see [`Attribute::median`].
+    pub told_median: Option<Number>,
+}
+
+impl Attribute {
+    /// The value that all `count` resources of a record have.
+    #[must_use]
+    pub fn single(value: Value, count: u64) -> Self {
+        Attribute {
+            values: Values::Single(value),
+            count,
+            told_total: None,
+            told_mean: None,
+            told_median: None,
+        }
+    }
+
+    fn number(&self) -> Option<Number> {
+        match &self.values {
+            Values::Single(value) => value.as_number(),
+            Values::Range(..) | Values::List(_) => None,
+        }
+    }
+
+    /// The sum of the numbers, if it is known.
+    #[must_use]
+    pub fn total(&self) -> Option<Number> {
+        let single = || Some(self.number()?.times(self.count));
+        self.told_total.or_else(single)
+    }
+
+    /// The mean of the numbers, rounded down to nine places, if it is known.
+    #[must_use]
+    pub fn mean(&self) -> Option<Number> {
+        let by_total = || self.told_total?.over(self.count);
+        self.told_mean.or_else(by_total).or_else(|| self.number())
+    }
+
+    /// The median of the numbers, if it is known.
+    #[must_use]
+    pub fn median(&self) -> Option<Number> {
+        self.told_median.or_else(|| self.number())
+    }
+
+    /// The smallest number.
+    #[must_use]
+    pub fn min(&self) -> Option<Number> {
+        self.values.min()
+    }
+
+    /// The greatest number.
+    #[must_use]
+    pub fn max(&self) -> Option<Number> {
+        self.values.max()
+    }
+
+    /// The sum if it is known, else the most that it can be; `None` if it is
+    /// not about numbers.
+    #[must_use]
+    pub fn at_most_in_total(&self) -> Option<Number> {
+        self.total().or_else(|| Some(self.max()?.times(self.count)))
+    }
+
+    /// What one resource has on average: the mean if it is known, else the
+    /// middle between least and most. `None` if it is not about numbers.
+    #[must_use]
+    pub fn typical(&self) -> Option<Number> {
+        self.mean()
+            .or_else(|| self.min()?.plus(self.max()?).over(2))
+    }
+}

@@ -1,0 +1,315 @@
+//! Inventories and their schema documents on the wire: what is written is read
+//! as it was and holds against the shipped XSD; what is none is refused with
+//! its place.
+
+use gridrig_core::inventory::{
+    Form, Inventory, Record, Relation, Schema, SiteCluster, Value, of_clusters,
+};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::Decimal;
+use gridrig_protocol::inventory::{InventoryDocument, InventorySize, read_schema, schema_element};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn shipped(path: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../resources");
+    root.join(path)
+}
+
+/// LA Grid's Table 2, which ships.
+fn table_2() -> Inventory {
+    let document = std::fs::read(shipped("inventory/table-2.xml")).unwrap();
+    let document = InventoryDocument::parse(&document).unwrap();
+    document.inventory().unwrap()
+}
+
+fn in_form(flat: &Inventory, form: Form) -> Inventory {
+    flat.in_form(form, &Schema::la_grid()).unwrap()
+}
+
+/// A domain of many kinds of node.
+fn large() -> Inventory {
+    let kinds = ["x86", "ppc", "ia64"];
+    let group = |number: usize| Resource {
+        name: None,
+        count: 4 + number as u32,
+        cpu_count: 1 << (number % 3),
+        architecture: Some(kinds[number % 3].to_owned()),
+        os: Some(["LINUX", "A<I>X & \"co\""][number % 2].to_owned()),
+        memory_mib: (number % 4 > 0).then_some(512 << (number % 4)),
+        disk_mib: None,
+        speed: Decimal::parse(["1", "2.2", "3.84"][number % 3]).unwrap(),
+    };
+    let resources: Vec<Resources> = (0..8)
+        .map(|cluster| Resources::new((cluster..cluster + 5).map(group).collect()).unwrap())
+        .collect();
+    let names: Vec<String> = (0..8).map(|number| format!("c{number}")).collect();
+    let sites: Vec<SiteCluster<'_>> = names
+        .iter()
+        .zip(&resources)
+        .map(|(name, resources)| SiteCluster {
+            name,
+            resources,
+            load: None,
+        })
+        .collect();
+    of_clusters(&sites).unwrap()
+}
+
+/// What xmllint says against the shipped XSD; `None` if it is content or not
+/// there.
+#[allow(clippy::print_stdout, reason = "says that a test is skipped")]
+fn lint(test: &str, document: &str) -> Option<Result<(), String>> {
+    let mut command = Command::new("xmllint");
+    command.args(["--nonet", "--noout", "--schema"]);
+    command.arg(shipped("xsd/inventory.xsd")).arg("-");
+    let pipes = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let Ok(mut child) = pipes else {
+        let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+        assert!(!required, "{test} needs xmllint");
+        println!("SKIPPED: {test}: no xmllint");
+        return None;
+    };
+    let stdin = child.stdin.take();
+    stdin.unwrap().write_all(document.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some(match output.status.success() {
+        true => Ok(()),
+        false => Err(said),
+    })
+}
+
+#[test]
+fn every_form_is_read_as_it_was_written() {
+    for flat in [table_2(), large()] {
+        for form in Form::ALL {
+            let inventory = in_form(&flat, form);
+            let document = InventoryDocument::from(&inventory);
+            let xml = document.to_xml();
+            let read = InventoryDocument::parse(xml.as_bytes()).unwrap();
+            assert_eq!(read, document, "{form}");
+            assert_eq!(read.inventory().unwrap(), inventory, "{form}");
+            let json = serde_json::to_string(&document).unwrap();
+            let read: InventoryDocument = serde_json::from_str(&json).unwrap();
+            assert_eq!(read.inventory().unwrap(), inventory, "{form}");
+            match lint("every_form_is_read_as_it_was_written", &xml) {
+                None => {}
+                Some(said) => assert_eq!(said, Ok(()), "{xml}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn aggregated_records_are_named_as_such_and_carry_ranges() {
+    let small = InventoryDocument::from(&in_form(&table_2(), Form::NToN));
+    let xml = small.to_xml();
+    assert!(
+        xml.contains("type=\"AggregateComputerSystem\" count=\"2\""),
+        "{xml}"
+    );
+    assert!(xml.contains("<Range min=\"2000\" max=\"3200\"/>"), "{xml}");
+    assert!(
+        xml.contains("mean=\"2933.333333333\" median=\"3000\""),
+        "{xml}"
+    );
+    let value = serde_json::to_value(&small).unwrap();
+    let power = &value["records"][0];
+    assert_eq!(power["attributes"]["ProcNum"]["total"], "6");
+    assert_eq!(power["attributes"]["ProcType"]["value"], "PowerPC");
+    assert_eq!(power["relations"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn looser_forms_are_smaller_on_the_wire() {
+    let flat = large();
+    let sizes = Form::ALL.map(|form| InventorySize::of(&in_form(&flat, form)));
+    println!("{sizes:#?}");
+    let records = sizes.each_ref().map(|size| size.records);
+    assert!(
+        records.is_sorted_by(|closer, looser| closer > looser),
+        "{records:?}"
+    );
+    for (closer, looser) in sizes.iter().zip(&sizes[1..]) {
+        assert!(closer.xml_bytes > looser.xml_bytes, "{sizes:?}");
+        assert!(closer.json_bytes > looser.json_bytes, "{sizes:?}");
+    }
+    let xml = InventoryDocument::from(&flat).to_xml();
+    assert_eq!(sizes[0].xml_bytes, xml.len() as u64);
+}
+
+#[test]
+fn the_shipped_schema_is_the_one_that_is_built_in() {
+    let document = std::fs::read_to_string(shipped("inventory/la-grid.xml")).unwrap();
+    assert_eq!(read_schema(document.as_bytes()).unwrap(), Schema::la_grid());
+    let written = schema_element(&Schema::la_grid().keeping(Form::OneToN)).to_document();
+    let read = read_schema(written.as_bytes()).unwrap();
+    assert_eq!(read, Schema::la_grid().keeping(Form::OneToN));
+    for document in [document, written] {
+        if let Some(said) = lint("the_shipped_schema_is_the_one_that_is_built_in", &document) {
+            assert_eq!(said, Ok(()), "{document}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_inventory_is_refused_with_its_place() {
+    let document = |inside: &str| {
+        let namespace = "xmlns=\"urn:gridrig:inventory:1\"";
+        format!("<Inventory {namespace} form=\"unique\">\n{inside}</Inventory>")
+    };
+    let record = |inside: &str| {
+        let name = "id=\"c1\" type=\"AggregateComputerSystem\" count=\"2\"";
+        document(&format!("<Record {name}>{inside}</Record>"))
+    };
+    for (document, expected) in [
+        (
+            "<Inventory form=\"flat\"/>".to_owned(),
+            "line 1: element Inventory: expected Inventory",
+        ),
+        (document("hello"), "unexpected text \"hello\""),
+        (
+            document("<Thing/>"),
+            "line 2: element Thing: expected Record in the namespace",
+        ),
+        (
+            record("<Attribute name=\"ProcNum\"/>"),
+            "expected exactly one of a value",
+        ),
+        (
+            record(
+                "<Attribute name=\"A\"><Value>1</Value><Range min=\"1\" max=\"2\"/></Attribute>",
+            ),
+            "expected exactly one of a value",
+        ),
+        (
+            record("<Attribute name=\"A\"><Range min=\"3\" max=\"2\"/></Attribute>"),
+            "expected a range from low to high",
+        ),
+        (
+            record("<Attribute name=\"A\"><Range min=\"-3\" max=\"2\"/></Attribute>"),
+            "range.min = \"-3\": expected a decimal number",
+        ),
+        (
+            record("<Attribute name=\"A\" count=\"3\"><Value>1</Value></Attribute>"),
+            "expected a count from 1 to the record's",
+        ),
+        (
+            record("<Attribute name=\"A\" mode=\"3\"><Value>1</Value></Attribute>"),
+            "unknown attribute mode: expected name, count",
+        ),
+        (
+            record("<Attribute name=\"A\"><Value>b</Value><Value>a</Value></Attribute>"),
+            "a sorted list",
+        ),
+        (
+            record("<Relation name=\"contains\" to=\"c9\"/>"),
+            "relations.to = \"c9\": expected the id of a record",
+        ),
+        (record("").replace("Aggregate", ""), "begins with Aggregate"),
+        (
+            record("").replace("\"unique\"", "\"cosy\""),
+            "form = \"cosy\": expected flat",
+        ),
+        (
+            record("").replace("\"2\"", "\"0\""),
+            "expected a count of at least 1",
+        ),
+        (
+            record("").replace("\"2\"", "\"+2\""),
+            "expected a whole number",
+        ),
+        (
+            format!("<!DOCTYPE a>{}", record("")),
+            "document types and entities are refused",
+        ),
+    ] {
+        let read = InventoryDocument::parse(document.as_bytes());
+        let error = read.and_then(|read| read.inventory()).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(expected), "{document}: {said}");
+    }
+}
+
+#[test]
+fn what_is_no_schema_is_refused_with_its_place() {
+    let document = |inside: &str| {
+        let namespace = "xmlns=\"urn:gridrig:inventory:1\"";
+        format!("<ResourceSchema {namespace}>\n{inside}</ResourceSchema>")
+    };
+    let types = "<Type name=\"A\"/><Type name=\"B\"/>";
+    let relation = |from: &str, to: &str, model: &str| {
+        format!("<Relation name=\"has\" from=\"{from}\" to=\"{to}\" model=\"{model}\"/>")
+    };
+    for (inside, expected) in [
+        (
+            "<Type/>".to_owned(),
+            "line 2: element Type: missing attribute name",
+        ),
+        (
+            format!("{types}<Type name=\"A\"/>"),
+            "type \"A\": expected one rule",
+        ),
+        (
+            "<Type name=\"A\"><Keep attribute=\"x\"/><Keep attribute=\"x\"/></Type>".to_owned(),
+            "attribute \"x\": expected it to be named once",
+        ),
+        (
+            "<Type name=\"A\"><Keep attribute=\"x\" statistics=\"mode\"/></Type>".to_owned(),
+            "expected some of total, mean, median",
+        ),
+        (
+            "<Type name=\"A\"><Keep attribute=\"x\" values=\"bag\"/></Type>".to_owned(),
+            "expected range or list",
+        ),
+        (
+            format!("{types}{}", relation("A", "C", "unique")),
+            "type \"C\": expected a type of",
+        ),
+        (
+            format!("{types}{}", relation("A", "B", "flat")),
+            "model = \"flat\": expected unique",
+        ),
+        (
+            format!("{types}{}", relation("A", "A", "unique")),
+            "lead back to where they began",
+        ),
+        (
+            format!(
+                "{types}{}{}",
+                relation("A", "B", "unique"),
+                relation("B", "A", "n-to-n")
+            ),
+            "lead back to where they began",
+        ),
+        (
+            format!(
+                "{types}{}{}",
+                relation("A", "B", "unique"),
+                relation("A", "B", "n-to-n")
+            ),
+            "expected one rule for it between two types",
+        ),
+    ] {
+        let document = document(&inside);
+        let said = read_schema(document.as_bytes()).unwrap_err().to_string();
+        assert!(said.contains(expected), "{document}: {said}");
+    }
+}
+
+#[test]
+fn a_value_keeps_the_way_it_was_written() {
+    for text in ["5.10", "007", "2.4", "18446744073709551616", "x86"] {
+        let record = Record::new("r", "T").with("a", Value::read(text));
+        let flat = Inventory::new(Form::Flat, vec![record], Vec::<Relation>::new()).unwrap();
+        let xml = InventoryDocument::from(&flat).to_xml();
+        let read = InventoryDocument::parse(xml.as_bytes()).unwrap();
+        let read = read.inventory().unwrap();
+        let value = &read.records()[0].attribute("a").unwrap().values;
+        assert_eq!(value.to_string(), text);
+        let numeric = value.max().is_some();
+        assert_eq!(numeric, !matches!(text, "5.10" | "007" | "x86"), "{text}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What the domain has to offer, in the forms that brokers tell each other
+//! (LA Grid 2.2): from the cluster files and what the broker was last told.
+
+use crate::config::Config;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use gridrig_core::inventory::{Form, Inventory, InventoryError, SiteCluster, of_clusters};
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::Target;
+use gridrig_drivers::real_time::BrokerMachine;
+use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
+use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::serve::{BadQuery, Query, ResourcesQuery, Unavailable};
+use gridrig_service::gone;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+type App = gridrig_service::App<Config>;
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(resources))
+        .routes(routes!(sizes))
+        .routes(routes!(schema))
+}
+
+/// The resources of the domain, with their load as last reported: in JSON, or
+/// in XML for who accepts `application/xml`.
+#[utoipa::path(
+    get, path = "/v1/resources", params(ResourcesQuery),
+    responses(
+        (status = 200, description = "The inventory", content((InventoryDocument = "application/json"), (String = "application/xml"))),
+        BadQuery,
+        Unavailable,
+    )
+)]
+async fn resources(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Query(query): Query<ResourcesQuery>,
+) -> Result<Response, Problem> {
+    let form = query.form.as_deref().map(|name| {
+        let expected = "flat, unique, one-to-n or n-to-n";
+        Form::from_name(name).ok_or_else(|| Problem::field("form", name, expected))
+    });
+    let form = form.transpose()?;
+    let flat = inventory(&app).await?;
+    let schema = &app.config.setup.resource_schema;
+    let wanted = match form {
+        Some(form) => flat.in_form(form, schema),
+        None => flat.aggregate(schema),
+    };
+    let document = InventoryDocument::from(&wanted.map_err(contradiction)?);
+    let accepted = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
+    if accepted.is_some_and(|accepted| accepted.contains("/xml")) {
+        return Ok(xml(document.to_xml()));
+    }
+    Ok(Json(document).into_response())
+}
+
+/// How large the inventory of the domain is in each form, as XML and as JSON.
+#[utoipa::path(
+    get, path = "/v1/resources/sizes",
+    responses(
+        (status = 200, description = "The sizes, the most accurate form first", body = Vec<InventorySize>),
+        Unavailable,
+    )
+)]
+async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>, Problem> {
+    let flat = inventory(&app).await?;
+    let schema = &app.config.setup.resource_schema;
+    let size = |form| {
+        let inventory = flat.in_form(form, schema).map_err(contradiction)?;
+        Ok(InventorySize::of(&inventory))
+    };
+    let sizes: Result<Vec<InventorySize>, Problem> = Form::ALL.into_iter().map(size).collect();
+    sizes.map(Json)
+}
+
+/// The schema by which this broker aggregates.
+#[utoipa::path(
+    get, path = "/v1/resources/schema",
+    responses((status = 200, description = "The schema document", body = String, content_type = "application/xml"))
+)]
+async fn schema(State(app): State<App>) -> Response {
+    xml(schema_element(&app.config.setup.resource_schema).to_document())
+}
+
+fn xml(document: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/xml")], document).into_response()
+}
+
+/// The flat inventory of the domain's own clusters.
+async fn inventory(app: &App) -> Result<Inventory, Problem> {
+    let look = |broker: &mut BrokerMachine, _| {
+        let own = broker
+            .broker()
+            .samples()
+            .filter(|(target, _)| matches!(target, Target::Cluster(_)));
+        own.flat_map(|(_, samples)| samples.to_vec())
+            .collect::<Vec<LoadSample>>()
+    };
+    let loads = app.actor.call(look).await.map_err(gone)?;
+    let setup = &app.config.setup;
+    let names = setup.config.clusters.iter();
+    let names: Vec<_> = names.map(|(id, _)| setup.names.cluster(*id)).collect();
+    let clusters = setup.config.clusters.iter().zip(&names);
+    let clusters: Vec<SiteCluster<'_>> = clusters
+        .map(|((id, resources), name)| SiteCluster {
+            name,
+            resources,
+            load: loads.iter().find(|sample| sample.cluster == *id),
+        })
+        .collect();
+    of_clusters(&clusters).map_err(contradiction)
+}
+
+/// Clusters of one name, which a grid refuses.
+fn contradiction(error: InventoryError) -> Problem {
+    Problem::new(500, "bad-inventory", error.to_string())
+}
