@@ -32,6 +32,7 @@ mod letter;
 mod lrms;
 mod outbox;
 mod record;
+mod retold;
 mod submitter;
 
 pub use actor::{Actor, CallError, JobKeeper, Machine, start};
@@ -43,6 +44,7 @@ pub use letter::{Letter, LetterId, Message, Tally};
 pub use lrms::{Home, JobNews, LrmsMachine, LrmsSetup};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
 pub use record::{EventSlice, Recorded, Recorder, Settled, Witness, merge, replay, settle};
+pub use retold::told_once;
 pub use submitter::{Handover, submit_on_time};
 
 /// Why a grid cannot run on the wall clock.

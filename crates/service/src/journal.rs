@@ -18,16 +18,19 @@ use std::path::Path;
 /// # Errors
 /// When the file cannot be read or written, or holds something else.
 pub fn journal(path: &Path, keep: usize) -> io::Result<Recorder> {
-    let (before, whole) = match File::open(path) {
+    let (lives, before, whole) = match File::open(path) {
         Ok(file) => read(&file).map_err(|error| named(path, &error))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (0, Vec::new(), 0),
         Err(error) => return Err(named(path, &error)),
     };
     let opened = OpenOptions::new().create(true).append(true).open(path);
     let mut file = opened.map_err(|error| named(path, &error))?;
     // A line that death cut short says nothing.
     file.set_len(whole).map_err(|error| named(path, &error))?;
-    let recorder = Recorder::keeping(keep).after(before);
+    let begins = format!("{LIFE}\n");
+    let begun = file.write_all(begins.as_bytes());
+    begun.map_err(|error| named(path, &error))?;
+    let recorder = Recorder::keeping(keep).after(lives, before);
     let path = path.to_owned();
     let mut failed = false;
     recorder.set_witness(Box::new(move |recorded| {
@@ -39,6 +42,9 @@ pub fn journal(path: &Path, keep: usize) -> io::Result<Recorder> {
     Ok(recorder)
 }
 
+/// The line that begins each life.
+const LIFE: &str = r#"{"life":"begins"}"#;
+
 fn write(file: &mut File, recorded: &Recorded) -> io::Result<()> {
     let report = EventReport::of(recorded.at, &recorded.event());
     let mut line = serde_json::to_vec(&report).map_err(io::Error::other)?;
@@ -46,20 +52,24 @@ fn write(file: &mut File, recorded: &Recorded) -> io::Result<()> {
     file.write_all(&line)
 }
 
-/// The events in a file, and how many bytes of it are whole lines.
-fn read(file: &File) -> io::Result<(Vec<Recorded>, u64)> {
+/// The lives and events in a file, and how many bytes of it are whole lines.
+fn read(file: &File) -> io::Result<(u32, Vec<Recorded>, u64)> {
     let mut reader = BufReader::new(file);
-    let (mut events, mut whole) = (Vec::new(), 0);
+    let (mut lives, mut events, mut whole) = (0, Vec::new(), 0);
     let mut line = String::new();
     loop {
         line.clear();
         let length = reader.read_line(&mut line)?;
         if length == 0 || !line.ends_with('\n') {
-            return Ok((events, whole));
+            return Ok((lives, events, whole));
         }
         whole += length as u64;
+        if line.trim_end() == LIFE {
+            lives += 1;
+            continue;
+        }
         let wrong = |why: &str| {
-            let line = events.len() + 1;
+            let line = events.len() + 1 + lives as usize;
             let said = format!("line {line}: {why} (expected an event of a service)");
             io::Error::new(io::ErrorKind::InvalidData, said)
         };
@@ -108,8 +118,9 @@ mod tests {
             let jobs = page.events.iter().filter_map(|e| e.event().job());
             jobs.map(|job| job.0).collect()
         };
-        assert_eq!(jobs(&second), [1, 2, 4]);
-        assert_eq!(jobs(&journal(&path, 100).unwrap()), [1, 2, 4]);
+        assert_eq!((jobs(&second), second.lives()), (vec![1, 2, 4], 2));
+        let third = journal(&path, 100).unwrap();
+        assert_eq!((jobs(&third), third.lives()), (vec![1, 2, 4], 3));
     }
 
     #[test]

@@ -151,6 +151,7 @@ pub async fn events<S: Service>(
         events: events.collect(),
         next,
         total: page.total,
+        lives: app.recorder.lives(),
     }))
 }
 

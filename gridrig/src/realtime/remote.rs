@@ -3,7 +3,7 @@
 
 use gridrig_core::ids::JobId;
 use gridrig_core::time::Decimal;
-use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay, settle};
+use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay, settle, told_once};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::EventLog;
@@ -72,7 +72,8 @@ pub async fn clock_of(client: &Client, url: &str) -> Result<RunClock, RemoteErro
 
 /// The whole log of a run: `own` events first, then those of each service,
 /// brokers before LRMSs, in order of time. Also answers the jobs that somebody
-/// had given up although they ran to an end.
+/// had given up although they ran to an end. What a broker that was started
+/// anew said a second time is left out.
 ///
 /// # Errors
 /// [`RemoteError`] for the first service that cannot be read.
@@ -82,17 +83,22 @@ pub async fn collect(
     urls: &[String],
 ) -> Result<(EventLog, Vec<JobId>), RemoteError> {
     let mut logs = vec![own];
+    let mut restarted = false;
     for url in urls {
-        logs.push(events_of(client, url).await?);
+        let (events, lives) = events_of(client, url).await?;
+        restarted |= lives > 1;
+        logs.push(events);
     }
-    let settled = settle(merge(logs));
+    let merged = merge(logs);
+    let settled = settle(if restarted { told_once(merged) } else { merged });
     let mut log = EventLog::default();
     replay(&settled.log, &mut log);
     log.sort();
     Ok((log, settled.withdrawn))
 }
 
-async fn events_of(client: &Client, url: &str) -> Result<Vec<Recorded>, RemoteError> {
+/// The events of a service, and from how many of its lives they are.
+async fn events_of(client: &Client, url: &str) -> Result<(Vec<Recorded>, u32), RemoteError> {
     let mut events = Vec::new();
     loop {
         let position = events.len() as u64;
@@ -109,7 +115,7 @@ async fn events_of(client: &Client, url: &str) -> Result<Vec<Recorded>, RemoteEr
             });
         }
         if page.events.is_empty() {
-            return Ok(events);
+            return Ok((events, page.lives));
         }
         for report in &page.events {
             let (at, placement) = report.at_and_placement();

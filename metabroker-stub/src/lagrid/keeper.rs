@@ -39,6 +39,7 @@ pub(crate) async fn say_goodbye(links: &Links) {
     }
 }
 
+const COURTESY: Duration = Duration::from_millis(300);
 const GOODBYE: Duration = Duration::from_millis(500);
 /// Time between two tries to open a session.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
@@ -60,6 +61,10 @@ impl Keeper {
     }
 
     async fn keep(&self) -> Result<(), Stopped> {
+        // Of two brokers that start together one gets to speak first.
+        if *self.link.here > *self.link.name() {
+            tokio::time::sleep(COURTESY).await;
+        }
         loop {
             self.watch_absence().await?;
             let (phase, renew, due) = {
@@ -135,6 +140,13 @@ impl Keeper {
 
     /// Negotiates a session or its terms; `true` if that came to an agreement.
     async fn open(&self) -> Result<bool, Stopped> {
+        self.link.state().opening = true;
+        let opened = self.negotiate().await;
+        self.link.state().opening = false;
+        opened
+    }
+
+    async fn negotiate(&self) -> Result<bool, Stopped> {
         let stance = self.link.stance();
         let mut offer = stance.opening();
         let mut connection = self.link.open_connection();

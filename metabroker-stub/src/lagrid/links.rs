@@ -57,6 +57,9 @@ pub(super) struct State {
     pub wanted: Roles,
     /// The terms are to be negotiated anew.
     pub renew: bool,
+    /// This side is opening a session: the peer may use it before the answer
+    /// has come.
+    pub opening: bool,
     pub beats: u64,
     /// Connections named so far.
     pub named: u64,
@@ -180,6 +183,10 @@ impl Links {
             state.session.hear(now);
             drop(state);
             return Ok(link);
+        }
+        if self.iter().any(|link| link.state().opening) {
+            let reason = "a session is being opened: ask again in a moment";
+            return Err(PeerFault::new("busy", reason));
         }
         Err(PeerFault::unknown_connection(connection))
     }
@@ -306,6 +313,7 @@ impl State {
             peer_life: None,
             wanted: setup.stance.roles,
             renew: false,
+            opening: false,
             beats: 0,
             named: 0,
             complaint: None,

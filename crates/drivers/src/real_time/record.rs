@@ -113,6 +113,8 @@ struct Kept {
     counts: Counts,
     /// Is told each event as it happens.
     witness: Option<Witness>,
+    /// Lives of the service before this one, whose events are here too.
+    lives_before: u32,
 }
 
 /// Is told each event before anything follows from it.
@@ -132,6 +134,7 @@ impl Default for Kept {
             most: usize::MAX,
             counts: Counts::default(),
             witness: None,
+            lives_before: 0,
         }
     }
 }
@@ -159,14 +162,21 @@ impl Recorder {
         })))
     }
 
-    /// The same with the events of an earlier life before its own.
+    /// The same with the events of so many earlier lives before its own.
     #[must_use]
-    pub fn after(self, before: Vec<Recorded>) -> Self {
+    pub fn after(self, lives: u32, before: Vec<Recorded>) -> Self {
         let mut recorder = self.clone();
+        self.kept().lives_before = lives;
         for recorded in before {
             recorder.emit(recorded.at, recorded.event());
         }
         self
+    }
+
+    /// How many lives of the service its events are from.
+    #[must_use]
+    pub fn lives(&self) -> u32 {
+        self.kept().lives_before.saturating_add(1)
     }
 
     /// Has every event from now on told to a witness.

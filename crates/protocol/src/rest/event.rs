@@ -56,6 +56,14 @@ pub struct EventPage {
     pub next: u64,
     /// How many have happened so far.
     pub total: u64,
+    /// From how many lives of the service they are: more than 1 where one that
+    /// was started anew still tells the events of those before.
+    #[serde(default = "one_life")]
+    pub lives: u32,
+}
+
+fn one_life() -> u32 {
+    1
 }
 
 impl EventReport {

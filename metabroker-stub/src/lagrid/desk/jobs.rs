@@ -202,25 +202,28 @@ impl BrokerDesk {
         }
         let meant = request.meant_ns.map(SimTime::from_nanos);
         let update = &request.update;
-        let verdict = take_update(&self.app.actor, &link, update, meant, request.letter).await?;
+        let taken = take_update(&self.app.actor, &link, update, meant, request.letter).await?;
+        let (verdict, repeated) = taken;
         match verdict {
-            UpdateVerdict::Accepted => self.app.metrics.count_message(MessageKind::Info),
-            UpdateVerdict::Stale => self.app.metrics.count_repeated(),
+            _ if repeated => self.app.metrics.count_repeated(),
+            // The sender counts what it has to send again as not delivered.
             UpdateVerdict::FullWanted => {}
+            _ => self.app.metrics.count_message(MessageKind::Info),
         }
         let have = link.state().subscriber.last();
         Ok(SendResourceDataAnswer { verdict, have })
     }
 }
 
-/// Takes in an update about a peer's clusters, pushed or pulled.
+/// Takes in an update about a peer's clusters, pushed or pulled. Also says
+/// whether its letter was here before.
 pub(in crate::lagrid) async fn take_update(
     actor: &Actor<BrokerMachine>,
     link: &Arc<Link>,
     update: &ResourceUpdate,
     meant: Option<SimTime>,
     letter: Option<LetterName>,
-) -> Result<UpdateVerdict, PeerFault> {
+) -> Result<(UpdateVerdict, bool), PeerFault> {
     let samples = update.clusters.iter().map(|cluster| &cluster.load);
     let samples: Vec<LoadSample> = samples
         .map(|load| LoadSample::try_from(load).map_err(PeerFault::from))
@@ -238,18 +241,19 @@ pub(in crate::lagrid) async fn take_update(
             ));
         }
         if letter.is_some_and(|id| !broker.hear(Party::Broker(domain), id)) {
-            return Ok(UpdateVerdict::Stale);
+            return Ok((UpdateVerdict::Stale, true));
         }
         // Counted only here, so that an update that will not do leaves the
         // connection as it is.
-        Ok(match peer.state().subscriber.take(sequence, full) {
+        let verdict = match peer.state().subscriber.take(sequence, full) {
             Counted::New => {
                 broker.handle_info(now, from, &samples);
                 UpdateVerdict::Accepted
             }
             Counted::Old => UpdateVerdict::Stale,
             Counted::Gap => UpdateVerdict::FullWanted,
-        })
+        };
+        Ok((verdict, false))
     });
     call.await.map_err(|error| PeerFault::from(gone(error)))?
 }
