@@ -2,11 +2,8 @@
 
 use crate::config::Config;
 use crate::glue2;
-<<<<<<< HEAD
 use crate::lagrid::Link;
-=======
 use crate::resources;
->>>>>>> wire
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};

@@ -155,6 +155,13 @@ def main(url, port, everything):
 
     resources = broker.requestResourceData(connection=connection, form="flat")
     assert resources.kind == "full" and resources.cluster, resources
+    if not everything:
+        for form in ("flat", "unique", "one-to-n", "n-to-n"):
+            told = broker.requestResourceData(connection=connection, form=form)
+            assert (told.form, told.inventory.Inventory.form) == (form, form), told
+            assert told.inventory.Inventory.Record, told
+            assert told.cluster[0].nodes[0].count >= 1, told
+            assert told.sequence > resources.sequence, told
     beat = broker.heartbeat(connection=connection, sequence=1, incarnation=1)
     assert beat.sequence == 1, beat
 
