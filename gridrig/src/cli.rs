@@ -485,11 +485,16 @@ pub struct EmulatorArgs {
         gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
         --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202\n\n\
         Peers have to agree on who is who and what each cluster could run, so a broker with \
-        peers takes the grid from a scenario; one with clusters only asks them."
+        peers takes the grid from a scenario; one with clusters only asks them.",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
 )]
 pub struct BrokerArgs {
+    /// What to do with a running broker, instead of serving one.
+    #[command(subcommand)]
+    pub command: Option<BrokerCommand>,
     /// Name of the domain; with --scenario, the one to serve
-    #[arg(long)]
+    #[arg(long, required = true, default_value = "", hide_default_value = true)]
     pub name: String,
     /// Take the grid and all settings from a scenario
     #[arg(long)]
@@ -529,6 +534,28 @@ pub struct BrokerArgs {
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,
+}
+
+/// Commands to a running broker.
+#[derive(Debug, Subcommand)]
+pub enum BrokerCommand {
+    /// Change what a broker is to a peer; jobs already taken are finished
+    #[command(after_help = "Example:\n  gridrig broker role http://127.0.0.1:8201 b provider")]
+    Role(RoleArgs),
+}
+
+/// `gridrig broker role`
+#[derive(Debug, Args)]
+pub struct RoleArgs {
+    /// The broker
+    pub url: String,
+    /// Name of the peer's domain
+    pub peer: String,
+    /// What the broker shall be to the peer: provider, consumer, both or none
+    pub role: String,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Sessions of a broker with its peers (links that speak json or soap).

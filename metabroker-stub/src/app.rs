@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::glue2;
+use crate::lagrid::Link;
 use crate::resources;
 use axum::Json;
 use axum::extract::State;
@@ -11,12 +12,13 @@ use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{JobEnd, Target};
+use gridrig_core::session::Roles;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{BrokerMachine, JobKeeper, LetterId};
 use gridrig_protocol::rest::serve::{BadBody, Body, Path, Unavailable, UnknownJob};
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
-    LetterName, NoticeKind, PeerInfo, PeerList, Place, Problem,
+    LetterName, NoticeKind, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
 use gridrig_service::{gone, routes as common, submission};
 use utoipa::OpenApi;
@@ -40,6 +42,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(info, inform))
         .routes(routes!(notify))
         .routes(routes!(peers))
+        .routes(routes!(set_role))
         .routes(routes!(glue2))
         .merge(resources::routes())
         .routes(routes!(common::events))
@@ -72,6 +75,7 @@ async fn submit(
         let expected = "the domain of a broker that has a link with this one";
         return Err(Problem::field("from", &domain.0.to_string(), expected));
     }
+    refuse_session_peer(&app, arrival.from)?;
     submission::submit(&app, arrival, MessageKind::Forward).await
 }
 
@@ -156,6 +160,7 @@ async fn inform(
     Body(report): Body<InfoReport>,
 ) -> Result<StatusCode, Problem> {
     let from = sender(report.from)?;
+    refuse_session_peer(&app, report.from.into())?;
     let samples = report.samples()?;
     let letter = report.letter.map(letter_id);
     let meant = report.meant_ns.map(SimTime::from_nanos);
@@ -200,6 +205,19 @@ pub(crate) fn letter_id(name: LetterName) -> LetterId {
     }
 }
 
+/// A peer that holds a session speaks in it: here anybody could say to be it.
+fn refuse_session_peer(app: &App, from: Party) -> Result<(), Problem> {
+    let link = match from {
+        Party::Broker(domain) => app.config.links.get(domain),
+        Party::Client | Party::Lrms(_) => None,
+    };
+    let Some(link) = link else {
+        return Ok(());
+    };
+    let detail = format!("domain {} speaks in a session, not here", link.name());
+    Err(Problem::new(403, "session-required", detail))
+}
+
 fn sender(place: Place) -> Result<Target, Problem> {
     place
         .target()
@@ -221,6 +239,7 @@ async fn notify(
     Body(notice): Body<JobNotice>,
 ) -> Result<StatusCode, Problem> {
     let by = sender(notice.from)?;
+    refuse_session_peer(&app, notice.from.into())?;
     let letter = notice.letter.map(letter_id);
     let (kind, news) = match notice.kind {
         NoticeKind::Ended => (MessageKind::Notify, Ok(JobEnd::try_from(&notice.job)?)),
@@ -276,6 +295,48 @@ async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, P
     Ok((media, document.element().to_xml()).into_response())
 }
 
+fn session(link: &Link) -> SessionInfo {
+    let view = link.view();
+    let terms = view.terms.as_ref();
+    SessionInfo {
+        state: view.phase.name().to_owned(),
+        protocol: view.codec.to_owned(),
+        connection: view.connection.as_deref().map(str::to_owned),
+        authentication: terms.map(|terms| terms.auth.name().to_owned()),
+        role: terms.map(|terms| terms.roles.name().to_owned()),
+        heartbeat: terms.map(|terms| terms.heartbeat.to_string()),
+    }
+}
+
+/// Change what this broker is to a peer with which it holds a session: the
+/// terms are negotiated anew, and jobs already taken are finished. It can be no
+/// more than the peer agrees to.
+#[utoipa::path(
+    put, path = "/v1/peers/{name}/role", request_body = RoleChange,
+    params(("name" = String, Path, description = "Name of the peer's domain")),
+    responses(
+        (status = 202, description = "The terms are being negotiated", body = SessionInfo),
+        BadBody,
+        (status = 404, description = "No session with a peer of this name", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "There is no such role", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn set_role(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    Body(change): Body<RoleChange>,
+) -> Result<Response, Problem> {
+    let roles = Roles::from_name(&change.role)
+        .ok_or_else(|| Problem::field("role", &change.role, "provider, consumer, both or none"))?;
+    let link = app.config.links.named(&name).ok_or_else(|| {
+        let name: String = name.chars().take(80).collect();
+        let detail = format!("there is no session with a peer {name}");
+        Problem::new(404, "unknown-peer", detail)
+    })?;
+    link.set_roles(roles);
+    Ok((StatusCode::ACCEPTED, Json(session(link))).into_response())
+}
+
 /// The brokers that this one has links with.
 #[utoipa::path(
     get, path = "/v1/peers",
@@ -293,6 +354,7 @@ async fn peers(State(app): State<App>) -> Json<PeerList> {
             latency: neighbour.latency.to_string(),
             provider: setup.config.peers.iter().any(|peer| peer.domain == domain),
             consumer: neighbour.consumer,
+            session: app.config.links.get(domain).map(|link| session(link)),
         }
     });
     Json(PeerList {

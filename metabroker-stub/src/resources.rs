@@ -93,7 +93,7 @@ fn xml(document: String) -> Response {
 }
 
 /// The flat inventory of the domain's own clusters.
-async fn inventory(app: &App) -> Result<Inventory, Problem> {
+pub(crate) async fn inventory(app: &App) -> Result<Inventory, Problem> {
     let look = |broker: &mut BrokerMachine, _| {
         let own = broker
             .broker()
@@ -118,6 +118,6 @@ async fn inventory(app: &App) -> Result<Inventory, Problem> {
 }
 
 /// Clusters of one name, which a grid refuses.
-fn contradiction(error: InventoryError) -> Problem {
+pub(crate) fn contradiction(error: InventoryError) -> Problem {
     Problem::new(500, "bad-inventory", error.to_string())
 }

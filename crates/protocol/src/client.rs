@@ -3,7 +3,7 @@
 
 use crate::rest::{
     BrokerInfo, ClockInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice,
-    JobReceipt, JobStatus, JobSubmission, Problem,
+    JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
 };
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -187,6 +187,32 @@ impl Client {
     /// [`ClientError`].
     pub async fn broker(&self, base: &str) -> Result<BrokerInfo, ClientError> {
         self.get(format!("{base}/v1/info")).await
+    }
+
+    /// `PUT /v1/peers/NAME/role` of a broker.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn set_role(
+        &self,
+        base: &str,
+        peer: &str,
+        role: &str,
+    ) -> Result<SessionInfo, ClientError> {
+        let url = format!("{base}/v1/peers/{peer}/role");
+        let change = RoleChange {
+            role: role.to_owned(),
+        };
+        let request = self.http.put(&url).json(&change);
+        read(self.send(request, &url, self.timeout).await?, url).await
+    }
+
+    /// `GET /v1/peers` of a broker.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn peers(&self, base: &str) -> Result<PeerList, ClientError> {
+        self.get(format!("{base}/v1/peers")).await
     }
 
     /// The clock of a service of either kind, from its `GET /v1/info`.

@@ -16,7 +16,7 @@ pub mod serve;
 pub use event::{EventPage, EventReport};
 pub use info::{
     BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
-    NodeGroup, PeerInfo, PeerList,
+    NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
 pub use job::{
     EndPage, JobEndReport, JobList, JobReceipt, JobRequirements, JobStatus, JobSubmission,

@@ -21,6 +21,7 @@ mod export_command;
 mod external_broker;
 mod faces;
 mod gridway;
+mod la_grid;
 mod lsap;
 mod metrics_command;
 mod monitoring;

@@ -172,3 +172,19 @@ pub fn arc(test: &str) -> bool {
     absent(test, "nordugrid-arc-client and nordugrid-arc-test-utils");
     false
 }
+
+/// A Python interpreter with zeep, made by `scripts/setup.d/32-zeep` or named
+/// by `GRIDRIG_ZEEP`.
+pub fn zeep(test: &str) -> Option<PathBuf> {
+    let made = crate::command::root().join(".venv-zeep/bin/python");
+    let python = std::env::var_os("GRIDRIG_ZEEP").map_or(made, PathBuf::from);
+    let imported = Command::new(&python)
+        .args(["-c", "import zeep"])
+        .stderr(Stdio::null())
+        .status();
+    if imported.is_ok_and(|status| status.success()) {
+        return Some(std::path::absolute(&python).expect("a working directory"));
+    }
+    absent(test, "Python with zeep");
+    None
+}

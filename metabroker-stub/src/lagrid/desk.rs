@@ -1,5 +1,6 @@
 //! The desk of a broker: what peers may ask of it, and what it answers.
 
+mod describe;
 mod jobs;
 mod sessions;
 

@@ -313,6 +313,42 @@ pub struct PeerInfo {
     pub provider: bool,
     /// Whether it may forward jobs here.
     pub consumer: bool,
+    /// The session with it, where the link speaks the protocol of LA Grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionInfo>,
+}
+
+/// How a session with a peer stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SessionInfo {
+    /// `closed`, `open`, `suspect`, `lost` or `ended`.
+    pub state: String,
+    /// How this broker writes its messages: `soap-1.1`, `soap-1.2` or `json`.
+    pub protocol: String,
+    /// The name of the connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
+    /// How the peers show who they are: `none`, `bearer` or `mutual-tls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<String>,
+    /// What this broker is to the peer: `provider`, `consumer`, `both` or
+    /// `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Time on the wall between signs of life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<String>,
+}
+
+/// What a broker shall be to a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"role": "provider"}))]
+pub struct RoleChange {
+    /// `provider` (takes its jobs), `consumer` (sends it jobs), `both` or
+    /// `none`.
+    #[schema(pattern = "^(provider|consumer|both|none)$")]
+    pub role: String,
 }
 
 /// The brokers that a broker knows.

@@ -1,9 +1,10 @@
 //! `gridrig broker`
 
+mod role;
 mod sessions;
 
 use super::{clock, named_url, notify_hosts, serve};
-use crate::cli::BrokerArgs;
+use crate::cli::{BrokerArgs, BrokerCommand};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
@@ -28,6 +29,9 @@ use std::time::Duration;
 
 /// Serves one meta-broker until Ctrl-C.
 pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
+    if let Some(BrokerCommand::Role(role)) = &args.command {
+        return role::set_role(role);
+    }
     let lrms: Vec<(&str, String)> = args
         .lrms
         .iter()

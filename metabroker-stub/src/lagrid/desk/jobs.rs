@@ -16,8 +16,8 @@ use gridrig_drivers::real_time::{
 };
 use gridrig_protocol::lagrid::{
     Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, PeerFault, QueryJob, Reference,
-    RequestResourceData, ResourceForm, ResourceUpdate, SOAP_PATH, SendResourceData,
-    SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
+    RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer,
+    SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
 };
 use gridrig_protocol::rest::{JobEndReport, LetterName, reason_of_code};
 use gridrig_service::{conflict, gone};
@@ -178,14 +178,11 @@ impl BrokerDesk {
             let reason = "this broker tells of no resources on this connection";
             return Err(PeerFault::new(codes::WRONG_ROLE, reason));
         }
-        if let Some(form) = request.form.filter(|form| *form != ResourceForm::Flat) {
-            return Err(PeerFault::field("form", form.name(), "flat, as agreed"));
-        }
         let domain = link.domain;
         let call = self.app.actor.call(move |broker, _| broker.pull(domain));
         let push = call.await.map_err(|error| PeerFault::from(gone(error)))?;
         let push = push.ok_or_else(|| PeerFault::unknown_connection(&request.connection))?;
-        Ok(update_of(&push))
+        self.described(update_of(&push), request.form).await
     }
 
     /// `sendResourceData`: a provider tells.

@@ -179,8 +179,10 @@ fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, PeerFault> {
     let known = match (&request.connection, &state.talks) {
         (None, _) => {
             state.named += 1;
-            // Names are no secrets: who may speak is another matter.
-            let name = format!("{}-{:x}-{}", link.here, link.life, state.named);
+            // No two connections have one name. It is no secret: who may speak
+            // is another matter.
+            let (here, peer, life) = (&link.here, link.name(), link.life);
+            let name = format!("{here}-{peer}-{life:x}-{}", state.named);
             let talks = Talks {
                 connection: name.into(),
                 round: 0,

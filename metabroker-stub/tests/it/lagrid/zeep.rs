@@ -36,7 +36,7 @@ async fn a_client_that_zeep_makes_of_the_wsdl_uses_every_operation() {
         last.job.identification.name.as_deref(),
         Some("zeep <1> & co")
     );
-    assert_eq!(last.forwarder.unwrap().job(), Some(41));
+    assert_eq!(last.forwarder.unwrap().job(), Some(42));
     let news = served.book.news().unwrap();
     assert_eq!(news.report.state, JobState::Completed);
     assert!(served.book.connections().is_empty());

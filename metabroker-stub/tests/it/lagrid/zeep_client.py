@@ -2,7 +2,10 @@
 rounds, submits a job, queries and cancels it, and ends the connection. Every
 message it sends or receives is held against the schema in the WSDL.
 
-    zeep_client.py URL PORT [all]    with "all": every operation of the protocol
+    zeep_client.py URL PORT [all]
+
+It is domain b. With "all" it uses every operation of the protocol, as against a
+desk that has rules of its own.
 """
 
 import sys
@@ -112,7 +115,7 @@ def main(url, port, everything):
     connection, answer = None, None
     for number in (1, 2, 3):
         answer = broker.openConn(
-            initiator="zeep", endpoint=here, incarnation=1, connection=connection,
+            initiator="b", endpoint=here, incarnation=1, connection=connection,
             round=number, maxRounds=3, proposal=proposal,
         )
         connection = answer.connection
@@ -125,17 +128,16 @@ def main(url, port, everything):
 
     name = "zeep <1> & co"
     job = {"_value_1": definition(name, 1, "6h")}
-    sent = dict(connection=connection, key=f"zeep/{port}", job=job)
-    if everything:
-        handle = etree.Element(f"{{{LAGRID}}}job")
-        handle.text = "41"
-        sent.update(
-            hop=1,
-            origin={"domain": "zeep", "job": 41},
-            forwarder=reference(
-                Address="http://127.0.0.1:9/lagrid", ReferenceParameters={"_value_1": [handle]}
-            ),
-        )
+    number = 41 if port.endswith("11") else 42
+    handle = etree.Element(f"{{{LAGRID}}}job")
+    handle.text = str(number)
+    forwarder = reference(
+        Address="http://127.0.0.1:9/lagrid", ReferenceParameters={"_value_1": [handle]}
+    )
+    sent = dict(
+        connection=connection, key=f"zeep/{port}", job=job, hop=1, forwarder=forwarder,
+        origin={"domain": "b", "job": number},
+    )
     first = broker.submitJob(**sent)
     assert first.state == "queued", first
     again = broker.submitJob(**sent)
@@ -149,12 +151,17 @@ def main(url, port, everything):
     resources = unsupported.find(f".//{{{JSDL}}}Resources")
     etree.SubElement(resources, f"{{{JSDL}}}FileSystem", name="HOME")
     unsupported = {"_value_1": unsupported}
-    refused(
-        "unsupported-jsdl", broker.submitJob, connection=connection, key="other", job=unsupported
-    )
+    refused("unsupported-jsdl", broker.submitJob, **{**sent, "key": "other", "job": unsupported})
 
     resources = broker.requestResourceData(connection=connection, form="flat")
     assert resources.kind == "full" and resources.cluster, resources
+    if not everything:
+        for form in ("flat", "unique", "one-to-n", "n-to-n"):
+            told = broker.requestResourceData(connection=connection, form=form)
+            assert (told.form, told.inventory.Inventory.form) == (form, form), told
+            assert told.inventory.Inventory.Record, told
+            assert told.cluster[0].nodes[0].count >= 1, told
+            assert told.sequence > resources.sequence, told
     beat = broker.heartbeat(connection=connection, sequence=1, incarnation=1)
     assert beat.sequence == 1, beat
 

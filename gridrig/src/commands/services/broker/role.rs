@@ -1,0 +1,79 @@
+//! `gridrig broker role`
+
+use crate::cli::RoleArgs;
+use crate::commands::{print, print_json};
+use crate::exit::Failure;
+use anyhow::anyhow;
+use gridrig_core::session::Roles;
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::SessionInfo;
+use std::time::{Duration, Instant};
+
+/// How long the peers may take to agree.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Changes a role and waits until the peers have agreed.
+pub(super) fn set_role(args: &RoleArgs) -> Result<(), Failure> {
+    let wanted = Roles::from_name(&args.role).ok_or_else(|| {
+        Failure::input(anyhow!(
+            "{}: expected one of provider, consumer, both, none",
+            args.role
+        ))
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::run)?;
+    let session = runtime.block_on(change(args, wanted))?;
+    if args.json {
+        let document = serde_json::to_value(&session).map_err(Failure::run)?;
+        return print_json(&document);
+    }
+    let role = session.role.as_deref().unwrap_or("none");
+    print(&format!(
+        "the broker is {role} to {} (session {})\n",
+        args.peer, session.state
+    ))
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "waiting for a running broker takes real time"
+)]
+async fn change(args: &RoleArgs, wanted: Roles) -> Result<SessionInfo, Failure> {
+    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
+    let base = args.url.trim_end_matches('/');
+    client
+        .set_role(base, &args.peer, wanted.name())
+        .await
+        .map_err(Failure::input)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let peers = client.peers(base).await.map_err(Failure::run)?;
+        let peer = peers.peers.into_iter().find(|peer| peer.name == args.peer);
+        let session = peer.and_then(|peer| peer.session);
+        let agreed = session.as_ref().and_then(|session| session.role.as_deref());
+        // The peer may agree to less than was asked for, never to more.
+        let settled = agreed
+            .and_then(Roles::from_name)
+            .is_some_and(|roles| roles.and(wanted) == roles);
+        match session {
+            Some(session) if settled => return Ok(session),
+            Some(session) if Instant::now() >= end => {
+                return Err(Failure::run(anyhow!(
+                    "the peers have not agreed yet: the session is {}",
+                    session.state
+                )));
+            }
+            None => {
+                return Err(Failure::run(anyhow!(
+                    "there is no session with {}",
+                    args.peer
+                )));
+            }
+            Some(_) => tokio::time::sleep(LOOK).await,
+        }
+    }
+}
