@@ -2,11 +2,8 @@
 
 use crate::config::Config;
 use crate::glue2;
-<<<<<<< HEAD
 use crate::lagrid::Link;
-=======
 use crate::resources;
->>>>>>> wire
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -309,6 +306,7 @@ fn session(link: &Link) -> SessionInfo {
         authentication: terms.map(|terms| terms.auth.name().to_owned()),
         role: terms.map(|terms| terms.roles.name().to_owned()),
         heartbeat: terms.map(|terms| terms.heartbeat.to_string()),
+        negotiating: view.renewing,
     }
 }
 
