@@ -305,6 +305,7 @@ fn session(link: &Link) -> SessionInfo {
         authentication: terms.map(|terms| terms.auth.name().to_owned()),
         role: terms.map(|terms| terms.roles.name().to_owned()),
         heartbeat: terms.map(|terms| terms.heartbeat.to_string()),
+        negotiating: view.renewing,
     }
 }
 

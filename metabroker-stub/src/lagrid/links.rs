@@ -91,6 +91,8 @@ pub struct LinkView {
     pub connection: Option<Arc<str>>,
     /// How this side writes its messages.
     pub codec: &'static str,
+    /// Whether this side wants the terms negotiated anew.
+    pub renewing: bool,
 }
 
 impl Links {
@@ -234,6 +236,7 @@ impl Link {
             terms: state.session.terms().cloned(),
             connection: state.session.connection().cloned(),
             codec: self.client.codec().name(),
+            renewing: state.renew,
         }
     }
 

@@ -338,6 +338,9 @@ pub struct SessionInfo {
     /// Time on the wall between signs of life.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
+    /// Whether the terms are still to be negotiated anew.
+    #[serde(default)]
+    pub negotiating: bool,
 }
 
 /// What a broker shall be to a peer.

@@ -54,13 +54,10 @@ async fn change(args: &RoleArgs, wanted: Roles) -> Result<SessionInfo, Failure> 
         let peers = client.peers(base).await.map_err(Failure::run)?;
         let peer = peers.peers.into_iter().find(|peer| peer.name == args.peer);
         let session = peer.and_then(|peer| peer.session);
-        let agreed = session.as_ref().and_then(|session| session.role.as_deref());
-        // The peer may agree to less than was asked for, never to more.
-        let settled = agreed
-            .and_then(Roles::from_name)
-            .is_some_and(|roles| roles.and(wanted) == roles);
         match session {
-            Some(session) if settled => return Ok(session),
+            Some(session) if session.role.is_some() && !session.negotiating => {
+                return settled(session, wanted);
+            }
             Some(session) if Instant::now() >= end => {
                 return Err(Failure::run(anyhow!(
                     "the peers have not agreed yet: the session is {}",
@@ -75,5 +72,17 @@ async fn change(args: &RoleArgs, wanted: Roles) -> Result<SessionInfo, Failure> 
             }
             Some(_) => tokio::time::sleep(LOOK).await,
         }
+    }
+}
+
+/// The peer may agree to less than was asked for, never to more.
+fn settled(session: SessionInfo, wanted: Roles) -> Result<SessionInfo, Failure> {
+    let agreed = session.role.as_deref().and_then(Roles::from_name);
+    match agreed {
+        Some(roles) if roles.and(wanted) == roles => Ok(session),
+        _ => Err(Failure::run(anyhow!(
+            "the peer did not agree: the broker is still {} to it",
+            session.role.as_deref().unwrap_or("none")
+        ))),
     }
 }
