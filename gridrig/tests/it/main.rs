@@ -22,6 +22,7 @@ mod external_broker;
 mod faces;
 mod gridway;
 mod la_grid;
+mod la_grid_study;
 mod lsap;
 mod metrics_command;
 mod monitoring;
