@@ -8,6 +8,7 @@ pub(crate) mod export;
 pub(crate) mod gridway;
 mod metrics;
 mod report;
+mod resources;
 mod run;
 mod schema;
 mod services;
@@ -68,6 +69,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Replay(args) => services::replay(&args),
         Command::Gridway(args) => gridway::gridway(&args),
         Command::Metrics(args) => metrics::metrics(&args),
+        Command::Resources(args) => resources::resources(&args),
         Command::Schema(args) => schema::schema(args.format),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -33,6 +33,7 @@ mod reduce_command;
 mod reduction_keys;
 mod report_command;
 mod resolved;
+mod resources_command;
 mod run_command;
 mod scenario;
 mod separate_processes;
