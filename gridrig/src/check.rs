@@ -241,20 +241,20 @@ impl<'a> Facts<'a> {
     }
 
     fn jobs_at(&self, entry: Entry) -> impl Iterator<Item = &'a PreparedJob> {
-        let here = self
-            .prepared
-            .iter()
-            .filter(move |workload| workload.entry == entry);
-        here.flat_map(|workload| &workload.jobs)
+        let all = self.prepared.iter();
+        all.flat_map(move |workload| {
+            let jobs = workload.jobs.iter();
+            jobs.filter(move |job| job.entry(workload.entry) == entry)
+        })
     }
 
     /// Processor-seconds at speed 1.0 of the workloads that enter there.
     fn work_s(&self, enters: impl Fn(Entry) -> bool) -> f64 {
-        let workloads = self
-            .prepared
-            .iter()
-            .filter(|workload| enters(workload.entry));
-        let jobs = workloads.flat_map(|workload| &workload.jobs);
+        let workloads = self.prepared.iter();
+        let jobs = workloads.flat_map(|workload| {
+            let jobs = workload.jobs.iter();
+            jobs.filter(|job| enters(job.entry(workload.entry)))
+        });
         let work = |job: &PreparedJob| job.run_time.as_secs_f64() * f64::from(job.processors);
         // An empty sum of floats is -0.
         jobs.map(work).fold(0.0, |sum, work| sum + work)
@@ -359,6 +359,7 @@ impl<'a> Facts<'a> {
             WorkloadReport {
                 trace: spec.trace.display().to_string(),
                 entry: match prepared.entry {
+                    _ if spec.spread.is_some() => "every domain".to_owned(),
                     Entry::Domain(id) => {
                         format!("domain {}", self.scenario.grid.domains[id.index()].name)
                     }

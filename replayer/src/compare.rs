@@ -120,6 +120,8 @@ mod tests {
             run_time: SimDuration::from_secs(run),
             requested_time: None,
             requirements: Requirements::default(),
+            data_kib: 0,
+            domain: None,
             label: JobLabel::default(),
         }
     }

@@ -16,6 +16,14 @@ pub enum TraceError {
         #[source]
         source: io::Error,
     },
+    /// The model of a generated workload makes none.
+    #[error("{file}: {source}")]
+    Model {
+        /// The model file.
+        file: String,
+        /// Why.
+        source: Box<crate::synth::SynthError>,
+    },
     /// Reading stopped before the end of the file.
     #[error("{file}:{line}: the trace cannot be read past this line")]
     Read {

@@ -10,6 +10,7 @@
 pub mod characterize;
 pub mod compare;
 pub mod convert;
+pub mod draw;
 pub mod error;
 pub mod gwf;
 pub mod linkage;

@@ -7,7 +7,9 @@ use crate::gwf::{COLUMN_NAMES, GwfReader, NAMED, NameTables};
 use crate::open::{TraceReader, open};
 use crate::spec::SizeFrom;
 use crate::swf::{self, FIELD_NAMES, Header, Quantity, Record};
+use crate::synth::Model;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
+use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::path::Path;
@@ -127,6 +129,38 @@ pub fn load_any<R: BufRead>(
         TraceReader::Swf(reader) => load_from(reader, size),
         TraceReader::Gwf(reader) => load_gwf_from(reader, size),
     }
+}
+
+/// Makes the workload of a model file with this seed instead of its own, as if
+/// it had been written and read. The hash is that of the model file.
+///
+/// # Errors
+/// [`TraceError::Model`] where the file is no model or makes no workload.
+pub fn generate(path: &Path, size: SizeFrom, seed: u64) -> Result<Loaded, TraceError> {
+    let file = path.display().to_string();
+    let about = |source| TraceError::Model {
+        file: file.clone(),
+        source: Box::new(source),
+    };
+    let mut model = Model::read(path).map_err(about)?;
+    model.set_seed(seed);
+    let mut sieve = Sieve::new(&file, size);
+    for (line, mut record) in (1..).zip(model.jobs().map_err(about)?) {
+        record.line = line;
+        sieve.take(&record)?;
+    }
+    let mut loaded = sieve.finish()?;
+    let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
+        file: file.clone(),
+        source,
+    })?;
+    loaded.sha256 = hex(&Sha256::digest(bytes));
+    Ok(loaded)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }
 
 /// Sanitizes what an SWF reader gives.

@@ -5,13 +5,15 @@
 mod steps;
 
 use crate::error::TraceError;
-use crate::load::{Loaded, TraceJob, load};
+use crate::load::{Loaded, TraceJob, generate, load};
 use crate::reduce::WindowRanking;
-use crate::spec::{Keep, TraceWindow, WorkloadSpec};
+use crate::spec::{Keep, Spread, SpreadBy, TraceWindow, WorkloadSpec};
 use crate::swf::Header;
-use gridrig_core::ids::JobId;
+use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::rng;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration, SimTime};
+use rand::RngExt as _;
 use std::collections::BTreeMap;
 
 /// A job of a workload in the time of the run, before jobs of several
@@ -28,6 +30,10 @@ pub struct PreparedJob {
     pub requested_time: Option<SimDuration>,
     /// What its nodes must offer.
     pub requirements: Requirements,
+    /// Data that goes with it when it is forwarded, in KiB.
+    pub data_kib: u64,
+    /// Where it enters, of a workload that is spread over the domains.
+    pub domain: Option<DomainId>,
     /// Where it came from.
     pub label: JobLabel,
 }
@@ -154,7 +160,11 @@ impl Load {
 pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
     let file = spec.trace.display().to_string();
     steps::check(spec, &file)?;
-    load(&spec.trace, spec.size)?.into_prepared(spec, index)
+    let loaded = match spec.is_model {
+        true => generate(&spec.trace, spec.size, spec.seed)?,
+        false => load(&spec.trace, spec.size)?,
+    };
+    loaded.into_prepared(spec, index)
 }
 
 /// Puts the jobs of several workloads in one order and numbers them: by submit
@@ -173,7 +183,11 @@ pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
     let mut submissions = Vec::with_capacity(total);
     for workload in workloads {
         let entry = workload.entry;
-        submissions.extend(workload.jobs.into_iter().map(|job| job.submission(entry)));
+        let jobs = workload.jobs.into_iter();
+        submissions.extend(jobs.map(|job| {
+            let entry = job.entry(entry);
+            job.submission(entry)
+        }));
     }
     submissions.sort_by_key(|s| s.at);
     for (id, submission) in (0u32..).zip(&mut submissions) {
@@ -183,6 +197,15 @@ pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
 }
 
 impl PreparedJob {
+    /// Where it enters, given where its workload does.
+    #[must_use]
+    pub fn entry(&self, workload: Entry) -> Entry {
+        match (workload, self.domain) {
+            (Entry::Domain(_), Some(own)) => Entry::Domain(own),
+            _ => workload,
+        }
+    }
+
     /// As a submission that waits for its number.
     fn submission(self, entry: Entry) -> Submission {
         Submission {
@@ -192,7 +215,7 @@ impl PreparedJob {
                 run_time: self.run_time,
                 requested_time: self.requested_time,
                 requirements: self.requirements,
-                data_kib: 0,
+                data_kib: self.data_kib,
             },
             at: self.at,
             entry,
@@ -239,8 +262,15 @@ impl Reduced {
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
         let jobs = self.jobs.iter();
         let jobs = jobs.map(|job| run_job(job, spec, index, &self.file));
+        let mut jobs: Vec<PreparedJob> = jobs.collect::<Result<_, _>>()?;
+        if let Some(draw) = &spec.draw {
+            draw.apply(&mut jobs, spec.seed, index);
+        }
+        if let Some(spread) = spec.spread {
+            scatter(&mut jobs, spread, spec.seed, index);
+        }
         Ok(Prepared {
-            jobs: jobs.collect::<Result<_, _>>()?,
+            jobs,
             entry: spec.entry,
             skipped: self.skipped,
             reduced: self.reduced,
@@ -252,6 +282,19 @@ impl Reduced {
             ranking: self.ranking,
             keep: self.keep,
         })
+    }
+}
+
+/// Gives every job the domain where it enters, in order of submission.
+fn scatter(jobs: &mut [PreparedJob], spread: Spread, seed: u64, workload: u16) {
+    let mut random = rng::stream(seed, &format!("spread-{workload}"));
+    let domains = spread.domains.max(1);
+    for (turn, job) in jobs.iter_mut().enumerate() {
+        let next = match spread.by {
+            SpreadBy::RoundRobin => (turn % usize::from(domains)) as u16,
+            SpreadBy::Random => random.random_range(0..domains),
+        };
+        job.domain = Some(DomainId(next));
     }
 }
 
@@ -279,6 +322,8 @@ fn run_job(
         run_time: job.run_time,
         requested_time: job.requested_time,
         requirements,
+        data_kib: 0,
+        domain: None,
         label: JobLabel {
             trace_id: job.trace_id,
             workload: index,

@@ -1,5 +1,6 @@
 //! What a workload is made of: a trace and the steps that reduce it.
 
+use crate::draw::Draw;
 use crate::sanitize::{RuleError, Rules};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -37,8 +38,35 @@ pub struct WorkloadSpec {
     pub offset: SimDuration,
     /// Whether requested memory is a requirement.
     pub require_memory: bool,
+    /// Requirements that are drawn.
+    pub draw: Option<Draw>,
     /// Where its jobs enter.
     pub entry: Entry,
+    /// Instead: every domain, one after the other or at random.
+    pub spread: Option<Spread>,
+    /// Whether `trace` is the file of a workload model, which is made anew with
+    /// every seed.
+    pub is_model: bool,
+    /// Seed of a generated workload, of what is drawn and of the spread.
+    pub seed: u64,
+}
+
+/// How jobs are submitted over the domains (LA Grid 4.3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Which is next.
+    pub by: SpreadBy,
+    /// Over how many domains, from the first on.
+    pub domains: u16,
+}
+
+/// Which domain is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpreadBy {
+    /// Each in turn.
+    RoundRobin,
+    /// Any, each as likely.
+    Random,
 }
 
 /// Sanitizing rules as they are written and as they are meant; by default
@@ -193,7 +221,11 @@ impl WorkloadSpec {
             min_run_time: SimDuration::ZERO,
             offset: SimDuration::ZERO,
             require_memory: false,
+            draw: None,
             entry,
+            spread: None,
+            is_model: false,
+            seed: 1,
         }
     }
 }

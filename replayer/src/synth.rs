@@ -1,12 +1,13 @@
 //! Makes workloads for those who have no trace, or may not show theirs.
 //!
-//! Four kinds of models, all seeded, all files of one JSON schema
+//! Five kinds of models, all seeded, all files of one JSON schema
 //! (`docs/synthesize.md`):
 //!
 //! - [`lublin`]: the model of Lublin and Feitelson, with DMM's parameters for
 //!   grids and a load that is asked for;
 //! - [`poisson`]: Poisson arrivals of a mix of applications, as KOALA's W1 and W2;
 //! - [`like`]: a look-alike fitted to any trace;
+//! - [`egee`]: a grid's batches of parallel jobs at a load that is asked for;
 //! - [`burst`]: a week of bursts with given moments, which is what ships in
 //!   `traces/`.
 //!
@@ -23,6 +24,7 @@
 //! ```
 
 pub mod burst;
+pub mod egee;
 mod error;
 mod gamma;
 pub mod like;

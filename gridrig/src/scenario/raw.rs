@@ -12,12 +12,13 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_emulator::faces::FaceKind;
-use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
+use gridrig_replayer::spec::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -35,6 +36,8 @@ pub(crate) struct RawScenario {
     pub(crate) domain: Option<At<List<RawDomain>>>,
     /// Which brokers may forward to which.
     pub(crate) link: Option<At<List<RawLink>>>,
+    /// Links between all domains that have none of their own.
+    pub(crate) mesh: Option<At<RawMesh>>,
     /// How it is run.
     pub(crate) run: Option<At<RawRun>>,
     /// What is measured.
@@ -153,10 +156,14 @@ impl JsonSchema for Workloads {
 pub(crate) struct RawWorkload {
     /// The trace file (SWF, plain or gzip), looked for from the working
     /// directory, then from the directory of the scenario.
-    #[schemars(required)]
     pub(crate) trace: Option<At<Str<PathText>>>,
+    /// Instead of a trace, a workload model (JSON): the jobs are generated, with
+    /// the seed of the run in place of the model's.
+    pub(crate) model: Option<At<Str<PathText>>>,
     /// The domain where its jobs enter. Default: the only one there is.
     pub(crate) domain: Option<At<Str<Identifier>>>,
+    /// Instead of a domain: over all domains, "round-robin" or "random".
+    pub(crate) spread: Option<At<Str<Name<SpreadBy>>>>,
     /// Instead of a domain, a cluster that it enters past any broker, such as
     /// background load.
     pub(crate) cluster: Option<At<Str<Identifier>>>,
@@ -188,7 +195,43 @@ pub(crate) struct RawWorkload {
     pub(crate) scale: Option<RawScale>,
     /// Requested resources that nodes have to offer, besides processors.
     pub(crate) requirements: Option<Vec<Str<Name<Requirement>>>>,
+    /// Requirements that the trace does not have, drawn with the seed of the
+    /// run. Default: none are.
+    pub(crate) draw: Option<At<RawDraw>>,
 }
+
+/// Requirements that are drawn (LA Grid 4.3.1).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Draw")]
+pub(crate) struct RawDraw {
+    /// Architectures with their weights. Default: none is wanted.
+    pub(crate) architecture: Option<BTreeMap<String, Weight>>,
+    /// Operating systems with their weights. Default: none is wanted.
+    pub(crate) os: Option<BTreeMap<String, Weight>>,
+    /// From how many to how many jobs in a row want the same of both. Default
+    /// [3, 6].
+    pub(crate) burst: Option<At<Vec<Count>>>,
+    /// Memory per processor: MiB with weights. Default: none is wanted.
+    pub(crate) memory_mib: Option<At<BTreeMap<String, Weight>>>,
+    /// MiB of disk per processor, hour of run time and GiB of memory per
+    /// processor, times a factor between 1/2 and 3/2. Default: none is wanted.
+    pub(crate) disk_rate_mib: Option<Count>,
+    /// No job wants more disk than this. Default 1048576.
+    pub(crate) disk_most_mib: Option<Count>,
+    /// Whether the disk is also the data that goes with a forwarded job.
+    /// Default false.
+    pub(crate) disk_is_data: Option<bool>,
+}
+
+/// A weight.
+pub(crate) type Weight = Whole<0, 1_000_000>;
+
+named!(
+    SpreadBy, "a way to spread jobs over the domains",
+    "round-robin" => SpreadBy::RoundRobin,
+    "random" => SpreadBy::Random,
+);
 
 /// The part [start, start + length) of a trace, counted from its time 0, or
 /// the one of that length that represents the trace best.
@@ -362,6 +405,17 @@ pub(crate) struct RawLink {
     pub(crate) latency: Option<Str<AboveZero>>,
     /// MiB of job data a second carries. A forwarded job that has data arrives
     /// so much later. Default: data costs no time.
+    pub(crate) bandwidth_mib_s: Option<Positive>,
+}
+
+/// What all links are like that are not written one by one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Mesh")]
+pub(crate) struct RawMesh {
+    /// One-way latency. Default "1ms".
+    pub(crate) latency: Option<Str<AboveZero>>,
+    /// MiB of job data a second carries. Default: data costs no time.
     pub(crate) bandwidth_mib_s: Option<Positive>,
 }
 

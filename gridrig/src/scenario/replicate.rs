@@ -175,6 +175,7 @@ impl Scenario {
     fn reseed(&mut self, seed: u64) {
         self.seed = seed;
         for workload in &mut self.workloads {
+            workload.seed = seed;
             match &mut workload.keep {
                 Keep::Share { seed: sample, .. } | Keep::Load { seed: sample, .. } => {
                     *sample = seed;

@@ -8,10 +8,12 @@ use gridrig_core::grid::{Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_replayer::draw::Draw;
 use gridrig_replayer::spec::{Keep, WorkloadSpec, ZeroRunTime};
 use gridrig_results::threshold::Figure;
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How files are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +103,13 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
 }
 
 fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: Paths) {
-    out.key("trace", path(&workload.trace, paths));
+    let source = if workload.is_model { "model" } else { "trace" };
+    out.key(source, path(&workload.trace, paths));
     match workload.entry {
+        _ if workload.spread.is_some() => {
+            let spread = workload.spread.map(|spread| named(spread.by));
+            out.key("spread", spread.unwrap_or_default());
+        }
         Entry::Domain(id) => out.key("domain", string(&grid.domains[id.index()].name)),
         Entry::Cluster(id) => out.key("cluster", string(&grid.clusters[id.index()].name)),
     }
@@ -170,6 +177,39 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
         "[]"
     };
     out.key("requirements", requirements);
+    if let Some(draw) = &workload.draw {
+        write_draw(out, draw);
+    }
+}
+
+fn write_draw(out: &mut Lines, draw: &Draw) {
+    let table = |weights: Vec<(String, u64)>| {
+        let weights = weights.iter();
+        let keys = weights.map(|(name, weight)| format!("{} = {weight}", string(name)));
+        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+    };
+    let names = |weights: &[(Arc<str>, u64)]| {
+        let weights = weights.iter();
+        table(
+            weights
+                .map(|(name, weight)| (name.to_string(), *weight))
+                .collect(),
+        )
+    };
+    let memory = draw.memory_mib.iter();
+    let memory = memory.map(|(mib, weight)| (mib.to_string(), *weight));
+    let mut keys = vec![
+        ("architecture", names(&draw.architecture)),
+        ("os", names(&draw.os)),
+        ("burst", format!("[{}, {}]", draw.burst.0, draw.burst.1)),
+        ("memory_mib", table(memory.collect())),
+    ];
+    if let Some(disk) = draw.disk {
+        keys.push(("disk_rate_mib", disk.rate_mib.to_string()));
+        keys.push(("disk_most_mib", disk.most_mib.to_string()));
+        keys.push(("disk_is_data", disk.is_data.to_string()));
+    }
+    out.key("draw", inline(&keys));
 }
 
 fn cluster_keys(

@@ -19,6 +19,7 @@ mod documents;
 mod export_command;
 mod faces;
 mod gridway;
+mod la_grid;
 mod lsap;
 mod metrics_command;
 mod monitoring;

@@ -1,6 +1,7 @@
 //! Models as files: one JSON document, one schema.
 
 use super::burst::Burst;
+use super::egee::Egee;
 use super::error::{SynthError, within};
 use super::like::LookAlike;
 use super::lublin::Lublin;
@@ -103,6 +104,8 @@ pub enum Model {
     Poisson(Poisson),
     /// A week of bursts with given moments.
     Burst(Box<Burst>),
+    /// Batches of parallel jobs, as on the EGEE grid.
+    Egee(Box<Egee>),
     /// A look-alike of a trace.
     LookAlike(Box<LookAlike>),
 }
@@ -158,9 +161,10 @@ impl Model {
             "lublin" => Model::Lublin(from_json(text, file)?),
             "poisson" => Model::Poisson(from_json(text, file)?),
             "burst" => Model::Burst(Box::new(from_json(text, file)?)),
+            "egee" => Model::Egee(Box::new(from_json(text, file)?)),
             "look-alike" => Model::LookAlike(Box::new(from_json(text, file)?)),
             other => {
-                let expected = "lublin, poisson, burst or look-alike";
+                let expected = "lublin, poisson, burst, egee or look-alike";
                 return Err(refuse("kind", other, expected));
             }
         };
@@ -177,6 +181,7 @@ impl Model {
             Model::Lublin(model) => model.check(),
             Model::Poisson(model) => model.check(),
             Model::Burst(model) => model.check(),
+            Model::Egee(model) => model.check(),
             Model::LookAlike(model) => model.check(),
         }
     }
@@ -188,6 +193,7 @@ impl Model {
             Model::Lublin(_) => "lublin",
             Model::Poisson(_) => "poisson",
             Model::Burst(_) => "burst",
+            Model::Egee(_) => "egee",
             Model::LookAlike(_) => "look-alike",
         }
     }
@@ -199,6 +205,7 @@ impl Model {
             Model::Lublin(model) => model.seed,
             Model::Poisson(model) => model.seed,
             Model::Burst(model) => model.seed,
+            Model::Egee(model) => model.seed,
             Model::LookAlike(model) => model.seed,
         }
     }
@@ -209,6 +216,7 @@ impl Model {
             Model::Lublin(model) => model.seed = seed,
             Model::Poisson(model) => model.seed = seed,
             Model::Burst(model) => model.seed = seed,
+            Model::Egee(model) => model.seed = seed,
             Model::LookAlike(model) => model.seed = seed,
         }
     }
@@ -220,6 +228,7 @@ impl Model {
             Model::Lublin(model) => model.processors,
             Model::Poisson(model) => model.processors,
             Model::Burst(model) => model.processors,
+            Model::Egee(model) => model.processors,
             Model::LookAlike(model) => model.processors,
         }
     }
@@ -231,6 +240,7 @@ impl Model {
             Model::Lublin(model) => model.extent.seconds(),
             Model::Poisson(model) => model.extent.seconds(),
             Model::Burst(_) => Some(super::burst::WEEK_SECONDS as f64),
+            Model::Egee(_) => None,
             Model::LookAlike(model) => model.extent.seconds(),
         }
     }
@@ -244,6 +254,7 @@ impl Model {
             Model::Lublin(model) => Box::new(model.jobs()?),
             Model::Poisson(model) => Box::new(model.jobs()?),
             Model::Burst(model) => Box::new(model.jobs()?.into_iter()),
+            Model::Egee(model) => Box::new(model.jobs()?.into_iter()),
             Model::LookAlike(model) => Box::new(model.jobs()?),
         })
     }
@@ -256,6 +267,7 @@ impl Model {
             Model::Lublin(model) => serde_json::to_value(model),
             Model::Poisson(model) => serde_json::to_value(model),
             Model::Burst(model) => serde_json::to_value(model),
+            Model::Egee(model) => serde_json::to_value(model),
             Model::LookAlike(model) => serde_json::to_value(model),
         };
         super::pretty::pretty(&value.expect("parameters are numbers, texts and lists of them"))

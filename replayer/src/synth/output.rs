@@ -148,7 +148,7 @@ pub fn write<W: Write>(model: &Model, command: &str, out: W) -> Result<(W, Made)
 fn unix_start(model: &Model) -> u64 {
     match model {
         Model::Lublin(model) => DEFAULT_START + u64::from(model.start_hour) * 3_600,
-        Model::Poisson(_) => DEFAULT_START,
+        Model::Poisson(_) | Model::Egee(_) => DEFAULT_START,
         Model::Burst(model) => model.unix_start,
         Model::LookAlike(model) => model.unix_start.unwrap_or(DEFAULT_START),
     }
@@ -226,6 +226,11 @@ fn notes(model: &Model) -> Vec<(&'static str, String)> {
                 ));
             }
             notes
+        }
+        Model::Egee(model) => {
+            let processors = model.processors;
+            let note = format!("the load is that of {processors} processors of speed 1.0");
+            vec![("Note", note)]
         }
         Model::Burst(model) => {
             let mut notes = vec![("MaxQueues", super::burst::QUEUES.len().to_string())];

@@ -107,6 +107,9 @@ struct Simulation<'a, S> {
     submissions: &'a [Submission],
     submitter: Submitter<'a>,
     clusters: Vec<Cluster>,
+    /// When each of them has something to do, `MAX` for never: side by side,
+    /// so that looking through hundreds of them at every instant is cheap.
+    due: Vec<SimTime>,
     brokers: Vec<Broker>,
     /// When the LRMSs of each domain are sampled next.
     next_samples: Vec<SimTime>,
@@ -152,6 +155,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 .iter()
                 .map(|c| Cluster::new(c.config.clone()))
                 .collect(),
+            due: vec![SimTime::MAX; grid.clusters.len()],
             next_samples: vec![SimTime::ZERO; grid.domains.len()],
             ways: ways(grid),
             grid,
@@ -171,8 +175,8 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         // machine instead of one option.
         let or_never = |at: Option<SimTime>| at.unwrap_or(SimTime::MAX);
         let mut next = or_never(self.submitter.poll_timeout());
-        for cluster in &self.clusters {
-            next = next.min(or_never(cluster.poll_timeout()));
+        for due in &self.due {
+            next = next.min(*due);
         }
         for broker in &self.brokers {
             next = next.min(or_never(broker.poll_timeout(self.now)));
@@ -188,6 +192,12 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         (next < SimTime::MAX).then_some(next)
     }
 
+    /// Finds anew when a cluster that something was done to is due.
+    fn look_at(&mut self, cluster: usize) {
+        let due = self.clusters[cluster].poll_timeout();
+        self.due[cluster] = due.unwrap_or(SimTime::MAX);
+    }
+
     /// One instant, in the order of design 5. Jobs of length 0 that start in
     /// it end in a further round.
     fn handle_instant(&mut self, now: SimTime) {
@@ -196,29 +206,29 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             self.handle_completions();
             self.handle_messages();
             self.handle_cycles();
-            for cluster in &mut self.clusters {
-                if cluster.next_pass() == Some(now) {
-                    cluster.handle_pass(now, self.events);
+            for index in 0..self.due.len() {
+                if self.due[index] == now {
+                    self.clusters[index].handle_pass(now, self.events);
+                    self.look_at(index);
                 }
             }
             self.handle_samples();
-            if !self
-                .clusters
-                .iter()
-                .any(|cluster| cluster.next_completion() == Some(now))
-            {
+            let mut due = self.due.iter().zip(&self.clusters);
+            if !due.any(|(due, cluster)| *due == now && cluster.next_completion() == Some(now)) {
                 break;
             }
         }
     }
 
     fn handle_completions(&mut self) {
-        for index in 0..self.clusters.len() {
-            if self.clusters[index].next_completion() != Some(self.now) {
+        for index in 0..self.due.len() {
+            let due = self.due[index] == self.now;
+            if !due || self.clusters[index].next_completion() != Some(self.now) {
                 continue;
             }
             let mut finished = std::mem::take(&mut self.finished);
             self.clusters[index].handle_completions(self.now, self.events, &mut finished);
+            self.look_at(index);
             for Finished { job, start, finish } in finished.drain(..) {
                 let end = JobEnd {
                     job,
@@ -308,7 +318,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Message::Dispatch { to, job } => {
                 let spec = &self.submissions[job.index()].spec;
                 let cluster = &mut self.clusters[to.index()];
-                if let Err(reason) = cluster.submit(self.now, spec, self.events) {
+                let taken = cluster.submit(self.now, spec, self.events);
+                self.look_at(to.index());
+                if let Err(reason) = taken {
                     self.refuse_dispatch(to, job, reason);
                 }
             }
@@ -351,6 +363,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Entry::Cluster(cluster) => {
                 let taken =
                     self.clusters[cluster.index()].submit(self.now, &submission.spec, self.events);
+                self.look_at(cluster.index());
                 (taken.err(), Party::Lrms(cluster))
             }
         };
@@ -372,7 +385,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 self.send_all(domain, out);
             }
             Entry::Cluster(cluster) => {
-                if self.clusters[cluster.index()].cancel(self.now, job, self.events) {
+                let known = self.clusters[cluster.index()].cancel(self.now, job, self.events);
+                self.look_at(cluster.index());
+                if known {
                     let state = EndState::Cancelled;
                     let cluster_known = Some(cluster);
                     let end = JobEnd {

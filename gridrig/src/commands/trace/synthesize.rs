@@ -177,6 +177,7 @@ fn model_file(args: &ModelArgs) -> Result<Prepared, Failure> {
             Model::Lublin(model) => model.extent = common.extent(model.extent),
             Model::Poisson(model) => model.extent = common.extent(model.extent),
             Model::LookAlike(model) => model.extent = common.extent(model.extent),
+            Model::Egee(model) => model.extent = common.extent(model.extent),
             Model::Burst(model) => match (common.jobs, common.days) {
                 (Some(jobs), None) => model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX),
                 _ => {

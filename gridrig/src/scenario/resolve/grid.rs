@@ -1,7 +1,9 @@
 //! Domains, clusters and links.
 
 use super::Context;
-use crate::scenario::raw::{RawBroker, RawCluster, RawDomain, RawLink, RawRun, RawScenario};
+use crate::scenario::raw::{
+    RawBroker, RawCluster, RawDomain, RawLink, RawMesh, RawRun, RawScenario,
+};
 use crate::scenario::value::{At, Identifier, Str};
 use crate::scenario::{ClusterSource, ScenarioError};
 use gridrig_core::cluster::ClusterConfig;
@@ -13,7 +15,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::resources;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +75,9 @@ impl Context<'_> {
                 for link in raw.link.iter().flat_map(|links| &links.get().0) {
                     self.add_link(&mut built.grid, link)?;
                 }
+                if let Some(mesh) = &raw.mesh {
+                    add_mesh(&mut built.grid, mesh.get());
+                }
             }
         }
         Ok(built)
@@ -81,7 +86,8 @@ impl Context<'_> {
     /// Keys that mean nothing without brokers.
     fn refuse_broker_keys(&self, raw: &RawScenario, run: &RawRun) -> Result<(), ScenarioError> {
         let links = raw.link.as_ref().map(At::span);
-        let spans = links.or_else(|| run.tie.as_ref().map(At::span));
+        let mesh = raw.mesh.as_ref().map(At::span);
+        let spans = links.or(mesh).or_else(|| run.tie.as_ref().map(At::span));
         match spans {
             Some(span) => {
                 let expected = "nothing in a run without brokers ([[domain]])";
@@ -320,6 +326,38 @@ impl Context<'_> {
             .map(|domain| domain.name.as_str())
             .collect();
         self.position(name, &names, "a domain").map(DomainId)
+    }
+}
+
+/// Links every two domains that are not linked yet, in file order.
+fn add_mesh(grid: &mut Grid, mesh: &RawMesh) {
+    let count = u16::try_from(grid.domains.len()).unwrap_or(u16::MAX);
+    let latency = mesh.latency.map_or(LINK_LATENCY, |latency| latency.0.0);
+    let bandwidth = mesh.bandwidth_mib_s.map(|bandwidth| bandwidth.0);
+    let written: BTreeSet<(DomainId, DomainId)> = grid
+        .links
+        .iter()
+        .map(|link| {
+            (
+                link.consumer.min(link.provider),
+                link.consumer.max(link.provider),
+            )
+        })
+        .collect();
+    for a in (0..count).map(DomainId) {
+        for b in (a.0 + 1..count).map(DomainId) {
+            if written.contains(&(a, b)) {
+                continue;
+            }
+            for (consumer, provider) in [(a, b), (b, a)] {
+                grid.links.push(Link {
+                    consumer,
+                    provider,
+                    latency,
+                    bandwidth,
+                });
+            }
+        }
     }
 }
 

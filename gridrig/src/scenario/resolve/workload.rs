@@ -3,15 +3,21 @@
 use super::Context;
 use crate::scenario::ScenarioError;
 use crate::scenario::nearest::hint;
-use crate::scenario::raw::{RawLoad, RawScenario, RawWorkload};
+use crate::scenario::raw::{RawLoad, RawScenario, RawWorkload, Weight};
 use crate::scenario::value::{At, Duration, Identifier, KeepText, Str};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec};
+use gridrig_replayer::draw::{Disk, Draw};
+use gridrig_replayer::spec::{Keep, Spread, TraceWindow, WindowChoice, WorkloadSpec};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A TiB: no bound in practice.
+const DISK_MOST_MIB: u64 = 1 << 20;
 
 impl Context<'_> {
     pub(super) fn workloads(
@@ -41,7 +47,7 @@ impl Context<'_> {
         let scale = raw.scale.as_ref();
         let factor =
             |scale: Option<crate::scenario::value::Positive>| scale.map_or(Decimal::ONE, |s| s.0);
-        let entry = self.entry(span, raw, grid)?;
+        let (entry, spread) = self.entry_or_spread(span, raw, grid)?;
         let (window, choose) = self.window(raw)?;
         Ok(WorkloadSpec {
             trace: self.trace(span, raw)?,
@@ -66,13 +72,29 @@ impl Context<'_> {
                 .requirements
                 .as_ref()
                 .is_some_and(|list| !list.is_empty()),
+            draw: self.draw(raw)?,
             entry,
+            spread,
+            is_model: raw.model.is_some(),
+            seed,
         })
     }
 
     fn trace(&self, span: &Range<usize>, raw: &RawWorkload) -> Result<PathBuf, ScenarioError> {
-        let Some(written) = &raw.trace else {
-            return Err(self.document.missing(span, "trace", "the path of a trace"));
+        let written = match (&raw.trace, &raw.model) {
+            (Some(_), Some(model)) => {
+                let expected = "either trace or model, not both";
+                return Err(self.document.refuse(&model.span(), expected));
+            }
+            (None, Some(model)) => {
+                return self
+                    .find(&model.get().0.0)
+                    .map_err(|places| self.document.refuse(&model.span(), places));
+            }
+            (Some(trace), None) => trace,
+            (None, None) => {
+                return Err(self.document.missing(span, "trace", "the path of a trace"));
+            }
         };
         let path = &written.get().0.0;
         match self.find(path) {
@@ -198,6 +220,77 @@ impl Context<'_> {
             processors,
             seed,
         })
+    }
+
+    /// Where the jobs enter: one place, or all domains.
+    fn entry_or_spread(
+        &self,
+        span: &Range<usize>,
+        raw: &RawWorkload,
+        grid: &Grid,
+    ) -> Result<(Entry, Option<Spread>), ScenarioError> {
+        let Some(spread) = &raw.spread else {
+            return Ok((self.entry(span, raw, grid)?, None));
+        };
+        if raw.domain.is_some() || raw.cluster.is_some() {
+            let expected = "either spread, or a domain or cluster, not both";
+            return Err(self.document.refuse(&spread.span(), expected));
+        }
+        if grid.domains.is_empty() {
+            let expected = "no spread in a run without brokers ([[domain]])";
+            return Err(self.document.refuse(&spread.span(), expected));
+        }
+        let spread = Spread {
+            by: spread.get().0.0,
+            domains: u16::try_from(grid.domains.len()).unwrap_or(u16::MAX),
+        };
+        Ok((Entry::Domain(DomainId(0)), Some(spread)))
+    }
+
+    fn draw(&self, raw: &RawWorkload) -> Result<Option<Draw>, ScenarioError> {
+        let Some(at) = &raw.draw else {
+            return Ok(None);
+        };
+        let draw = at.get();
+        let names = |weights: &Option<BTreeMap<String, Weight>>| -> Vec<(Arc<str>, u64)> {
+            let weights = weights.iter().flatten();
+            weights
+                .map(|(name, weight)| (name.as_str().into(), weight.0))
+                .collect()
+        };
+        let burst = match &draw.burst {
+            None => (3, 6),
+            Some(written) => match written.get().as_slice() {
+                [least, most] if least.0 <= most.0 => (least.as_u32(), most.as_u32()),
+                _ => {
+                    let expected = "the least and the most jobs of a burst, such as [3, 6]";
+                    return Err(self.document.refuse(&written.span(), expected));
+                }
+            },
+        };
+        let mut memory_mib = Vec::new();
+        if let Some(written) = &draw.memory_mib {
+            for (mib, weight) in written.get() {
+                let Ok(number) = mib.parse::<u64>() else {
+                    let expected = "numbers of MiB with their weights, such as { 512 = 3 }";
+                    return Err(self.document.refuse(&written.span(), expected));
+                };
+                memory_mib.push((number, weight.0));
+            }
+            memory_mib.sort_unstable();
+        }
+        let is_data = draw.disk_is_data.unwrap_or(false);
+        Ok(Some(Draw {
+            architecture: names(&draw.architecture),
+            os: names(&draw.os),
+            burst,
+            memory_mib,
+            disk: draw.disk_rate_mib.map(|rate| Disk {
+                rate_mib: rate.0,
+                most_mib: draw.disk_most_mib.map_or(DISK_MOST_MIB, |most| most.0),
+                is_data,
+            }),
+        }))
     }
 
     fn entry(

@@ -1,0 +1,63 @@
+//! The LA Grid study in small (docs/la-grid-study.md).
+
+use crate::command::{expect_code, json, root, run};
+use serde_json::Value;
+
+/// The runs of a scenario of the study, cut to its first hours.
+fn study(scenario: &str, sets: &[&str]) -> Vec<Value> {
+    let path = root().join("resources/scenarios").join(scenario);
+    let path = path.display().to_string();
+    let mut words = vec!["run", &path, "--no-out", "--json"];
+    for set in sets {
+        words.extend(["--set", set]);
+    }
+    let output = run(&words);
+    expect_code(&output, 0);
+    let runs = json(&output)["runs"].as_array().unwrap().clone();
+    for run in &runs {
+        assert_eq!(run["audit"], "ok", "{run}");
+        assert_eq!(run["jobs"]["completed"], run["jobs"]["submitted"], "{run}");
+    }
+    runs
+}
+
+fn of<'a>(runs: &'a [Value], policy: &str) -> &'a Value {
+    let found = runs.iter().find(|run| run["policy"] == policy);
+    found.unwrap_or_else(|| panic!("{policy} was not run"))
+}
+
+#[test]
+fn the_rank_beats_wandering_at_a_load_of_nine_tenths() {
+    let sets = ["workload.window.length=12h", "run.replicate.count=1"];
+    let runs = study("la-grid-3.toml", &sets);
+    assert_eq!(runs.len(), 6);
+    let slowdown = |policy| {
+        of(&runs, policy)["bounded_slowdown"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    for other in ["inter-rr", "inter-random"] {
+        let (rank, other) = (slowdown("best-broker-rank"), slowdown(other));
+        assert!(rank < other, "{rank} {other}");
+    }
+    for run in &runs {
+        assert!(run["forwarding_ratio"].as_f64().unwrap() > 0.0, "{run}");
+    }
+}
+
+#[test]
+fn the_larger_studies_run_and_both_ways_to_submit_do() {
+    for (scenario, spread) in [
+        ("la-grid-9.toml", "random"),
+        ("la-grid-27.toml", "round-robin"),
+    ] {
+        let spread = format!("workload.spread={spread}");
+        let sets = [
+            "workload.window.length=10min",
+            "run.replicate.count=1",
+            "run.policies=[\"best-broker-rank-aggr\", \"inter-rr\"]",
+            &spread,
+        ];
+        assert_eq!(study(scenario, &sets).len(), 2);
+    }
+}
