@@ -71,6 +71,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Show the metrics of the services; set up Prometheus and Grafana
     Metrics(MetricsArgs),
+    /// Show what clusters offer, in the forms that brokers tell each other
+    Resources(ResourcesArgs),
     /// Print the schema of a file format
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -307,6 +309,29 @@ pub struct MetricsArgs {
     pub json: bool,
 }
 
+/// `gridrig resources`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig resources resources/clusters/heterogeneous.xml\n  \
+                  gridrig resources resources/inventory/table-2.xml --form n-to-n"
+)]
+pub struct ResourcesArgs {
+    /// Cluster files, which make a domain, or one inventory (XML)
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print it as flat, unique, one-to-n or n-to-n; unless given, the sizes of
+    /// all of them
+    #[arg(long)]
+    pub form: Option<String>,
+    /// How it is aggregated: a schema document such as
+    /// resources/inventory/la-grid.xml, which is built in
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
+    /// JSON instead of a table or XML
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `gridrig schema`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gridrig schema scenario")]
@@ -323,6 +348,8 @@ pub enum SchemaFormat {
     Scenario,
     /// Resource descriptions, as XSD.
     Resources,
+    /// Inventories and their schema documents, as XSD.
+    Inventory,
     /// The emulator's REST interface, as OpenAPI.
     Emulator,
     /// The broker's REST interface, as OpenAPI.

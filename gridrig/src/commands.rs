@@ -9,6 +9,7 @@ pub(crate) mod gridway;
 mod metrics;
 mod report;
 pub(crate) mod reproduce;
+mod resources;
 mod run;
 mod schema;
 mod services;
@@ -70,6 +71,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Gridway(args) => gridway::gridway(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Metrics(args) => metrics::metrics(&args),
+        Command::Resources(args) => resources::resources(&args),
         Command::Schema(args) => schema::schema(args.format),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -91,13 +91,28 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
     ids.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// When a provider that is not always open takes jobs, as a share of the day.
+fn hours(grid: &Grid, link: &gridrig_core::grid::Link) -> String {
+    let Some(table) = grid.timetable(link.consumer, link.provider) else {
+        return String::new();
+    };
+    let open = table.open().iter();
+    let open: Vec<String> = open
+        .map(|hours| format!("{} to {}", hours.from, hours.until))
+        .collect();
+    let (day, starts_at) = (table.day(), table.starts_at());
+    let open = open.join(" and ");
+    format!(", open {open} of a day of {day}, begun at {starts_at}")
+}
+
 fn peers(grid: &Grid, domain: usize) -> String {
     let id = gridrig_core::ids::DomainId(domain as u16);
     let one = |link: &gridrig_core::grid::Link| {
         let name = &grid.domains[link.provider.index()].name;
+        let hours = hours(grid, link);
         match link.bandwidth {
-            Some(bandwidth) => format!("{name} ({}, {bandwidth} MiB/s)", link.latency),
-            None => format!("{name} ({})", link.latency),
+            Some(bandwidth) => format!("{name} ({}, {bandwidth} MiB/s{hours})", link.latency),
+            None => format!("{name} ({}{hours})", link.latency),
         }
     };
     let peers: Vec<String> = grid.providers_of(id).map(one).collect();

@@ -12,6 +12,7 @@ pub(super) fn schema(format: SchemaFormat) -> Result<(), Failure> {
         SchemaFormat::Resources => print(include_str!(
             "../../../resources/xsd/emulated-resources.xsd"
         )),
+        SchemaFormat::Inventory => print(include_str!("../../../resources/xsd/inventory.xsd")),
         SchemaFormat::Emulator => print(include_str!("../../../resources/openapi/emulator.json")),
         SchemaFormat::Broker => print(include_str!("../../../resources/openapi/broker.json")),
     }

@@ -39,6 +39,7 @@ mod reduction_keys;
 mod report_command;
 mod reproduce;
 mod resolved;
+mod resources_command;
 mod run_command;
 mod scenario;
 mod separate_processes;

@@ -8,6 +8,7 @@ use gridrig_core::inventory::{
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::Decimal;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, read_schema, schema_element};
+use proptest::prelude::*;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -314,6 +315,29 @@ fn what_is_no_schema_is_refused_with_its_place() {
         let document = document(&inside);
         let said = read_schema(document.as_bytes()).unwrap_err().to_string();
         assert!(said.contains(expected), "{document}: {said}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_changed_document_is_refused_or_read_as_it_stands(
+        form in 0_usize..4,
+        at in any::<prop::sample::Index>(),
+        with in prop::option::of("[ -~]{0,12}"),
+        cut in 0_usize..20,
+    ) {
+        let inventory = in_form(&table_2(), Form::ALL[form]);
+        let mut xml = InventoryDocument::from(&inventory).to_xml();
+        let at = at.index(xml.len());
+        let end = (at + cut).min(xml.len());
+        xml.replace_range(at..end, &with.unwrap_or_default());
+        let read = InventoryDocument::parse(xml.as_bytes());
+        if let Ok(read) = read.and_then(|read| read.inventory()) {
+            let again = InventoryDocument::from(&read).to_xml();
+            let again = InventoryDocument::parse(again.as_bytes()).unwrap();
+            prop_assert_eq!(again.inventory().unwrap(), read);
+        }
+        let _ = read_schema(xml.as_bytes());
     }
 }
 

@@ -311,7 +311,14 @@ impl<'a> RefBroker<'a> {
         };
         for hours in &self.grid.hours {
             if hours.consumer == self.domain && hours.provider == peer {
-                return !hours.timetable.is_open(now);
+                let table = &hours.timetable;
+                let day = u128::from(table.day().as_nanos());
+                let begun = u128::from(table.starts_at().as_nanos());
+                let time = (u128::from(now.as_nanos()) + begun) % day;
+                return !table.open().iter().any(|part| {
+                    let from = u128::from(part.from.as_nanos());
+                    (from..u128::from(part.until.as_nanos())).contains(&time)
+                });
             }
         }
         false

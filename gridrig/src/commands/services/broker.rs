@@ -5,6 +5,7 @@ mod sessions;
 
 use super::{clock, named_url, notify_hosts, serve};
 use crate::cli::{BrokerArgs, BrokerCommand};
+use crate::commands::resources::schema_file;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
@@ -14,17 +15,12 @@ use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::inventory::Schema;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_drivers::real_time::BrokerSetup;
 use gridrig_metabroker_stub::{Config, Liveness, Peer};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::inventory::read_schema;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 use std::time::Duration;
 
 /// Serves one meta-broker until Ctrl-C.
@@ -61,7 +57,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     };
     let mut setup = BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?;
     if let Some(path) = &args.resource_schema {
-        setup.resource_schema = resource_schema(path)?;
+        setup.resource_schema = schema_file(path)?;
     }
     let peers = peers(&grid, domain, &args.peers)?;
     let config = Config {
@@ -82,25 +78,6 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         gridrig_metabroker_stub::serve(config, args.service.listen, interrupt::wait()),
     )
 }
-
-/// Reads a schema document.
-fn resource_schema(path: &Path) -> Result<Schema, Failure> {
-    let file = path.display();
-    let handle = File::open(path).map_err(|e| Failure::input(anyhow!("{file}: {e}")))?;
-    let mut document = Vec::new();
-    // One byte more than is allowed tells a file that is too large.
-    let read = handle.take(MAX_SCHEMA_BYTES + 1).read_to_end(&mut document);
-    read.map_err(|e| Failure::input(anyhow!("{file}: {e}")))?;
-    if document.len() as u64 > MAX_SCHEMA_BYTES {
-        return Err(Failure::input(anyhow!(
-            "{file}: larger than {MAX_SCHEMA_BYTES} bytes: expected a schema document"
-        )));
-    }
-    read_schema(&document).map_err(|e| Failure::input(anyhow!("{file}: {e}")))
-}
-
-/// The largest schema document that is read.
-const MAX_SCHEMA_BYTES: u64 = 1024 * 1024;
 
 fn policy_named(name: &str) -> Result<PolicyKind, Failure> {
     PolicyKind::from_name(name).ok_or_else(|| {
