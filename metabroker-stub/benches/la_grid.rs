@@ -135,11 +135,13 @@ fn config() -> Config {
         consumer: DomainId(consumer),
         provider: DomainId(provider),
         latency: SimDuration::from_millis(1),
+        bandwidth: None,
     };
     let grid = Grid {
         domains: vec![site(0, "a"), site(1, "b")],
         clusters: (0..2 * CLUSTERS).map(cluster).collect(),
         links: vec![link(0, 1), link(1, 0)],
+        hours: Vec::new(),
     };
     // Nobody listens there: b is this bench, and takes no messages.
     let nowhere = "http://127.0.0.1:9";
@@ -149,13 +151,15 @@ fn config() -> Config {
     };
     let client = peer_client(None, Duration::from_secs(5)).unwrap();
     let setup = LinkSetup::new("b", nowhere, Codec::Json, Roles::new(true, true));
+    let broker = BrokerSetup::of(&grid, DomainId(0), 1).unwrap();
+    let setups = BTreeMap::from([(DomainId(1), setup)]);
     Config {
-        setup: BrokerSetup::of(&grid, DomainId(0), 1).unwrap(),
+        links: Links::new(("a", &broker.names), 1, &client, setups),
+        setup: broker,
         lrms: (0..CLUSTERS)
             .map(|index| (ClusterId(index), nowhere.to_owned()))
             .collect(),
         peers: BTreeMap::from([(DomainId(1), peer)]),
-        links: Links::new("a", 1, &client, BTreeMap::from([(DomainId(1), setup)])),
         peer_door: None,
         journal: None,
         clock: RunClock::starting_in(Duration::ZERO, Decimal::ONE),
