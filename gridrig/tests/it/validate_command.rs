@@ -114,6 +114,48 @@ fn a_fraud_exits_99_and_names_what_gave_it_away() {
 }
 
 #[test]
+fn without_the_busiest_user_or_with_shuffled_arrivals_a_reduction_exits_99() {
+    let dir = tempfile::tempdir().unwrap();
+    let short = reduced(&dir, SHIPPED, &["--keep", "2/5", "--scale", "60"]);
+    let text = fs::read_to_string(&short).unwrap();
+    let judge = |text: &str| {
+        fs::write(&short, text).unwrap();
+        let output = run(&["trace", "validate", SHIPPED, &short]);
+        expect_code(&output, 99);
+        stderr(&output)
+    };
+    let is_job = |line: &&str| !line.starts_with(';');
+    let jobs: Vec<Vec<&str>> = text
+        .lines()
+        .filter(is_job)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let count = |user: &str| jobs.iter().filter(|job| job[11] == user).count();
+    let busiest = jobs
+        .iter()
+        .map(|job| job[11])
+        .max_by_key(|user| count(user));
+    let told = judge(&without(&text, |fields| Some(fields[11]) == busiest));
+    assert!(told.contains("validate: users.worst = "), "{told}");
+    // The 173rd job next, round and round: 192 jobs have no divisor in common
+    // with it. New numbers, so that no job is known by its number.
+    let mut moved: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        moved.push((jobs[at * 173 % jobs.len()][1], job.clone()));
+    }
+    moved.sort_by(|a, b| {
+        let seconds = |text: &str| text.parse::<f64>().unwrap();
+        seconds(a.0).total_cmp(&seconds(b.0))
+    });
+    let mut shuffled = without(&text, |_| true);
+    for (number, (submit, job)) in moved.iter().enumerate() {
+        shuffled += &format!("{} {submit} {}\n", number + 1, job[2..].join(" "));
+    }
+    let told = judge(&shuffled);
+    assert!(told.contains("validate: users.time = "), "{told}");
+}
+
+#[test]
 fn a_missed_requirement_exits_99() {
     let dir = tempfile::tempdir().unwrap();
     let short = reduced(&dir, SHIPPED, &["--keep", "2/5"]);

@@ -92,7 +92,9 @@ impl Spread {
         }
     }
 
-    /// A part of a range, from where jobs lie in it on average.
+    /// A part of a range, from where jobs lie in it on average. What is wanted
+    /// most is soon rare at hand, so extreme wishes are met in part only: all
+    /// parts together keep spreading evenly.
     pub(super) fn take(&mut self, range: usize, mean: f64, random: &mut ChaCha8Rng) -> f64 {
         let at_hand = &mut self.at_hand[range];
         while at_hand.len() < AT_HAND {
@@ -131,8 +133,9 @@ mod tests {
             taken[cell].push(spread.take(0, mean, &mut random));
         }
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
-        assert!((mean(&taken[0]) - 0.25).abs() < 0.03, "{}", mean(&taken[0]));
-        assert!((mean(&taken[1]) - 0.75).abs() < 0.03, "{}", mean(&taken[1]));
+        let means = [mean(&taken[0]), mean(&taken[1])];
+        assert!((means[0] - 0.25).abs() < 0.06, "{means:?}");
+        assert!((means[1] - 0.75).abs() < 0.06, "{means:?}");
         let mut all = taken.concat();
         all.sort_unstable_by(f64::total_cmp);
         let apart = all

@@ -70,6 +70,9 @@ pub(super) fn measure(submits: &[u64], clock: &Clock) -> Vec<Arrivals> {
         if !rows.is_empty() && rest.len() as f64 >= enough.max(2.0) {
             arrivals.push(measure_one(submits, &rest, &rows, clock));
         }
+        if rows.len() < most {
+            break;
+        }
     }
     arrivals
 }
