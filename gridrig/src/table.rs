@@ -4,6 +4,7 @@ use crate::runner::{Comparison, PolicyRun};
 use crate::scenario::Scenario;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::grid::Grid;
+use gridrig_core::time::Decimal;
 use gridrig_results::stats::Distribution;
 use std::fmt::Write as _;
 
@@ -35,10 +36,17 @@ fn settings(text: &mut String, scenario: &Scenario) {
             LocalInfo::Exchange => "exchange",
             LocalInfo::Fresh => "fresh",
         };
+        let mut wandering = String::new();
+        if broker.ttl != broker.max_hops {
+            let _ = write!(wandering, ", ttl {}", broker.ttl);
+        }
+        if broker.origin_promotion != Decimal::ONE {
+            let _ = write!(wandering, ", origin_promotion {}", broker.origin_promotion);
+        }
         let _ = writeln!(
             text,
             "  domain {}: {}; cycle {} from {}, exchange {}, tie {}, own_dispatch {own}, \
-             local_info {info}, max_hops {}, lrms_latency {}{}",
+             local_info {info}, max_hops {}{wandering}, lrms_latency {}{}",
             domain.name,
             clusters(grid, &domain.clusters),
             broker.interval,
@@ -91,12 +99,10 @@ fn hours(grid: &Grid, link: &gridrig_core::grid::Link) -> String {
 fn peers(grid: &Grid, domain: usize) -> String {
     let id = gridrig_core::ids::DomainId(domain as u16);
     let one = |link: &gridrig_core::grid::Link| {
-        format!(
-            "{} ({}{})",
-            grid.domains[link.provider.index()].name,
-            link.latency,
-            hours(grid, link)
-        )
+        let name = &grid.domains[link.provider.index()].name;
+        let bandwidth = link.bandwidth.map(|rate| format!(", {rate} MiB/s"));
+        let bandwidth = bandwidth.unwrap_or_default();
+        format!("{name} ({}{bandwidth}{})", link.latency, hours(grid, link))
     };
     let peers: Vec<String> = grid.providers_of(id).map(one).collect();
     match peers.is_empty() {

@@ -1,7 +1,9 @@
 //! The LA Grid study in small (docs/la-grid-study.md).
 
 use crate::command::{expect_code, json, root, run};
+use gridrig::scenario::{Scenario, ScenarioText};
 use serde_json::Value;
+use std::path::Path;
 
 /// The runs of a scenario of the study, cut to its first hours.
 fn study(scenario: &str, sets: &[&str]) -> Vec<Value> {
@@ -59,5 +61,48 @@ fn the_larger_studies_run_and_both_ways_to_submit_do() {
             &spread,
         ];
         assert_eq!(study(scenario, &sets).len(), 2);
+    }
+}
+
+#[test]
+fn the_studies_read_from_their_resolved_form_are_the_same() {
+    for name in ["la-grid-3", "la-grid-3-wide", "la-grid-9", "la-grid-27"] {
+        let path = root().join(format!("resources/scenarios/{name}.toml"));
+        let text = Scenario::load(&path, &[]).unwrap().to_resolved_toml();
+        let again = Scenario::parse(&ScenarioText {
+            file: &path,
+            text: &text,
+            sets: &[],
+            directory: Path::new(""),
+            traces_may_be_missing: false,
+        });
+        assert_eq!(again.unwrap().to_resolved_toml(), text, "{name}");
+    }
+}
+
+#[test]
+fn keys_of_the_study_that_do_not_fit_are_refused_by_name() {
+    let path = root().join("resources/scenarios/la-grid-3.toml");
+    let refused = |set: &str| {
+        let error = Scenario::load(&path, &[set.to_owned()]).unwrap_err();
+        error.to_string()
+    };
+    for (set, expected) in [
+        (
+            "workload.domain=fiu",
+            "either spread, or a domain or cluster",
+        ),
+        ("workload.trace=x.swf", "either trace or model"),
+        (
+            "workload.draw.burst=[4, 3]",
+            "the least and the most jobs of a burst",
+        ),
+        ("workload.draw.memory_mib.much=1", "numbers of MiB"),
+        ("workload.spread=alphabetical", "expected"),
+        ("mesh.bandwidth_mib_s=0", "above 0"),
+        ("domain.fiu.broker.origin_promotion=0", "above 0"),
+    ] {
+        let error = refused(set);
+        assert!(error.contains(expected), "{set}: {error}");
     }
 }
