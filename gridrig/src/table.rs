@@ -109,11 +109,9 @@ fn peers(grid: &Grid, domain: usize) -> String {
     let id = gridrig_core::ids::DomainId(domain as u16);
     let one = |link: &gridrig_core::grid::Link| {
         let name = &grid.domains[link.provider.index()].name;
-        let hours = hours(grid, link);
-        match link.bandwidth {
-            Some(bandwidth) => format!("{name} ({}, {bandwidth} MiB/s{hours})", link.latency),
-            None => format!("{name} ({}{hours})", link.latency),
-        }
+        let bandwidth = link.bandwidth.map(|rate| format!(", {rate} MiB/s"));
+        let bandwidth = bandwidth.unwrap_or_default();
+        format!("{name} ({}{bandwidth}{})", link.latency, hours(grid, link))
     };
     let peers: Vec<String> = grid.providers_of(id).map(one).collect();
     match peers.is_empty() {

@@ -227,7 +227,7 @@ fn an_unknown_key_is_told_with_its_place_and_the_nearest_name() {
     );
     assert_eq!(
         refused("[run]", "[faults]\n[run]"),
-        "x.toml:18:2: unknown key `faults`: expected one of `workload`, `cluster`, `domain`, `link`, `run`, `measure`"
+        "x.toml:18:2: unknown key `faults`: expected one of `workload`, `cluster`, `domain`, `link`, `mesh`, `run`, `measure`"
     );
     let external = refused(
         "name = \"a\"",

@@ -205,7 +205,7 @@ fn a_job_stays_where_there_is_room_and_else_goes_to_the_peers_in_turn() {
     // The queue there is not looked at: free is free.
     let jobs = [job(0, 3), job(1, 5), job(2, 5), job(3, 5)];
     let sent = rig.decide(5, &jobs);
-    assert_eq!(sent, [(0, C0), (1, PEER_2), (2, PEER_1), (3, PEER_2)]);
+    assert_eq!(sent, [(0, C0), (1, PEER_1), (2, PEER_2), (3, PEER_1)]);
 }
 
 #[test]
