@@ -398,7 +398,7 @@ fn requests_that_make_no_sense_are_refused() {
     device.inputs[0].path = PathBuf::from("/dev/null");
     assert!(told(&device).contains("not a regular file"));
     let mut wrong = desk.request(&["a.swf"], "b.swf");
-    wrong.inputs[0].from = Some(gridrig_replayer::open::Format::Gwf);
+    wrong.inputs[0].from = Some(Format::Gwf);
     assert!(told(&wrong).contains("field count = \"18\": expected 29"));
     assert!(!desk.path("b.swf").exists());
 }

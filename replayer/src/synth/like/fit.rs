@@ -214,9 +214,6 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
     let span = (last - first + 1) as f64 / 86_400.0;
     let (run_time_leanings, size_leanings) = leanings(&rows, users, run_times.len(), sizes.len());
     let (requested_times_s, requests) = requests(&rows, run_times.len());
-    let name = Path::new(&trace.file)
-        .file_name()
-        .map(|n| n.to_string_lossy());
     let mut model = LookAlike {
         schema: SCHEMA.to_owned(),
         kind: "look-alike".to_owned(),
@@ -226,11 +223,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
             days: Some(span),
         },
         processors,
-        source: Source {
-            trace: name.unwrap_or_default().into_owned(),
-            jobs: jobs.len() as u64,
-            days: span,
-        },
+        source: source(trace, span),
         unix_start: arrivals.unix_start,
         first_submit_s: first + (last - first + 1).next_multiple_of(week::WEEK),
         hours_of_week: Vec::new(),
@@ -263,6 +256,16 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
     };
     model.set_arrivals(arrivals, &timing.form);
     model
+}
+
+/// What a model is fitted to.
+fn source(trace: &Loaded, days: f64) -> Source {
+    let name = Path::new(&trace.file).file_name();
+    Source {
+        trace: name.unwrap_or_default().to_string_lossy().into_owned(),
+        jobs: trace.jobs.len() as u64,
+        days,
+    }
 }
 
 /// Each job with the ranges that it lies in.

@@ -13,8 +13,6 @@ use rand::rngs::ChaCha8Rng;
 /// A row has so many jobs at least.
 const LEAST: usize = 32;
 
-/// Rows that a model lists, those with most jobs.
-
 /// No row is slower than a job in so many seconds.
 const SLOWEST: f64 = 200.0;
 
