@@ -182,6 +182,18 @@ fn compare(text: &mut String, comparison: &Comparison, several: bool) {
         first.tau.as_secs_f64(),
         first.tau.as_secs_f64() * first.compression
     );
+    let all = || comparison.runs.iter();
+    if all().filter(|run| !run.is_bound()).count() > 1 && all().any(PolicyRun::is_bound) {
+        let names: Vec<&str> = all()
+            .filter(|run| run.is_bound())
+            .map(|r| r.name())
+            .collect();
+        let _ = writeln!(
+            text,
+            "bounds, which do not compete and have no say in what is compared: {}",
+            names.join(", ")
+        );
+    }
     remarks(text, comparison);
 }
 

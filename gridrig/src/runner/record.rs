@@ -59,8 +59,14 @@ impl Comparison {
     /// The comparison of these runs.
     #[must_use]
     pub fn new(replication: &Replication, runs: Vec<PolicyRun>) -> Self {
-        let tables: Vec<(&JobTable, &Measure)> =
-            runs.iter().map(|run| (&run.table, &run.measure)).collect();
+        // Bounds have no say in what the policies between them are compared
+        // on, as in `gridrig compare`.
+        let competing = runs.iter().filter(|run| !run.is_bound()).count();
+        let tables: Vec<(&JobTable, &Measure)> = runs
+            .iter()
+            .filter(|run| competing < 2 || !run.is_bound())
+            .map(|run| (&run.table, &run.measure))
+            .collect();
         let common = CommonJobs::of(&tables);
         Comparison {
             index: replication.index,

@@ -82,6 +82,9 @@ pub struct Table {
     caption: String,
 }
 
+/// Tables of more rows scroll sideways where the page is narrow.
+const MOST_CARDS: usize = 60;
+
 impl Table {
     /// A table with these column heads.
     #[must_use]
@@ -132,8 +135,8 @@ impl Table {
             true => name,
             false => &self.caption,
         };
-        // Two columns fit anywhere.
-        let stacks = stacks && self.head.len() > 2;
+        // Two columns fit anywhere, and hundreds of cards are read by nobody.
+        let stacks = stacks && self.head.len() > 2 && self.rows.len() <= MOST_CARDS;
         out.push_str(match stacks {
             true => "<div class=\"scroll stack\" role=\"group\" tabindex=\"0\" aria-label=\"",
             false => "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"",
