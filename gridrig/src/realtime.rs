@@ -17,7 +17,7 @@ pub use external::outlet;
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;
-pub use workdir::WorkDir;
+pub use workdir::{BrokerLogs, WorkDir};
 
 use crate::scenario::external::External;
 use external::Yard;
@@ -31,7 +31,7 @@ use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::rest::serve::{Monitoring, Weather};
-use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
+use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -176,33 +176,21 @@ pub async fn run_real(
     let mut options = options.clone();
     let workdir = external::prepare(grid, &mut options)?;
     let options = &options;
-    let services = grid.domains.len() + grid.clusters.len();
-    let lead = LEAD + LEAD_PER_SERVICE * u32::try_from(services).unwrap_or(u32::MAX);
-    let clock = RunClock::starting_in(lead, options.speed);
+    let clock = RunClock::starting_in(lead(grid), options.speed);
     let services = Arc::new(Services::start(grid, options, clock).await?);
     let mut yard = match &workdir {
         None => None,
-        Some(dir) => {
-            let dir = Arc::clone(dir);
-            Some(Yard::open(dir, grid, options, &services, clock).await?)
-        }
+        Some(dir) => Some(Yard::open(dir, grid, options, &services, clock).await?),
     };
     let begin = Begin::of(grid, submissions, yard.is_some(), clock);
     let submissions = &*begin.submissions;
-    let at = |at: SimTime| at + begin.shift;
+    let outlets = yard.as_ref().map(|yard| yard.outlets(grid, &services));
     let config = PlayConfig {
         entries: services.entries(submissions),
-        outlets: match &yard {
-            None => Outlets::default(),
-            Some(yard) => yard.outlets(grid, &services)?,
-        },
+        outlets: outlets.transpose()?.unwrap_or_default(),
         clock,
         run_id: options.run_id.clone(),
-        patience: Patience {
-            every: options.liveness.every,
-            refused: options.liveness.refused,
-            ..Patience::default()
-        },
+        patience: patience(options),
     };
     let trouble = tokio::spawn(make_trouble(
         Arc::clone(&services),
@@ -211,14 +199,15 @@ pub async fn run_real(
         clock,
     ));
     let recorder = Recorder::default();
-    let watched = watched::watch(&services, options, submissions.len(), clock, &recorder);
-    let watched = watched.map_err(RealError::Monitoring)?;
+    let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
+        .map_err(RealError::Monitoring)?;
     options.ears.listen(&services, grid, clock, &recorder);
-    let mut stopped = false;
+    let (mut stopped, stop_at) = (false, options.stop_at);
+    let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let stop = async {
         tokio::select! {
             () = shutdown => stopped = true,
-            () = clock.sleep_until(options.stop_at.map_or(SimTime::MAX, at)) => {}
+            () = clock.sleep_until(stop_at) => {}
         }
     };
     let observe = |mut now: Progress| {
@@ -230,31 +219,37 @@ pub async fn run_real(
     };
     let played = player::play(&config, submissions, &recorder, stop, observe).await;
     trouble.abort();
-    let unclean = match &mut yard {
-        None => Vec::new(),
-        Some(yard) => yard.close().await,
-    };
+    let mut faults = Yard::close_all(yard.as_mut()).await;
     services.wind_up().await;
-    let mut ended = services.stop().await;
+    faults.extend(services.stop().await);
     let mut played = played?;
     played.interrupted = stopped;
-    ended.extend(unclean);
-    let mut outcome = outcome::collect(
-        &services,
-        &recorder,
-        played,
-        ended,
-        &outcome::Known {
-            jobs: submissions.len(),
-            trouble_wanted: !options.faults.is_empty(),
-            is_external: yard.is_some(),
-            shift: begin.shift,
-        },
-    );
+    let known = outcome::Known {
+        jobs: submissions.len(),
+        trouble_wanted: !options.faults.is_empty(),
+        is_external: yard.is_some(),
+        shift: begin.shift,
+    };
+    let mut outcome = outcome::collect(&services, &recorder, played, faults, &known);
     if let (Some(yard), Some(dir)) = (yard, workdir) {
-        outcome.said = Some((dir, yard.logs()));
+        let logs = yard.logs();
+        outcome.said = Some(BrokerLogs { dir, logs });
     }
     Ok(outcome)
+}
+
+/// Time from the start of the services to time 0, so that everyone listens.
+fn lead(grid: &Grid) -> Duration {
+    let services = grid.domains.len() + grid.clusters.len();
+    LEAD + LEAD_PER_SERVICE * u32::try_from(services).unwrap_or(u32::MAX)
+}
+
+fn patience(options: &RealOptions) -> Patience {
+    Patience {
+        every: options.liveness.every,
+        refused: options.liveness.refused,
+        ..Patience::default()
+    }
 }
 
 /// When a run begins on its clock, and its submissions from there.

@@ -172,14 +172,9 @@ pub async fn play(
     stop: impl Future<Output = ()>,
     mut progress: impl FnMut(Progress),
 ) -> Result<Played, PlayError> {
-    for submission in submissions {
-        let (job, entry) = (submission.spec.id, submission.entry);
-        if !config.entries.contains_key(&entry) && !config.outlets.ways.contains_key(&entry) {
-            return Err(PlayError::NoAddress { job, entry });
-        }
-    }
+    config.knows_all(submissions)?;
     let client = Client::new(REQUEST).map_err(PlayError::Client)?;
-    let (news_in, mut news) = mpsc::unbounded_channel();
+    let (followers, mut news) = follow_all(config, &client);
     let (reports_in, mut reports) = mpsc::unbounded_channel();
     let tags = Tags::of_run(&config.run_id);
     let transport = Arc::new(HttpTransport {
@@ -191,29 +186,12 @@ pub async fn play(
     let readers = Readers::start(config, &client, &tags, submissions, &sightings_in);
     let mut book = Book::new(config, submissions.len(), recorder.clone());
     let mut outbox = Outbox::new(config.clock, transport, reports_in);
-    let mut followers = JoinSet::new();
-    for (entry, url) in &config.entries {
-        let follower = Follower {
-            client: client.clone(),
-            url: url.clone(),
-            entry: *entry,
-            patience: config.patience,
-            news: news_in.clone(),
-        };
-        followers.spawn(follower.run());
-    }
     let (letters_in, mut letters) = mpsc::unbounded_channel();
     let (halt, halted) = oneshot::channel::<()>();
-    let mut submitting = recorder.clone();
+    let mut told = recorder.clone();
     let hand_over = |submission: &Submission| letters_in.send(submission.clone()).is_ok();
     let halted = Box::pin(async move { drop(halted.await) });
-    let submit = submit_on_time(
-        config.clock,
-        submissions,
-        &mut submitting,
-        hand_over,
-        halted,
-    );
+    let submit = submit_on_time(config.clock, submissions, &mut told, hand_over, halted);
     tokio::pin!(submit, stop);
     let mut handover = None;
     let mut tick = tokio::time::interval(PROGRESS);
@@ -254,7 +232,7 @@ pub async fn play(
         Some(done) => done,
         None => submit.await,
     };
-    followers.abort_all();
+    drop(followers);
     lanes.stop().await;
     book.played.names = readers.finish().await;
     progress(book.progress());
@@ -267,6 +245,43 @@ const REQUEST: Duration = Duration::from_secs(10);
 const PROGRESS: Duration = Duration::from_millis(250);
 /// How long a service may hold a request for ends.
 const WAIT: Duration = Duration::from_secs(10);
+
+impl PlayConfig {
+    /// Whether every job has somewhere to go.
+    fn knows_all(&self, submissions: &[Submission]) -> Result<(), PlayError> {
+        let knows = |entry: &Entry| {
+            self.entries.contains_key(entry) || self.outlets.ways.contains_key(entry)
+        };
+        let lost = submissions
+            .iter()
+            .find(|submission| !knows(&submission.entry));
+        lost.map_or(Ok(()), |submission| {
+            let (job, entry) = (submission.spec.id, submission.entry);
+            Err(PlayError::NoAddress { job, entry })
+        })
+    }
+}
+
+/// Begins to follow the ends at every service of ours; that ends when the tasks
+/// are dropped.
+fn follow_all(
+    config: &PlayConfig,
+    client: &Client,
+) -> (JoinSet<()>, mpsc::UnboundedReceiver<book::News>) {
+    let (news_in, news) = mpsc::unbounded_channel();
+    let mut followers = JoinSet::new();
+    for (entry, url) in &config.entries {
+        let follower = Follower {
+            client: client.clone(),
+            url: url.clone(),
+            entry: *entry,
+            patience: config.patience,
+            news: news_in.clone(),
+        };
+        followers.spawn(follower.run());
+    }
+    (followers, news)
+}
 
 /// What our own interface is spoken with.
 fn native(config: &PlayConfig, client: &Client) -> BTreeMap<Entry, Native> {

@@ -66,7 +66,9 @@ impl Tags {
 fn length(length: SimDuration) -> String {
     let nanos = length.as_nanos();
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let fits = units.into_iter().find(|(unit, _)| nanos % unit == 0);
+    let fits = units
+        .into_iter()
+        .find(|(unit, _)| nanos.is_multiple_of(*unit));
     let (unit, name) = fits.unwrap_or((1, "ns"));
     format!("{}{name}", nanos / unit)
 }

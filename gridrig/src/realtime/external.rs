@@ -80,14 +80,14 @@ fn setup(domain: &str, error: &dyn std::fmt::Display) -> RealError {
 impl Yard {
     /// Sets up every broker: files, then `start`, then `serve`, then `ready`.
     pub async fn open(
-        dir: Arc<WorkDir>,
+        dir: &Arc<WorkDir>,
         grid: &Grid,
         options: &RealOptions,
         services: &Services,
         clock: RunClock,
     ) -> Result<Self, RealError> {
         let mut yard = Yard {
-            dir,
+            dir: Arc::clone(dir),
             brokers: Vec::new(),
         };
         for (domain, spec) in &options.external.brokers {
@@ -160,6 +160,14 @@ impl Yard {
             }
         }
         faults
+    }
+
+    /// Ends the brokers of a run, if it has such.
+    pub async fn close_all(yard: Option<&mut Self>) -> Vec<String> {
+        match yard {
+            Some(yard) => yard.close().await,
+            None => Vec::new(),
+        }
     }
 
     /// What the commands of each broker have said, by its name.

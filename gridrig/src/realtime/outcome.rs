@@ -1,17 +1,15 @@
 //! What a real-time run leaves behind.
 
-use super::WorkDir;
+use super::BrokerLogs;
 use super::grid::Services;
 use gridrig_core::event::{Event, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimDuration;
-use gridrig_drivers::real_time::{Handover, Recorder, merge, replay, settle};
+use gridrig_drivers::real_time::{Handover, Recorded, Recorder, merge, replay, settle};
 use gridrig_replayer::correlate::{Correlation, correlate, withdraw};
 use gridrig_replayer::player::{Played, Unseen};
 use gridrig_results::EventLog;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,9 +69,8 @@ pub struct RealOutcome {
     pub interrupted: bool,
     /// What went wrong, in words; empty after a run in good order.
     pub faults: Vec<String>,
-    /// Where the commands of brokers that are not ours have left what they
-    /// said, by the names of domains, and what keeps it there.
-    pub said: Option<(Arc<WorkDir>, Vec<(String, PathBuf)>)>,
+    /// What brokers that are not ours have said.
+    pub said: Option<BrokerLogs>,
 }
 
 impl RealOutcome {
@@ -95,31 +92,11 @@ pub(super) fn collect(
     known: &Known,
 ) -> RealOutcome {
     let trouble_wanted = known.trouble_wanted;
-    let mut strangers = BTreeSet::new();
-    let (mut logs, mut of_lrms) = services.logs();
-    let mut own = recorder.take();
-    let correlation = known.is_external.then(|| {
-        let correlation = correlate(&mut of_lrms, &played.names);
-        withdraw(&mut own, &correlation.found);
-        correlation
-    });
-    logs.extend(of_lrms.into_values());
-    logs.push(own);
-    for log in &mut logs {
-        if !known.shift.is_zero() {
-            let events = std::mem::take(log).into_iter();
-            *log = events.map(|event| event.earlier(known.shift)).collect();
-        }
-        log.retain(|recorded| match recorded.event().job() {
-            Some(job) if job.index() >= known.jobs => {
-                strangers.insert(job);
-                false
-            }
-            _ => true,
-        });
-    }
-    // The client's log is the cause of all others.
-    logs.rotate_right(1);
+    let Gathered {
+        logs,
+        strangers,
+        correlation,
+    } = gather(services, recorder, &played, known);
     let settled = settle(merge(logs));
     let mut log = EventLog::default();
     replay(&settled.log, &mut log);
@@ -134,14 +111,7 @@ pub(super) fn collect(
         .collect();
     let messages = exchanged(services, &log, played.undelivered);
     // What somebody else's broker does to jobs is what the run is to show.
-    let unseen = &played.unseen;
-    let none_worked = unseen.submitted > 0 && unseen.taken == 0;
-    if let (true, Some((job, why))) = (none_worked, unseen.refused.first_key_value()) {
-        let all = unseen.submitted;
-        faults.push(format!(
-            "none of {all} submissions worked, the first, of {job}: {why}"
-        ));
-    }
+    faults.extend(played.unseen.none_worked());
     if !failed.is_empty() && !known.is_external {
         let why = played.given_up.values().next();
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
@@ -170,14 +140,52 @@ pub(super) fn collect(
         failed,
         unfinished,
         withdrawn: settled.withdrawn,
-        strangers: match &correlation {
-            Some(correlation) => correlation.strangers(),
-            None => strangers.len(),
-        },
+        strangers,
         external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
         faults,
         said: None,
+    }
+}
+
+/// The logs of a run.
+struct Gathered {
+    /// The client's first, which is the cause of all others.
+    logs: Vec<Vec<Recorded>>,
+    strangers: usize,
+    correlation: Option<Correlation>,
+}
+
+fn gather(services: &Services, recorder: &Recorder, played: &Played, known: &Known) -> Gathered {
+    let (of_brokers, mut of_lrms) = services.logs();
+    let mut own = recorder.take();
+    let correlation = known.is_external.then(|| {
+        let correlation = correlate(&mut of_lrms, &played.names);
+        withdraw(&mut own, &correlation.found);
+        correlation
+    });
+    let mut logs = vec![own];
+    logs.extend(of_brokers);
+    logs.extend(of_lrms.into_values());
+    let mut strangers = BTreeSet::new();
+    for log in &mut logs {
+        if !known.shift.is_zero() {
+            let events = std::mem::take(log).into_iter();
+            *log = events.map(|event| event.earlier(known.shift)).collect();
+        }
+        log.retain(|recorded| match recorded.event().job() {
+            Some(job) if job.index() >= known.jobs => {
+                strangers.insert(job);
+                false
+            }
+            _ => true,
+        });
+    }
+    let found = correlation.as_ref().map(Correlation::strangers);
+    Gathered {
+        logs,
+        strangers: found.unwrap_or(strangers.len()),
+        correlation,
     }
 }
 

@@ -12,6 +12,7 @@ use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
+use gridrig_replayer::player::Outlets;
 use gridrig_replayer::sighting::Names;
 use gridrig_results::EventLog;
 use std::collections::BTreeMap;

@@ -4,12 +4,41 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A new directory, for its owner alone, removed with all that is in it when
 /// this is dropped.
 #[derive(Debug)]
 pub struct WorkDir(PathBuf);
+
+/// What brokers that are not ours have said in a run.
+#[derive(Clone, Debug)]
+pub struct BrokerLogs {
+    /// Keeps the files there.
+    pub(super) dir: Arc<WorkDir>,
+    /// The directories of the files, by the names of domains.
+    pub(super) logs: Vec<(String, PathBuf)>,
+}
+
+impl BrokerLogs {
+    /// Copies the files to a folder for each domain in `into`.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn copy(&self, into: &Path) -> io::Result<()> {
+        for (domain, logs) in &self.logs {
+            let into = into.join(domain);
+            std::fs::create_dir_all(&into)?;
+            for entry in std::fs::read_dir(logs)? {
+                let entry = entry?;
+                std::fs::copy(entry.path(), into.join(entry.file_name()))?;
+            }
+        }
+        tracing::debug!(from = %self.dir.path().display(), "what brokers have said is kept");
+        Ok(())
+    }
+}
 
 /// Tells those of one process apart.
 static MADE: AtomicU32 = AtomicU32::new(0);

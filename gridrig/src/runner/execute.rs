@@ -4,14 +4,12 @@ use super::{Load, RunOptions, keep_going};
 use crate::dashboard::live::{Watched, Watching};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::realtime::WorkDir;
+use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Scenario, Stop};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What a run leaves behind.
 pub struct Executed {
@@ -27,9 +25,8 @@ pub struct Executed {
     pub faults: Vec<String>,
     /// What a reader has to know of how it went.
     pub notes: Vec<String>,
-    /// Files with what brokers that are not ours have said, by domain, and
-    /// what keeps them there.
-    pub said: Option<(Arc<WorkDir>, Vec<(String, PathBuf)>)>,
+    /// What brokers that are not ours have said.
+    pub said: Option<BrokerLogs>,
 }
 
 /// Runs the grid under the clock of the scenario.

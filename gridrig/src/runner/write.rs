@@ -115,34 +115,17 @@ pub(super) fn write(
             .with_context(|| format!("{}: cannot be written", path.display()))
             .map_err(Failure::Run)?;
     }
-    if let Some((_kept, said)) = &executed.said {
-        keep_logs(&dir, said)?;
+    if let Some(said) = &executed.said {
+        let into = dir.join("broker");
+        said.copy(&into)
+            .with_context(|| format!("{}: cannot be written", into.display()))
+            .map_err(Failure::Run)?;
     }
     if options.csv {
         rundir::write_batsim_csv(&dir, log, &run.table, &load.submissions, grid)
             .map_err(Failure::run)?;
     }
     Ok(Some(dir))
-}
-
-/// Copies what the commands of brokers that are not ours have said to
-/// `broker/DOMAIN/`.
-fn keep_logs(dir: &Path, said: &[(String, PathBuf)]) -> Result<(), Failure> {
-    for (domain, logs) in said {
-        let into = dir.join("broker").join(domain);
-        let copy = || -> std::io::Result<()> {
-            std::fs::create_dir_all(&into)?;
-            for entry in std::fs::read_dir(logs)? {
-                let entry = entry?;
-                std::fs::copy(entry.path(), into.join(entry.file_name()))?;
-            }
-            Ok(())
-        };
-        copy()
-            .with_context(|| format!("{}: cannot be written", into.display()))
-            .map_err(Failure::Run)?;
-    }
-    Ok(())
 }
 
 /// The nodes of a pooled cluster as a cluster file, which its resolved scenario

@@ -5,7 +5,7 @@ use super::raw::Choose;
 use super::value::{Named, name_of};
 use super::{BrokerKind, Clock, ClusterSource, DayHours, Over, RealLrms, Scenario, Until};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::{Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -54,8 +54,7 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
             out.key(key, value);
         }
     }
-    for (domain, id) in scenario.grid.domains.iter().zip(0..) {
-        let id = DomainId(id);
+    for (id, domain) in (0..).map(DomainId).zip(&scenario.grid.domains) {
         out.header("[[domain]]");
         out.key("name", string(&domain.name));
         if let Some(hours) = scenario.provides.domains.get(&id) {
@@ -74,32 +73,11 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
                 format!("[\n    {},\n]", clusters.join(",\n    ")),
             );
         }
-        let broker = &domain.broker;
         out.header("[domain.broker]");
-        let index = scenario
-            .grid
-            .domains
-            .iter()
-            .position(|other| other.name == domain.name);
-        let theirs = index.and_then(|index| {
-            let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
-            scenario.external.brokers.get(&id)
-        });
-        if let Some(theirs) = theirs {
-            write_external(&mut out, theirs);
-            continue;
+        match scenario.external.brokers.get(&id) {
+            Some(theirs) => write_external(&mut out, theirs),
+            None => write_broker(&mut out, &domain.broker),
         }
-        out.key("interval", duration(broker.interval));
-        out.key("exchange", duration(broker.exchange));
-        out.key("phase", duration(broker.phase));
-        out.key("max_hops", broker.max_hops);
-        out.key("ttl", broker.ttl);
-        out.key("origin_promotion", decimal(broker.origin_promotion));
-        out.key("own_dispatch", named(broker.own_dispatch));
-        out.key("local_info", named(broker.local_info));
-        out.key("lrms_latency", duration(broker.lrms_latency));
-        out.key("queue_window", named(broker.queue_window));
-        out.key("utilization_window", named(broker.utilization_window));
     }
     write_links(&mut out, scenario);
     write_run(&mut out, scenario);
@@ -141,6 +119,20 @@ fn lrms_settings(real: &RealLrms, paths: Paths) -> Vec<(&'static str, String)> {
         Some(("patience", wall(settings.patience))),
     ];
     keys.into_iter().flatten().collect()
+}
+
+fn write_broker(out: &mut Lines, broker: &BrokerSettings) {
+    out.key("interval", duration(broker.interval));
+    out.key("exchange", duration(broker.exchange));
+    out.key("phase", duration(broker.phase));
+    out.key("max_hops", broker.max_hops);
+    out.key("ttl", broker.ttl);
+    out.key("origin_promotion", decimal(broker.origin_promotion));
+    out.key("own_dispatch", named(broker.own_dispatch));
+    out.key("local_info", named(broker.local_info));
+    out.key("lrms_latency", duration(broker.lrms_latency));
+    out.key("queue_window", named(broker.queue_window));
+    out.key("utilization_window", named(broker.utilization_window));
 }
 
 fn write_external(out: &mut Lines, broker: &ExternalBroker) {

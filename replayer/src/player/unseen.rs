@@ -26,6 +26,17 @@ pub struct Unseen {
     pub not_placed: BTreeSet<JobId>,
 }
 
+impl Unseen {
+    /// That no submission has worked, if there were any.
+    #[must_use]
+    pub fn none_worked(&self) -> Option<String> {
+        let (job, why) = self.refused.first_key_value()?;
+        let all = self.submitted;
+        (self.taken == 0)
+            .then(|| format!("none of {all} submissions worked, the first, of {job}: {why}"))
+    }
+}
+
 /// What is known of one such job that has not ended.
 #[derive(Debug, Default)]
 pub(super) struct Unplaced {

@@ -359,12 +359,9 @@ fn faults(played: &Played) -> Vec<String> {
     let unseen = &played.unseen;
     // What somebody else's broker does to jobs is what the run is to show.
     let theirs = |job| unseen.refused.contains_key(job) || unseen.not_placed.contains(job);
-    let none_worked = unseen.submitted > 0 && unseen.taken == 0;
-    let given_up = played.given_up.iter();
-    let given_up = given_up.filter(|(job, _)| none_worked || !theirs(job));
-    given_up
-        .map(|(job, why)| format!("{job} was given up: {why}"))
-        .collect()
+    let given_up = played.given_up.iter().filter(|(job, _)| !theirs(job));
+    let given_up = given_up.map(|(job, why)| format!("{job} was given up: {why}"));
+    unseen.none_worked().into_iter().chain(given_up).collect()
 }
 
 /// What the submitter knows by itself.
