@@ -12,6 +12,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_emulator::lrms::slurm;
+use std::collections::BTreeMap;
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
@@ -45,19 +46,7 @@ pub(super) fn execute(
         let setup = slurm_setup(dir).map_err(Failure::input)?;
         real.slurm.insert(*id, setup);
     }
-    for (id, lrms) in &scenario.lrms {
-        let cluster = &grid.clusters[id.index()];
-        let wanted = cluster.config.resources.processors();
-        let site = slurm::Site::expect(&lrms.settings, wanted);
-        let site =
-            site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
-        tracing::info!(
-            cluster = cluster.name,
-            version = site.version(),
-            "a real Slurm runs the jobs"
-        );
-        real.lrms.insert(*id, site);
-    }
+    real.lrms = real_lrms(scenario, grid)?;
     real.monitoring = options.monitoring.clone();
     if let Some(watching) = &mut watching {
         real.ears = Ears::open();
@@ -97,6 +86,28 @@ pub(super) fn execute(
         log: outcome.log,
         timer_tolerance: tolerance(scenario.clock),
     })
+}
+
+/// The real LRMSs of a scenario, asked what they are made of.
+fn real_lrms(
+    scenario: &Scenario,
+    grid: &Grid,
+) -> Result<BTreeMap<ClusterId, slurm::Site>, Failure> {
+    let mut sites = BTreeMap::new();
+    for (id, lrms) in &scenario.lrms {
+        let cluster = &grid.clusters[id.index()];
+        let wanted = cluster.config.resources.processors();
+        let site = slurm::Site::expect(&lrms.settings, wanted);
+        let site =
+            site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
+        tracing::info!(
+            cluster = cluster.name,
+            version = site.version(),
+            "a real Slurm runs the jobs"
+        );
+        sites.insert(*id, site);
+    }
+    Ok(sites)
 }
 
 /// How late a timer may be, in run time: not at all in virtual time.
