@@ -9,5 +9,5 @@ pub enum Lrms {
     #[default]
     Emulated,
     /// A real Slurm, driven through its commands.
-    Slurm(slurm::Site),
+    Slurm(Box<slurm::Site>),
 }

@@ -60,7 +60,7 @@ pub enum Command {
     /// Read, reduce, validate and generate workload traces
     Trace(TraceArgs),
     /// Serve one emulated cluster
-    Emulator(EmulatorArgs),
+    Emulator(Box<EmulatorArgs>),
     /// Serve one meta-broker
     Broker(BrokerArgs),
     /// Submit a trace, on time, to a running broker or cluster

@@ -69,7 +69,7 @@ impl Services {
             }
             config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
             if let Some(site) = options.lrms.get(&cluster.config.id) {
-                config.lrms = Lrms::Slurm(site.clone());
+                config.lrms = Lrms::Slurm(Box::new(site.clone()));
             }
             let started = emulator::spawn(config, door.listener).await;
             services

@@ -14,6 +14,7 @@ use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_emulator::lrms::slurm;
 use gridrig_replayer::correlate::Correlation;
 use gridrig_replayer::player::Unseen;
+use std::collections::BTreeMap;
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
@@ -48,19 +49,7 @@ pub(super) fn execute(
         let setup = slurm_setup(dir).map_err(Failure::input)?;
         real.slurm.insert(*id, setup);
     }
-    for (id, lrms) in &scenario.lrms {
-        let cluster = &grid.clusters[id.index()];
-        let wanted = cluster.config.resources.processors();
-        let site = slurm::Site::expect(&lrms.settings, wanted);
-        let site =
-            site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
-        tracing::info!(
-            cluster = cluster.name,
-            version = site.version(),
-            "a real Slurm runs the jobs"
-        );
-        real.lrms.insert(*id, site);
-    }
+    real.lrms = real_lrms(scenario, grid)?;
     real.monitoring = options.monitoring.clone();
     real.external = scenario.external.clone();
     if let Some(watching) = &mut watching {
@@ -141,6 +130,28 @@ pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String
         note(*count, "foreign-jobs", &what);
     }
     notes
+}
+
+/// The real LRMSs of a scenario, asked what they are made of.
+fn real_lrms(
+    scenario: &Scenario,
+    grid: &Grid,
+) -> Result<BTreeMap<ClusterId, slurm::Site>, Failure> {
+    let mut sites = BTreeMap::new();
+    for (id, lrms) in &scenario.lrms {
+        let cluster = &grid.clusters[id.index()];
+        let wanted = cluster.config.resources.processors();
+        let site = slurm::Site::expect(&lrms.settings, wanted);
+        let site =
+            site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
+        tracing::info!(
+            cluster = cluster.name,
+            version = site.version(),
+            "a real Slurm runs the jobs"
+        );
+        sites.insert(*id, site);
+    }
+    Ok(sites)
 }
 
 /// How late a timer may be, in run time: not at all in virtual time.

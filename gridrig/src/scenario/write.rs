@@ -31,23 +31,7 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.header("[[workload]]");
         write_workload(&mut out, workload, &scenario.grid, paths);
     }
-    let cluster = |id: ClusterId| {
-        let cluster = &scenario.grid.clusters[id.index()];
-        let mut keys = cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths);
-        let faces = scenario.faces[id.index()].iter();
-        let faces: Vec<String> = faces.map(|face| string(face.name())).collect();
-        if !faces.is_empty() {
-            keys.push(("faces", format!("[{}]", faces.join(", "))));
-        }
-        if let Some(dir) = scenario.slurm_bins.get(&id) {
-            keys.push(("slurm_bin", path(dir, paths)));
-        }
-        if let Some(real) = scenario.lrms.get(&id) {
-            keys.push(("lrms", string("slurm")));
-            keys.push(("lrms_settings", inline(&lrms_settings(real, paths))));
-        }
-        keys
-    };
+    let cluster = |id| cluster_and_more(scenario, id, paths);
     if scenario.grid.domains.is_empty() && !scenario.grid.clusters.is_empty() {
         out.header("[cluster]");
         for (key, value) in cluster(ClusterId(0)) {
@@ -96,6 +80,29 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("regret", "false");
     }
     out.0
+}
+
+/// What the grid says of a cluster, and what it does not.
+fn cluster_and_more(
+    scenario: &Scenario,
+    id: ClusterId,
+    paths: Paths,
+) -> Vec<(&'static str, String)> {
+    let cluster = &scenario.grid.clusters[id.index()];
+    let mut keys = cluster_keys(cluster, &scenario.cluster_sources[id.index()], paths);
+    let faces = scenario.faces[id.index()].iter();
+    let faces: Vec<String> = faces.map(|face| string(face.name())).collect();
+    if !faces.is_empty() {
+        keys.push(("faces", format!("[{}]", faces.join(", "))));
+    }
+    if let Some(dir) = scenario.slurm_bins.get(&id) {
+        keys.push(("slurm_bin", path(dir, paths)));
+    }
+    if let Some(real) = scenario.lrms.get(&id) {
+        keys.push(("lrms", string("slurm")));
+        keys.push(("lrms_settings", inline(&lrms_settings(real, paths))));
+    }
+    keys
 }
 
 /// How a real Slurm is reached and used.

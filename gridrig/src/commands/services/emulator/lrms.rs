@@ -47,7 +47,7 @@ pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> Result<(), Failur
     if !is_said {
         config.cluster.resources = site.resources();
     }
-    config.lrms = Lrms::Slurm(site);
+    config.lrms = Lrms::Slurm(Box::new(site));
     Ok(())
 }
 
@@ -59,6 +59,6 @@ pub(super) fn of_scenario(config: &mut Config, scenario: &Scenario) -> Result<()
     let site = Site::expect(&real.settings, config.cluster.resources.processors());
     let name = &config.name;
     let site = site.map_err(|why| Failure::input(anyhow!("cluster {name}: {why}")))?;
-    config.lrms = Lrms::Slurm(site);
+    config.lrms = Lrms::Slurm(Box::new(site));
     Ok(())
 }
