@@ -1,57 +1,108 @@
-//! The peer protocol of `gridrig broker`, spoken by a client of another
-//! ecosystem.
+//! The LA Grid study in small (docs/la-grid-study.md).
 
-use crate::command::{Bench, JOBS, PAIR, root, start};
-use crate::need;
-use std::net::TcpListener;
-use std::process::Command;
+use crate::command::{expect_code, json, root, run};
+use gridrig::scenario::{Scenario, ScenarioText};
+use serde_json::Value;
+use std::path::Path;
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+/// The runs of a scenario of the study, cut to its first hours.
+fn study(scenario: &str, sets: &[&str]) -> Vec<Value> {
+    let path = root().join("resources/scenarios").join(scenario);
+    let path = path.display().to_string();
+    let mut words = vec!["run", &path, "--no-out", "--json"];
+    for set in sets {
+        words.extend(["--set", set]);
+    }
+    let output = run(&words);
+    expect_code(&output, 0);
+    let runs = json(&output)["runs"].as_array().unwrap().clone();
+    for run in &runs {
+        assert_eq!(run["audit"], "ok", "{run}");
+        assert_eq!(run["jobs"]["completed"], run["jobs"]["submitted"], "{run}");
+    }
+    runs
+}
+
+fn of<'a>(runs: &'a [Value], policy: &str) -> &'a Value {
+    let found = runs.iter().find(|run| run["policy"] == policy);
+    found.unwrap_or_else(|| panic!("{policy} was not run"))
 }
 
 #[test]
-fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
-    let test = "zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels";
-    let Some(python) = need::zeep(test) else {
-        return;
+fn the_rank_beats_wandering_at_a_load_of_nine_tenths() {
+    let sets = ["workload.window.length=12h", "run.replicate.count=1"];
+    let runs = study("la-grid-3.toml", &sets);
+    assert_eq!(runs.len(), 6);
+    let slowdown = |policy| {
+        of(&runs, policy)["bounded_slowdown"]["mean"]
+            .as_f64()
+            .unwrap()
     };
-    let _alone = crate::real_time::alone();
-    let bench = Bench::new(PAIR, &JOBS);
-    let scenario = bench.path("s.toml");
-    let at = free_port();
-    let broker_url = format!("http://127.0.0.1:{at}");
-    let common = ["--scenario", &scenario];
-    let lrms = ["emulator", "--name", "a1", "--broker", &broker_url];
-    let lrms = start(&[&lrms[..], &common].concat());
-    let listen = format!("127.0.0.1:{at}");
-    let cluster = format!("a1={}", lrms.url);
-    // zeep is broker b, and takes no messages itself.
-    let broker = [
-        "broker",
-        "--name",
-        "a",
-        "--listen",
-        &listen,
-        "--lrms",
-        &cluster,
-        "--peer",
-        "b=http://127.0.0.1:9",
-        "--protocol",
-        "soap",
-    ];
-    let broker = start(&[&broker[..], &common].concat());
-    let script = root().join("metabroker-stub/tests/it/lagrid/zeep_client.py");
-    for port in ["MetaSchedulerSoap11", "MetaSchedulerSoap12"] {
-        let output = Command::new("timeout")
-            .arg("180")
-            .arg(&python)
-            .arg(&script)
-            .args([&format!("{}/lagrid", broker.url), port])
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{port}: {said}");
+    for other in ["inter-rr", "inter-random"] {
+        let (rank, other) = (slowdown("best-broker-rank"), slowdown(other));
+        assert!(rank < other, "{rank} {other}");
+    }
+    for run in &runs {
+        assert!(run["forwarding_ratio"].as_f64().unwrap() > 0.0, "{run}");
+    }
+}
+
+#[test]
+fn the_larger_studies_run_and_both_ways_to_submit_do() {
+    for (scenario, spread) in [
+        ("la-grid-9.toml", "random"),
+        ("la-grid-27.toml", "round-robin"),
+    ] {
+        let spread = format!("workload.spread={spread}");
+        let sets = [
+            "workload.window.length=10min",
+            "run.replicate.count=1",
+            "run.policies=[\"best-broker-rank-aggr\", \"inter-rr\"]",
+            &spread,
+        ];
+        assert_eq!(study(scenario, &sets).len(), 2);
+    }
+}
+
+#[test]
+fn the_studies_read_from_their_resolved_form_are_the_same() {
+    for name in ["la-grid-3", "la-grid-3-wide", "la-grid-9", "la-grid-27"] {
+        let path = root().join(format!("resources/scenarios/{name}.toml"));
+        let text = Scenario::load(&path, &[]).unwrap().to_resolved_toml();
+        let again = Scenario::parse(&ScenarioText {
+            file: &path,
+            text: &text,
+            sets: &[],
+            directory: Path::new(""),
+            traces_may_be_missing: false,
+        });
+        assert_eq!(again.unwrap().to_resolved_toml(), text, "{name}");
+    }
+}
+
+#[test]
+fn keys_of_the_study_that_do_not_fit_are_refused_by_name() {
+    let path = root().join("resources/scenarios/la-grid-3.toml");
+    let refused = |set: &str| {
+        let error = Scenario::load(&path, &[set.to_owned()]).unwrap_err();
+        error.to_string()
+    };
+    for (set, expected) in [
+        (
+            "workload.domain=fiu",
+            "either spread, or a domain or cluster",
+        ),
+        ("workload.trace=x.swf", "either trace or model"),
+        (
+            "workload.draw.burst=[4, 3]",
+            "the least and the most jobs of a burst",
+        ),
+        ("workload.draw.memory_mib.much=1", "numbers of MiB"),
+        ("workload.spread=alphabetical", "expected"),
+        ("mesh.bandwidth_mib_s=0", "above 0"),
+        ("domain.fiu.broker.origin_promotion=0", "above 0"),
+    ] {
+        let error = refused(set);
+        assert!(error.contains(expected), "{set}: {error}");
     }
 }

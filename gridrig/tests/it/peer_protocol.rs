@@ -1,0 +1,57 @@
+//! The peer protocol of `gridrig broker`, spoken by a client of another
+//! ecosystem.
+
+use crate::command::{Bench, JOBS, PAIR, root, start};
+use crate::need;
+use std::net::TcpListener;
+use std::process::Command;
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+#[test]
+fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
+    let test = "zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels";
+    let Some(python) = need::zeep(test) else {
+        return;
+    };
+    let _alone = crate::real_time::alone();
+    let bench = Bench::new(PAIR, &JOBS);
+    let scenario = bench.path("s.toml");
+    let at = free_port();
+    let broker_url = format!("http://127.0.0.1:{at}");
+    let common = ["--scenario", &scenario];
+    let lrms = ["emulator", "--name", "a1", "--broker", &broker_url];
+    let lrms = start(&[&lrms[..], &common].concat());
+    let listen = format!("127.0.0.1:{at}");
+    let cluster = format!("a1={}", lrms.url);
+    // zeep is broker b, and takes no messages itself.
+    let broker = [
+        "broker",
+        "--name",
+        "a",
+        "--listen",
+        &listen,
+        "--lrms",
+        &cluster,
+        "--peer",
+        "b=http://127.0.0.1:9",
+        "--protocol",
+        "soap",
+    ];
+    let broker = start(&[&broker[..], &common].concat());
+    let script = root().join("metabroker-stub/tests/it/lagrid/zeep_client.py");
+    for port in ["MetaSchedulerSoap11", "MetaSchedulerSoap12"] {
+        let output = Command::new("timeout")
+            .arg("180")
+            .arg(&python)
+            .arg(&script)
+            .args([&format!("{}/lagrid", broker.url), port])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{port}: {said}");
+    }
+}
