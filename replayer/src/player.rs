@@ -182,11 +182,7 @@ pub async fn play(
             }
             Some(submission) = letters.recv() => outbox.send(book.open(&submission)),
             Some(report) = reports.recv() => book.delivered(report),
-            Some(item) = news.recv() => {
-                for letter in book.hear(item) {
-                    outbox.send(letter);
-                }
-            }
+            Some(item) = news.recv() => book.hear(item).into_iter().for_each(|letter| outbox.send(letter)),
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => progress(book.progress()),
         }
