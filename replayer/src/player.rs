@@ -215,11 +215,7 @@ pub async fn play(
             Some(answer) = lanes.answers.recv() => book.answered(answer),
             Some(sighting) = sightings.recv() => book.sighted(&sighting),
             Some(report) = reports.recv() => book.delivered(report),
-            Some(item) = news.recv() => {
-                for letter in book.hear(item) {
-                    outbox.send(letter);
-                }
-            }
+            Some(item) = news.recv() => book.hear(item).into_iter().for_each(|letter| outbox.send(letter)),
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => {
                 book.review(handover.is_some());

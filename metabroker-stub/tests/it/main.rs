@@ -5,7 +5,9 @@ mod glue2;
 mod lagrid;
 mod messages;
 mod openapi;
+mod peer_tls;
 mod resources;
+mod sessions;
 mod submissions;
 
 use axum::http::StatusCode;
@@ -62,13 +64,19 @@ fn grid(interval: SimDuration) -> Grid {
 
 /// The broker of site a; its LRMS and its peer are at these addresses.
 async fn start(interval: SimDuration, lrms: &str, peer: &str) -> Handle {
+    let config = config(interval, lrms, peer);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    spawn(config, listener).await.unwrap()
+}
+
+fn config(interval: SimDuration, lrms: &str, peer: &str) -> Config {
     let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
     let setup = BrokerSetup::of(&grid(interval), DomainId(0), 1).unwrap();
     let peer = Peer {
         name: "b".to_owned(),
         url: peer.to_owned(),
     };
-    let config = Config {
+    Config {
         setup,
         lrms: BTreeMap::from([(ClusterId(0), lrms.to_owned())]),
         peers: BTreeMap::from([(DomainId(1), peer)]),
@@ -83,9 +91,7 @@ async fn start(interval: SimDuration, lrms: &str, peer: &str) -> Handle {
             every: Duration::from_millis(100),
             ..Liveness::default()
         },
-    };
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    spawn(config, listener).await.unwrap()
+    }
 }
 
 /// A broker that decides nothing while a test lasts.

@@ -183,11 +183,10 @@ fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, PeerFault> {
             // is another matter.
             let (here, peer, life) = (&link.here, link.name(), link.life);
             let name = format!("{here}-{peer}-{life:x}-{}", state.named);
-            let talks = Talks {
+            Talks {
                 connection: name.into(),
                 round: 0,
-            };
-            talks
+            }
         }
         (Some(name), Some(talks)) if **name == *talks.connection => talks.clone(),
         (Some(name), _) if state.names.iter().any(|known| **known == **name) => Talks {

@@ -1,0 +1,243 @@
+//! Three brokers in sessions over SOAP, one of which dies three times.
+
+use crate::command::{Bench, Service, expect_code, gridrig, json, start};
+use crate::patience::Patience;
+use gridrig_core::rng;
+use gridrig_core::time::Decimal;
+use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::EventPage;
+use rand::RngExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
+use std::process::Stdio;
+
+const SITES: [&str; 3] = ["a", "b", "c"];
+/// The broker that dies; jobs enter there, are forwarded from there, and come
+/// there from the others.
+const VICTIM: usize = 1;
+const JOBS: u64 = 40;
+/// Seconds of the run per second on the wall.
+const SPEED: u64 = 20;
+
+fn scenario() -> String {
+    let workloads = "[[workload]]\ntrace = \"t.swf\"\ndomain = \"a\"\n\
+                     [[workload]]\ntrace = \"t.swf\"\ndomain = \"b\"\noffset = \"3s\"\n";
+    let sites = SITES.map(|site| {
+        let clusters = format!("[ {{ name = \"{site}1\", processors = 4 }} ]");
+        format!("[[domain]]\nname = \"{site}\"\nclusters = {clusters}\n")
+    });
+    let links = [("a", "b"), ("a", "c"), ("b", "c")].map(|(one, other)| {
+        format!(
+            "[[link]]\nbetween = [\"{one}\", \"{other}\"]\nlatency = \"50ms\"\nprotocol = \"soap\"\n"
+        )
+    });
+    let run = "[run]\npolicies = [\"round-robin\"]\nlag_tolerance = \"1h\"\n";
+    workloads.to_owned() + &sites.concat() + &links.concat() + run
+}
+
+/// Three sites of processes, each service at a port of its own.
+struct Rig {
+    bench: Bench,
+    epoch: u64,
+    ports: BTreeMap<String, u16>,
+    services: BTreeMap<String, Service>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let jobs: Vec<(u64, i64, u32)> = (0..JOBS)
+            .map(|job| {
+                (
+                    job * 5,
+                    [6, 11, 16, 31][(job % 4) as usize],
+                    1 + (job % 2) as u32,
+                )
+            })
+            .collect();
+        let bench = Bench::new(&scenario(), &jobs);
+        let names = SITES
+            .iter()
+            .flat_map(|site| [format!("{site}1"), (*site).to_owned()]);
+        let listeners: Vec<(String, TcpListener)> = names
+            .map(|name| (name, TcpListener::bind("127.0.0.1:0").unwrap()))
+            .collect();
+        let port = |(name, listener): &(String, TcpListener)| {
+            (name.clone(), listener.local_addr().unwrap().port())
+        };
+        let clock = RunClock::starting_in(std::time::Duration::ZERO, Decimal::from_whole(SPEED));
+        Rig {
+            bench,
+            epoch: clock.epoch_unix_ns(),
+            ports: listeners.iter().map(port).collect(),
+            services: BTreeMap::new(),
+        }
+    }
+
+    fn url(&self, name: &str) -> String {
+        format!("http://127.0.0.1:{}", self.ports[name])
+    }
+
+    fn start(&mut self, kind: &str, name: &str) {
+        let site = &name[..1];
+        let listen = format!("127.0.0.1:{}", self.ports[name]);
+        let (epoch, speed, scenario) = (
+            self.epoch.to_string(),
+            SPEED.to_string(),
+            self.bench.path("s.toml"),
+        );
+        let mut words: Vec<String> = [
+            kind,
+            "--scenario",
+            &scenario,
+            "--name",
+            name,
+            "--listen",
+            &listen,
+            "--speed",
+            &speed,
+            "--epoch",
+            &epoch,
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+        if kind == "emulator" {
+            add("--broker", self.url(site));
+        } else {
+            add(
+                "--lrms",
+                format!("{site}1={}", self.url(&format!("{site}1"))),
+            );
+            for peer in SITES.iter().filter(|peer| **peer != site) {
+                add("--peer", format!("{peer}={}", self.url(peer)));
+            }
+            add("--journal", self.bench.path(&format!("{site}.jsonl")));
+            add("--heartbeat", "500ms".to_owned());
+        }
+        let service = start(&words);
+        self.services.insert(name.to_owned(), service);
+    }
+
+    /// What a service tells of its events.
+    fn events(&self, name: &str) -> EventPage {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let client = Client::new(std::time::Duration::from_secs(30)).unwrap();
+        let page = runtime.block_on(client.events(&self.url(name), 0));
+        page.unwrap()
+    }
+
+    /// Jobs that have been queued at the LRMSs so far.
+    fn queued(&self) -> usize {
+        let count = |site: &&str| {
+            let page = self.events(&format!("{site}1"));
+            page.events
+                .iter()
+                .filter(|event| event.event == "queued")
+                .count()
+        };
+        SITES.iter().map(|site| count(site)).sum()
+    }
+
+    /// Jobs that the victim has forwarded, or has been forwarded, and that have
+    /// not ended: what its peers know of it, and what its own journal says.
+    fn forwards_in_flight(&self) -> usize {
+        let mut forwarded = BTreeSet::new();
+        let mut ended = BTreeSet::new();
+        for site in SITES {
+            let journal = std::fs::read_to_string(self.bench.path(&format!("{site}.jsonl")));
+            for line in journal.unwrap_or_default().lines() {
+                let Ok(event) = serde_json::from_str::<serde_json::Value>(line) else {
+                    continue;
+                };
+                let place = |key: &str| event[key]["id"].as_u64().unwrap_or(0) as usize;
+                let victims = place("by") == VICTIM || place("to") == VICTIM;
+                match (event["event"].as_str(), event["job"].as_u64()) {
+                    (Some("forwarded"), Some(job)) if victims => drop(forwarded.insert(job)),
+                    (Some("finish-seen"), Some(job)) => drop(ended.insert(job)),
+                    _ => {}
+                }
+            }
+        }
+        forwarded.difference(&ended).count()
+    }
+}
+
+#[test]
+fn a_broker_that_is_killed_three_times_loses_no_job_and_runs_none_twice() {
+    let _alone = crate::real_time::alone();
+    let mut rig = Rig::new();
+    for site in SITES {
+        rig.start("emulator", &format!("{site}1"));
+    }
+    for site in SITES {
+        rig.start("broker", site);
+    }
+    let out = rig.bench.path("runs");
+    let mut replay = gridrig();
+    replay.args(["replay", &rig.bench.path("s.toml"), "--json", "--out", &out]);
+    replay.args(["--patience", "10min"]);
+    for site in ["a", "b"] {
+        replay.args(["--to", &format!("{site}={}", rig.url(site))]);
+    }
+    for site in SITES {
+        replay.args(["--collect", &rig.url(site)]);
+    }
+    for site in SITES {
+        replay.args(["--collect", &rig.url(&format!("{site}1"))]);
+    }
+    let replay = replay
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Three seeded instants, by how far the run has come, so that a slow
+    // machine sees the same story: early, in the middle and late.
+    let mut random = rng::stream(9, "kill");
+    let all = 2 * JOBS as usize;
+    let mut caught = Vec::new();
+    for third in 0..3 {
+        let instant = third * all / 4 + random.random_range(all / 20..all / 5);
+        let patience = Patience::seconds(300).every(20);
+        while rig.queued() < instant || rig.forwards_in_flight() == 0 {
+            patience.wait(format!(
+                "{instant} of {all} jobs queued, and a forward in flight"
+            ));
+        }
+        let victim = rig.services.remove(SITES[VICTIM]).unwrap();
+        caught.push((instant, rig.forwards_in_flight()));
+        // SIGKILL: it says goodbye to nobody.
+        drop(victim);
+        rig.start("broker", SITES[VICTIM]);
+    }
+    assert!(caught.iter().all(|(_, flying)| *flying > 0), "{caught:?}");
+    let output = replay.wait_with_output().unwrap();
+    expect_code(&output, 0);
+    let run = &json(&output)["runs"][0];
+    assert_eq!(run["audit"], "ok", "{run}");
+    assert_eq!(run["jobs"]["submitted"], all, "{run}");
+    assert_eq!(run["jobs"]["completed"], all, "{run}");
+    assert!(run["forwarding_ratio"].as_f64() > Some(0.1), "{run}");
+    assert_eq!(rig.events(SITES[VICTIM]).lives, 4);
+    // Exactly once, from the LRMSs' own logs: each knows only what it ran.
+    let mut times: BTreeMap<(String, u32), Vec<String>> = BTreeMap::new();
+    for site in SITES {
+        let page = rig.events(&format!("{site}1"));
+        assert_eq!(page.lives, 1);
+        for event in page.events {
+            if let Some(job) = event.job {
+                let seen = times.entry((event.event, job)).or_default();
+                seen.push(format!("{site}1"));
+            }
+        }
+    }
+    for kind in ["queued", "started", "finished"] {
+        let of_kind = times.iter().filter(|((event, _), _)| event == kind);
+        let often: Vec<_> = of_kind.clone().filter(|(_, at)| at.len() != 1).collect();
+        assert!(often.is_empty(), "{often:?}");
+        assert_eq!(of_kind.count(), all, "{kind}");
+    }
+}

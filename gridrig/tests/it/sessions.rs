@@ -1,0 +1,204 @@
+//! Sessions of brokers that are processes of their own.
+
+use crate::command::{Bench, PAIR, Service, expect_code, gridrig, json, run, stderr};
+use crate::patience::Patience;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::Stdio;
+
+const SECRET: &str = "correct-horse-battery-staple-31415";
+
+struct Pair {
+    bench: Bench,
+    ports: Vec<u16>,
+    brokers: Vec<Service>,
+}
+
+/// Two brokers that speak JSON and share a token, and write down all they can.
+/// Their clusters are not there: nobody submits anything.
+fn pair(tokens: [&str; 2]) -> Pair {
+    let bench = Bench::new(PAIR, &[(0, 1, 1)]);
+    let doors: Vec<TcpListener> = (0..2)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let ports: Vec<u16> = doors
+        .iter()
+        .map(|door| door.local_addr().unwrap().port())
+        .collect();
+    drop(doors);
+    let names = ["a", "b"];
+    let brokers = (0..2).map(|index| {
+        let (name, peer) = (names[index], names[1 - index]);
+        let token = bench.path(&format!("{name}.token"));
+        std::fs::write(&token, format!("{}\n", tokens[index])).unwrap();
+        let log = File::create(bench.path(&format!("{name}.log"))).unwrap();
+        let mut child = gridrig()
+            .env("GRIDRIG_LOG", "trace")
+            .args([
+                "broker",
+                "--scenario",
+                &bench.path("s.toml"),
+                "--name",
+                name,
+            ])
+            .args(["--listen", &format!("127.0.0.1:{}", ports[index])])
+            .args(["--lrms", &format!("{name}1=http://127.0.0.1:9")])
+            .args([
+                "--peer",
+                &format!("{peer}=http://127.0.0.1:{}", ports[1 - index]),
+            ])
+            .args([
+                "--protocol",
+                "json",
+                "--auth",
+                "bearer",
+                "--heartbeat",
+                "300ms",
+            ])
+            .args(["--peer-token", &format!("{peer}={token}")])
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let url = format!("http://127.0.0.1:{}", ports[index]);
+        Service { child, url }
+    });
+    let brokers = brokers.collect();
+    Pair {
+        bench,
+        ports,
+        brokers,
+    }
+}
+
+impl Pair {
+    fn log(&self, name: &str) -> String {
+        std::fs::read_to_string(self.bench.path(&format!("{name}.log"))).unwrap()
+    }
+
+    fn wait_for(&self, name: &str, texts: &[&str]) {
+        let patience = Patience::seconds(120);
+        while !texts.iter().any(|text| self.log(name).contains(text)) {
+            patience.wait(format!("one of {texts:?} in the log of {name}"));
+        }
+    }
+}
+
+#[test]
+fn a_role_changes_at_run_time_and_no_log_has_the_secret() {
+    let _alone = crate::real_time::alone();
+    let pair = pair([SECRET, SECRET]);
+    // Either of them may have been the first to speak.
+    for name in ["a", "b"] {
+        pair.wait_for(name, &["a session is open", "a peer has opened a session"]);
+    }
+    let url = &pair.brokers[0].url;
+    let said = run(&["broker", "role", url, "b", "provider", "--json"]);
+    expect_code(&said, 0);
+    let said = json(&said);
+    assert_eq!(
+        (&said["role"], &said["state"]),
+        (&"provider".into(), &"open".into())
+    );
+    assert_eq!(said["authentication"], "bearer");
+    // The other side is the consumer now.
+    let said = run(&[
+        "broker",
+        "role",
+        &pair.brokers[1].url,
+        "a",
+        "consumer",
+        "--json",
+    ]);
+    expect_code(&said, 0);
+    assert_eq!(json(&said)["role"], "consumer");
+    let back = run(&["broker", "role", url, "b", "both", "--json"]);
+    // It agrees to no more than it wants itself.
+    expect_code(&back, 0);
+    assert_eq!(json(&back)["role"], "provider");
+    let wrong = run(&["broker", "role", url, "b", "boss"]);
+    expect_code(&wrong, 2);
+    assert!(stderr(&wrong).contains("boss: expected one of provider"));
+    let nobody = run(&["broker", "role", url, "zoe", "both"]);
+    expect_code(&nobody, 2);
+    for name in ["a", "b"] {
+        let log = pair.log(name);
+        assert!(log.contains("TRACE") && log.contains("session"), "{log}");
+        assert!(!log.contains(SECRET), "a log has the secret");
+        assert!(!log.contains(&SECRET[..12]), "a log has a part of it");
+    }
+    assert_eq!(pair.ports.len(), 2);
+}
+
+#[test]
+fn brokers_with_different_tokens_get_no_session_and_say_why() {
+    let _alone = crate::real_time::alone();
+    let other = "another-secret-of-the-same-length-";
+    let pair = pair([SECRET, other]);
+    for name in ["a", "b"] {
+        pair.wait_for(name, &["not-authenticated"]);
+        let log = pair.log(name);
+        assert!(!log.contains("a session is open"), "{log}");
+        assert!(
+            !log.contains(SECRET) && !log.contains(other),
+            "a log has a secret"
+        );
+    }
+}
+
+#[test]
+fn what_sessions_need_and_do_not_have_is_said_before_anything_starts() {
+    let bench = Bench::new(PAIR, &[(0, 1, 1)]);
+    let scenario = bench.path("s.toml");
+    std::fs::write(bench.path("short"), "hunter2\n").unwrap();
+    let short = format!("b={}", bench.path("short"));
+    let check = |words: &[&str], wanted: &str| {
+        let mut all = vec![
+            "broker",
+            "--scenario",
+            &scenario,
+            "--name",
+            "a",
+            "--lrms",
+            "a1=http://127.0.0.1:9",
+            "--peer",
+            "b=http://127.0.0.1:9",
+        ];
+        all.extend(words);
+        let output = run(&all);
+        expect_code(&output, 2);
+        assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
+        assert!(!stderr(&output).contains("hunter2"), "the secret is said");
+    };
+    check(
+        &["--protocol", "smtp"],
+        "--protocol smtp: expected one of native, json, soap",
+    );
+    check(
+        &["--protocol", "soap", "--auth", "password"],
+        "--auth password: expected one of none",
+    );
+    check(
+        &["--protocol", "soap", "--auth", "bearer"],
+        "expected --peer-token b=...",
+    );
+    check(
+        &["--protocol", "soap", "--auth", "mutual-tls"],
+        "expected --peer-identity b=...",
+    );
+    check(
+        &["--protocol", "soap", "--peer-token", &short],
+        "expected a token of 16 to 512",
+    );
+    check(
+        &["--protocol", "soap", "--peer-token", "hunter2"],
+        "expected NAME=VALUE",
+    );
+    check(&["--peer-identity", "b=/CN=b"], "speaks natively");
+    check(&["--heartbeat", "0s"], "expected a duration above 0");
+}
