@@ -24,12 +24,12 @@ fn nodes(count: u32, architecture: &str, os: &str, speed: &str) -> Resource {
         os: Some(os.to_owned()),
         memory_mib: Some(1024),
         disk_mib: Some(1000),
-        speed: Decimal::parse(speed).unwrap(),
+        speed: Decimal::parse(speed).expect("a speed"),
     }
 }
 
 fn cluster(groups: &[Resource]) -> Resources {
-    Resources::new(groups.to_vec()).unwrap()
+    Resources::new(groups.to_vec()).expect("processors")
 }
 
 fn wanting(id: u32, processors: u32, architecture: &str, os: &str) -> JobSpec {
@@ -125,7 +125,7 @@ fn alpha_promotes_the_domain_where_the_job_entered() {
     // 1.25 x 80 = 100: a tie, which the rule for ties decides.
     let mut rig = Rig::new(&[&[100], &[100]], PolicyKind::BestBrokerRank);
     rig.settings(|broker| {
-        broker.origin_promotion = Decimal::parse("1.25").unwrap();
+        broker.origin_promotion = Decimal::parse("1.25").expect("a number");
         broker.tie = Tie::Local;
     });
     rig.info(C0, &[sample(0, 100).busy(20)]);

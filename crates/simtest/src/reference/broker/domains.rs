@@ -22,7 +22,7 @@ pub(super) enum Chosen {
 /// How domains are ranked.
 pub(super) struct Rank {
     aggregated: bool,
-    /// alpha, as hundredths of hundredths where a policy names it.
+    /// alpha as a fraction.
     alpha: (u128, u128),
 }
 
@@ -81,7 +81,7 @@ impl Seen<'_> {
                 sum += own * billionths(group);
             }
         }
-        if processors == 0 { 0 } else { sum / processors }
+        sum.checked_div(processors).unwrap_or(0)
     }
 
     fn share(&self, speed: u128) -> u128 {
