@@ -4,7 +4,7 @@ use super::raw::Choose;
 use super::value::{Named, name_of};
 use super::{Clock, ClusterSource, DayHours, Over, Scenario, Until};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::{Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -69,19 +69,7 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
                 format!("[\n    {},\n]", clusters.join(",\n    ")),
             );
         }
-        let broker = &domain.broker;
-        out.header("[domain.broker]");
-        out.key("interval", duration(broker.interval));
-        out.key("exchange", duration(broker.exchange));
-        out.key("phase", duration(broker.phase));
-        out.key("max_hops", broker.max_hops);
-        out.key("ttl", broker.ttl);
-        out.key("origin_promotion", decimal(broker.origin_promotion));
-        out.key("own_dispatch", named(broker.own_dispatch));
-        out.key("local_info", named(broker.local_info));
-        out.key("lrms_latency", duration(broker.lrms_latency));
-        out.key("queue_window", named(broker.queue_window));
-        out.key("utilization_window", named(broker.utilization_window));
+        write_broker(&mut out, &domain.broker);
     }
     write_links(&mut out, scenario);
     write_run(&mut out, scenario);
@@ -100,6 +88,21 @@ pub(super) fn to_toml(scenario: &Scenario, paths: Paths) -> String {
         out.key("regret", "false");
     }
     out.0
+}
+
+fn write_broker(out: &mut Lines, broker: &BrokerSettings) {
+    out.header("[domain.broker]");
+    out.key("interval", duration(broker.interval));
+    out.key("exchange", duration(broker.exchange));
+    out.key("phase", duration(broker.phase));
+    out.key("max_hops", broker.max_hops);
+    out.key("ttl", broker.ttl);
+    out.key("origin_promotion", decimal(broker.origin_promotion));
+    out.key("own_dispatch", named(broker.own_dispatch));
+    out.key("local_info", named(broker.local_info));
+    out.key("lrms_latency", duration(broker.lrms_latency));
+    out.key("queue_window", named(broker.queue_window));
+    out.key("utilization_window", named(broker.utilization_window));
 }
 
 fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: Paths) {
@@ -154,14 +157,7 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
             out.key("load", inline(&keys));
         }
     }
-    out.key(
-        "zero_run_time",
-        match workload.zero_run_time {
-            ZeroRunTime::As(length) => duration(length),
-            ZeroRunTime::Drop => string("drop"),
-            ZeroRunTime::Keep => string("keep"),
-        },
-    );
+    out.key("zero_run_time", zero_run_time(workload.zero_run_time));
     let (arrival, run_time) = (
         decimal(workload.scale_arrival),
         decimal(workload.scale_run_time),
@@ -210,6 +206,14 @@ fn write_draw(out: &mut Lines, draw: &Draw) {
         keys.push(("disk_is_data", disk.is_data.to_string()));
     }
     out.key("draw", inline(&keys));
+}
+
+fn zero_run_time(rule: ZeroRunTime) -> String {
+    match rule {
+        ZeroRunTime::As(length) => duration(length),
+        ZeroRunTime::Drop => string("drop"),
+        ZeroRunTime::Keep => string("keep"),
+    }
 }
 
 fn cluster_keys(

@@ -81,7 +81,7 @@ impl Seen<'_> {
                 sum += own * billionths(group);
             }
         }
-        if processors == 0 { 0 } else { sum / processors }
+        sum.checked_div(processors).unwrap_or(0)
     }
 
     fn share(&self, speed: u128) -> u128 {
