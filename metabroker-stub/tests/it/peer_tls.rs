@@ -85,13 +85,15 @@ async fn broker(
     let client = peer_client(Some(&papers.of_client(shows)), Duration::from_secs(20)).unwrap();
     let links = BTreeMap::from([(DomainId(peer.0), link)]);
     let grid = grid(SimDuration::from_secs(36_000));
+    let setup = BrokerSetup::of(&grid, DomainId(here.0), 1).unwrap();
+    let names = (here.1, &setup.names);
     let config = Config {
-        links: Links::new(here.1, u64::from(here.0) + 1, &client, links),
+        links: Links::new(names, u64::from(here.0) + 1, &client, links),
         peer_door: Some(PeerDoor {
             listen: here.2,
             tls: Some(papers.of_server(here.1)),
         }),
-        setup: BrokerSetup::of(&grid, DomainId(here.0), 1).unwrap(),
+        setup,
         ..config(SimDuration::from_secs(36_000), NOWHERE, NOWHERE)
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -24,11 +24,10 @@ async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
     let mut link = LinkSetup::new("b", NOWHERE, Codec::Soap11, Roles::BOTH);
     change(&mut link);
     let client = peer_client(None, WAIT).unwrap();
-    let links = Links::new("a", 1, &client, BTreeMap::from([(DomainId(1), link)]));
-    let config = Config {
-        links,
-        ..config(SimDuration::from_secs(36_000), NOWHERE, NOWHERE)
-    };
+    let config = config(SimDuration::from_secs(36_000), NOWHERE, NOWHERE);
+    let names = ("a", &config.setup.names);
+    let links = Links::new(names, 1, &client, BTreeMap::from([(DomainId(1), link)]));
+    let config = Config { links, ..config };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     spawn(config, listener).await.unwrap()
 }

@@ -1,6 +1,5 @@
 //! Aggregation and matching of inventories, on the example of LA Grid and on
 //! seeded ones.
-#![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 mod accuracy;
 mod sites;

@@ -15,6 +15,7 @@ const DOMAINS: u64 = 60;
 const JOBS: u64 = 150;
 
 #[test]
+#[allow(clippy::print_stdout, reason = "shows the figures of the page")]
 fn looser_forms_miss_nothing_and_match_more_falsely() {
     // Matches that are none, by form, of all jobs that could not run.
     let mut false_matches = [0_u32; 4];
