@@ -182,6 +182,12 @@ fn compare(text: &mut String, comparison: &Comparison, several: bool) {
         first.tau.as_secs_f64(),
         first.tau.as_secs_f64() * first.compression
     );
+    bounds(text, comparison);
+    remarks(text, comparison);
+}
+
+/// Which of the rows are bounds.
+fn bounds(text: &mut String, comparison: &Comparison) {
     let all = || comparison.runs.iter();
     if all().filter(|run| !run.is_bound()).count() > 1 && all().any(PolicyRun::is_bound) {
         let names: Vec<&str> = all()
@@ -194,7 +200,6 @@ fn compare(text: &mut String, comparison: &Comparison, several: bool) {
             names.join(", ")
         );
     }
-    remarks(text, comparison);
 }
 
 fn row(text: &mut String, comparison: &Comparison, run: &PolicyRun) {
