@@ -140,7 +140,7 @@ pub fn arex(test: &str) -> bool {
         .args(["--net", "--pid", "--fork", "--mount-proc", "true"])
         .stderr(Stdio::null())
         .status();
-    if programs.iter().all(|name| has(name)) && alone.is_ok_and(|status| status.success()) {
+    if programs.iter().all(has) && alone.is_ok_and(|status| status.success()) {
         return true;
     }
     absent(test, "A-REX, or no namespaces for it");
