@@ -59,9 +59,9 @@ pub enum Command {
     /// Read, reduce, validate and generate workload traces
     Trace(TraceArgs),
     /// Serve one emulated cluster
-    Emulator(EmulatorArgs),
+    Emulator(Box<EmulatorArgs>),
     /// Serve one meta-broker
-    Broker(BrokerArgs),
+    Broker(Box<BrokerArgs>),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
     /// Be a driver of the GridWay meta-scheduler, for emulated clusters
