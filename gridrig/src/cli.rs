@@ -62,7 +62,7 @@ pub enum Command {
     /// Serve one emulated cluster
     Emulator(Box<EmulatorArgs>),
     /// Serve one meta-broker
-    Broker(BrokerArgs),
+    Broker(Box<BrokerArgs>),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
     /// Be a driver of the GridWay meta-scheduler, for emulated clusters
