@@ -98,6 +98,7 @@ impl EventsQuery {
 pub struct ResourcesQuery {
     /// `flat`, `unique`, `one-to-n` or `n-to-n`; unless given, each relation
     /// is kept as the broker's schema says.
+    #[param(pattern = "^(flat|unique|one-to-n|n-to-n)$")]
     pub form: Option<String>,
 }
 
