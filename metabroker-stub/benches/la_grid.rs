@@ -56,7 +56,7 @@ fn main() {
     println!("{rounds} requests of each kind, in turn with an echo of the same sizes");
     println!();
     println!(
-        "{:<20} {:<5} {:>6} {:>6}  {:>7} {:>7}  {:>7} {:>7}  {:>5} {:>5}   {}",
+        "{:<20} {:<5} {:>6} {:>6}  {:>7} {:>7}  {:>7} {:>7}  {:>5} {:>5}   LA Grid, Table 3",
         "operation",
         "codec",
         "in B",
@@ -66,8 +66,7 @@ fn main() {
         "echo50",
         "echo99",
         "r50",
-        "r99",
-        "LA Grid, Table 3"
+        "r99"
     );
     let mut missed = Vec::new();
     for (codec, most) in MOST {

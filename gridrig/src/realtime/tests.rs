@@ -163,6 +163,76 @@ async fn jobs_run_where_virtual_time_says() {
     }
 }
 
+/// A third site, and too few processors where the jobs enter for the widest
+/// of them. Data takes a second or so.
+fn three_sites(policy: PolicyKind) -> Grid {
+    let mut grid = two_sites(policy);
+    grid.clusters[0].config.resources = Resources::homogeneous(4);
+    let mut third = grid.clusters[1].clone();
+    third.name = "c2".to_owned();
+    third.domain = Some(DomainId(2));
+    third.config.id = ClusterId(2);
+    grid.clusters.push(third);
+    let mut site = grid.domains[1].clone();
+    site.name = "c".to_owned();
+    site.clusters = vec![ClusterId(2)];
+    grid.domains.push(site);
+    for domain in &mut grid.domains {
+        domain.broker.ttl = 2;
+    }
+    for (consumer, provider) in [(0, 2), (2, 0), (1, 2), (2, 1)] {
+        let like = grid.links[0];
+        grid.links.push(Link {
+            consumer: DomainId(consumer),
+            provider: DomainId(provider),
+            ..like
+        });
+    }
+    for link in &mut grid.links {
+        link.bandwidth = Some(Decimal::from_whole(8));
+    }
+    grid
+}
+
+#[tokio::test]
+async fn policies_over_domains_choose_as_in_virtual_time() {
+    let mut jobs = jobs(24);
+    for job in &mut jobs {
+        job.spec.data_kib = 1024 * u64::from(job.spec.id.0 % 12);
+    }
+    for policy in [
+        PolicyKind::BestBrokerRank,
+        PolicyKind::BestBrokerRankAggr125,
+        PolicyKind::InterRoundRobin,
+    ] {
+        let grid = three_sites(policy);
+        let log = in_virtual_time(&grid, &jobs);
+        let wanted = executing(&log);
+        assert_eq!(wanted.len(), 24);
+        let returned = |(_, event): &(SimTime, Event<'_>)| {
+            let reason = gridrig_core::job::Reason::HopsExhausted;
+            matches!(event, Event::Refused { reason: why, .. } if *why == reason)
+        };
+        assert_eq!(log.records().any(|r| returned(&r)), policy.wanders());
+        let mut missed = Vec::new();
+        while missed.len() < TRIES {
+            let outcome = run(&grid, &jobs, &options(10)).await;
+            assert_eq!(ended(&outcome.log).len(), 24);
+            assert_all_accounted_for(&outcome);
+            let found = executing(&outcome.log);
+            let same = wanted
+                .iter()
+                .filter(|(job, cluster)| found.get(*job) == Some(*cluster));
+            if same.count() >= 22 {
+                break;
+            }
+            eprintln!("RETRIED: {policy:?} ran elsewhere: {found:?}");
+            missed.push(found);
+        }
+        assert!(missed.len() < TRIES, "{policy:?}\n{wanted:?}\n{missed:?}");
+    }
+}
+
 #[tokio::test]
 async fn brokers_may_read_their_own_clusters_live() {
     let mut grid = two_sites(PolicyKind::FreeNode);

@@ -218,24 +218,7 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
         keys.extend(choice.skip_end.map(|skip| ("skip_end", duration(skip))));
         out.key("window", inline(&keys));
     }
-    match workload.keep {
-        Keep::All => out.key("keep", string("all")),
-        Keep::Systematic { m, n, phase } => {
-            out.key("keep", string(&format!("{m}/{n}")));
-            out.key("phase", phase);
-        }
-        // Its seed is that of the run.
-        Keep::Share { share, .. } => out.key("share", decimal(share)),
-        Keep::Load {
-            offered,
-            processors,
-            ..
-        } => {
-            let (offered, processors) = (decimal(offered), processors.to_string());
-            let keys = [("offered", offered), ("processors", processors)];
-            out.key("load", inline(&keys));
-        }
-    }
+    write_keep(out, workload.keep);
     out.key(
         "zero_run_time",
         match workload.zero_run_time {
@@ -261,6 +244,27 @@ fn write_workload(out: &mut Lines, workload: &WorkloadSpec, grid: &Grid, paths: 
     out.key("requirements", requirements);
     if let Some(draw) = &workload.draw {
         write_draw(out, draw);
+    }
+}
+
+fn write_keep(out: &mut Lines, keep: Keep) {
+    match keep {
+        Keep::All => out.key("keep", string("all")),
+        Keep::Systematic { m, n, phase } => {
+            out.key("keep", string(&format!("{m}/{n}")));
+            out.key("phase", phase);
+        }
+        // Its seed is that of the run.
+        Keep::Share { share, .. } => out.key("share", decimal(share)),
+        Keep::Load {
+            offered,
+            processors,
+            ..
+        } => {
+            let (offered, processors) = (decimal(offered), processors.to_string());
+            let keys = [("offered", offered), ("processors", processors)];
+            out.key("load", inline(&keys));
+        }
     }
 }
 

@@ -139,7 +139,7 @@ impl Rig {
                 .filter(|event| event.event == "queued")
                 .count()
         };
-        SITES.iter().map(|site| count(site)).sum()
+        SITES.iter().map(count).sum()
     }
 
     /// Jobs that the victim has forwarded, or has been forwarded, and that have

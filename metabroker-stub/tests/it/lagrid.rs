@@ -152,49 +152,9 @@ async fn every_operation_is_answered_in_every_codec() {
         let pushed = peer.call(at, &push).await.unwrap();
         assert_eq!(pushed.verdict, UpdateVerdict::Stale);
 
-        let sent = submission(connection, &format!("key-{}", codec.name()));
-        let first = peer.call(at, &sent).await.unwrap();
-        assert_eq!((first.state, first.repeated), (JobState::Queued, false));
-        assert_eq!(first.endpoint.job(), Some(first.job));
-        let second = peer.call(at, &sent).await.unwrap();
-        assert_eq!((second.job, second.repeated), (first.job, true));
-        // The job is as it was sent, with the name and the length it had.
-        assert_eq!(served.book.submitted(first.job), Some(sent));
-
-        let (connection, job) = (connection.to_owned(), first.job);
-        let query = QueryJob {
-            connection: connection.clone(),
-            job,
-        };
-        assert_eq!(peer.call(at, &query).await.unwrap().state, JobState::Queued);
-        let cancel = CancelJob {
-            connection: connection.clone(),
-            job,
-        };
-        let cancelled = peer.call(at, &cancel).await.unwrap();
-        assert_eq!(cancelled.state, JobState::Cancelled);
-
-        let news = NotifyJob {
-            connection: connection.clone(),
-            letter: None,
-            meant_ns: None,
-            news: JobNews::State,
-            report: JobReport {
-                job: 70,
-                state: JobState::Completed,
-                reason: None,
-                cluster: Some(2),
-                start_ns: Some(1),
-                finish_ns: Some(2),
-            },
-            reference: Reference::of_job("http://h/", 7).parameters,
-        };
-        assert!(!peer.call(at, &news).await.unwrap().repeated);
-        // SOAP had the parameters in the header, JSON in the message.
-        assert_eq!(served.book.news(), Some(news));
-
+        let query = a_job_in_its_life(&served, &peer, connection, codec).await;
         let end = NotifyConn {
-            connection: connection.clone(),
+            connection: connection.to_owned(),
             event: ConnEvent::End,
             code: "done".to_owned(),
             reason: "the test is over".to_owned(),
@@ -203,8 +163,60 @@ async fn every_operation_is_answered_in_every_codec() {
         let error = peer.call(at, &query).await.unwrap_err();
         let fault = error.fault().unwrap();
         assert_eq!(fault.code, "unknown-connection", "{codec:?}");
-        assert!(fault.reason.contains(&connection), "{fault}");
+        assert!(fault.reason.contains(connection), "{fault}");
     }
+}
+
+/// Submits a job twice, asks, cancels, tells news of another; answers the
+/// question.
+async fn a_job_in_its_life(
+    served: &Served,
+    peer: &PeerClient,
+    connection: &str,
+    codec: Codec,
+) -> QueryJob {
+    let at = served.url.as_str();
+    let sent = submission(connection, &format!("key-{}", codec.name()));
+    let first = peer.call(at, &sent).await.unwrap();
+    assert_eq!((first.state, first.repeated), (JobState::Queued, false));
+    assert_eq!(first.endpoint.job(), Some(first.job));
+    let second = peer.call(at, &sent).await.unwrap();
+    assert_eq!((second.job, second.repeated), (first.job, true));
+    // The job is as it was sent, with the name and the length it had.
+    assert_eq!(served.book.submitted(first.job), Some(sent));
+
+    let (connection, job) = (connection.to_owned(), first.job);
+    let query = QueryJob {
+        connection: connection.clone(),
+        job,
+    };
+    assert_eq!(peer.call(at, &query).await.unwrap().state, JobState::Queued);
+    let cancel = CancelJob {
+        connection: connection.clone(),
+        job,
+    };
+    let cancelled = peer.call(at, &cancel).await.unwrap();
+    assert_eq!(cancelled.state, JobState::Cancelled);
+
+    let news = NotifyJob {
+        connection: connection.clone(),
+        letter: None,
+        meant_ns: None,
+        news: JobNews::State,
+        report: JobReport {
+            job: 70,
+            state: JobState::Completed,
+            reason: None,
+            cluster: Some(2),
+            start_ns: Some(1),
+            finish_ns: Some(2),
+        },
+        reference: Reference::of_job("http://h/", 7).parameters,
+    };
+    assert!(!peer.call(at, &news).await.unwrap().repeated);
+    // SOAP had the parameters in the header, JSON in the message.
+    assert_eq!(served.book.news(), Some(news));
+    query
 }
 
 #[tokio::test]

@@ -49,13 +49,12 @@ async fn unharmed(served: &Served, asked: u32) {
     assert_eq!(status, 200, "{text}");
 }
 
-#[tokio::test]
-async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_desk() {
-    let (served, asked) = with_connection().await;
+/// What it is, the body, and the code of the fault.
+fn no_messages() -> [(&'static str, Vec<u8>, &'static str); 14] {
     let bomb = "<!DOCTYPE b [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><b>&b;</b>";
     let deep = "<a>".repeat(100_000);
     let wide = format!("<a>{}</a>", "<b/>".repeat(200_000));
-    let cases: [(&str, Vec<u8>, &str); 14] = [
+    [
         ("nothing", vec![], "malformed-xml"),
         ("no XML", b"{}".to_vec(), "malformed-xml"),
         ("not UTF-8", vec![b'<', 0xff, b'>'], "malformed-xml"),
@@ -109,8 +108,13 @@ async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_desk() {
             ),
             "invalid",
         ),
-    ];
-    for (what, body, code) in cases {
+    ]
+}
+
+#[tokio::test]
+async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_desk() {
+    let (served, asked) = with_connection().await;
+    for (what, body, code) in no_messages() {
         let (status, text) = post(&served, "/lagrid", "text/xml", body).await;
         let fault = fault(&text);
         assert_eq!((status, fault.code.as_str()), (500, code), "{what}: {text}");
