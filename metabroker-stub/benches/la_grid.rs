@@ -57,16 +57,7 @@ fn main() {
     println!();
     println!(
         "{:<20} {:<5} {:>6} {:>6}  {:>7} {:>7}  {:>7} {:>7}  {:>5} {:>5}   LA Grid, Table 3",
-        "operation",
-        "codec",
-        "in B",
-        "out B",
-        "p50",
-        "p99",
-        "echo50",
-        "echo99",
-        "r50",
-        "r99"
+        "operation", "codec", "in B", "out B", "p50", "p99", "echo50", "echo99", "r50", "r99"
     );
     let mut missed = Vec::new();
     for (codec, most) in MOST {
