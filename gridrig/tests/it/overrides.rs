@@ -2,6 +2,7 @@
 
 use super::scenario::{ALONE, PAIR, parse_with};
 use gridrig::scenario::{Clock, Scenario};
+use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_replayer::spec::Keep;
 use std::path::PathBuf;
@@ -122,9 +123,13 @@ fn mistakes_are_told_with_the_override_that_made_them() {
     );
     assert_eq!(
         refused(&["run.policies=[\"random\", \"fastest\"]"]),
-        "--set run.policies=[\"random\", \"fastest\"]: field run.policies.1 = \"fastest\": expected \
-         a policy, one of `round-robin`, `random`, `queue-length`, `free-node`, `utilization`, \
-         `local-only`, `full-information`"
+        format!(
+            "--set run.policies=[\"random\", \"fastest\"]: field run.policies.1 = \"fastest\": \
+             expected a policy, one of {}",
+            PolicyKind::ALL
+                .map(|policy| format!("`{}`", policy.name()))
+                .join(", ")
+        )
     );
 }
 

@@ -58,6 +58,9 @@ pub struct ClusterDoc {
     discipline: String,
     interval: String,
     queue_limit: Option<u64>,
+    /// Whether a real LRMS ran its jobs; left out where the model did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_real: bool,
     resources: Vec<ResourceDoc>,
 }
 
@@ -319,6 +322,7 @@ fn cluster_doc(name: String, cluster: &GridCluster, names: &Names) -> ClusterDoc
         discipline: config.discipline.name().to_owned(),
         interval: config.interval.to_string(),
         queue_limit: config.queue_limit.map(|limit| limit as u64),
+        is_real: config.is_real,
         resources: config.resources.groups().iter().map(resource_doc).collect(),
     }
 }
@@ -345,6 +349,7 @@ fn read_cluster(
     })?;
     let mut config = ClusterConfig::new(id, resources, discipline);
     config.interval = length(&doc.interval, path, "interval")?;
+    config.is_real = doc.is_real;
     config.queue_limit = doc
         .queue_limit
         .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
