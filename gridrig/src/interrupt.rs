@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Listens for Ctrl-C (and SIGTERM) from now on. The second one ends the
-/// process at once.
+/// Listens for Ctrl-C (and SIGTERM). The second one ends the process at
+/// once. The handlers are in place when this returns, not when its thread
+/// gets a processor: whoever has read our first line may send a signal.
 ///
 /// # Errors
 /// When the process may not set up a signal handler or a thread.
@@ -13,11 +16,25 @@ pub fn listen() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
+    let (mut interrupt, mut terminate) = {
+        let _entered = runtime.enter();
+        (
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        )
+    };
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
             runtime.block_on(async {
-                while signal().await {
+                loop {
+                    let came = tokio::select! {
+                        came = interrupt.recv() => came,
+                        came = terminate.recv() => came,
+                    };
+                    if came.is_none() {
+                        return;
+                    }
                     if INTERRUPTED.swap(true, Ordering::SeqCst) {
                         std::process::exit(130);
                     }
@@ -25,18 +42,6 @@ pub fn listen() -> std::io::Result<()> {
             });
         })?;
     Ok(())
-}
-
-/// Waits for one signal; `false` when there will be none.
-async fn signal() -> bool {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return false;
-    };
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
-        _ = terminate.recv() => true,
-    }
 }
 
 /// Whether somebody wants the run to end.
