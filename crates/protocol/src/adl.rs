@@ -11,20 +11,13 @@ mod read;
 
 pub use length::{LengthFrom, RUN_TIME_VARIABLE};
 
-use crate::dom::{Bounds, DomError, Node};
 use crate::tag::TAG_VARIABLE;
+use crate::xml::{Element, XmlError};
 
 /// The namespace of the language.
 pub const NAMESPACE: &str = "http://www.eu-emi.eu/es/2010/12/adl";
 /// The namespace of ARC's extensions.
 pub const NORDUGRID: &str = "http://www.nordugrid.org/es/2011/12/nordugrid-adl";
-
-/// What a request may hold: ARC's client sends about a kilobyte a job.
-pub const BOUNDS: Bounds = Bounds {
-    bytes: 1024 * 1024,
-    depth: 16,
-    elements: 100_000,
-};
 
 /// Most jobs in one `ActivityDescriptions`.
 pub const MOST_ACTIVITIES: usize = 10_000;
@@ -122,7 +115,7 @@ pub struct OutputFile {
 pub enum AdlError {
     /// No XML that is read here.
     #[error("not an ADL document: {0}")]
-    Xml(#[from] DomError),
+    Xml(#[from] XmlError),
     /// XML, but of something else.
     #[error(
         "line {line}: root element {found}: expected ActivityDescription in namespace {NAMESPACE}"
@@ -156,16 +149,17 @@ pub enum AdlError {
 /// # Errors
 /// [`AdlError::Xml`] where the text is no XML, [`AdlError::TooMany`].
 pub fn read(text: &str) -> Result<Vec<Result<Activity, AdlError>>, AdlError> {
-    let root = Node::read(text, BOUNDS)?;
+    let root = Element::parse(text.as_bytes())?;
     // ARC's client writes the wrapper without a namespace and A-REX looks at
     // its name only.
     if root.name != "ActivityDescriptions" {
         return Ok(vec![read::activity(&root)]);
     }
-    if root.children.len() > MOST_ACTIVITIES {
-        return Err(AdlError::TooMany(root.children.len()));
+    let activities: Vec<&Element> = root.elements().collect();
+    if activities.len() > MOST_ACTIVITIES {
+        return Err(AdlError::TooMany(activities.len()));
     }
-    Ok(root.children.iter().map(read::activity).collect())
+    Ok(activities.into_iter().map(read::activity).collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ pub mod adl;
 pub mod bes;
 pub mod certificate;
 pub mod client;
-pub mod dom;
 pub mod glue2;
 pub mod inventory;
 pub mod jsdl;

@@ -25,8 +25,6 @@ mod field;
 mod read;
 mod write;
 
-pub(crate) use read::is_xml;
-
 pub use write::{WriteError, write};
 
 use gridrig_core::resource::Resources;

@@ -26,7 +26,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::routing::any;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_protocol::markup::Element;
-use gridrig_protocol::rest::serve::{MAX_BODY_BYTES, Peer};
+use gridrig_protocol::rest::serve::Peer;
 use gridrig_service::App;
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -2,7 +2,7 @@
 
 use crate::arc::{Ce, delegation_of, element};
 use crate::need;
-use gridrig_protocol::dom::{Bounds, Node};
+use gridrig_protocol::xml::Element;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -59,19 +59,14 @@ async fn what_arcsub_sent_is_answered_as_it_needs_it() {
     assert_eq!(statuses, expected);
 }
 
-fn read(xml: &str) -> Node {
-    let bounds = Bounds {
-        bytes: 1 << 20,
-        depth: 64,
-        elements: 10_000,
-    };
-    Node::read(xml, bounds).unwrap()
+fn read(xml: &str) -> Element {
+    Element::parse(xml.as_bytes()).unwrap()
 }
 
 /// Every path of elements, with the namespace of each.
-fn paths(node: &Node, above: &str, out: &mut BTreeSet<String>) {
+fn paths(node: &Element, above: &str, out: &mut BTreeSet<String>) {
     let path = format!("{above}/{}", node.name);
-    for child in &node.children {
+    for child in node.elements() {
         assert_eq!(child.namespace, GLUE2, "{}", child.name);
         paths(child, &path, out);
     }

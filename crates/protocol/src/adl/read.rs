@@ -1,11 +1,11 @@
 //! From elements to a description.
 
 use super::{Activity, AdlError, Executable, InputFile, NAMESPACE, NORDUGRID, OutputFile};
-use crate::dom::Node;
+use crate::xml::Element;
 use std::str::FromStr;
 
 /// Reads one `ActivityDescription`.
-pub(super) fn activity(root: &Node) -> Result<Activity, AdlError> {
+pub(super) fn activity(root: &Element) -> Result<Activity, AdlError> {
     if root.name != "ActivityDescription" || root.namespace != NAMESPACE {
         return Err(AdlError::Root {
             line: root.line,
@@ -16,8 +16,8 @@ pub(super) fn activity(root: &Node) -> Result<Activity, AdlError> {
         slots: 1,
         ..Activity::default()
     };
-    for section in &root.children {
-        match section.name.as_str() {
+    for section in root.elements() {
+        match section.name.as_ref() {
             "ActivityIdentification" => identification(&mut activity, section),
             "Application" => application(&mut activity, section)?,
             "Resources" => resources(&mut activity, section)?,
@@ -28,18 +28,18 @@ pub(super) fn activity(root: &Node) -> Result<Activity, AdlError> {
     Ok(activity)
 }
 
-fn identification(activity: &mut Activity, section: &Node) {
-    for node in &section.children {
-        match node.name.as_str() {
+fn identification(activity: &mut Activity, section: &Element) {
+    for node in section.elements() {
+        match node.name.as_ref() {
             "Name" => activity.name = some(node),
             name => ignore(activity, "ActivityIdentification", name),
         }
     }
 }
 
-fn application(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
-    for node in &section.children {
-        match node.name.as_str() {
+fn application(activity: &mut Activity, section: &Element) -> Result<(), AdlError> {
+    for node in section.elements() {
+        match node.name.as_ref() {
             "Executable" => activity.executable = executable(node),
             "Input" => activity.input = some(node),
             "Output" => activity.output = some(node),
@@ -59,18 +59,17 @@ fn application(activity: &mut Activity, section: &Node) -> Result<(), AdlError> 
 }
 
 /// The client writes an empty element for a job without a program.
-fn executable(node: &Node) -> Option<Executable> {
+fn executable(node: &Element) -> Option<Executable> {
     let path = child(node, "Path").filter(|path| !path.is_empty())?;
-    let arguments = node.all(NAMESPACE, "Argument");
     Some(Executable {
         path,
-        arguments: arguments.map(|node| node.text.clone()).collect(),
+        arguments: all(node, "Argument").map(Element::text).collect(),
     })
 }
 
-fn resources(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
-    for node in &section.children {
-        match node.name.as_str() {
+fn resources(activity: &mut Activity, section: &Element) -> Result<(), AdlError> {
+    for node in section.elements() {
+        match node.name.as_ref() {
             "SlotRequirement" => slots(activity, node)?,
             "QueueName" => activity.queue = some(node),
             // An estimate for the whole job where it is given, else for one of
@@ -92,10 +91,10 @@ fn resources(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
     Ok(())
 }
 
-fn slots(activity: &mut Activity, node: &Node) -> Result<(), AdlError> {
+fn slots(activity: &mut Activity, node: &Element) -> Result<(), AdlError> {
     const ELEMENT: &str = "Resources/SlotRequirement/NumberOfSlots";
-    for part in &node.children {
-        match part.name.as_str() {
+    for part in node.elements() {
+        match part.name.as_ref() {
             "NumberOfSlots" => {
                 let slots: u32 = parse(part, ELEMENT, "a number from 1 to 4294967295")?;
                 if slots == 0 {
@@ -109,9 +108,9 @@ fn slots(activity: &mut Activity, node: &Node) -> Result<(), AdlError> {
     Ok(())
 }
 
-fn staging(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
-    for node in &section.children {
-        match node.name.as_str() {
+fn staging(activity: &mut Activity, section: &Element) -> Result<(), AdlError> {
+    for node in section.elements() {
+        match node.name.as_ref() {
             "ClientDataPush" => activity.client_data_push = flag(node)?,
             "InputFile" => {
                 let name = file_name(node, "DataStaging/InputFile/Name")?;
@@ -134,11 +133,9 @@ fn staging(activity: &mut Activity, section: &Node) -> Result<(), AdlError> {
 
 /// A name within the session directory; it may lie in a folder there. `/` at
 /// the start is the directory itself.
-fn file_name(node: &Node, element: &'static str) -> Result<String, AdlError> {
+fn file_name(node: &Element, element: &'static str) -> Result<String, AdlError> {
     let expected = "the name of a file in the session directory";
-    let name = node
-        .text_of(NAMESPACE, "Name")
-        .ok_or_else(|| wrong(node, element, expected))?;
+    let name = child(node, "Name").ok_or_else(|| wrong(node, element, expected))?;
     let name = name.trim_start_matches('/');
     let stays_inside = name.split('/').all(|part| !matches!(part, ".." | "."));
     // The client asks for the whole directory by "/".
@@ -146,7 +143,7 @@ fn file_name(node: &Node, element: &'static str) -> Result<String, AdlError> {
         return Ok(name.to_owned());
     }
     Err(wrong(
-        node.find(NAMESPACE, "Name").unwrap_or(node),
+        node.child(NAMESPACE, "Name").unwrap_or(node),
         element,
         expected,
     ))
@@ -155,45 +152,51 @@ fn file_name(node: &Node, element: &'static str) -> Result<String, AdlError> {
 /// Longest path of a file.
 const MOST_NAME: usize = 4096;
 
-fn uris(node: &Node, name: &str) -> Vec<String> {
-    let ends = node.all(NAMESPACE, name);
-    ends.filter_map(|end| child(end, "URI")).collect()
+fn uris(node: &Element, name: &str) -> Vec<String> {
+    all(node, name)
+        .filter_map(|end| child(end, "URI"))
+        .collect()
 }
 
-fn flag(node: &Node) -> Result<bool, AdlError> {
-    match node.text.trim() {
+fn flag(node: &Element) -> Result<bool, AdlError> {
+    match node.text().trim() {
         "true" | "1" => Ok(true),
         "false" | "0" | "" => Ok(false),
         _ => Err(wrong(node, "DataStaging/ClientDataPush", "true or false")),
     }
 }
 
-fn number(node: &Node, section: &Node) -> Result<u64, AdlError> {
+fn number(node: &Element, section: &Element) -> Result<u64, AdlError> {
     let element = format!("{}/{}", section.name, node.name);
     parse(node, &element, "a whole number")
 }
 
-fn parse<T: FromStr>(node: &Node, element: &str, expected: &'static str) -> Result<T, AdlError> {
-    let parsed = node.text.trim().parse();
+fn parse<T: FromStr>(node: &Element, element: &str, expected: &'static str) -> Result<T, AdlError> {
+    let parsed = node.text().trim().parse();
     parsed.map_err(|_| wrong(node, element, expected))
 }
 
-fn wrong(node: &Node, element: &str, expected: &'static str) -> AdlError {
+fn wrong(node: &Element, element: &str, expected: &'static str) -> AdlError {
     AdlError::Value {
         line: node.line,
         element: element.to_owned(),
-        value: node.text.trim().chars().take(80).collect(),
+        value: node.text().trim().chars().take(80).collect(),
         expected,
     }
 }
 
-fn some(node: &Node) -> Option<String> {
-    let text = node.text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+fn some(node: &Element) -> Option<String> {
+    let text = node.text().trim().to_owned();
+    (!text.is_empty()).then_some(text)
 }
 
-fn child(node: &Node, name: &str) -> Option<String> {
-    node.text_of(NAMESPACE, name).map(str::to_owned)
+fn child(node: &Element, name: &str) -> Option<String> {
+    let child = node.child(NAMESPACE, name)?;
+    Some(child.text().trim().to_owned())
+}
+
+fn all<'a>(node: &'a Element, name: &str) -> impl Iterator<Item = &'a Element> {
+    node.elements().filter(move |part| part.is(NAMESPACE, name))
 }
 
 /// Names of elements are the client's; so many different ones are kept.

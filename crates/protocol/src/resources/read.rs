@@ -2,6 +2,7 @@
 
 use super::field::{Draft, Field, Text};
 use super::{NAMESPACE, ResourceError};
+use crate::xml::{SCHEMA_INSTANCE, is_space, is_xml};
 use gridrig_core::resource::{Resource, Resources};
 use quick_xml::events::{BytesDecl, BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
@@ -9,8 +10,6 @@ use quick_xml::reader::NsReader;
 
 const ROOT: &str = "EmulatedResources";
 const GROUP: &str = "Resource";
-/// Attributes of this namespace point editors and validators to the schema.
-const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// Where in the document the reader is.
 enum Place {
@@ -241,6 +240,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let (namespace, _) = reader.resolver().resolve_attribute(attribute.key);
+            // Attributes of this namespace point editors and validators to the schema.
             if !matches!(namespace, ResolveResult::Bound(bound) if bound.0 == SCHEMA_INSTANCE) {
                 let problem = format!("attribute {}: expected none", attribute.key.0);
                 return Err(self.element(tag.name().0, &problem));
@@ -299,16 +299,6 @@ impl<'a> Parser<'a> {
             problem: problem.to_owned(),
         }
     }
-}
-
-/// White space of XML.
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r' | '\n')
-}
-
-/// Whether XML 1.0 has this character.
-pub(crate) fn is_xml(c: char) -> bool {
-    is_space(c) || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'))
 }
 
 /// The text as `xs:token` reads it: no spaces around, single ones within.

@@ -3,8 +3,8 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_drivers::real_time::CallError;
-use gridrig_protocol::dom::{Bounds, Node};
 use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml;
 use serde_json::Value;
 
 /// An answer, or a fault.
@@ -83,13 +83,6 @@ impl Format {
     }
 }
 
-/// A list of jobs holds at most so much.
-const LIST: Bounds = Bounds {
-    bytes: super::MAX_BODY_BYTES,
-    depth: 4,
-    elements: 100_000,
-};
-
 /// The ids in `<jobs><job><id/></job>...</jobs>` or `{"job": [{"id": ...}]}`.
 /// ARC's client declares no type for its XML.
 pub(super) fn ids(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Fault> {
@@ -108,10 +101,10 @@ pub(super) fn ids(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Fault>
 }
 
 fn ids_of_xml(body: &str) -> Result<Vec<String>, String> {
-    let root = Node::read(body, LIST).map_err(|error| error.to_string())?;
-    let jobs = root.children.iter().filter(|node| node.name == "job");
-    let ids = jobs.flat_map(|job| job.children.iter().filter(|node| node.name == "id"));
-    Ok(ids.map(|id| id.text.trim().to_owned()).collect())
+    let root = xml::Element::parse(body.as_bytes()).map_err(|error| error.to_string())?;
+    let jobs = root.elements().filter(|part| part.name == "job");
+    let ids = jobs.flat_map(|job| job.elements().filter(|part| part.name == "id"));
+    Ok(ids.map(|id| id.text().trim().to_owned()).collect())
 }
 
 fn ids_of_json(body: &str) -> Result<Vec<String>, String> {

@@ -3,25 +3,18 @@
 //! else at this address is EMI-ES, which is not spoken here.
 
 use super::answer::{Fault, Reply, text};
-use super::{Call, Face, MAX_BODY_BYTES};
+use super::{Call, Face};
 use axum::extract::State;
 use axum::extract::rejection::StringRejection;
 use axum::http::{Method, StatusCode};
-use gridrig_protocol::dom::{Bounds, Node};
 use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml;
 use std::sync::Arc;
 
-const ENVELOPE: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 const AREX: &str = "http://www.nordugrid.org/schemas/a-rex";
 
 /// What a file counts for: nothing is fetched, so its size is not known.
 const NOMINAL_BYTES: u64 = 1024 * 1024;
-
-const BOUNDS: Bounds = Bounds {
-    bytes: MAX_BODY_BYTES,
-    depth: 8,
-    elements: 50_000,
-};
 
 pub(super) async fn soap(
     State(face): State<Arc<Face>>,
@@ -30,12 +23,13 @@ pub(super) async fn soap(
 ) -> Reply {
     call.only(&[Method::POST])?;
     let body = body.map_err(|error| Fault::new(error.status().as_u16(), error.body_text()))?;
-    let envelope = Node::read(&body, BOUNDS);
+    let envelope = xml::Element::parse(body.as_bytes());
     let envelope = envelope.map_err(|error| Fault::new(400, error.to_string()))?;
-    let operation = (envelope.name == "Envelope" && envelope.namespace == ENVELOPE)
-        .then(|| envelope.find(ENVELOPE, "Body"))
+    let operation = envelope
+        .is(xml::SOAP_1_1, "Envelope")
+        .then(|| envelope.child(xml::SOAP_1_1, "Body"))
         .flatten()
-        .and_then(|body| body.children.first());
+        .and_then(|body| body.elements().next());
     match operation {
         Some(check) if check.name == "CacheCheck" => {
             let answer = Element::new("a-rex:CacheCheckResponse").child(results(&face, check));
@@ -60,11 +54,12 @@ pub(super) async fn soap(
     }
 }
 
-fn results(face: &Face, check: &Node) -> Element {
-    let asked = check.children.iter().flat_map(|files| &files.children);
+fn results(face: &Face, check: &xml::Element) -> Element {
+    let asked = check.elements().flat_map(xml::Element::elements);
     let store = face.store();
-    let result = |file: &Node| {
-        let url = file.text.trim();
+    let result = |file: &xml::Element| {
+        let text = file.text();
+        let url = text.trim();
         let is_here = store.is_cached(url);
         Element::new("a-rex:Result")
             .field("a-rex:FileURL", url)
@@ -76,7 +71,7 @@ fn results(face: &Face, check: &Node) -> Element {
 
 fn enveloped(status: StatusCode, content: Element) -> axum::response::Response {
     let envelope = Element::new("soap-env:Envelope")
-        .attribute("xmlns:soap-env", ENVELOPE)
+        .attribute("xmlns:soap-env", xml::SOAP_1_1)
         .attribute("xmlns:a-rex", AREX)
         .child(Element::new("soap-env:Body").child(content));
     text(status, "text/xml; charset=utf-8", envelope.to_xml())
