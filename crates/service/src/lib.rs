@@ -7,6 +7,7 @@ mod host;
 mod journal;
 mod letters;
 mod observe;
+mod ports;
 pub mod routes;
 pub mod submission;
 
@@ -14,6 +15,7 @@ pub use host::{Handle, incarnation, run, serve, spawn};
 pub use journal::journal;
 pub use letters::{failure, inform, letter_name, notify};
 pub use observe::{clock_samples, count_samples, lag_samples};
+pub use ports::free_ports;
 pub use submission::conflict;
 
 use axum::Router;

@@ -6,6 +6,11 @@ use gridrig_protocol::rest::serve::Weather;
 use tokio::sync::oneshot;
 
 fn client() -> Client {
+    Client::new(Duration::from_secs(30)).unwrap()
+}
+
+/// One that soon takes silence for an answer.
+fn hasty() -> Client {
     Client::new(Duration::from_millis(500)).unwrap()
 }
 
@@ -42,7 +47,7 @@ async fn a_killed_service_is_gone_and_its_events_are_not() {
 async fn a_silent_service_takes_connections_and_answers_nothing() {
     let lrms = start(1).await;
     lrms.weather(Weather::Silent);
-    let silence = client().healthy(&lrms.url()).await;
+    let silence = hasty().healthy(&lrms.url()).await;
     assert!(
         matches!(silence, Err(ClientError::NoAnswer { .. })),
         "{silence:?}"

@@ -2,9 +2,9 @@
 //! in a directory of its own, and ended with the value.
 
 use anyhow::{Context as _, anyhow, bail};
+use gridrig_service::free_ports;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -303,13 +303,6 @@ fn random_key() -> anyhow::Result<Vec<u8>> {
 }
 
 /// Ports that nobody listens at, each another one.
-fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
-    let bind = |_| TcpListener::bind("127.0.0.1:0").context("a free port");
-    let all: Vec<TcpListener> = (0..count).map(bind).collect::<Result<_, _>>()?;
-    let ports = all.iter().map(|one| Ok(one.local_addr()?.port()));
-    ports.collect()
-}
-
 /// Number and group of the user that munged runs as.
 fn munge_user() -> anyhow::Result<(u32, u32)> {
     let table = fs::read_to_string("/etc/passwd")?;

@@ -7,9 +7,9 @@ use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::EventPage;
+use gridrig_service::free_ports;
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
 use std::process::Stdio;
 
 const SITES: [&str; 3] = ["a", "b", "c"];
@@ -59,17 +59,12 @@ impl Rig {
         let names = SITES
             .iter()
             .flat_map(|site| [format!("{site}1"), (*site).to_owned()]);
-        let listeners: Vec<(String, TcpListener)> = names
-            .map(|name| (name, TcpListener::bind("127.0.0.1:0").unwrap()))
-            .collect();
-        let port = |(name, listener): &(String, TcpListener)| {
-            (name.clone(), listener.local_addr().unwrap().port())
-        };
+        let ports = free_ports(2 * SITES.len()).unwrap();
         let clock = RunClock::starting_in(std::time::Duration::ZERO, Decimal::from_whole(SPEED));
         Rig {
             bench,
             epoch: clock.epoch_unix_ns(),
-            ports: listeners.iter().map(port).collect(),
+            ports: names.zip(ports).collect(),
             services: BTreeMap::new(),
         }
     }

@@ -4,10 +4,12 @@
 use crate::command::{Bench, PAIR, gridrig, start};
 use crate::metrics_command::{dashboards, queries};
 use crate::need;
+use crate::patience::Patience;
+use gridrig_service::free_ports;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -52,9 +54,7 @@ struct Prometheus {
 
 impl Prometheus {
     fn start(folder: &Path) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_ports(1).unwrap()[0];
         let said = folder.join("prometheus.log");
         let log = std::fs::File::create(&said).unwrap();
         let process = Command::new("prometheus")
@@ -110,20 +110,17 @@ impl Prometheus {
     }
 }
 
-/// Waits, for half a minute at most.
+/// Waits, for three minutes at most.
 fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..150 {
-        if done() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(200));
+    let patience = Patience::seconds(180).every(200);
+    while !done() {
+        patience.wait(what);
     }
-    panic!("{what}: not within half a minute");
 }
 
-/// A job every second and a half, for five minutes.
+/// A job every second and a half, for twenty minutes.
 fn stream() -> Vec<(u64, i64, u32)> {
-    (0..200)
+    (0..800)
         .map(|i| (3 * i / 2, 5 + (i as i64 * 7) % 13, 1 + (i as u32 % 4)))
         .collect()
 }
@@ -182,14 +179,14 @@ fn every_query_of_every_dashboard_has_data_in_a_live_run() {
         })
         .collect();
     assert!(open.len() > 40, "{}", open.len());
-    for _ in 0..35 {
+    let patience = Patience::seconds(180).every(1000);
+    loop {
         open.retain(|(_, _, query)| prometheus.values(query) == 0);
         if open.is_empty() {
             break;
         }
-        std::thread::sleep(Duration::from_secs(1));
+        patience.wait(format_args!("no data: {open:#?}\n{}", prometheus.log()));
     }
-    assert!(open.is_empty(), "no data: {open:#?}\n{}", prometheus.log());
     variables_have_values(&prometheus);
     everybody_is_scraped(&prometheus);
     drop(run);
@@ -362,7 +359,7 @@ fn whoever_replays_says_where_its_metrics_are() {
     let table = crate::command::json(&crate::command::run(&["metrics", "--json"]));
     shows_what_the_table_says(&table, "replay", &text);
     assert!(
-        text.contains("gridrig_workload_jobs{") && text.contains("} 200.0\n"),
+        text.contains("gridrig_workload_jobs{") && text.contains("} 800.0\n"),
         "{text}"
     );
 }

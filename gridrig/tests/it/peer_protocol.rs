@@ -3,13 +3,8 @@
 
 use crate::command::{Bench, JOBS, PAIR, root, start};
 use crate::need;
-use std::net::TcpListener;
+use gridrig_service::free_ports;
 use std::process::Command;
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
 
 #[test]
 fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
@@ -20,7 +15,7 @@ fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
     let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
-    let at = free_port();
+    let at = free_ports(1).unwrap()[0];
     let broker_url = format!("http://127.0.0.1:{at}");
     let common = ["--scenario", &scenario];
     let lrms = ["emulator", "--name", "a1", "--broker", &broker_url];

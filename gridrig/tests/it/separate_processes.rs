@@ -1,23 +1,14 @@
 //! Emulators, brokers and the replayer, each a process of its own.
 
 use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, start};
-use std::net::TcpListener;
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
-}
+use gridrig_service::free_ports;
 
 #[test]
 fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
     let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
-    let ports: Vec<u16> = (0..4).map(|_| free_port()).collect();
+    let ports = free_ports(4).unwrap();
     let url = |index: usize| format!("http://127.0.0.1:{}", ports[index]);
     let now = std::process::Command::new("date")
         .arg("+%s%N")
@@ -109,8 +100,8 @@ fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
 #[test]
 fn a_broker_without_peers_asks_its_clusters_what_they_are() {
     let _alone = crate::real_time::alone();
-    let emulator = free_port();
-    let broker = free_port();
+    let ports = free_ports(2).unwrap();
+    let (emulator, broker) = (ports[0], ports[1]);
     let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
     let now = std::process::Command::new("date")
         .arg("+%s%N")

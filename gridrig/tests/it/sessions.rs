@@ -2,9 +2,9 @@
 
 use crate::command::{Bench, PAIR, Service, expect_code, gridrig, json, run, stderr};
 use crate::patience::Patience;
+use gridrig_service::free_ports;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::process::Stdio;
 
 const SECRET: &str = "correct-horse-battery-staple-31415";
@@ -19,14 +19,7 @@ struct Pair {
 /// Their clusters are not there: nobody submits anything.
 fn pair(tokens: [&str; 2]) -> Pair {
     let bench = Bench::new(PAIR, &[(0, 1, 1)]);
-    let doors: Vec<TcpListener> = (0..2)
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-        .collect();
-    let ports: Vec<u16> = doors
-        .iter()
-        .map(|door| door.local_addr().unwrap().port())
-        .collect();
-    drop(doors);
+    let ports = free_ports(2).unwrap();
     let names = ["a", "b"];
     let brokers = (0..2).map(|index| {
         let (name, peer) = (names[index], names[1 - index]);

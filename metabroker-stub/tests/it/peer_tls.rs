@@ -9,7 +9,7 @@ use gridrig_protocol::tls::{OutgoingTls, ServerTls, TlsFiles, peer_client};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
 };
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// An authority and the certificates of brokers a and b, in a folder.
@@ -101,8 +101,8 @@ async fn broker(
 }
 
 fn address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+    let port = gridrig_service::free_ports(1).unwrap()[0];
+    (Ipv4Addr::LOCALHOST, port).into()
 }
 
 async fn session(broker: &Handle) -> Value {
