@@ -132,17 +132,21 @@ impl Known {
     }
 
     /// Takes in a sample; what it can have seen is no longer counted as sent.
-    pub fn receive(&mut self, sample: &LoadSample) {
-        match self
-            .samples
-            .iter_mut()
-            .find(|known| known.cluster == sample.cluster)
-        {
-            Some(known) if known.at <= sample.at => known.clone_from(sample),
-            Some(_) => return,
-            None => self.samples.push(sample.clone()),
+    pub fn receive(&mut self, samples: &[LoadSample]) {
+        for (index, sample) in samples.iter().enumerate() {
+            let same = |known: &LoadSample| known.cluster == sample.cluster;
+            // A peer tells of its clusters in the order in which they are known.
+            let at = match self.samples.get(index).is_some_and(same) {
+                true => Some(index),
+                false => self.samples.iter().position(same),
+            };
+            match at.map(|at| &mut self.samples[at]) {
+                Some(known) if known.at <= sample.at => known.clone_from(sample),
+                Some(_) => continue,
+                None => self.samples.push(sample.clone()),
+            }
+            self.sent.retain(|sent| sent.arrives > sample.at);
         }
-        self.sent.retain(|sent| sent.arrives > sample.at);
     }
 
     pub fn set_pending(&mut self, pending: Pending) {
