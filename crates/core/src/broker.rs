@@ -121,7 +121,7 @@ pub struct Course {
 ///   [`set_access`](Self::set_access).
 /// - For a broker that was started anew: [`set_aside`](Self::set_aside),
 ///   [`put_back`](Self::put_back), [`place`](Self::place).
-/// - Messages in: [`handle_info`](Self::handle_info),
+/// - Messages in: [`handle_info`](Self::handle_info), [`share_info`](Self::share_info),
 ///   [`handle_refusal`](Self::handle_refusal), [`handle_end`](Self::handle_end).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
 ///   is due, call [`handle_cycle`](Self::handle_cycle).
@@ -367,6 +367,14 @@ impl Broker {
     pub fn handle_info(&mut self, from: Target, samples: &[LoadSample]) {
         if let Some(known) = self.known.iter_mut().find(|known| known.target == from) {
             known.receive(samples);
+            self.informed = true;
+        }
+    }
+
+    /// The same for samples that go to several brokers at once.
+    pub fn share_info(&mut self, from: Target, samples: &Arc<[LoadSample]>) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.target == from) {
+            known.share(samples);
             self.informed = true;
         }
     }

@@ -360,7 +360,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 self.send_all(to, out);
             }
             Message::Info { to, from, samples } => {
-                self.brokers[to.index()].handle_info(from, &samples);
+                self.brokers[to.index()].share_info(from, &samples);
             }
         }
     }
@@ -453,7 +453,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let samples = self.sample_domain(link.provider);
                 let pending = self.brokers[link.provider.index()].pending();
                 let broker = &mut self.brokers[domain.index()];
-                broker.handle_info(Target::Peer(link.provider), &samples);
+                broker.share_info(Target::Peer(link.provider), &samples);
                 broker.handle_pending(link.provider, pending);
             }
         }
