@@ -1,14 +1,16 @@
 //! What a scenario will do, before anything runs: jobs, load, time, and what
 //! its results will not be able to say (`docs/validity.md`).
 
+mod entering;
 mod text;
 mod warnings;
 
 pub(crate) use text::{human, table};
 
 use crate::scenario::{Clock, Scenario, Warning};
+use entering::Entering;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Entry, JobSpec};
+use gridrig_core::job::Entry;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_replayer::prepare::{Prepared, PreparedJob};
@@ -196,7 +198,7 @@ pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
         runs: facts.runs(),
         span_s: facts.span_s,
         processors: clusters.iter().map(|cluster| cluster.processors).sum(),
-        offered_load: facts.load(facts.work_s(|_| true), &facts.all_clusters()),
+        offered_load: facts.load(facts.entering.work_s, &facts.all_clusters()),
         compression: scenario.compression().as_f64(),
         wall_time_s: facts.wall_time_s(),
         workloads: facts.workloads(),
@@ -212,6 +214,7 @@ pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
 struct Facts<'a> {
     scenario: &'a Scenario,
     prepared: &'a [Prepared],
+    entering: Entering,
     span_s: f64,
 }
 
@@ -232,32 +235,13 @@ impl<'a> Facts<'a> {
         Facts {
             scenario,
             prepared,
+            entering: Entering::of(prepared),
             span_s,
         }
     }
 
     fn jobs(&self) -> impl Iterator<Item = &'a PreparedJob> {
         self.prepared.iter().flat_map(|workload| &workload.jobs)
-    }
-
-    fn jobs_at(&self, entry: Entry) -> impl Iterator<Item = &'a PreparedJob> {
-        let all = self.prepared.iter();
-        all.flat_map(move |workload| {
-            let jobs = workload.jobs.iter();
-            jobs.filter(move |job| job.entry(workload.entry) == entry)
-        })
-    }
-
-    /// Processor-seconds at speed 1.0 of the workloads that enter there.
-    fn work_s(&self, enters: impl Fn(Entry) -> bool) -> f64 {
-        let workloads = self.prepared.iter();
-        let jobs = workloads.flat_map(|workload| {
-            let jobs = workload.jobs.iter();
-            jobs.filter(|job| enters(job.entry(workload.entry)))
-        });
-        let work = |job: &PreparedJob| job.run_time.as_secs_f64() * f64::from(job.processors);
-        // An empty sum of floats is -0.
-        jobs.map(work).fold(0.0, |sum, work| sum + work)
     }
 
     fn all_clusters(&self) -> Vec<ClusterId> {
@@ -303,11 +287,8 @@ impl<'a> Facts<'a> {
         for workload in self.prepared {
             let reach = self.reach(workload.entry);
             for job in &workload.jobs {
-                let spec = JobSpec {
-                    requirements: job.requirements.clone(),
-                    ..JobSpec::rigid(gridrig_core::ids::JobId(0), job.processors, job.run_time)
-                };
-                let runs = reach.iter().any(|id| self.resources(*id).could_run(&spec));
+                let most = |id: &ClusterId| self.resources(*id).capacity(&job.requirements);
+                let runs = reach.iter().any(|id| job.processors <= most(id));
                 impossible += u64::from(!runs);
             }
         }
@@ -385,8 +366,8 @@ impl<'a> Facts<'a> {
         let domains = (0u16..).zip(&self.scenario.grid.domains);
         let report = domains.map(|(index, domain)| {
             let entry = Entry::Domain(DomainId(index));
-            let work_s = self.work_s(|enters| enters == entry);
-            let jobs = self.jobs_at(entry).count() as u64;
+            let work_s = self.entering.work_s_at(entry);
+            let jobs = self.entering.jobs_at(entry);
             let per = |seconds: f64| match self.span_s > 0.0 {
                 true => jobs as f64 * seconds / self.span_s,
                 false => jobs as f64,
@@ -403,22 +384,12 @@ impl<'a> Facts<'a> {
                 load_on_reachable: self.load(work_s, &self.reach(entry)),
                 jobs_per_cycle: per(domain.broker.interval.as_secs_f64()),
                 jobs_per_exchange: per(domain.broker.exchange.as_secs_f64()),
-                busiest_exchange: self.busiest(entry, domain.broker.exchange.as_nanos()),
+                busiest_exchange: self
+                    .entering
+                    .busiest(entry, domain.broker.exchange.as_nanos()),
             }
         });
         report.collect()
-    }
-
-    /// The most jobs that enter there within one of the slots `[k * length,
-    /// (k + 1) * length)`.
-    fn busiest(&self, entry: Entry, length: u64) -> u64 {
-        let mut slots: Vec<u64> = self
-            .jobs_at(entry)
-            .map(|job| job.at.as_nanos() / length.max(1))
-            .collect();
-        slots.sort_unstable();
-        let sizes = slots.chunk_by(|a, b| a == b).map(<[u64]>::len);
-        sizes.max().unwrap_or(0) as u64
     }
 
     fn clusters(&self) -> Vec<ClusterReport> {
@@ -426,14 +397,14 @@ impl<'a> Facts<'a> {
         let report = grid.clusters.iter().map(|cluster| {
             let id = cluster.config.id;
             let direct = Entry::Cluster(id);
-            let direct_s = self.work_s(|enters| enters == direct);
+            let direct_s = self.entering.work_s_at(direct);
             let mut even_s = direct_s;
             for index in (0u16..).take(grid.domains.len()) {
                 let entry = Entry::Domain(DomainId(index));
                 let reach = self.reach(entry);
                 if reach.contains(&id) {
                     let share = self.capacity(&[id]) / self.capacity(&reach);
-                    even_s += self.work_s(|enters| enters == entry) * share;
+                    even_s += self.entering.work_s_at(entry) * share;
                 }
             }
             ClusterReport {
@@ -442,7 +413,7 @@ impl<'a> Facts<'a> {
                     .domain
                     .map(|id| grid.domains[id.index()].name.clone()),
                 processors: u64::from(cluster.config.resources.processors()),
-                jobs: self.jobs_at(direct).count() as u64,
+                jobs: self.entering.jobs_at(direct),
                 direct_load: self.load(direct_s, &[id]),
                 even_load: self.load(even_s, &[id]),
             }

@@ -1,7 +1,10 @@
 //! Every operation of the peer protocol over loopback, in JSON and in SOAP,
-//! beside a bare axum echo that takes and gives as many bytes. The two are
-//! asked in turn on one connection each, so that both meet the same machine.
-//! Quote the ratios: times depend on the machine and on its neighbours.
+//! beside a bare axum echo that takes and gives as many bytes. Broker and echo
+//! live on one thread and one runtime: whether the kernel wakes that thread on
+//! the client's core or on another one decides more than what it has to do, and
+//! has to be the same for both. They are asked on one connection each, in blocks
+//! that take turns. Ratios are medians over pairs of blocks; quote them: times
+//! depend on the machine and on its neighbours.
 //!
 //! `LA_GRID_ROUNDS` says how often each is asked (2,000 by default).
 #![allow(
@@ -27,7 +30,7 @@ use gridrig_core::session::Roles;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
 use gridrig_metabroker_stub::lagrid::{LinkSetup, Links};
-use gridrig_metabroker_stub::{Config, Liveness, Peer, spawn};
+use gridrig_metabroker_stub::{Config, Liveness, Peer, run};
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
     AuthMethod, CancelJob, ClusterReport, Codec, ConnEvent, Heartbeat, JSON_PATH, JobLanguage,
@@ -46,14 +49,19 @@ use std::time::{Duration, Instant};
 
 /// Clusters of each of the two domains (LA Grid's have 7 or 8).
 const CLUSTERS: u16 = 8;
+/// Requests of a block.
+const BLOCK: u32 = 50;
 /// What a median may be of the echo's.
 const MOST: [(Codec, f64); 2] = [(Codec::Json, 2.0), (Codec::Soap11, 4.0)];
 
 fn main() {
     let rounds = std::env::var("LA_GRID_ROUNDS").map_or(2000, |text| text.parse().unwrap());
-    let (broker, echo) = (broker(), echo());
+    let (broker, echo) = serve();
     println!("milliseconds from the first byte sent to the last byte received");
-    println!("{rounds} requests of each kind, in turn with an echo of the same sizes");
+    println!(
+        "{rounds} requests of each kind, in blocks of {BLOCK} in turn with an echo of the same \
+         sizes on the same thread; ratios are medians over pairs of blocks"
+    );
     println!();
     println!(
         "{:<20} {:<5} {:>6} {:>6}  {:>7} {:>7}  {:>7} {:>7}  {:>5} {:>5}   LA Grid, Table 3",
@@ -83,22 +91,24 @@ fn main() {
 }
 
 /// A broker of domain a that decides nothing while the bench lasts, with a
-/// session for domain b.
-fn broker() -> SocketAddr {
-    let (address, addresses) = std::sync::mpsc::channel();
+/// session for domain b, and an echo, both on one thread.
+fn serve() -> (SocketAddr, SocketAddr) {
+    let door = || TcpListener::bind("127.0.0.1:0").unwrap();
+    let (broker_door, echo_door) = (door(), door());
+    let address = |door: &TcpListener| door.local_addr().unwrap();
+    let addresses = (address(&broker_door), address(&echo_door));
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         runtime.block_on(async {
-            let door = TcpListener::bind("127.0.0.1:0").unwrap();
-            let handle = spawn(config(), door).await.unwrap();
-            address.send(handle.address()).unwrap();
-            std::future::pending::<()>().await;
+            let broker = run(config(), broker_door, std::future::pending());
+            let (broker, ()) = tokio::join!(broker, echo(echo_door));
+            broker.unwrap();
         });
     });
-    addresses.recv().unwrap()
+    addresses
 }
 
 fn config() -> Config {
@@ -162,29 +172,18 @@ fn config() -> Config {
 
 /// A server that reads the body and answers with as many bytes as the path
 /// says.
-fn echo() -> SocketAddr {
-    let door = TcpListener::bind("127.0.0.1:0").unwrap();
+async fn echo(door: TcpListener) {
     door.set_nonblocking(true).unwrap();
-    let address = door.local_addr().unwrap();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async move {
-            let listener = tokio::net::TcpListener::from_std(door).unwrap();
-            let answer = async |Path(size): Path<usize>, body: Bytes| {
-                let text: Vec<u8> = body.iter().copied().cycle().take(size).collect();
-                ([("content-type", "text/xml; charset=utf-8")], text)
-            };
-            let router = Router::new().route("/echo/{size}", post(answer));
-            let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-                let _ = stream.set_nodelay(true);
-            });
-            axum::serve(listener, router).await.unwrap();
-        });
+    let listener = tokio::net::TcpListener::from_std(door).unwrap();
+    let answer = async |Path(size): Path<usize>, body: Bytes| {
+        let text: Vec<u8> = body.iter().copied().cycle().take(size).collect();
+        ([("content-type", "text/xml; charset=utf-8")], text)
+    };
+    let router = Router::new().route("/echo/{size}", post(answer));
+    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+        let _ = stream.set_nodelay(true);
     });
-    address
+    axum::serve(listener, router).await.unwrap();
 }
 
 struct Connection {
@@ -339,21 +338,36 @@ impl Bench {
         }
     }
 
-    /// Asks the broker and the echo in turn.
+    /// Asks the broker and the echo in blocks that take turns.
     fn time<R: Request>(&mut self, paper: &str, request: impl Fn(u32) -> R) -> (&'static str, f64) {
-        let (mut own, mut bare) = (Vec::new(), Vec::new());
+        let (mut own, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sent, mut size) = (0, 0);
-        for number in 0..self.rounds {
-            let (path, media, body) = self.written(&request(number));
-            let (took, answer) = self.broker.post(&path, media, &body);
-            own.push(took);
-            (sent, size) = (body.len(), answer.len());
-            let (took, answer) = self.echo.post(&format!("/echo/{size}"), media, &body);
-            assert_eq!(answer.len(), size);
-            bare.push(took);
+        for block in 0..self.rounds.div_ceil(BLOCK) {
+            let numbers = block * BLOCK..self.rounds.min((block + 1) * BLOCK);
+            let (mut bodies, mut here) = (Vec::new(), Vec::new());
+            for number in numbers {
+                let (path, media, body) = self.written(&request(number));
+                let (took, answer) = self.broker.post(&path, media, &body);
+                here.push(took);
+                (sent, size) = (body.len(), answer.len());
+                bodies.push((media, body, size));
+            }
+            let mut there = Vec::new();
+            for (media, body, size) in bodies {
+                let (took, answer) = self.echo.post(&format!("/echo/{size}"), media, &body);
+                assert_eq!(answer.len(), size);
+                there.push(took);
+            }
+            let (block_own, block_bare) = (quantiles(&mut here), quantiles(&mut there));
+            ratios.push([0, 1].map(|at| block_own[at] / block_bare[at]));
+            own.append(&mut here);
+            bare.append(&mut there);
         }
-        let (own, bare) = (quantiles(own), quantiles(bare));
-        let ratio = [own[0] / bare[0], own[1] / bare[1]];
+        let (own, bare) = (quantiles(&mut own), quantiles(&mut bare));
+        let ratio = [0, 1].map(|at| {
+            ratios.sort_by(|a, b| a[at].total_cmp(&b[at]));
+            ratios[(ratios.len() - 1) / 2][at]
+        });
         println!(
             "{:<20} {:<5} {:>6} {:>6}  {:>7.3} {:>7.3}  {:>7.3} {:>7.3}  {:>5.2} {:>5.2}   {}",
             R::OPERATION.name(),
@@ -377,7 +391,7 @@ impl Bench {
 }
 
 /// Median and 99 % quantile in milliseconds (type 1: a time that was taken).
-fn quantiles(mut times: Vec<Duration>) -> [f64; 2] {
+fn quantiles(times: &mut [Duration]) -> [f64; 2] {
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     [at(0.5), at(0.99)].map(|time| time.as_secs_f64() * 1000.0)

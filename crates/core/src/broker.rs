@@ -121,7 +121,7 @@ pub struct Course {
 ///   [`set_access`](Self::set_access).
 /// - For a broker that was started anew: [`set_aside`](Self::set_aside),
 ///   [`put_back`](Self::put_back), [`place`](Self::place).
-/// - Messages in: [`handle_info`](Self::handle_info),
+/// - Messages in: [`handle_info`](Self::handle_info), [`share_info`](Self::share_info),
 ///   [`handle_refusal`](Self::handle_refusal), [`handle_end`](Self::handle_end).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
 ///   is due, call [`handle_cycle`](Self::handle_cycle).
@@ -133,6 +133,8 @@ pub struct Broker {
     known: Vec<Known>,
     /// What a policy over domains looks at; `None` for the others.
     survey: Option<Survey>,
+    /// Whether information has come in that the survey does not show yet.
+    informed: bool,
     /// Jobs that wait for a cycle, in order of arrival.
     queue: BTreeMap<u64, JobId>,
     /// Jobs that only closed peers can take, in order of arrival: they wait
@@ -197,6 +199,7 @@ impl Broker {
             known,
             rule,
             survey,
+            informed: true,
             queue: BTreeMap::new(),
             parked: BTreeMap::new(),
             reopening: SimTime::ZERO,
@@ -363,9 +366,16 @@ impl Broker {
     /// Takes in a sample of an own cluster or of a peer's cluster.
     pub fn handle_info(&mut self, from: Target, samples: &[LoadSample]) {
         if let Some(known) = self.known.iter_mut().find(|known| known.target == from) {
-            for sample in samples {
-                known.receive(sample);
-            }
+            known.receive(samples);
+            self.informed = true;
+        }
+    }
+
+    /// The same for samples that go to several brokers at once.
+    pub fn share_info(&mut self, from: Target, samples: &Arc<[LoadSample]>) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.target == from) {
+            known.share(samples);
+            self.informed = true;
         }
     }
 

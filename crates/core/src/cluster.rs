@@ -226,11 +226,11 @@ impl Cluster {
         });
         let (arrival, first_of_class) = self.queue.push(class, job.processors, slot);
         self.jobs.get_mut(slot).arrival = arrival;
-        if first_of_class {
-            self.nodes.watch(class);
-        }
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-            book.arrive(job, class, arrival, slot);
+        match &mut self.scheduler {
+            Scheduler::Planning { book, .. } => book.arrive(job, class, arrival, slot),
+            // Only these ask what a whole class could have this instant.
+            Scheduler::Instant(_) if first_of_class => self.nodes.watch(class),
+            Scheduler::Instant(_) => {}
         }
         self.work.queue(job.processors, job.run_time);
         events.emit(

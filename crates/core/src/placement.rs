@@ -134,7 +134,7 @@ impl Nodes {
     pub fn offers(&self, class: ClassId, shares: &[u32]) -> bool {
         let memory_kib = self.classes[class.0 as usize].memory_kib;
         let mut pairs = self.groups.iter().zip(shares);
-        pairs.all(|(group, &share)| share == 0 || group.available(memory_kib) >= share)
+        pairs.all(|(group, &share)| share == 0 || group.has(memory_kib, share))
     }
 
     /// Takes `wanted` processors; the caller has made sure they are there.
@@ -287,6 +287,26 @@ impl Group {
         (0..self.free.len())
             .map(|node| self.fitting(node, memory_kib))
             .sum()
+    }
+
+    /// Whether a job could have so many of its processors: no more nodes are
+    /// looked at than it takes.
+    fn has(&self, memory_kib: u64, wanted: u32) -> bool {
+        if memory_kib == 0 || self.memory_left.is_empty() || self.free_total < wanted {
+            return self.free_total >= wanted;
+        }
+        let mut found = 0;
+        for (word, open) in self.open.iter().enumerate().skip(self.first_open) {
+            let mut bits = *open;
+            while bits != 0 {
+                found += self.fitting(word * 64 + bits.trailing_zeros() as usize, memory_kib);
+                if found >= wanted {
+                    return true;
+                }
+                bits &= bits - 1;
+            }
+        }
+        false
     }
 
     /// Picks up to `left` processors and answers how many are still missing.

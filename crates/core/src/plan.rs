@@ -77,6 +77,8 @@ pub struct Book {
     waiting: BTreeMap<u64, Waiting>,
     /// By expected end.
     running: BTreeMap<(SimTime, JobId), Hold>,
+    /// What these hold of each resource: processors and KiB.
+    held: Vec<(i64, i128)>,
     expected: IdMap<SimTime>,
     version: u64,
     loosened: u64,
@@ -99,6 +101,7 @@ impl Book {
             shapes: Vec::new(),
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
+            held: vec![(0, 0); groups.len()],
             expected: IdMap::default(),
             version: 0,
             loosened: 0,
@@ -142,20 +145,41 @@ impl Book {
         first.is_some_and(|((end, _), _)| *end <= now)
     }
 
+    /// What is free now, as if it stayed so for ever. As long as nothing is
+    /// promised for later, jobs that run only ever give back: what fits now
+    /// fits in the whole [profile](Self::profile), and the other way round.
+    #[must_use]
+    pub fn present(&self, now: SimTime) -> Profile {
+        let (free, memory) = self.free();
+        Profile::new(now, free, memory)
+    }
+
+    /// What is free now, in processors and KiB.
+    fn free(&self) -> (Vec<i64>, Vec<i64>) {
+        let processors = self.processors.iter().zip(&self.held);
+        let memory = self.memory.iter().zip(&self.held);
+        let left = |(all, held): (&Option<u64>, &(i64, i128))| {
+            let left = i128::from(signed(*all)) - held.1;
+            left.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+        };
+        (
+            processors
+                .map(|(all, held)| i64::from(*all) - held.0)
+                .collect(),
+            memory.map(left).collect(),
+        )
+    }
+
     /// What is free from now on if running jobs end as expected and nothing
     /// starts.
     #[must_use]
     pub fn profile(&self, now: SimTime) -> Profile {
-        let mut free: Vec<i64> = self.processors.iter().map(|n| i64::from(*n)).collect();
-        let mut memory: Vec<i64> = self.memory.iter().map(|kib| signed(*kib)).collect();
-        for hold in self.running.values() {
-            add(&mut free, &mut memory, hold, -1);
-        }
+        let (mut free, mut memory) = self.free();
         let mut profile = Profile::new(now, free.clone(), memory.clone());
         // An end that is overdue is expected right after this instant.
         let soonest = now.after();
         for ((end, _), hold) in &self.running {
-            add(&mut free, &mut memory, hold, 1);
+            give_back(&mut free, &mut memory, hold);
             profile.append((*end).max(soonest), &free, &memory);
         }
         profile
@@ -246,14 +270,13 @@ impl Book {
         let memory_kib = self.shapes[waiting.class.0 as usize].memory_kib;
         let end = now + self.length_on(&waiting, &shares);
         let promised = now + waiting.estimate;
-        self.running.insert(
-            (end, job),
-            Hold {
-                shares,
-                memory_kib,
-                promised,
-            },
-        );
+        let hold = Hold {
+            shares,
+            memory_kib,
+            promised,
+        };
+        self.count(&hold, 1);
+        self.running.insert((end, job), hold);
         self.expected.insert(job, end);
         self.version += 1;
     }
@@ -261,18 +284,34 @@ impl Book {
     /// A running job gives back what it held.
     pub(crate) fn end(&mut self, now: SimTime, job: JobId) {
         if let Some(end) = self.expected.remove(&job) {
-            let hold = self.running.remove(&(end, job));
             self.version += 1;
-            self.loosened += u64::from(hold.is_some_and(|hold| now < hold.promised));
+            if let Some(hold) = self.running.remove(&(end, job)) {
+                self.count(&hold, -1);
+                self.loosened += u64::from(now < hold.promised);
+            }
+        }
+    }
+
+    /// Counts what a job holds, once (1) or no more (-1).
+    fn count(&mut self, hold: &Hold, sign: i64) {
+        for (held, &share) in self.held.iter_mut().zip(&hold.shares) {
+            held.0 += sign * i64::from(share);
+            held.1 += i128::from(sign * hold.memory_of(share));
         }
     }
 }
 
-fn add(free: &mut [i64], memory: &mut [i64], hold: &Hold, sign: i64) {
+impl Hold {
+    /// KiB that so many of its processors take.
+    fn memory_of(&self, share: u32) -> i64 {
+        signed(Some(self.memory_kib.saturating_mul(u64::from(share))))
+    }
+}
+
+fn give_back(free: &mut [i64], memory: &mut [i64], hold: &Hold) {
     for (resource, &share) in hold.shares.iter().enumerate() {
-        free[resource] += sign * i64::from(share);
-        let used = signed(Some(hold.memory_kib.saturating_mul(u64::from(share))));
-        memory[resource] = memory[resource].saturating_add(sign * used);
+        free[resource] += i64::from(share);
+        memory[resource] = memory[resource].saturating_add(hold.memory_of(share));
     }
 }
 

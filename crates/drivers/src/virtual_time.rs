@@ -1,6 +1,7 @@
 //! Virtual time: an event queue instead of a clock.
 
 mod agenda;
+mod alarms;
 mod run;
 
 pub use run::{Cancellation, Options, Outcome, run};

@@ -70,9 +70,12 @@ impl Broker {
             return;
         };
         let aggregates = policy.information() == Information::Aggregated;
-        survey.refresh(&self.known, counts_own);
-        if aggregates {
-            survey.sum_up();
+        // What was sent is counted anew in each cycle: it changes with time.
+        if std::mem::take(&mut self.informed) || counts_own {
+            survey.refresh(&self.known, counts_own);
+            if aggregates {
+                survey.sum_up();
+            }
         }
         while let Some((_, job)) = self.queue.pop_first() {
             match self.choose_domain(now, job) {

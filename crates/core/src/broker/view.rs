@@ -25,7 +25,8 @@ pub(super) struct Known {
     /// Own cluster: its resources. Peer: those of every cluster in reach with
     /// the hops left after forwarding there once, twice, ...
     reach: Vec<Vec<Arc<Resources>>>,
-    samples: Vec<LoadSample>,
+    /// Shared with everybody else who was told the same.
+    samples: Arc<[LoadSample]>,
     /// What waits in the peer's broker; known to the truth only.
     pending: Pending,
     sent: Vec<Sent>,
@@ -62,7 +63,7 @@ struct Sent {
 
 impl Known {
     pub fn cluster(id: ClusterId, resources: Arc<Resources>, latency: SimDuration) -> Self {
-        let samples = vec![LoadSample::idle(id, resources.processors())];
+        let samples = Arc::from([LoadSample::idle(id, resources.processors())]);
         let reach = vec![vec![resources]];
         let target = Target::Cluster(id);
         Known {
@@ -85,7 +86,7 @@ impl Known {
         let idle = |(id, resources): &(ClusterId, Arc<Resources>)| {
             LoadSample::idle(*id, resources.processors())
         };
-        let samples = clusters.iter().map(idle).collect();
+        let samples = clusters.iter().map(idle).collect::<Arc<[_]>>();
         let target = Target::Peer(domain);
         Known {
             target,
@@ -131,18 +132,38 @@ impl Known {
         (!table.is_open(now)).then(|| table.next_open(now))
     }
 
-    /// Takes in a sample; what it can have seen is no longer counted as sent.
-    pub fn receive(&mut self, sample: &LoadSample) {
-        match self
-            .samples
-            .iter_mut()
-            .find(|known| known.cluster == sample.cluster)
-        {
-            Some(known) if known.at <= sample.at => known.clone_from(sample),
-            Some(_) => return,
-            None => self.samples.push(sample.clone()),
+    /// Takes in samples; what they can have seen is no longer counted as sent.
+    pub fn receive(&mut self, samples: &[LoadSample]) {
+        for sample in samples {
+            let same = |known: &LoadSample| known.cluster == sample.cluster;
+            match self.samples.iter().position(same) {
+                Some(at) if self.samples[at].at <= sample.at => {
+                    Arc::make_mut(&mut self.samples)[at] = sample.clone();
+                }
+                Some(_) => continue,
+                None => {
+                    let known = self.samples.iter().chain([sample]);
+                    self.samples = known.cloned().collect();
+                }
+            }
+            self.sent.retain(|sent| sent.arrives > sample.at);
         }
-        self.sent.retain(|sent| sent.arrives > sample.at);
+    }
+
+    /// The same for samples that others are told, too: nothing is copied where
+    /// they are about all the clusters there are.
+    pub fn share(&mut self, samples: &Arc<[LoadSample]>) {
+        let mut pairs = self.samples.iter().zip(samples.iter());
+        let follow = |(known, sample): (&LoadSample, &LoadSample)| {
+            known.cluster == sample.cluster && known.at <= sample.at
+        };
+        if self.samples.len() != samples.len() || !pairs.all(follow) {
+            return self.receive(samples);
+        }
+        self.samples = Arc::clone(samples);
+        if let Some(latest) = samples.iter().map(|sample| sample.at).max() {
+            self.sent.retain(|sent| sent.arrives > latest);
+        }
     }
 
     pub fn set_pending(&mut self, pending: Pending) {

@@ -19,7 +19,8 @@ pub struct EasyBackfill {
 
 impl Planner for EasyBackfill {
     fn begin(&mut self, outlook: &Outlook<'_>) {
-        self.profile = outlook.book.profile(outlook.now);
+        // Until the head has to wait, the present is all of the plan.
+        self.profile = outlook.book.present(outlook.now);
         self.next = 0;
         self.head_waits = false;
     }
@@ -32,12 +33,16 @@ impl Planner for EasyBackfill {
         for job in book.waiting_from(self.next) {
             self.next = job.arrival + 1;
             if let Some(shares) = outlook.fit_now(&mut self.profile, job) {
-                let span = book.span_from(now, job, &shares);
+                let span = match self.head_waits {
+                    true => book.span_from(now, job, &shares),
+                    false => (now, SimTime::MAX),
+                };
                 self.profile.reserve(book, job, span, &shares);
                 return Some(PlannedStart::of(job, shares));
             }
             if !self.head_waits {
                 self.head_waits = true;
+                self.profile = book.profile(now);
                 // Right after this instant at the earliest: the nodes may have
                 // said no where the plan says now.
                 let soonest = now.after();

@@ -55,6 +55,12 @@ impl Number {
         Self::parse(&joined).unwrap_or(Number(u128::MAX))
     }
 
+    /// So many parts of 10^-9.
+    #[must_use]
+    pub(crate) const fn of_billionths(parts: u128) -> Self {
+        Number(parts)
+    }
+
     /// The value times 10^9, a whole number.
     #[must_use]
     pub const fn billionths(self) -> u128 {

@@ -217,7 +217,7 @@ impl Profile {
                 0 => memory.as_slice(),
                 _ => &self.memory[step * width..(step + 1) * width],
             };
-            if offered(most, memory_kib, now_free, now_memory).sum::<i64>() < wanted {
+            if !suffices(most, memory_kib, now_free, now_memory, wanted) {
                 return Err(step);
             }
             for (least, now) in free.iter_mut().zip(now_free) {
@@ -243,6 +243,18 @@ impl Profile {
             _ => Err(first),
         }
     }
+}
+
+/// Whether what is free is enough for a job. Where a cluster is of one resource
+/// nothing has to be divided to know that.
+fn suffices(most: &[u32], memory_kib: u64, free: &[i64], memory: &[i64], wanted: i64) -> bool {
+    let (&[most_here], &[free_here], &[memory_here]) = (most, free, memory) else {
+        return offered(most, memory_kib, free, memory).sum::<i64>() >= wanted;
+    };
+    let taken = i64::try_from(memory_kib).unwrap_or(i64::MAX);
+    free_here >= wanted
+        && i64::from(most_here) >= wanted
+        && (taken == 0 || memory_here >= taken.saturating_mul(wanted))
 }
 
 /// Processors of each resource that a job may have of what is free.

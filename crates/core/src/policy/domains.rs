@@ -1,9 +1,14 @@
 //! Policies that weigh whole domains: what they see of a job and of the
 //! clusters of each domain (LA Grid 2.2, 2.3 and 4.3.4).
 
+mod summary;
+
+pub use summary::Aggregate;
+
 use crate::ids::{ClusterId, DomainId};
 use crate::job::{JobSpec, Requirements};
 use crate::resource::{Resource, Resources, fitting};
+use summary::Summary;
 
 /// Which form of resource information a policy goes by (LA Grid 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,32 +186,6 @@ impl Machine {
     }
 }
 
-/// The computer systems of one architecture in a domain, all in one.
-#[derive(Clone, Copy, Debug)]
-pub struct Aggregate {
-    architecture: Kind,
-    /// Clusters that have some.
-    pub count: u64,
-    /// All processors of this architecture.
-    pub processors: u64,
-    /// The widest cluster.
-    pub widest: u64,
-    /// Mean speed of its processors, in parts of 1e-9.
-    pub speed: u64,
-    /// Busy processors, the load of a mixed cluster being shared out by the
-    /// number of processors, rounded down.
-    pub busy: u64,
-    /// Processors that queued jobs want, likewise.
-    pub queued: u64,
-}
-
-/// An operating system of a domain: the upper end of each range.
-#[derive(Clone, Copy, Debug)]
-struct System {
-    os: Kind,
-    memory_kib: u64,
-}
-
 /// The clusters of one domain, and the same in aggregated form.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -214,90 +193,26 @@ pub struct Site {
     pub domain: DomainId,
     /// Cluster by cluster, in file order.
     pub machines: Vec<Machine>,
-    aggregates: Vec<Aggregate>,
-    systems: Vec<System>,
-    /// Which architecture contains which operating system.
-    contains: Vec<(Kind, Kind)>,
-    disk_mib: u64,
+    /// Made when it is first asked for.
+    summary: Option<Summary>,
 }
 
 impl Site {
     /// A domain of which no load is known.
     #[must_use]
     pub fn new(domain: DomainId, machines: Vec<Machine>) -> Self {
-        let mut site = Site {
+        Site {
             domain,
             machines,
-            aggregates: Vec::new(),
-            systems: Vec::new(),
-            contains: Vec::new(),
-            disk_mib: 0,
-        };
-        let nodes = site.machines.iter().flat_map(|machine| &machine.nodes);
-        let nodes: Vec<Nodes> = nodes.copied().filter(|n| n.processors() > 0).collect();
-        for nodes in nodes {
-            site.disk_mib = site.disk_mib.max(nodes.disk_mib);
-            let relation = (nodes.architecture, nodes.os);
-            if !site.contains.contains(&relation) {
-                site.contains.push(relation);
-            }
-            match site.systems.iter_mut().find(|s| s.os == nodes.os) {
-                Some(system) => system.memory_kib = system.memory_kib.max(nodes.memory_kib),
-                None => site.systems.push(System {
-                    os: nodes.os,
-                    memory_kib: nodes.memory_kib,
-                }),
-            }
-            let architecture = nodes.architecture;
-            let known = site.aggregates.iter();
-            if !known.clone().any(|a| a.architecture == architecture) {
-                let aggregate = site.aggregate(architecture);
-                site.aggregates.push(aggregate);
-            }
-        }
-        site
-    }
-
-    fn aggregate(&self, architecture: Kind) -> Aggregate {
-        let (mut count, mut processors, mut widest, mut weighted) = (0, 0, 0, 0u128);
-        for machine in &self.machines {
-            let own = machine.of(architecture);
-            count += u64::from(own > 0);
-            processors += own;
-            widest = widest.max(own);
-            let nodes = machine.nodes.iter();
-            weighted += nodes
-                .filter(|nodes| nodes.architecture == architecture)
-                .map(|nodes| u128::from(nodes.processors()) * u128::from(nodes.speed))
-                .sum::<u128>();
-        }
-        Aggregate {
-            architecture,
-            count,
-            processors,
-            widest,
-            speed: (weighted / u128::from(processors.max(1))) as u64,
-            busy: 0,
-            queued: 0,
+            summary: None,
         }
     }
 
     /// Brings the aggregated form up to date with the loads of the clusters.
     pub fn sum_up(&mut self) {
-        for aggregate in &mut self.aggregates {
-            let machines = self.machines.iter();
-            let share = |part: fn(&Machine) -> u64| {
-                let of = machines.clone().map(|machine| {
-                    let own = machine.of(aggregate.architecture);
-                    match own {
-                        0 => 0,
-                        own if own == machine.processors => part(machine),
-                        own => part(machine) * own / machine.processors,
-                    }
-                });
-                of.sum()
-            };
-            (aggregate.busy, aggregate.queued) = (share(|m| m.busy), share(|m| m.queued));
+        match &mut self.summary {
+            Some(summary) => summary.follow(&self.machines),
+            None => self.summary = Some(Summary::of(&self.machines)),
         }
     }
 
@@ -308,32 +223,11 @@ impl Site {
         machines.any(|machine| machine.offer(wanted).capacity >= u64::from(processors))
     }
 
-    /// The aggregates whose ranges the job lies in: an architecture that
-    /// contains the operating system somewhere, memory and disk that some node
-    /// has, and a cluster wide enough. That all of it is true of *one* cluster
-    /// is what aggregation has forgotten.
+    /// The aggregates whose ranges the job lies in; none before
+    /// [`sum_up`](Self::sum_up).
     pub fn matching(&self, wanted: Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
-        let fits = move |aggregate: &&Aggregate| {
-            let system = |system: &System| {
-                meets(system.os, wanted.os)
-                    && system.memory_kib >= wanted.memory_kib
-                    && self.contains.contains(&(aggregate.architecture, system.os))
-            };
-            meets(aggregate.architecture, wanted.architecture)
-                && aggregate.widest >= u64::from(processors)
-                && self.disk_mib >= wanted.disk_mib
-                && self.systems.iter().any(system)
-        };
-        self.aggregates.iter().filter(fits)
-    }
-}
-
-impl Machine {
-    /// Its processors of this architecture.
-    fn of(&self, architecture: Kind) -> u64 {
-        let nodes = self.nodes.iter();
-        let own = nodes.filter(|nodes| nodes.architecture == architecture);
-        own.map(Nodes::processors).sum()
+        let known = self.summary.iter();
+        known.flat_map(move |summary| summary.matching(wanted, processors))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The virtual-time loop.
 
 use super::agenda::{Agenda, Message};
+use super::alarms::Alarms;
 use gridrig_core::broker::{Broker, Course, LocalInfo};
 use gridrig_core::cluster::{Cluster, Finished};
 use gridrig_core::event::{Event, EventSink, Party};
@@ -107,12 +108,13 @@ struct Simulation<'a, S> {
     submissions: &'a [Submission],
     submitter: Submitter<'a>,
     clusters: Vec<Cluster>,
-    /// When each of them has something to do, `MAX` for never: side by side,
-    /// so that looking through hundreds of them at every instant is cheap.
-    due: Vec<SimTime>,
+    /// When each of them has something to do.
+    due: Alarms,
     brokers: Vec<Broker>,
+    /// When each of them has something to decide.
+    cycles: Alarms,
     /// When the LRMSs of each domain are sampled next.
-    next_samples: Vec<SimTime>,
+    next_samples: Alarms,
     /// The link between two domains, whichever way it was given, by position.
     ways: Vec<Option<Link>>,
     agenda: Agenda,
@@ -148,6 +150,10 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 },
             );
         }
+        let mut next_samples = Alarms::new(grid.domains.len());
+        for domain in 0..grid.domains.len() {
+            next_samples.set(domain, SimTime::ZERO);
+        }
         Simulation {
             brokers: brokers.collect(),
             clusters: grid
@@ -155,8 +161,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 .iter()
                 .map(|c| Cluster::new(c.config.clone()))
                 .collect(),
-            due: vec![SimTime::MAX; grid.clusters.len()],
-            next_samples: vec![SimTime::ZERO; grid.domains.len()],
+            due: Alarms::new(grid.clusters.len()),
+            cycles: Alarms::new(grid.domains.len()),
+            next_samples,
             ways: ways(grid),
             grid,
             submitter: Submitter::new(submissions),
@@ -174,28 +181,28 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         // Instants lie below `MAX`, which stands for never: one comparison a
         // machine instead of one option.
         let or_never = |at: Option<SimTime>| at.unwrap_or(SimTime::MAX);
-        let mut next = or_never(self.submitter.poll_timeout());
-        for due in &self.due {
-            next = next.min(*due);
-        }
-        for broker in &self.brokers {
-            next = next.min(or_never(broker.poll_timeout(self.now)));
-        }
+        let next = or_never(self.submitter.poll_timeout());
+        let next = next.min(self.due.earliest()).min(self.cycles.earliest());
         if next == SimTime::MAX && !self.agenda.has_job_messages() {
             // Only information is left to exchange, and nobody to use it.
             return None;
         }
-        next = next.min(or_never(self.agenda.next_time()));
-        for sample in &self.next_samples {
-            next = next.min(*sample);
-        }
+        let next = next.min(or_never(self.agenda.next_time()));
+        let next = next.min(self.next_samples.earliest());
         (next < SimTime::MAX).then_some(next)
     }
 
     /// Finds anew when a cluster that something was done to is due.
     fn look_at(&mut self, cluster: usize) {
         let due = self.clusters[cluster].poll_timeout();
-        self.due[cluster] = due.unwrap_or(SimTime::MAX);
+        self.due.set(cluster, due.unwrap_or(SimTime::MAX));
+    }
+
+    /// Finds anew when a broker that something was done to decides. That
+    /// moves with what it holds only, not with time.
+    fn look_at_broker(&mut self, domain: DomainId) {
+        let due = self.brokers[domain.index()].poll_timeout(self.now);
+        self.cycles.set(domain.index(), due.unwrap_or(SimTime::MAX));
     }
 
     /// One instant, in the order of design 5. Jobs of length 0 that start in
@@ -206,26 +213,34 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             self.handle_completions();
             self.handle_messages();
             self.handle_cycles();
-            for index in 0..self.due.len() {
-                if self.due[index] == now {
-                    self.clusters[index].handle_pass(now, self.events);
-                    self.look_at(index);
-                }
+            let mut from = 0;
+            while let Some(index) = self.due.due(from, now) {
+                self.clusters[index].handle_pass(now, self.events);
+                self.look_at(index);
+                from = index + 1;
             }
             self.handle_samples();
-            let mut due = self.due.iter().zip(&self.clusters);
-            if !due.any(|(due, cluster)| *due == now && cluster.next_completion() == Some(now)) {
+            if self.next_completion(0).is_none() {
                 break;
             }
         }
     }
 
-    fn handle_completions(&mut self) {
-        for index in 0..self.due.len() {
-            let due = self.due[index] == self.now;
-            if !due || self.clusters[index].next_completion() != Some(self.now) {
-                continue;
+    /// The first cluster from this one on where a job ends at this instant.
+    fn next_completion(&self, mut from: usize) -> Option<usize> {
+        while let Some(index) = self.due.due(from, self.now) {
+            if self.clusters[index].next_completion() == Some(self.now) {
+                return Some(index);
             }
+            from = index + 1;
+        }
+        None
+    }
+
+    fn handle_completions(&mut self) {
+        let mut from = 0;
+        while let Some(index) = self.next_completion(from) {
+            from = index + 1;
             let mut finished = std::mem::take(&mut self.finished);
             self.clusters[index].handle_completions(self.now, self.events, &mut finished);
             self.look_at(index);
@@ -304,7 +319,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                     settled,
                 };
                 let broker = &mut self.brokers[to.index()];
-                if let Err(reason) = broker.take_over(self.now, spec, course, self.events) {
+                let taken = broker.take_over(self.now, spec, course, self.events);
+                self.look_at_broker(to);
+                if let Err(reason) = taken {
                     let (by, back) = (Party::Broker(to), Party::Broker(from));
                     self.emit(Event::Refused {
                         job,
@@ -333,15 +350,17 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let mut out = std::mem::take(&mut self.outgoing);
                 let broker = &mut self.brokers[to.index()];
                 broker.handle_refusal(self.now, job, from, reason, self.events, &mut out);
+                self.look_at_broker(to);
                 self.send_all(to, out);
             }
             Message::Notice { to, end } => {
                 let mut out = std::mem::take(&mut self.outgoing);
                 self.brokers[to.index()].handle_end(self.now, end, self.events, &mut out);
+                self.look_at_broker(to);
                 self.send_all(to, out);
             }
             Message::Info { to, from, samples } => {
-                self.brokers[to.index()].handle_info(from, &samples);
+                self.brokers[to.index()].share_info(from, &samples);
             }
         }
     }
@@ -358,6 +377,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let spec = submission.spec.clone();
                 let broker = &mut self.brokers[domain.index()];
                 let taken = broker.submit(self.now, spec, None, 0, self.events);
+                self.look_at_broker(domain);
                 (taken.err(), Party::Broker(domain))
             }
             Entry::Cluster(cluster) => {
@@ -382,6 +402,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Entry::Domain(domain) => {
                 let mut out = std::mem::take(&mut self.outgoing);
                 self.brokers[domain.index()].cancel(self.now, job, self.events, &mut out);
+                self.look_at_broker(domain);
                 self.send_all(domain, out);
             }
             Entry::Cluster(cluster) => {
@@ -404,14 +425,14 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     }
 
     fn handle_cycles(&mut self) {
-        for index in 0..self.brokers.len() {
-            if self.brokers[index].poll_timeout(self.now) != Some(self.now) {
-                continue;
-            }
+        let mut from = 0;
+        while let Some(index) = self.cycles.due(from, self.now) {
+            from = index + 1;
             let domain = DomainId(index as u16);
             self.tell_fresh_information(domain);
             let mut out = std::mem::take(&mut self.outgoing);
             self.brokers[index].handle_cycle(self.now, self.events, &mut out);
+            self.look_at_broker(domain);
             self.send_all(domain, out);
         }
     }
@@ -432,7 +453,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let samples = self.sample_domain(link.provider);
                 let pending = self.brokers[link.provider.index()].pending();
                 let broker = &mut self.brokers[domain.index()];
-                broker.handle_info(Target::Peer(link.provider), &samples);
+                broker.share_info(Target::Peer(link.provider), &samples);
                 broker.handle_pending(link.provider, pending);
             }
         }
@@ -443,12 +464,12 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     /// same sample after the link's.
     fn handle_samples(&mut self) {
         let grid = self.grid;
-        for index in 0..self.next_samples.len() {
-            if self.next_samples[index] != self.now {
-                continue;
-            }
+        let mut from = 0;
+        while let Some(index) = self.next_samples.due(from, self.now) {
+            from = index + 1;
             let domain = DomainId(index as u16);
-            self.next_samples[index] = self.now + grid.domains[index].broker.exchange;
+            let exchange = grid.domains[index].broker.exchange;
+            self.next_samples.set(index, self.now + exchange);
             let samples = self.sample_domain(domain);
             for sample in samples.iter() {
                 let from = Party::Lrms(sample.cluster);

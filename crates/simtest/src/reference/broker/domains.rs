@@ -367,7 +367,12 @@ fn matching(visit: &Visit, clusters: &[Seen<'_>]) -> Vec<Together> {
                 .map(processors)
                 .sum()
         };
-        let widest = clusters.iter().map(share).max().unwrap_or(0);
+        // Without an architecture a job may have all of a mixed cluster.
+        let widest = clusters.iter().map(|cluster| match asked {
+            Some(_) => share(cluster),
+            None => cluster.processors,
+        });
+        let widest = widest.max().unwrap_or(0);
         let right = asked.is_none() || asked == architecture;
         if !(right && system && disk && widest >= u128::from(visit.spec.processors)) {
             continue;
