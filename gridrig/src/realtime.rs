@@ -61,6 +61,8 @@ pub struct RealOptions {
     /// The interfaces of other systems that clusters offer, by position in
     /// the grid; those beyond its end offer none.
     pub faces: Vec<Vec<FaceKind>>,
+    /// How long each step of a computing element around its LRMS takes.
+    pub arc_steps: BTreeMap<ClusterId, Duration>,
     /// How brokers talk, by the two domains of a link, the lower first; links
     /// that are not here talk natively.
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
@@ -87,6 +89,7 @@ impl RealOptions {
             lrms: BTreeMap::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             faces: Vec::new(),
+            arc_steps: BTreeMap::new(),
             protocols: BTreeMap::new(),
             monitoring: Monitoring::default(),
             ears: Ears::default(),
