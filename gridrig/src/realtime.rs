@@ -20,6 +20,7 @@ pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, WorkDir};
 
 use crate::scenario::external::External;
+use ears::Elsewhere;
 use external::Yard;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
@@ -188,9 +189,14 @@ pub async fn run_real(
     let begin = Begin::of(grid, submissions, yard.is_some(), clock);
     let submissions = &*begin.submissions;
     let outlets = yard.as_ref().map(|yard| yard.outlets(grid, &services));
+    let outlets = outlets.transpose()?;
+    let elsewhere = outlets.as_ref().map(|outlets| Elsewhere {
+        board: outlets.board.clone(),
+        shift: begin.shift,
+    });
     let config = PlayConfig {
         entries: services.entries(submissions),
-        outlets: outlets.transpose()?.unwrap_or_default(),
+        outlets: outlets.unwrap_or_default(),
         clock,
         run_id: options.run_id.clone(),
         patience: patience(options),
@@ -204,7 +210,9 @@ pub async fn run_real(
     let recorder = Recorder::default();
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
         .map_err(RealError::Monitoring)?;
-    options.ears.listen(&services, grid, clock, &recorder);
+    options
+        .ears
+        .listen(&services, grid, clock, &recorder, elsewhere);
     let (mut stopped, stop_at) = (false, options.stop_at);
     let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let stop = async {
