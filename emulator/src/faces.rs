@@ -8,6 +8,7 @@ pub mod slurm;
 use crate::config::Config;
 use axum::Router;
 use gridrig_service::App;
+use std::time::Duration;
 
 /// A face that needs no more than to be named to be switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,16 @@ impl Faces {
             }
         }
         faces
+    }
+
+    /// The same where each step of a computing element around the LRMS takes
+    /// so long on the wall clock; without the face of ARC it means nothing.
+    #[must_use]
+    pub fn with_arc_step(mut self, step: Duration) -> Self {
+        if let Some(arc) = &mut self.arc {
+            arc.step = step;
+        }
+        self
     }
 
     /// Which of them are on.

@@ -441,6 +441,11 @@ pub struct EmulatorArgs {
     /// (OGSA-BES 1.0); may be repeated, adds to the faces of the scenario
     #[arg(long = "face", value_name = "FACE")]
     pub faces: Vec<String>,
+    /// With the face arc: how long each of a computing element's own steps
+    /// takes, on the wall clock: four before the LRMS, three after it, one to
+    /// kill a job [default: the scenario's, else 0s]
+    #[arg(long, value_name = "TIME")]
+    pub arc_step: Option<String>,
     /// Speak TLS with this certificate, in PEM
     #[arg(
         long,

@@ -20,6 +20,7 @@ pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, WorkDir};
 
 use crate::scenario::external::External;
+use ears::Elsewhere;
 use external::Yard;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
@@ -61,6 +62,8 @@ pub struct RealOptions {
     /// The interfaces of other systems that clusters offer, by position in
     /// the grid; those beyond its end offer none.
     pub faces: Vec<Vec<FaceKind>>,
+    /// How long each step of a computing element around its LRMS takes.
+    pub arc_steps: BTreeMap<ClusterId, Duration>,
     /// How brokers talk, by the two domains of a link, the lower first; links
     /// that are not here talk natively.
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
@@ -87,6 +90,7 @@ impl RealOptions {
             lrms: BTreeMap::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
             faces: Vec::new(),
+            arc_steps: BTreeMap::new(),
             protocols: BTreeMap::new(),
             monitoring: Monitoring::default(),
             ears: Ears::default(),
@@ -185,9 +189,14 @@ pub async fn run_real(
     let begin = Begin::of(grid, submissions, yard.is_some(), clock);
     let submissions = &*begin.submissions;
     let outlets = yard.as_ref().map(|yard| yard.outlets(grid, &services));
+    let outlets = outlets.transpose()?;
+    let elsewhere = outlets.as_ref().map(|outlets| Elsewhere {
+        board: outlets.board.clone(),
+        shift: begin.shift,
+    });
     let config = PlayConfig {
         entries: services.entries(submissions),
-        outlets: outlets.transpose()?.unwrap_or_default(),
+        outlets: outlets.unwrap_or_default(),
         clock,
         run_id: options.run_id.clone(),
         patience: patience(options),
@@ -201,7 +210,9 @@ pub async fn run_real(
     let recorder = Recorder::default();
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
         .map_err(RealError::Monitoring)?;
-    options.ears.listen(&services, grid, clock, &recorder);
+    options
+        .ears
+        .listen(&services, grid, clock, &recorder, elsewhere);
     let (mut stopped, stop_at) = (false, options.stop_at);
     let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let stop = async {

@@ -62,6 +62,9 @@ pub struct Scenario {
     /// When domains take the jobs of others, as written; the grid has it by
     /// link.
     pub provides: Provides,
+    /// How long each step of a computing element around its LRMS takes, on the
+    /// wall, where it takes any time.
+    pub arc_steps: BTreeMap<ClusterId, std::time::Duration>,
     /// Directories in which clusters install the commands of Slurm, in real
     /// time.
     pub slurm_bins: BTreeMap<ClusterId, PathBuf>,

@@ -15,7 +15,7 @@ mod unseen;
 pub use unseen::Unseen;
 
 use crate::outlet::{Native, Outlet, Ticket};
-use crate::sighting::{LogReader, LogState, Names};
+use crate::sighting::{Board, LogReader, LogState, Names};
 use book::Book;
 use follow::Follower;
 use gridrig_core::event::Party;
@@ -65,6 +65,8 @@ pub struct Outlets {
     /// Jobs that were taken and are in no log are given up when so much wall
     /// time has passed without anything new of any job.
     pub lost_after: Duration,
+    /// Where whose jobs are is noted as soon as it is known.
+    pub board: Board,
 }
 
 impl Default for Outlets {
@@ -73,6 +75,7 @@ impl Default for Outlets {
             ways: BTreeMap::new(),
             logs: BTreeMap::new(),
             lost_after: Duration::from_secs(60),
+            board: Board::default(),
         }
     }
 }
@@ -322,6 +325,7 @@ impl Readers {
                 is_named: Arc::clone(&is_named),
                 out: out.clone(),
                 state: Arc::clone(&state),
+                board: config.outlets.board.clone(),
             };
             readers.tasks.spawn(reader().run());
             readers.states.push((reader(), state));

@@ -9,7 +9,7 @@ use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::rest::EventReport;
 use gridrig_protocol::tag::Tags;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 
@@ -29,6 +29,28 @@ pub enum Owner {
 
 /// What jobs are called in each LRMS, and whose they are.
 pub type Names = BTreeMap<(ClusterId, JobId), Owner>;
+
+/// Whose jobs are, as far as is known, for others to look at while a run goes.
+#[derive(Clone, Debug, Default)]
+pub struct Board(Arc<std::sync::Mutex<Names>>);
+
+impl Board {
+    /// Whose the job is that an LRMS calls so; `None` as long as nobody has
+    /// looked.
+    #[must_use]
+    pub fn owner(&self, cluster: ClusterId, local: JobId) -> Option<Owner> {
+        self.names().get(&(cluster, local)).copied()
+    }
+
+    /// Notes whose a job is.
+    pub fn note(&self, cluster: ClusterId, local: JobId, owner: Owner) {
+        self.names().insert((cluster, local), owner);
+    }
+
+    fn names(&self) -> std::sync::MutexGuard<'_, Names> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Something that an LRMS has written of a job of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +77,7 @@ pub(crate) struct LogReader {
     pub is_named: Arc<[bool]>,
     pub out: mpsc::UnboundedSender<Sighting>,
     pub state: Arc<Mutex<LogState>>,
+    pub board: Board,
 }
 
 /// How far a log is read.
@@ -97,6 +120,7 @@ impl LogReader {
                 None => {
                     let owner = self.owner(local).await?;
                     state.names.insert(local, owner);
+                    self.board.note(self.cluster, local, owner);
                     owner
                 }
             };

@@ -50,6 +50,10 @@ pub struct Setup {
     /// How long a job waits for the files its client is to upload, on the
     /// wall clock.
     pub stage_in: Duration,
+    /// How long each of a CE's own steps around the LRMS takes, on the wall
+    /// clock: four before it, three after it, one to kill. With zero a job
+    /// goes straight in, and is seen to have ended at once.
+    pub step: Duration,
 }
 
 impl Default for Setup {
@@ -60,6 +64,7 @@ impl Default for Setup {
             max_jobs: 100_000,
             max_delegations: 10_000,
             stage_in: Duration::from_secs(600),
+            step: Duration::ZERO,
         }
     }
 }
@@ -82,6 +87,11 @@ impl Face {
     fn store(&self) -> MutexGuard<'_, Store> {
         // Every change to the store is whole before anything could panic.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A step around the LRMS, on the rig's clock.
+    fn step(&self) -> SimDuration {
+        self.app.config.clock.run(self.setup.step)
     }
 
     fn share_id(&self) -> String {

@@ -4,6 +4,7 @@ use crate::arc::{Ce, adl, delegated, delegation_of, element, elements};
 use gridrig_emulator::faces::arc::Setup;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_job_goes_from_accepting_to_finished_and_keeps_its_name() {
@@ -101,6 +102,76 @@ async fn jobs_are_killed_restarted_and_cleaned() {
     assert_eq!(ce.state(&id).await, "RUNNING", "it goes when it ends");
     ce.post("jobs?action=kill", &Ce::list(&[&id])).await;
     assert_eq!(ce.state(&id).await, "None");
+}
+
+/// What a job passes through where each step of the CE takes time.
+const ORDER: [&str; 10] = [
+    "ACCEPTED",
+    "PREPARING",
+    "PREPARED",
+    "SUBMITTING",
+    "QUEUING",
+    "RUNNING",
+    "EXITINGLRMS",
+    "EXECUTED",
+    "FINISHING",
+    "FINISHED",
+];
+
+#[tokio::test]
+async fn the_steps_around_the_lrms_are_shown_in_order_where_they_take_time() {
+    let step = Duration::from_millis(250);
+    let setup = Setup {
+        step,
+        ..Setup::default()
+    };
+    let ce = Ce::with(1, setup).await;
+    let id = ce.create(&adl("a", 4, 1)).await;
+    let mut seen = vec![ce.state(&id).await];
+    while seen.last().unwrap() != "FINISHED" {
+        let state = ce.state(&id).await;
+        if seen.last() != Some(&state) {
+            assert!(seen.len() < ORDER.len(), "{seen:?}");
+            seen.push(state);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // A busy machine may look too seldom to see all of them.
+    let mut order = ORDER.iter();
+    let in_order = |state: &String| order.any(|next| next == state);
+    assert!(seen.iter().all(in_order), "{seen:?}");
+    let (_, _, native) = crate::ask(&ce.lrms, "GET", "/v1/jobs/0", None).await;
+    let start = native["start_ns"].as_u64().unwrap();
+    assert!(start >= 4 * 250_000_000, "four steps before it: {native}");
+}
+
+#[tokio::test]
+async fn a_job_that_takes_its_steps_can_be_killed_and_waits_for_its_files() {
+    let setup = Setup {
+        step: Duration::from_secs(3600),
+        ..Setup::default()
+    };
+    let ce = Ce::with(1, setup).await;
+    let id = ce.create(&adl("a", 4, 1)).await;
+    assert_eq!(ce.state(&id).await, "ACCEPTED");
+    let (_, list) = ce.get("jobs?state=ACCEPTED").await;
+    assert_eq!(elements(&list, "id"), [id.clone()]);
+    let (_, answer) = ce.post("jobs?action=kill", &Ce::list(&[&id])).await;
+    assert_eq!(element(&answer, "status-code"), "202");
+    assert_eq!(ce.state(&id).await, "KILLING");
+    let (_, answer) = ce.post("jobs?action=clean", &Ce::list(&[&id])).await;
+    assert_eq!(element(&answer, "status-code"), "202");
+    assert_eq!(ce.state(&id).await, "KILLING", "it goes when it is killed");
+    let input = "<adl:DataStaging><adl:InputFile><adl:Name>in.txt</adl:Name></adl:InputFile>";
+    let id = ce
+        .create(&adl("b", 1, 1).replace("<adl:DataStaging>", input))
+        .await;
+    assert_eq!(ce.state(&id).await, "ACCEPTED");
+    let (status, _) = ce.put(&format!("jobs/{id}/session/in.txt"), "text").await;
+    assert_eq!(status, 200);
+    assert_eq!(ce.state(&id).await, "PREPARED");
+    let (_, _, native) = crate::ask(&ce.lrms, "GET", "/v1/jobs", None).await;
+    assert_eq!(native["jobs"].as_array().map(Vec::len), Some(0), "{native}");
 }
 
 #[tokio::test]

@@ -1,11 +1,15 @@
 //! Listening to a run in real time while it goes.
 
 use super::Services;
+use gridrig_core::event::Event;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Recorded, Recorder, RunClock, merge};
 use gridrig_protocol::rest::serve::{Exchange, Exchanges};
-use std::sync::{Arc, Mutex, PoisonError};
+use gridrig_replayer::sighting::{Board, Owner};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Exchanges over HTTP that are kept.
 const EXCHANGES: usize = 4096;
@@ -20,14 +24,45 @@ pub struct Ears(Option<Arc<Heard>>);
 
 #[derive(Debug)]
 struct Heard {
-    machines: Mutex<Vec<Machine>>,
+    machines: Mutex<Machines>,
     exchanges: Exchanges,
+}
+
+#[derive(Debug, Default)]
+struct Machines {
+    all: Vec<Machine>,
+    elsewhere: Option<Elsewhere>,
+    /// Where jobs of brokers that are not ours are followed.
+    places: BTreeMap<JobId, Place>,
+}
+
+/// A job under the name that it has in an LRMS.
+#[derive(Debug)]
+struct Place {
+    name: (ClusterId, JobId),
+    /// Whether it has ended there without having run to its end.
+    in_vain: bool,
 }
 
 #[derive(Debug)]
 struct Machine {
     recorder: Recorder,
     next: u64,
+    /// The LRMS it is, if it is one.
+    cluster: Option<ClusterId>,
+    /// Heard already, and about a job of which nobody knows yet whose it is,
+    /// or after such.
+    waiting: VecDeque<Recorded>,
+}
+
+/// What has to be known of a run with brokers that are not ours: its jobs have
+/// other names in the LRMSs, and it begins late.
+#[derive(Debug)]
+pub(super) struct Elsewhere {
+    /// Whose jobs are.
+    pub(super) board: Board,
+    /// When the run begins on its clock.
+    pub(super) shift: SimDuration,
 }
 
 impl Ears {
@@ -47,42 +82,46 @@ impl Ears {
         grid: &Grid,
         clock: RunClock,
         submitter: &Recorder,
+        elsewhere: Option<Elsewhere>,
     ) {
         let Some(heard) = &self.0 else { return };
-        let mut recorders = vec![submitter.clone()];
+        let mut recorders = vec![(submitter.clone(), None)];
         for (index, domain) in (0..).zip(&grid.domains) {
             if let Some(broker) = services.broker(DomainId(index)) {
-                recorders.push(broker.recorder().clone());
+                recorders.push((broker.recorder().clone(), None));
                 broker.overhear(&format!("broker:{}", domain.name), &heard.exchanges, clock);
             }
         }
         for (index, cluster) in (0..).zip(&grid.clusters) {
-            if let Some(lrms) = services.lrms(ClusterId(index)) {
-                recorders.push(lrms.recorder().clone());
+            let id = ClusterId(index);
+            if let Some(lrms) = services.lrms(id) {
+                recorders.push((lrms.recorder().clone(), Some(id)));
                 lrms.overhear(&format!("lrms:{}", cluster.name), &heard.exchanges, clock);
             }
         }
-        let machines = recorders
-            .into_iter()
-            .map(|recorder| Machine { recorder, next: 0 });
-        *heard
-            .machines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = machines.collect();
+        let machines = recorders.into_iter().map(|(recorder, cluster)| Machine {
+            recorder,
+            next: 0,
+            cluster,
+            waiting: VecDeque::new(),
+        });
+        *heard.machines() = Machines {
+            all: machines.collect(),
+            elsewhere,
+            places: BTreeMap::new(),
+        };
     }
 
     /// The events since the last call, in order of time as far as they have
-    /// come.
+    /// come. Jobs have the names of the workload; of a job that a broker which
+    /// is not ours has placed more than once, the first placement is followed,
+    /// and another when that has come to nothing.
     #[must_use]
     pub fn events(&self) -> Vec<Recorded> {
-        let Some(heard) = &self.0 else {
-            return Vec::new();
-        };
-        let mut machines = heard
-            .machines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        merge(machines.iter_mut().map(Machine::rest))
+        match &self.0 {
+            Some(heard) => heard.machines().events(),
+            None => Vec::new(),
+        }
     }
 
     /// What was said about a job, oldest first.
@@ -94,7 +133,86 @@ impl Ears {
     }
 }
 
+impl Heard {
+    fn machines(&self) -> MutexGuard<'_, Machines> {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Machines {
+    fn events(&mut self) -> Vec<Recorded> {
+        let Machines {
+            all,
+            elsewhere,
+            places,
+        } = self;
+        let Some(elsewhere) = elsewhere else {
+            return merge(all.iter_mut().map(Machine::rest));
+        };
+        // LRMSs first: what they have is not for the submitter to give up.
+        let (of_lrms, of_others): (Vec<_>, Vec<_>) = all
+            .iter_mut()
+            .partition(|machine| machine.cluster.is_some());
+        let mut logs = Vec::new();
+        for machine in of_lrms {
+            logs.push(machine.known(&elsewhere.board, places));
+        }
+        for machine in of_others {
+            let mut log = machine.rest();
+            log.retain(|recorded| match recorded.event() {
+                Event::Failed { job, .. } | Event::FinishSeen { job, .. } => {
+                    !places.contains_key(&job)
+                }
+                _ => true,
+            });
+            logs.push(log);
+        }
+        let events = merge(logs).into_iter();
+        events.map(|event| event.earlier(elsewhere.shift)).collect()
+    }
+}
+
 impl Machine {
+    /// The events of an LRMS up to the first about a job of which nobody knows
+    /// whose it is, with the names of the workload.
+    fn known(&mut self, board: &Board, places: &mut BTreeMap<JobId, Place>) -> Vec<Recorded> {
+        let rest = self.rest();
+        self.waiting.extend(rest);
+        let cluster = self.cluster.unwrap_or(ClusterId(0));
+        let mut events = Vec::new();
+        while let Some(recorded) = self.waiting.pop_front() {
+            let Some(local) = recorded.event().job() else {
+                events.push(recorded);
+                continue;
+            };
+            let job = match board.owner(cluster, local) {
+                None => {
+                    self.waiting.push_front(recorded);
+                    break;
+                }
+                Some(Owner::Foreign) => continue,
+                Some(Owner::Named(job) | Owner::Tagged(job)) => job,
+            };
+            let here = || Place {
+                name: (cluster, local),
+                in_vain: false,
+            };
+            let place = places.entry(job).or_insert_with(here);
+            if place.name != (cluster, local) {
+                if !place.in_vain {
+                    continue;
+                }
+                *place = here();
+            }
+            place.in_vain |= matches!(
+                recorded.event(),
+                Event::Rejected { .. } | Event::Cancelled { .. } | Event::Failed { .. }
+            );
+            events.push(recorded.about(job));
+        }
+        events
+    }
+
     fn rest(&mut self) -> Vec<Recorded> {
         let mut events = Vec::new();
         loop {
@@ -106,5 +224,119 @@ impl Machine {
                 return events;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::event::{EventSink as _, Party};
+    use gridrig_core::job::{Entry, Reason};
+    use gridrig_core::time::SimTime;
+
+    fn at(seconds: u64) -> SimTime {
+        SimTime::from_secs(seconds)
+    }
+
+    fn machine(recorder: &Recorder, cluster: Option<ClusterId>) -> Machine {
+        Machine {
+            recorder: recorder.clone(),
+            next: 0,
+            cluster,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Names and instants of what is heard.
+    fn heard(machines: &mut Machines) -> Vec<(u64, &'static str, Option<u32>)> {
+        let events = machines.events().into_iter();
+        let events = events.map(|recorded| {
+            let event = recorded.event();
+            let seconds = recorded.at.as_nanos() / 1_000_000_000;
+            let name = match event {
+                Event::Submitted { .. } => "submitted",
+                Event::Queued { .. } => "queued",
+                Event::Started { .. } => "started",
+                Event::Finished { .. } => "finished",
+                Event::Rejected { .. } => "rejected",
+                Event::Failed { .. } => "failed",
+                _ => "other",
+            };
+            (seconds, name, event.job().map(|job| job.0))
+        });
+        events.collect()
+    }
+
+    #[test]
+    fn jobs_of_another_broker_are_heard_under_their_own_names_as_soon_as_these_are_known() {
+        let (mut client, mut a, mut b) = <(Recorder, Recorder, Recorder)>::default();
+        let board = Board::default();
+        let (first, second) = (ClusterId(0), ClusterId(1));
+        let mut machines = Machines {
+            all: vec![
+                machine(&client, None),
+                machine(&a, Some(first)),
+                machine(&b, Some(second)),
+            ],
+            elsewhere: Some(Elsewhere {
+                board: board.clone(),
+                shift: SimDuration::from_secs(10),
+            }),
+            places: BTreeMap::new(),
+        };
+        for job in [0, 1, 2] {
+            let (job, entry) = (JobId(job), Entry::Domain(DomainId(0)));
+            let intended = at(11);
+            client.emit(
+                at(11),
+                Event::Submitted {
+                    job,
+                    entry,
+                    intended,
+                },
+            );
+        }
+        let queued = |cluster, job| Event::Queued {
+            job: JobId(job),
+            cluster,
+        };
+        let started = |cluster, job| Event::Started {
+            job: JobId(job),
+            cluster,
+            placement: &[],
+        };
+        a.emit(at(12), queued(first, 900));
+        a.emit(at(13), queued(first, 901));
+        a.emit(at(13), started(first, 900));
+        let submitted = |job| (1, "submitted", Some(job));
+        assert_eq!(heard(&mut machines), [0, 1, 2].map(submitted));
+        // The first is known to be somebody else's, of the next nobody knows.
+        board.note(first, JobId(900), Owner::Foreign);
+        assert_eq!(heard(&mut machines), []);
+        board.note(first, JobId(901), Owner::Tagged(JobId(1)));
+        assert_eq!(heard(&mut machines), [(3, "queued", Some(1))]);
+        // Placed a second time, it is followed where it was first.
+        board.note(second, JobId(900), Owner::Tagged(JobId(1)));
+        b.emit(at(14), queued(second, 900));
+        b.emit(at(14), started(second, 900));
+        a.emit(at(15), started(first, 901));
+        assert_eq!(heard(&mut machines), [(5, "started", Some(1))]);
+        // One that was turned away may come again elsewhere, and is then not
+        // for the submitter to give up; one that nobody had is.
+        board.note(first, JobId(902), Owner::Tagged(JobId(2)));
+        board.note(second, JobId(901), Owner::Tagged(JobId(2)));
+        let by = Party::Lrms(first);
+        let (job, reason) = (JobId(902), Reason::NeverFits);
+        a.emit(at(16), Event::Rejected { job, by, reason });
+        b.emit(at(17), queued(second, 901));
+        for job in [JobId(2), JobId(0)] {
+            let (by, reason) = (Party::Client, Reason::NotPlaced);
+            client.emit(at(18), Event::Failed { job, by, reason });
+        }
+        let (rejected, again) = ((6, "rejected", Some(2)), (7, "queued", Some(2)));
+        assert_eq!(
+            heard(&mut machines),
+            [rejected, again, (8, "failed", Some(0))]
+        );
     }
 }

@@ -61,7 +61,9 @@ impl Services {
             let mut config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
             let faces = options.faces.get(cluster.config.id.index());
             if let Some(faces) = faces.filter(|faces| !faces.is_empty()) {
-                config.faces = emulator::faces::Faces::of(faces);
+                let step = options.arc_steps.get(&cluster.config.id).copied();
+                config.faces =
+                    emulator::faces::Faces::of(faces).with_arc_step(step.unwrap_or_default());
                 // A broker of the run is told by the run.
                 if !config.names_apart {
                     announce(&cluster.name, &door.url, faces);

@@ -43,6 +43,7 @@ pub(super) fn execute(
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
     real.faces.clone_from(&scenario.faces);
+    real.arc_steps.clone_from(&scenario.arc_steps);
     real.protocols.clone_from(&scenario.protocols);
     real.faults = kills(grid, &options.kill)?;
     for (id, dir) in &scenario.slurm_bins {

@@ -319,6 +319,9 @@ pub(crate) struct RawCluster {
     /// Interfaces of other systems that it offers besides its own when it is
     /// a service. Default: none.
     pub(crate) faces: Option<List<Str<Name<FaceKind>>>>,
+    /// With the face arc: how long each of a computing element's own steps
+    /// around the LRMS takes, on the wall. Default "0s".
+    pub(crate) arc_step: Option<Duration>,
     /// In real time: a directory of its own, in which the commands of Slurm
     /// are installed for this cluster.
     pub(crate) slurm_bin: Option<At<Str<PathText>>>,

@@ -95,6 +95,9 @@ fn cluster_and_more(
     if !faces.is_empty() {
         keys.push(("faces", format!("[{}]", faces.join(", "))));
     }
+    if let Some(step) = scenario.arc_steps.get(&id) {
+        keys.push(("arc_step", wall(*step)));
+    }
     if let Some(dir) = scenario.slurm_bins.get(&id) {
         keys.push(("slurm_bin", path(dir, paths)));
     }
@@ -105,13 +108,15 @@ fn cluster_and_more(
     keys
 }
 
+/// A length on the wall.
+fn wall(length: std::time::Duration) -> String {
+    let nanos = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    duration(SimDuration::from_nanos(nanos))
+}
+
 /// How a real Slurm is reached and used.
 fn lrms_settings(real: &RealLrms, paths: Paths) -> Vec<(&'static str, String)> {
     let settings = &real.settings;
-    let wall = |length: std::time::Duration| {
-        let nanos = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-        duration(SimDuration::from_nanos(nanos))
-    };
     let file = |key, file: &Option<std::path::PathBuf>| {
         let file = file.as_ref()?;
         Some((key, path(file, paths)))

@@ -126,7 +126,12 @@ impl Face {
     }
 
     fn submit(&self, processors: u32, run_time: &str, key: &str) -> u32 {
-        let job = serde_json::json!({ "processors": processors, "run_time": run_time, "key": key });
+        self.submit_as(serde_json::json!({
+            "processors": processors, "run_time": run_time, "key": key
+        }))
+    }
+
+    fn submit_as(&self, job: serde_json::Value) -> u32 {
         let job: JobSubmission = serde_json::from_value(job).unwrap();
         let url = &self.service.url;
         let receipt = self.runtime.block_on(self.client.submit(url, &job));
@@ -139,7 +144,10 @@ impl Face {
     }
 
     fn wait_for(&self, id: u32, state: &str) -> JobStatus {
-        let patience = Patience::seconds(90).every(100);
+        self.wait_long_for(id, state, Patience::seconds(90).every(100))
+    }
+
+    fn wait_long_for(&self, id: u32, state: &str, patience: Patience) -> JobStatus {
         loop {
             let job = self.job(id);
             if job.state == state {
@@ -244,4 +252,30 @@ fn a_script_that_fails_is_a_failed_job_and_what_slurm_refuses_is_refused() {
     slurm.run("scontrol", &down);
     let refused = face.wait_for(face.submit(1, "1s", "b"), "failed");
     assert_eq!(refused.reason.as_deref(), Some("lrms-refused"));
+}
+
+/// Slurm's limits are whole minutes, and it looks for jobs past theirs twice a
+/// minute.
+#[test]
+fn a_job_that_slurm_ends_at_its_limit_has_failed() {
+    let Some(slurm) = slurm("a_job_that_slurm_ends_at_its_limit_has_failed") else {
+        return;
+    };
+    let conf = slurm.conf().display().to_string();
+    let face = Face::start(&["--lrms", "slurm", "--lrms-conf", &conf]);
+    let long = face.submit_as(serde_json::json!({
+        "processors": 2, "run_time": "900s", "requested_time": "60s", "key": "a"
+    }));
+    let patience = Patience::seconds(300).every(500);
+    let failed = face.wait_long_for(long, "failed", patience);
+    assert_eq!(failed.reason.as_deref(), Some("lrms-failed"));
+    let ran = failed.finish_ns.zip(failed.start_ns);
+    let ran = ran.map(|(finish, start)| (finish - start) / 1_000_000_000);
+    assert!(ran.is_some_and(|seconds| seconds >= 59), "{failed:?}");
+    let said = slurm.run("squeue", &["-h", "-t", "all", "-o", "%T %l %C"]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert_eq!(said.trim(), "TIMEOUT 1:00 2");
+    // Its processors are free again.
+    let next = face.submit(8, "1s", "b");
+    face.wait_for(next, "completed");
 }

@@ -11,7 +11,8 @@ use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{Arrival, CallError, JobKeeper as _, LrmsMachine};
 use gridrig_protocol::adl::{self, Activity, AdlError};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// The id of a new job, or why there is none.
 pub(super) type Created = Result<String, String>;
@@ -97,6 +98,23 @@ async fn enter_all(
     entered.into_iter().map(of).collect()
 }
 
+/// The steps that a job takes before the LRMS has it.
+pub(super) const BEFORE: u64 = 4;
+
+/// Those of them that are left once its files are there.
+pub(super) const PREPARED: u64 = 2;
+
+/// Where a job stands that has so many steps left before the LRMS has it.
+pub(super) fn entering(face: &Face, now: SimTime, steps: u64) -> Stage {
+    let step = face.step();
+    match step.is_zero() {
+        true => Stage::Submitting,
+        false => Stage::Entering {
+            until: now + SimDuration::from_nanos(step.as_nanos().saturating_mul(steps)),
+        },
+    }
+}
+
 /// Checks a description and enters the job; nothing is handed to the LRMS yet.
 fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u64, String> {
     let queue = activity.queue.as_deref();
@@ -141,9 +159,10 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
         owner: owner.unwrap_or_else(|| Arc::from("anonymous")),
         keeper: viewer.cloned(),
         arrived: now,
-        stage: Stage::Submitting,
+        stage: entering(face, now, BEFORE),
         uploads: BTreeMap::new(),
         wipe: false,
+        killed: None,
         delegation,
     };
     if job.missing().next().is_some() {
@@ -153,8 +172,51 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
     Ok(store.enter(job))
 }
 
-/// Hands those of these jobs to the LRMS that are ready for it.
-pub(super) async fn submit(face: &Face, numbers: &[u64]) -> Result<(), CallError> {
+/// Hands those of these jobs to the LRMS that are ready for it, the others
+/// when they have taken their steps.
+pub(super) async fn submit(face: &Arc<Face>, numbers: &[u64]) -> Result<(), CallError> {
+    let mut later: BTreeMap<SimTime, Vec<u64>> = BTreeMap::new();
+    for number in numbers {
+        if let Some(Stage::Entering { until }) = face.store().jobs.get(number).map(|job| &job.stage)
+        {
+            later.entry(*until).or_default().push(*number);
+        }
+    }
+    for (until, numbers) in later {
+        tokio::spawn(submit_later(Arc::downgrade(face), numbers, until));
+    }
+    submit_now(face, numbers).await
+}
+
+/// Between two tries to hand a job to an LRMS that has too much to do.
+const BUSY: Duration = Duration::from_millis(20);
+
+/// Does not keep the service alive: with it the jobs are gone as well.
+async fn submit_later(face: Weak<Face>, numbers: Vec<u64>, until: SimTime) {
+    let Some(deadline) = face
+        .upgrade()
+        .map(|face| face.app.config.clock.deadline(until))
+    else {
+        return;
+    };
+    tokio::time::sleep_until(deadline).await;
+    while let Some(face) = face.upgrade() {
+        for number in &numbers {
+            // One that was killed meanwhile, and maybe restarted, is another's.
+            if let Some(job) = face.store().jobs.get_mut(number)
+                && job.stage == (Stage::Entering { until })
+            {
+                job.stage = Stage::Submitting;
+            }
+        }
+        match submit_now(&face, &numbers).await {
+            Err(CallError::Busy) => tokio::time::sleep(BUSY).await,
+            Ok(()) | Err(CallError::Stopped) => return,
+        }
+    }
+}
+
+async fn submit_now(face: &Face, numbers: &[u64]) -> Result<(), CallError> {
     let arrivals: Vec<(u64, Arrival)> = {
         let store = face.store();
         let jobs = numbers.iter().filter_map(|number| {

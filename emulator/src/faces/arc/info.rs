@@ -53,7 +53,7 @@ fn document(face: &Face, origin: &str, sample: &LoadSample, present: u64) -> Inf
     let staging = staging
         .jobs
         .values()
-        .filter(|job| matches!(job.stage, Stage::Uploading { .. }))
+        .filter(|job| matches!(job.stage, Stage::Uploading { .. } | Stage::Entering { .. }))
         .count() as u64;
     let jobs = JobCounts {
         running: present.saturating_sub(sample.queued),

@@ -9,7 +9,7 @@ use axum::extract::rejection::StringRejection;
 use axum::http::{Method, StatusCode};
 use gridrig_core::job::Reason;
 use gridrig_core::message::EndState;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{JobKeeper as _, JobState, JobView, LrmsMachine};
 use gridrig_protocol::glue2::{self, Activity};
 use gridrig_protocol::markup::Element;
@@ -23,28 +23,56 @@ pub(super) struct Look {
     pub(super) view: Option<JobView>,
 }
 
+/// What is known of a job on this side of the LRMS.
+struct Standing {
+    stage: Stage,
+    arrived: SimTime,
+    killed: Option<SimTime>,
+}
+
+impl Standing {
+    fn of(job: &Job) -> Self {
+        Standing {
+            stage: job.stage.clone(),
+            arrived: job.arrived,
+            killed: job.killed,
+        }
+    }
+
+    fn state(&self, view: Option<&JobView>, now: SimTime, step: SimDuration) -> RestState {
+        let (state, killed) = match self.stage {
+            Stage::Uploading { .. } if now < self.arrived + step => (RestState::Accepted, None),
+            Stage::Uploading { .. } => (RestState::Preparing, None),
+            Stage::Entering { until } => (RestState::before(until, now, step), None),
+            Stage::Submitting => (RestState::Submitting, None),
+            Stage::InLrms(_) => (RestState::of(view, now, step), self.killed),
+            Stage::Failed { .. } => (RestState::Failed, None),
+            Stage::Killed { at } => (RestState::Killed, Some(at)),
+        };
+        match (state, killed) {
+            (RestState::Killed, Some(at)) if now < at + step => RestState::Killing,
+            (state, _) => state,
+        }
+    }
+}
+
 /// Where these jobs stand. Those that are no more, or that were to be
 /// forgotten and have ended, are left out.
 pub(super) async fn look_at(face: &Face, numbers: &[u64]) -> Result<BTreeMap<u64, Look>, Fault> {
-    let stages: Vec<(u64, Stage)> = {
+    let stages: Vec<(u64, Standing)> = {
         let mut store = face.store();
         store.give_up(face.app.config.clock.now());
-        let stage = |number: &u64| Some((*number, store.jobs.get(number)?.stage.clone()));
+        let stage = |number: &u64| Some((*number, Standing::of(store.jobs.get(number)?)));
         numbers.iter().filter_map(stage).collect()
     };
-    let view = move |lrms: &mut LrmsMachine, _: SimTime| {
-        let look = |(number, stage): (u64, Stage)| {
-            let view = match &stage {
+    let step = face.step();
+    let view = move |lrms: &mut LrmsMachine, now: SimTime| {
+        let look = |(number, job): (u64, Standing)| {
+            let view = match &job.stage {
                 Stage::InLrms(job) => lrms.view(*job),
                 _ => None,
             };
-            let state = match stage {
-                Stage::Uploading { .. } => RestState::Preparing,
-                Stage::Submitting => RestState::Submitting,
-                Stage::InLrms(_) => RestState::of(view.as_ref()),
-                Stage::Failed { .. } => RestState::Failed,
-                Stage::Killed { .. } => RestState::Killed,
-            };
+            let state = job.state(view.as_ref(), now, step);
             (number, Look { state, view })
         };
         stages.into_iter().map(look).collect::<BTreeMap<_, _>>()
@@ -294,11 +322,14 @@ async fn kill(face: &Face, call: &Call, body: &str) -> Result<Vec<Element>, Faul
             continue;
         };
         match job.stage {
-            Stage::Uploading { .. } => {
+            Stage::Uploading { .. } | Stage::Entering { .. } => {
                 let at = face.app.config.clock.now();
                 job.stage = Stage::Killed { at };
             }
-            Stage::InLrms(job) => cancelled.push(job),
+            Stage::InLrms(name) => {
+                job.killed.get_or_insert(face.app.config.clock.now());
+                cancelled.push(name);
+            }
             Stage::Submitting => {
                 items.push(item(505, "Job could not be canceled", id));
                 continue;
@@ -340,7 +371,7 @@ async fn clean(face: &Face, call: &Call, body: &str) -> Result<Vec<Element>, Fau
     Ok(items)
 }
 
-async fn restart(face: &Face, call: &Call, body: &str) -> Result<Vec<Element>, Fault> {
+async fn restart(face: &Arc<Face>, call: &Call, body: &str) -> Result<Vec<Element>, Fault> {
     let ids = ids(&call.headers, body)?;
     let viewer = call.viewer.as_deref();
     let numbers: Vec<u64> = ids.iter().filter_map(|id| find(face, viewer, id)).collect();
@@ -357,9 +388,11 @@ async fn restart(face: &Face, call: &Call, body: &str) -> Result<Vec<Element>, F
         match looks[&number].state {
             // A job named twice in one request is restarted once.
             RestState::Failed | RestState::Killed if !again.iter().any(|(n, _)| *n == number) => {
-                let before = std::mem::replace(&mut job.stage, Stage::Submitting);
+                let now = face.app.config.clock.now();
+                let entering = create::entering(face, now, create::BEFORE);
+                let before = std::mem::replace(&mut job.stage, entering);
+                job.killed = None;
                 if job.missing().next().is_some() {
-                    let now = face.app.config.clock.now();
                     let until = now + face.app.config.clock.run(face.setup.stage_in);
                     job.stage = Stage::Uploading { until };
                 }

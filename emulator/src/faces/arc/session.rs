@@ -237,7 +237,8 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
         let is_complete = job.missing().next().is_none();
         let waits = matches!(job.stage, Stage::Uploading { .. });
         if is_complete && waits {
-            job.stage = Stage::Submitting;
+            let now = face.app.config.clock.now();
+            job.stage = create::entering(face, now, create::PREPARED);
         }
         is_complete && waits
     };

@@ -1,28 +1,41 @@
 //! ARC's names for where a job stands.
 
-use gridrig_core::message::EndState;
+use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{JobState, JobView};
 
-/// A state of ARC REST 1.0. A-REX passes through more of them than are met
-/// here, since an emulated job's steps between them take no time: `ACCEPTED`,
-/// `PREPARED`, `SUBMITTING`, `EXITINGLRMS`, `OTHER`, `EXECUTED`, `FINISHING`
-/// and `KILLING`; `HELD` needs an LRMS that holds jobs.
+/// A state of ARC REST 1.0. The steps between them take no time here unless
+/// the face is set up so that they do ([`Setup::step`](super::Setup::step)).
+/// `HELD` and `OTHER` need an LRMS that holds jobs or does something else with
+/// them, and are never met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RestState {
     /// Just created, as the answer to its creation says.
     Accepting,
-    /// Waits for the files that its client uploads.
+    /// Known, and waiting for its turn.
+    Accepted,
+    /// Its files are being fetched, or waited for.
     Preparing,
+    /// Waits to be handed to the LRMS.
+    Prepared,
     /// On its way into the LRMS.
     Submitting,
     /// Waits in the LRMS.
     Queuing,
     /// On processors.
     Running,
+    /// Is leaving the processors.
+    ExitingLrms,
+    /// Has run, and waits for its outputs to be put away.
+    Executed,
+    /// Its outputs are being put away.
+    Finishing,
     /// Ran to its end.
     Finished,
     /// Did not.
     Failed,
+    /// Is being removed on request.
+    Killing,
     /// Was removed on request.
     Killed,
     /// The LRMS has forgotten it; its id is all that is left.
@@ -34,12 +47,18 @@ impl RestState {
     pub(super) const fn name(self) -> &'static str {
         match self {
             RestState::Accepting => "ACCEPTING",
+            RestState::Accepted => "ACCEPTED",
             RestState::Preparing => "PREPARING",
+            RestState::Prepared => "PREPARED",
             RestState::Submitting => "SUBMITTING",
             RestState::Queuing => "QUEUING",
             RestState::Running => "RUNNING",
+            RestState::ExitingLrms => "EXITINGLRMS",
+            RestState::Executed => "EXECUTED",
+            RestState::Finishing => "FINISHING",
             RestState::Finished => "FINISHED",
             RestState::Failed => "FAILED",
+            RestState::Killing => "KILLING",
             RestState::Killed => "KILLED",
             RestState::Wiped => "WIPED",
         }
@@ -49,11 +68,15 @@ impl RestState {
     /// beside its own.
     pub(super) const fn emies(self) -> &'static [&'static str] {
         match self {
-            RestState::Accepting => &["emies:accepted"],
+            RestState::Accepting | RestState::Accepted => &["emies:accepted"],
             RestState::Preparing => &["emies:preprocessing", "emiesattr:client-stagein-possible"],
+            RestState::Prepared => &["emies:preprocessing"],
             RestState::Submitting => &["emies:processing-accepting"],
             RestState::Queuing => &["emies:processing-queued"],
             RestState::Running => &["emies:processing-running", "emiesattr:app-running"],
+            RestState::ExitingLrms | RestState::Killing => &["emies:processing"],
+            RestState::Executed => &["emies:processing", "emiesattr:app-stopped"],
+            RestState::Finishing => &["emies:postprocessing"],
             RestState::Finished => &["emies:terminal", "emiesattr:client-stageout-possible"],
             RestState::Failed => &["emies:terminal", "emiesattr:processing-failure"],
             RestState::Killed => &["emies:terminal", "emiesattr:processing-cancel"],
@@ -69,17 +92,96 @@ impl RestState {
         )
     }
 
-    /// Where the LRMS says that a job stands.
-    pub(super) fn of(view: Option<&JobView>) -> Self {
+    /// On the way into the LRMS, which takes four steps.
+    pub(super) fn before(until: SimTime, now: SimTime, step: SimDuration) -> Self {
+        let left = until.since(now).as_nanos();
+        match left.div_ceil(step.as_nanos().max(1)) {
+            0 | 1 => RestState::Submitting,
+            2 => RestState::Prepared,
+            3 => RestState::Preparing,
+            _ => RestState::Accepted,
+        }
+    }
+
+    /// Where the LRMS says that a job stands; out of it, a job that has run
+    /// takes three steps.
+    pub(super) fn of(view: Option<&JobView>, now: SimTime, step: SimDuration) -> Self {
         match view.map(|view| &view.state) {
             None => RestState::Wiped,
             Some(JobState::Queued { .. } | JobState::Sent { .. }) => RestState::Queuing,
             Some(JobState::Running { .. }) => RestState::Running,
-            Some(JobState::Ended(end)) => match end.state {
-                EndState::Completed => RestState::Finished,
-                EndState::Cancelled => RestState::Killed,
-                EndState::Rejected(_) | EndState::Failed(_) => RestState::Failed,
-            },
+            Some(JobState::Ended(end)) => Self::after(end, now, step),
         }
+    }
+
+    fn after(end: &JobEnd, now: SimTime, step: SimDuration) -> Self {
+        let state = match end.state {
+            EndState::Completed => RestState::Finished,
+            EndState::Cancelled => return RestState::Killed,
+            EndState::Rejected(_) | EndState::Failed(_) => RestState::Failed,
+        };
+        let (Some(_), Some(finish)) = (end.start, end.finish) else {
+            return state;
+        };
+        match now.since(finish).as_nanos().checked_div(step.as_nanos()) {
+            Some(0) => RestState::ExitingLrms,
+            Some(1) => RestState::Executed,
+            Some(2) => RestState::Finishing,
+            _ => state,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::ids::JobId;
+
+    const STEP: SimDuration = SimDuration::from_secs(2);
+
+    #[test]
+    fn four_steps_lead_into_the_lrms() {
+        let until = SimTime::from_secs(8);
+        let at = |now| RestState::before(until, SimTime::from_secs(now), STEP).name();
+        let seen = [0, 1, 2, 4, 5, 6, 7, 8, 9].map(at);
+        assert_eq!(
+            seen,
+            [
+                "ACCEPTED",
+                "ACCEPTED",
+                "PREPARING",
+                "PREPARED",
+                "PREPARED",
+                "SUBMITTING",
+                "SUBMITTING",
+                "SUBMITTING",
+                "SUBMITTING"
+            ]
+        );
+    }
+
+    #[test]
+    fn three_steps_lead_out_of_it_unless_the_job_never_ran() {
+        let end = |state, start| JobEnd {
+            job: JobId(0),
+            state,
+            cluster: None,
+            start,
+            finish: Some(SimTime::from_secs(10)),
+        };
+        let at = |now, end| RestState::after(&end, SimTime::from_secs(now), STEP).name();
+        let ran = Some(SimTime::from_secs(1));
+        let seen = [10, 12, 14, 16].map(|now| at(now, end(EndState::Completed, ran)));
+        assert_eq!(seen, ["EXITINGLRMS", "EXECUTED", "FINISHING", "FINISHED"]);
+        assert_eq!(at(10, end(EndState::Cancelled, ran)), "KILLED");
+        let refused = EndState::Rejected(gridrig_core::job::Reason::NeverFits);
+        assert_eq!(at(10, end(refused, None)), "FAILED");
+        let now = SimTime::from_secs(10);
+        let none = RestState::after(&end(EndState::Completed, ran), now, SimDuration::ZERO);
+        assert_eq!(
+            none,
+            RestState::Finished,
+            "steps that take no time are not seen"
+        );
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Job {
     pub(super) uploads: BTreeMap<String, Upload>,
     /// Whether it is to be forgotten once it has ended.
     pub(super) wipe: bool,
+    /// When its removal from the LRMS was asked for.
+    pub(super) killed: Option<SimTime>,
     /// The delegation it uses.
     pub(super) delegation: Option<u64>,
 }
@@ -66,6 +68,11 @@ pub(super) enum Stage {
     /// Its client still has to upload files, by then.
     Uploading {
         /// When it is given up.
+        until: SimTime,
+    },
+    /// It goes through the steps before the LRMS.
+    Entering {
+        /// When it is handed over.
         until: SimTime,
     },
     /// It is being handed to the LRMS.

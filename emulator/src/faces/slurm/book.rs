@@ -3,6 +3,7 @@
 
 mod change;
 mod record;
+mod waiting;
 
 pub(super) use record::Record;
 
@@ -15,6 +16,7 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use waiting::{Inside, Waiting};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,10 +135,14 @@ pub(super) struct Book {
     /// Jobs by number; an array's number finds its tasks.
     by_id: BTreeMap<u32, Vec<u32>>,
     by_machine: BTreeMap<JobId, u32>,
-    /// Pending jobs that the cluster does not know of yet.
-    outside: BTreeSet<u32>,
     /// Pending jobs that are in the cluster's queue.
     queued: BTreeSet<u32>,
+    /// Pending jobs that the cluster does not know of yet, by what they wait
+    /// for, so that a change looks at those alone that it may concern. Held
+    /// jobs wait for their release and are in none of these.
+    waiting: Waiting,
+    /// Tasks of each array that are in the cluster, and how many of them run.
+    inside: BTreeMap<u32, Inside>,
     running: BTreeSet<u32>,
     /// Ended jobs by when they ended: (end, job).
     ended: VecDeque<(SimTime, u32)>,
@@ -160,8 +166,9 @@ impl Book {
             jobs: BTreeMap::new(),
             by_id: BTreeMap::new(),
             by_machine: BTreeMap::new(),
-            outside: BTreeSet::new(),
             queued: BTreeSet::new(),
+            waiting: Waiting::default(),
+            inside: BTreeMap::new(),
             running: BTreeSet::new(),
             ended: VecDeque::new(),
             aged: 0,
@@ -234,12 +241,7 @@ impl Book {
     /// When something happens by itself: a begin time, or a limit.
     pub fn next_timer(&self) -> Option<SimTime> {
         let limit = self.limits.first().map(|(at, _)| *at);
-        let waiting = self.outside.iter().filter_map(|seq| self.jobs.get(seq));
-        let begin = waiting
-            .filter(|job| job.hold.is_none())
-            .filter_map(|job| job.begin)
-            .min();
-        limit.into_iter().chain(begin).min()
+        limit.into_iter().chain(self.waiting.next_begin()).min()
     }
 
     /// Why a pending job waits.
@@ -269,46 +271,11 @@ impl Book {
         }
     }
 
-    /// Whether as many tasks of its array run as may.
-    fn runs_enough(&self, job: &Job) -> bool {
-        let Some(task) = &job.task else { return false };
-        let tasks = self.by_id.get(&task.array).map_or(&[][..], Vec::as_slice);
-        let running = tasks.iter().filter(|seq| self.running.contains(seq));
-        task.at_a_time
-            .is_some_and(|most| running.count() >= most as usize)
-    }
-
-    /// Whether a job's wishes have come true; forgets those that have.
-    fn wishes_fulfilled(&mut self, seq: u32) -> bool {
-        let Some(job) = self.jobs.get(&seq) else {
-            return false;
-        };
-        if job.wishes.is_empty() {
-            return true;
-        }
-        let verdicts: Vec<(Wish, Verdict)> = job
-            .wishes
-            .iter()
-            .map(|wish| (*wish, self.verdict(job, wish)))
-            .collect();
-        let one = |(wish, verdict): &(Wish, Verdict)| wish.any && *verdict == Verdict::Fulfilled;
-        let enough = verdicts.iter().any(one);
-        let left = verdicts
-            .into_iter()
-            .filter(|(_, v)| *v != Verdict::Fulfilled);
-        let left = left.map(|(wish, verdict)| Wish {
-            failed: verdict == Verdict::Never,
-            ..wish
-        });
-        let left: Vec<Wish> = left.filter(|_| !enough).collect();
-        let fulfilled = left.is_empty();
-        if let Some(job) = self.jobs.get_mut(&seq) {
-            job.wishes = left;
-        }
-        fulfilled
-    }
-
+    /// What has become of a wish of this job.
     fn verdict(&self, job: &Job, wish: &Wish) -> Verdict {
+        if wish.failed {
+            return Verdict::Never;
+        }
         let Some(target) = wish.target else {
             let earlier = self.jobs.range(..job.seq).map(|(_, other)| other);
             let same = |other: &Job| {

@@ -82,14 +82,15 @@ pub(super) fn open(app: &App<Config>, setup: &Setup) {
         waiting: Vec::new(),
         owner: user_name(own_uid()),
     };
-    tokio::spawn(accept(listener, asks, Arc::clone(&setup.door)));
+    let owner = Arc::clone(&desk.owner);
+    tokio::spawn(accept(listener, asks, owner, Arc::clone(&setup.door)));
     tokio::spawn(desk.work(asked, exited, exits));
 }
 
 /// Jobs that may wait, run or be shown: some 200 MB.
 const MAX_JOBS: usize = 200_000;
 
-async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, door: Arc<Door>) {
+async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, owner: Arc<str>, door: Arc<Door>) {
     let slots = Arc::new(Semaphore::new(CALLS));
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {
@@ -101,9 +102,9 @@ async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, door: Arc<Door>
         };
         match stream {
             Ok((stream, _)) => {
-                let asks = asks.clone();
+                let (asks, owner) = (asks.clone(), Arc::clone(&owner));
                 tokio::spawn(async move {
-                    if let Err(error) = serve(stream, asks).await {
+                    if let Err(error) = serve(stream, asks, owner).await {
                         tracing::debug!(%error, "a Slurm command was not answered");
                     }
                     drop(slot);
@@ -118,12 +119,20 @@ async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, door: Arc<Door>
     drop(door);
 }
 
-async fn serve(mut stream: UnixStream, asks: mpsc::Sender<Ask>) -> std::io::Result<()> {
+async fn serve(
+    mut stream: UnixStream,
+    asks: mpsc::Sender<Ask>,
+    owner: Arc<str>,
+) -> std::io::Result<()> {
     let peer = stream.peer_cred()?;
     let caller = Caller {
         uid: peer.uid(),
         gid: peer.gid(),
-        user: user_name(peer.uid()),
+        // Nearly every call: the socket is its owner's alone.
+        user: match peer.uid() == own_uid() {
+            true => owner,
+            false => user_name(peer.uid()),
+        },
     };
     let request = tokio::time::timeout(PATIENCE, read(&mut stream)).await??;
     let (reply, answer) = oneshot::channel();

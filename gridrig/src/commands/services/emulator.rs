@@ -19,39 +19,64 @@ use gridrig_emulator::{Broker, Config};
 use gridrig_protocol::rest::serve::{Labels, Monitoring};
 use gridrig_protocol::tls::{ServerTls, TlsFiles};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Serves one emulated cluster, or all of a scenario, until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
     let faces = faces(&args.faces)?;
     let tls = tls(args)?;
     let monitoring = monitor::monitoring(&args.service.monitoring)?;
-    let finish = |mut config: Config, mut shown: Vec<FaceKind>, bin: Option<&Path>| {
+    let step = args.arc_step.as_deref();
+    let step = step.map(|text| duration("--arc-step", text)).transpose()?;
+    let finish = |mut config: Config, mut shown: Shown| {
         config.notify = notify_hosts(&args.service);
         config.keep_events = args.service.keep_events;
         config.monitoring = Monitoring {
             labels: config.monitoring.labels.and(&monitoring.labels),
             ..monitoring.clone()
         };
-        shown.extend(&faces);
-        config.faces = Faces::of(&shown);
-        config.faces.slurm = slurm_face(args, bin)?;
+        shown.faces.extend(&faces);
+        let step = step.map_or(shown.arc_step, |step| Duration::from_nanos(step.as_nanos()));
+        config.faces = Faces::of(&shown.faces).with_arc_step(step);
+        config.faces.slurm = slurm_face(args, shown.slurm_bin.as_deref())?;
         config.tls.clone_from(&tls);
         Ok(config)
     };
     if args.all {
         return all::serve_all(args, &finish);
     }
-    let (config, shown, scenario_bin) = match &args.scenario {
+    let (config, mut shown) = match &args.scenario {
         Some(_) => from_scenario(args)?,
-        None => (from_flags(args)?, Vec::new(), None),
+        None => (from_flags(args)?, Shown::default()),
     };
-    let bin = args.slurm_bin.as_deref().or(scenario_bin.as_deref());
-    let mut config = finish(config, shown, bin)?;
+    if let Some(bin) = &args.slurm_bin {
+        shown.slurm_bin = Some(bin.clone());
+    }
+    let mut config = finish(config, shown)?;
     lrms::set(&mut config, args)?;
     serve(
         args.service.listen,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
     )
+}
+
+/// What a cluster shows besides its own interface.
+#[derive(Default)]
+struct Shown {
+    faces: Vec<FaceKind>,
+    arc_step: Duration,
+    slurm_bin: Option<PathBuf>,
+}
+
+impl Shown {
+    /// As its scenario says.
+    fn of(scenario: &Scenario, id: ClusterId) -> Self {
+        Shown {
+            faces: scenario.faces[id.index()].clone(),
+            arc_step: scenario.arc_steps.get(&id).copied().unwrap_or_default(),
+            slurm_bin: scenario.slurm_bins.get(&id).cloned(),
+        }
+    }
 }
 
 fn faces(names: &[String]) -> Result<Vec<FaceKind>, Failure> {
@@ -123,7 +148,7 @@ fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
     }
 }
 
-fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>, Option<PathBuf>), Failure> {
+fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Shown), Failure> {
     let (path, scenario) = scenario(args)?;
     let grid = &scenario.grid;
     let cluster = grid
@@ -151,8 +176,7 @@ fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Vec<FaceKind>, Option<P
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
     let id = cluster.config.id;
-    let bin = scenario.slurm_bins.get(&id).cloned();
-    Ok((config, scenario.faces[id.index()].clone(), bin))
+    Ok((config, Shown::of(&scenario, id)))
 }
 
 fn scenario(args: &EmulatorArgs) -> Result<(&Path, Scenario), Failure> {

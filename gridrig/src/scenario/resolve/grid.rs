@@ -31,6 +31,7 @@ pub(super) struct Built {
     pub(super) grid: Grid,
     pub(super) cluster_sources: Vec<ClusterSource>,
     pub(super) faces: Vec<Vec<FaceKind>>,
+    pub(super) arc_steps: BTreeMap<ClusterId, std::time::Duration>,
     pub(super) slurm_bins: BTreeMap<ClusterId, PathBuf>,
     pub(super) lrms: BTreeMap<ClusterId, RealLrms>,
     pub(super) protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
@@ -47,6 +48,7 @@ impl Context<'_> {
             grid: Grid::default(),
             cluster_sources: Vec::new(),
             faces: Vec::new(),
+            arc_steps: BTreeMap::new(),
             slurm_bins: BTreeMap::new(),
             lrms: BTreeMap::new(),
             protocols: BTreeMap::new(),
@@ -177,6 +179,10 @@ impl Context<'_> {
         config.slurm = self.slurm(cluster, discipline)?;
         let faces = cluster.faces.iter().flat_map(|faces| &faces.0);
         built.faces.push(faces.map(|face| face.get().0.0).collect());
+        if let Some(step) = cluster.arc_step {
+            let step = std::time::Duration::from_nanos(step.0.as_nanos());
+            built.arc_steps.insert(id, step);
+        }
         if let Some(dir) = &cluster.slurm_bin {
             let path = PathBuf::from(&dir.get().0.0);
             if built.slurm_bins.values().any(|other| *other == path) {

@@ -84,7 +84,7 @@ impl Book {
         }
         job.begin = begin;
         job.wishes = order.wishes;
-        let id = job.id;
+        let (id, first) = (job.id, job.seq);
         match order.array {
             None => self.enter(job),
             Some(list) => {
@@ -95,7 +95,9 @@ impl Book {
                 }
             }
         }
-        self.admit(now);
+        for seq in first..self.next_seq {
+            self.admit(seq, now);
+        }
         id
     }
 
@@ -143,7 +145,6 @@ impl Book {
     fn enter(&mut self, job: Job) {
         self.next_seq = job.seq + 1;
         self.by_id.entry(job.id).or_default().push(job.seq);
-        self.outside.insert(job.seq);
         self.jobs.insert(job.seq, job);
     }
 
@@ -168,51 +169,8 @@ impl Book {
         (job.machine, job.eligible) = (Some(spec.id), Some(at));
         let seq = job.seq;
         self.enter(job);
-        self.outside.remove(&seq);
         self.queued.insert(seq);
         self.by_machine.insert(spec.id, seq);
-    }
-
-    /// Sends into the cluster's queue what nothing holds back.
-    pub fn admit(&mut self, now: SimTime) {
-        let outside: Vec<u32> = self.outside.iter().copied().collect();
-        for seq in outside {
-            let Some(job) = self.jobs.get(&seq) else {
-                continue;
-            };
-            let too_early = job.begin.is_some_and(|begin| begin > now);
-            if job.hold.is_some() || too_early || self.is_throttled(job) {
-                continue;
-            }
-            if !self.wishes_fulfilled(seq) {
-                continue;
-            }
-            self.outside.remove(&seq);
-            self.queued.insert(seq);
-            // A job that was held and released comes under another name: the
-            // cluster has seen the end of the first.
-            let name = JobId(FIRST_NAME.saturating_add(self.names_given));
-            self.names_given = self.names_given.saturating_add(1);
-            if let Some(job) = self.jobs.get_mut(&seq) {
-                job.eligible = Some(now);
-                job.begin = None;
-                job.machine = Some(name);
-                self.by_machine.insert(name, seq);
-            }
-            self.errands.push(Errand::Submit(seq));
-        }
-    }
-
-    /// Whether as many tasks of its array are in the cluster as may be.
-    fn is_throttled(&self, job: &Job) -> bool {
-        let Some(task) = &job.task else { return false };
-        let Some(most) = task.at_a_time else {
-            return false;
-        };
-        let tasks = self.by_id.get(&task.array).map_or(&[][..], Vec::as_slice);
-        let tasks = tasks.iter().filter_map(|seq| self.jobs.get(seq));
-        let inside = tasks.filter(|other| other.machine.is_some() && !other.state.is_ended());
-        inside.count() >= most as usize
     }
 
     /// The cluster has started a job.
@@ -221,9 +179,9 @@ impl Book {
             return;
         };
         self.queued.remove(&seq);
-        self.outside.remove(&seq);
         self.running.insert(seq);
         self.split(seq);
+        self.count_task(seq, |inside| inside.running += 1);
         let Some(job) = self.jobs.get_mut(&seq) else {
             return;
         };
@@ -238,7 +196,7 @@ impl Book {
         if ours && self.site.execute {
             self.errands.push(Errand::Launch(seq));
         }
-        self.admit(at);
+        self.stir(seq, at);
     }
 
     /// A task that stops being one of the pending gets a number of its own,
@@ -309,12 +267,18 @@ impl Book {
         if let (Some(start), Some(limit)) = (start, limit) {
             self.limits.remove(&(start + limit, seq));
         }
-        self.outside.remove(&seq);
+        let inside = job.machine.is_some();
+        self.waiting.forget(job);
         self.queued.remove(&seq);
-        self.running.remove(&seq);
+        if self.running.remove(&seq) {
+            self.count_task(seq, |tasks| tasks.running -= 1);
+        }
+        if inside {
+            self.count_task(seq, |tasks| tasks.all -= 1);
+        }
         self.ended.push_back((at, seq));
+        self.stir(seq, at);
         self.forget();
-        self.admit(at);
     }
 
     /// Whether a task that ends now has never been more than one of several
@@ -354,6 +318,7 @@ impl Book {
                     seqs.retain(|other| *other != seq);
                     if seqs.is_empty() {
                         self.by_id.remove(&number);
+                        self.inside.remove(&number);
                     }
                 }
             }
@@ -368,7 +333,9 @@ impl Book {
             self.limits.remove(&(at, seq));
             self.end_early(seq, State::Timeout, "TimeLimit", (0, 0));
         }
-        self.admit(now);
+        while let Some(seq) = self.waiting.take_begin(now) {
+            self.admit(seq, now);
+        }
     }
 
     /// Ends a running job: its process first if it has one, else at once.
@@ -455,14 +422,15 @@ impl Book {
         }
         job.hold = Some(hold);
         job.eligible = None;
+        self.waiting.forget(job);
         // It leaves the cluster's queue until it is released.
         if let Some(name) = job.machine.take() {
             self.by_machine.remove(&name);
             self.queued.remove(&seq);
-            self.outside.insert(seq);
             self.errands.push(Errand::Cancel(name));
+            self.count_task(seq, |tasks| tasks.all -= 1);
+            self.stir(seq, now);
         }
-        self.admit(now);
         true
     }
 
@@ -479,7 +447,7 @@ impl Book {
             if let Some(job) = self.jobs.get_mut(&seq) {
                 (job.hold, job.priority) = (None, priority);
             }
-            self.admit(now);
+            self.admit(seq, now);
         }
         true
     }

@@ -232,3 +232,109 @@ fn ended_jobs_age_and_the_oldest_are_forgotten() {
     book.age(at(310));
     assert_eq!((book.present(), book.all().count()), (0, 2));
 }
+
+/// Whatever happens, no job is left behind that nothing holds back, and none
+/// is let in that something does.
+#[test]
+fn nobody_is_forgotten_whatever_happens() {
+    for seed in 0..12_u64 {
+        let mut dice = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut roll = |below: u32| {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            u32::try_from((dice >> 20) % u64::from(below)).unwrap()
+        };
+        let mut book = book();
+        for second in 0..150 {
+            let now = at(second);
+            book.handle_timers(now);
+            let jobs = book.next_seq;
+            let seq = if jobs == 0 { 0 } else { roll(jobs) };
+            let other = roll(jobs + 2) + 1;
+            match roll(12) {
+                0 => drop(submit(&mut book, second, "-a 0-5%2 job")),
+                1 => drop(submit(&mut book, second, "-d singleton -J one job")),
+                2 => {
+                    let kinds = ["after", "afterany", "afterok", "afternotok", "aftercorr"];
+                    let kind = kinds[roll(5) as usize];
+                    submit(&mut book, second, &format!("-d {kind}:{other} job"));
+                }
+                3 => {
+                    let text = format!("-a 1-3%1 -d afterany:{other}?afterok:{} job", roll(9) + 1);
+                    submit(&mut book, second, &text);
+                }
+                4 => {
+                    let begin = Some(at(second + 1 + u64::from(roll(30))));
+                    book.submit(now, order("-H job"), begin);
+                    book.submit(now, order("job"), begin);
+                }
+                5 => drop(book.hold(now, seq, Hold::User)),
+                6 => drop(book.release(now, seq)),
+                7 => drop(book.cancel(now, seq, 0)),
+                _ => match book.job(seq).map(|job| (job.state, job.machine)) {
+                    Some((State::Pending, Some(_))) => start(&mut book, second, seq),
+                    Some((State::Running, _)) => {
+                        let how = match roll(3) {
+                            0 => EndState::Cancelled,
+                            _ => EndState::Completed,
+                        };
+                        end(&mut book, second, seq, how);
+                    }
+                    _ => {}
+                },
+            }
+            for errand in book.take_errands() {
+                // The cluster ends what it is told to.
+                let (Errand::Cancel(name) | Errand::Finish(name)) = errand else {
+                    continue;
+                };
+                let end = JobEnd {
+                    job: name,
+                    state: EndState::Cancelled,
+                    cluster: None,
+                    start: None,
+                    finish: None,
+                };
+                book.over(now, &end);
+            }
+            let _ = book.take_errands();
+            let all: Vec<u32> = book.all().map(|job| job.seq).collect();
+            for seq in all {
+                let (counted, inside) = tasks_inside(&book, seq);
+                assert_eq!(counted, inside, "seed {seed}, second {second}, job {seq}");
+                let job = book.job(seq).unwrap();
+                let outside = job.state == State::Pending && job.machine.is_none();
+                let early = job.begin.is_some_and(|begin| begin > now);
+                let full = job
+                    .task
+                    .as_ref()
+                    .is_some_and(|task| task.at_a_time.is_some_and(|most| inside.0 >= most));
+                let free = outside && job.hold.is_none() && !early && !full;
+                if free {
+                    let waits = |wish: &Wish| book.verdict(job, wish) != Verdict::Fulfilled;
+                    let any = |wish: &Wish| wish.any && !waits(wish);
+                    let waiting = job.wishes.iter().any(waits) && !job.wishes.iter().any(any);
+                    assert!(waiting, "seed {seed}, second {second}: {job:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Tasks of the job's array in the cluster and running: as counted, as found.
+fn tasks_inside(book: &Book, seq: u32) -> ((u32, u32), (u32, u32)) {
+    let Some(task) = book.job(seq).and_then(|job| job.task.clone()) else {
+        return ((0, 0), (0, 0));
+    };
+    let counted = book.inside.get(&task.array).copied().unwrap_or_default();
+    let of_array = |job: &&Job| job.task.as_ref().is_some_and(|t| t.array == task.array);
+    let there = |job: &&Job| job.machine.is_some() && !job.state.is_ended();
+    let tasks = book.all().filter(of_array).filter(there);
+    let (mut all, mut running) = (0, 0);
+    for task in tasks {
+        all += 1;
+        running += u32::from(task.state == State::Running);
+    }
+    ((counted.all, counted.running), (all, running))
+}

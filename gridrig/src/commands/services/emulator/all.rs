@@ -1,21 +1,18 @@
 //! `gridrig emulator --all`: every cluster of a scenario in one process.
 
-use super::{clock, labels, lrms, scenario, serve};
+use super::{Shown, clock, labels, lrms, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::anyhow;
 use gridrig_emulator::Config;
-use gridrig_emulator::faces::FaceKind;
 use gridrig_protocol::rest::serve::base_url;
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
 
-/// What the flags add to the setup of a cluster that shows these faces and has
-/// its commands of Slurm there.
-type Finish<'a> = dyn Fn(Config, Vec<FaceKind>, Option<&Path>) -> Result<Config, Failure> + 'a;
+/// What the flags add to the setup of a cluster that shows this.
+type Finish<'a> = dyn Fn(Config, Shown) -> Result<Config, Failure> + 'a;
 
 /// Serves every cluster on a port of its own. The first line on stdout names
 /// the first of them, as for one cluster, and lists all.
@@ -31,8 +28,7 @@ pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), 
         config.monitoring.labels = labels(&scenario, cluster);
         lrms::of_scenario(&mut config, &scenario)?;
         let id = cluster.config.id;
-        let bin = scenario.slurm_bins.get(&id).map(PathBuf::as_path);
-        let config = finish(config, scenario.faces[id.index()].clone(), bin)?;
+        let config = finish(config, Shown::of(&scenario, id))?;
         let listener = bind(args.service.listen, index)?;
         let address = listener.local_addr().map_err(Failure::run)?;
         let url = base_url(address, config.tls.is_some());
