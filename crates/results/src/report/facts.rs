@@ -46,7 +46,7 @@ fn facts(page: &mut Page, material: &Material) {
             .map(|(name, value)| format!("{name} {value}"))
             .collect::<Vec<_>>()
     };
-    page.facts([
+    let mut facts = vec![
         (
             "scenario",
             distinct(material, |run| vec![run.manifest.study.scenario.clone()]),
@@ -78,7 +78,22 @@ fn facts(page: &mut Page, material: &Material) {
                 )]
             }),
         ),
-    ]);
+    ];
+    // What a model did not do, and what is not always so.
+    let special: [(&str, fn(&OneRun) -> Vec<String>); 3] = [
+        ("real LRMS", |run| run.manifest.grid.real_clusters()),
+        ("brokers of others", |run| {
+            run.manifest.grid.external_brokers()
+        }),
+        ("links", |run| run.manifest.grid.link_terms()),
+    ];
+    for (name, of) in special {
+        let text = distinct(material, of);
+        if !text.is_empty() {
+            facts.push((name, text));
+        }
+    }
+    page.facts(facts);
 }
 
 fn again(page: &mut Page, material: &Material, options: &Options) {
