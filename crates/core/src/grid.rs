@@ -7,7 +7,7 @@ use crate::ids::{ClusterId, DomainId};
 use crate::load::Window;
 use crate::policy::{PolicyKind, Tie};
 use crate::resource::Resources;
-use crate::time::{Decimal, NANOS_PER_SEC, SimDuration};
+use crate::time::{Decimal, NANOS_PER_SEC, SimDuration, SimTime};
 use crate::timetable::Timetable;
 use std::sync::Arc;
 
@@ -209,6 +209,25 @@ impl Grid {
     /// many forwards, in cluster order.
     #[must_use]
     pub fn reachable(&self, from: DomainId, hops: u32) -> Vec<ClusterId> {
+        self.reach(from, hops, |_| true)
+    }
+
+    /// The same over providers that take jobs at this instant.
+    #[must_use]
+    pub fn reachable_at(&self, from: DomainId, hops: u32, at: SimTime) -> Vec<ClusterId> {
+        self.reach(from, hops, |link| {
+            self.is_open(link.consumer, link.provider, at)
+        })
+    }
+
+    /// Whether this provider takes jobs of this consumer at this instant.
+    #[must_use]
+    pub fn is_open(&self, consumer: DomainId, provider: DomainId, at: SimTime) -> bool {
+        let hours = self.timetable(consumer, provider);
+        hours.is_none_or(|timetable| timetable.is_open(at))
+    }
+
+    fn reach(&self, from: DomainId, hops: u32, takes: impl Fn(&Link) -> bool) -> Vec<ClusterId> {
         let mut domains = vec![from];
         let mut frontier = vec![from];
         for _ in 0..hops {
@@ -216,6 +235,7 @@ impl Grid {
             for link in frontier
                 .iter()
                 .flat_map(|domain| self.providers_of(*domain))
+                .filter(|link| takes(link))
             {
                 if !domains.contains(&link.provider) {
                     domains.push(link.provider);

@@ -210,6 +210,38 @@ impl PolicyKind {
         PolicyKind::FullInformation,
     ];
 
+    /// Where it sends a job, in a few words for those who read a result.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        match self {
+            PolicyKind::RoundRobin => "in turn, whatever is known",
+            PolicyKind::Random => "anywhere, each place as likely",
+            PolicyKind::QueueLength => "where the fewest jobs wait",
+            PolicyKind::FreeNode => "where the most processors are free",
+            PolicyKind::Utilization => "where the smallest share of the processors is busy",
+            PolicyKind::BestBrokerRank => {
+                "to the domain with the most and fastest free processors (its rank)"
+            }
+            PolicyKind::BestBrokerRank110 => "by rank, that of the job's own domain times 1.10",
+            PolicyKind::BestBrokerRank125 => "by rank, that of the job's own domain times 1.25",
+            PolicyKind::BestBrokerRankAggr => {
+                "by rank, each domain known in sums and ranges only (aggregated)"
+            }
+            PolicyKind::BestBrokerRankAggr110 => {
+                "by rank of aggregated domains, that of the job's own domain times 1.10"
+            }
+            PolicyKind::BestBrokerRankAggr125 => {
+                "by rank of aggregated domains, that of the job's own domain times 1.25"
+            }
+            PolicyKind::InterRoundRobin => "here if there is room, else to the peers in turn",
+            PolicyKind::InterRandom => "here if there is room, else to any peer",
+            PolicyKind::LocalOnly => "never to a peer: no federation",
+            PolicyKind::FullInformation => {
+                "where it can start at once, else to the least work, by the truth of the instant"
+            }
+        }
+    }
+
     /// The name used in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -86,6 +86,8 @@ pub enum Rule {
     StartAfterQueue,
     /// A job makes no more forwards than its brokers allow, along links.
     Hops,
+    /// A job is forwarded to a provider that takes jobs at that instant.
+    OpenHours,
     /// A forwarded job arrives, or is refused.
     ForwardArrives,
     /// A dispatched job is queued, or refused.
@@ -122,6 +124,7 @@ impl Rule {
             Rule::RightPlace => "right-place",
             Rule::StartAfterQueue => "start-after-queue",
             Rule::Hops => "hops",
+            Rule::OpenHours => "open-hours",
             Rule::ForwardArrives => "forward-arrives",
             Rule::DispatchArrives => "dispatch-arrives",
             Rule::NodeExists => "node-exists",

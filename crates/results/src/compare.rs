@@ -80,7 +80,22 @@ impl Default for Options {
 /// damaged or half written, fewer than two policies, no replication that all
 /// of them have, an unknown baseline, runs that are not comparable.
 pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
-    document(paths, options, false)
+    document(paths, options, false, None)
+}
+
+/// As [`compare`], and with it by policy the delays of all replications
+/// together, in no order: of the measured jobs that completed in every run of
+/// their replication, bounds too.
+///
+/// # Errors
+/// As [`compare`].
+pub(crate) fn compare_with_delays(
+    paths: &[PathBuf],
+    options: &Options,
+) -> Result<(Comparison, Vec<Vec<f64>>), CompareError> {
+    let mut delays = Vec::new();
+    let document = document(paths, options, false, Some(&mut delays))?;
+    Ok((document, delays))
 }
 
 /// The same document of runs of a single policy, which is its own baseline:
@@ -89,10 +104,15 @@ pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison, Compa
 /// # Errors
 /// As [`compare`], but for having one policy.
 pub fn alone(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
-    document(paths, options, true)
+    document(paths, options, true, None)
 }
 
-fn document(paths: &[PathBuf], options: &Options, alone: bool) -> Result<Comparison, CompareError> {
+fn document(
+    paths: &[PathBuf],
+    options: &Options,
+    alone: bool,
+    delays: Option<&mut figures::Delays>,
+) -> Result<Comparison, CompareError> {
     let found = find::find(paths, options.skip_damaged)?;
     let study = group::Study::of(&found.runs, options, alone)?;
     let guard = guard::guard(&study);
@@ -101,7 +121,7 @@ fn document(paths: &[PathBuf], options: &Options, alone: bool) -> Result<Compari
     }
     study.refuse_unpaired(&guard)?;
     let primary = study.primary(options)?;
-    let replications = figures::measure(&study, primary[0])?;
+    let replications = figures::measure(&study, primary[0], delays)?;
     let mut resamples = Resamples::new(options.seed);
     let tables = estimate::Tables {
         study: &study,

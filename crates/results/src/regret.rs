@@ -11,6 +11,7 @@ mod machine;
 use crate::jobs::{HopRow, JobRow, JobTable};
 use crate::measure::Measure;
 use crate::stats::{Distribution, mean};
+use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{JobSpec, Submission};
@@ -200,7 +201,7 @@ struct Replay<'a> {
     grid: &'a Grid,
     submissions: &'a [Submission],
     machines: Vec<Machine>,
-    /// Clusters in reach of each domain's broker.
+    /// Clusters in reach of each domain's broker, when all providers are open.
     reach: Vec<Vec<ClusterId>>,
     /// Whether the job in a row runs; one that ended at the instant at which it
     /// started never does.
@@ -221,9 +222,15 @@ enum Place {
 
 impl<'a> Replay<'a> {
     fn new(table: &'a JobTable, grid: &'a Grid, submissions: &'a [Submission]) -> Self {
-        let clusters = grid.clusters.iter();
-        let machines =
-            clusters.map(|c| Machine::new(c.config.resources.processors(), c.config.discipline));
+        let machines = grid.clusters.iter().map(|cluster| {
+            let config = &cluster.config;
+            // The rules of a real LRMS are its own: in order is the plainest.
+            let discipline = match config.is_real {
+                true => DisciplineKind::Fcfs,
+                false => config.discipline,
+            };
+            Machine::new(config.resources.processors(), discipline)
+        });
         let domains = (0..).map(DomainId).zip(&grid.domains);
         let reach = domains.map(|(id, domain)| grid.reachable(id, domain.broker.hops()));
         Replay {
@@ -289,7 +296,16 @@ impl<'a> Replay<'a> {
         let own = reach
             .contains(&decision.chosen)
             .then(|| start(&decision.chosen))??;
-        let best = reach.iter().filter_map(start).min()?;
+        // Who was closed was no candidate. The chosen one always was: a peer may
+        // have sent the job on when somebody had opened.
+        let best = match self.grid.hours.is_empty() {
+            true => reach.iter().filter_map(start).min()?,
+            false => {
+                let hops = self.grid.domains[decision.domain.index()].broker.hops();
+                let open = self.grid.reachable_at(decision.domain, hops, now);
+                open.iter().filter_map(start).fold(own, Ord::min)
+            }
+        };
         Some(own.since(best).as_secs_f64())
     }
 }

@@ -31,6 +31,7 @@ use choose::Chosen;
 use data::Replications;
 use material::Material;
 use std::path::PathBuf;
+use std::thread;
 
 /// What to put on the page.
 #[derive(Clone, Debug, Default)]
@@ -69,9 +70,9 @@ pub struct Report {
 /// All are mistakes of input: no runs, a damaged, foreign or half-written one,
 /// an unknown baseline or replication.
 pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportError> {
-    let material = Material::gather(paths, &options.compare)?;
+    let mut material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
-    let replications = Replications::read(&material, chosen.index)?;
+    let replications = Replications::read(&mut material, chosen.index)?;
     let page = page(&material, &chosen, &replications, options, true)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
@@ -104,9 +105,9 @@ pub struct Fragment {
 /// # Errors
 /// As [`report`].
 pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment, ReportError> {
-    let material = Material::gather(paths, &options.compare)?;
+    let mut material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
-    let replications = Replications::read(&material, chosen.index)?;
+    let replications = Replications::read(&mut material, chosen.index)?;
     let page = page(&material, &chosen, &replications, options, false)?;
     let outcome = material.comparison.as_ref().map(|c| c.verdict.outcome);
     Ok(Fragment {
@@ -124,6 +125,15 @@ fn page(
     options: &Options,
     with_gantt: bool,
 ) -> Result<Page, ReportError> {
+    // Nearly all of the work of a large page, on two threads.
+    let (over_time, gantt) = thread::scope(|scope| {
+        let over_time = scope.spawn(|| over_time::draw(material, chosen, replications));
+        let gantt = with_gantt.then(|| gantt::draw(material, chosen, replications));
+        match over_time.join() {
+            Ok(over_time) => (over_time, gantt),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
     let mut page = Page::new(material.title());
     judgement::open(&mut page, material);
     match &material.comparison {
@@ -137,10 +147,10 @@ fn page(
     cdf::draw(&mut page, material, replications);
     load::draw(&mut page, material, chosen)?;
     matrices::draw(&mut page, material, replications);
-    if with_gantt {
-        gantt::draw(&mut page, material, chosen, replications)?;
+    if let Some(gantt) = gantt {
+        gantt?.show(&mut page);
     }
-    over_time::draw(&mut page, material, chosen, replications);
+    over_time.show(&mut page, chosen);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;
     facts::draw(&mut page, material, options);

@@ -94,13 +94,25 @@ fn order_ranks(values: Vec<f64>) -> Vec<f64> {
         }
     }
     keys[begin..].sort_unstable();
-    let value = |key| f64::from_bits(flip(key).cast_unsigned());
-    keys.into_iter().map(value).collect()
+    keys.into_iter().map(unkey).collect()
+}
+
+/// The values in rising order: as integers they take one instruction to
+/// compare.
+pub(crate) fn sorted(values: Vec<f64>) -> Vec<f64> {
+    let mut keys: Vec<i64> = values.into_iter().map(key).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(unkey).collect()
 }
 
 /// The bits of a float as an integer that compares as the float does.
-fn key(value: f64) -> i64 {
+pub(crate) fn key(value: f64) -> i64 {
     flip(value.to_bits().cast_signed())
+}
+
+/// The float of a key.
+pub(crate) fn unkey(key: i64) -> f64 {
+    f64::from_bits(flip(key).cast_unsigned())
 }
 
 /// Turns the order of negative floats round; its own inverse.

@@ -17,6 +17,12 @@ export const number = (x, digits = 3) => {
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? NONE : `${(share * 100).toFixed(digits)} %`;
 
+// The key of a replication as reports show it: window+1209600s is window+14d.
+export const keyWords = (key) => {
+  const [, seconds] = key.match(/^window\+(\d+)s$/) ?? [];
+  return seconds && seconds % 86400 === 0 ? `window+${seconds / 86400}d` : key;
+};
+
 // A length of time in the unit that suits it: [figure, unit].
 export const time = (s) => {
   if (s === null || s === undefined || !Number.isFinite(s)) return [NONE, ""];

@@ -3,7 +3,7 @@ import { Clusters } from "/assets/clusters.js";
 import { Control } from "/assets/control.js";
 import { Course } from "/assets/course.js";
 import { openJob } from "/assets/drawer.js";
-import { NONE, ask, clock, count, duration, el, number, percent, post, time } from "/assets/format.js";
+import { NONE, ask, clock, count, duration, el, keyWords, number, percent, post, time } from "/assets/format.js";
 
 const FEED = 40;
 const RUNS = 200;
@@ -33,7 +33,7 @@ function head() {
   const parts = [
     run ? (run.policy ? `policy ${run.policy}` : "no broker") : null,
     run && runs.length > 1 ? `run ${current + 1} of ${runs.length}` : null,
-    run?.key && run.key !== "single" ? `replication ${run.key}` : null,
+    run?.key && run.key !== "single" ? `replication ${keyWords(run.key)}` : null,
     `${session.clock} clock${session.speed ? `, speed ${number(session.speed)}` : ""}`,
     session.compression !== 1 || session.run_time_compression !== 1
       ? `arrivals compressed ${number(session.compression)}\u00d7, run times ${number(session.run_time_compression)}\u00d7`
@@ -179,7 +179,7 @@ function runs() {
   const list = state.runs.slice(-RUNS);
   id("runs").replaceChildren(...list.map((run, i) => {
     const position = state.runs.length - list.length + i;
-    const name = `${run.policy ?? "no broker"}${run.key && run.key !== "single" ? ` ${run.key}` : ""}`;
+    const name = `${run.policy ?? "no broker"}${run.key && run.key !== "single" ? ` ${keyWords(run.key)}` : ""}`;
     const look = run.valid === false ? "bad" : LOOKS[run.state] ?? "mut";
     const words = run.valid === false ? `${run.state}, not valid` : run.state;
     return el("tr", { "aria-current": position === state.current ? "true" : null },

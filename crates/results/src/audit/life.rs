@@ -235,6 +235,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
             let message = format!("it was forwarded from {from} to {to}, which are not linked so");
             self.find_about(Rule::Hops, index, Some(at), message);
         }
+        self.check_hours(at, index, from, to);
         let hop = self.lives[index].hop;
         let domain = self.facts.grid.domains.get(from.index());
         if let Some(allowed) = domain.map(|domain| domain.broker.hops())
@@ -247,6 +248,19 @@ impl<'a, 'l> Auditor<'a, 'l> {
             self.find_about(Rule::Hops, index, Some(at), message);
         }
         self.move_to(index, Place::Forwarded(from, to));
+    }
+
+    /// Brokers look at the hours of their own clock, which may be off by the
+    /// tolerance.
+    fn check_hours(&mut self, at: SimTime, index: usize, from: DomainId, to: DomainId) {
+        let (grid, tolerance) = (self.facts.grid, self.facts.tolerance);
+        let early = SimTime::from_nanos(at.as_nanos().saturating_sub(tolerance.as_nanos()));
+        let open = |at| grid.is_open(from, to, at);
+        if !open(at) && !open(early) && !open(at + tolerance) {
+            let (from, to) = (self.names.domain(from), self.names.domain(to));
+            let message = format!("it was forwarded from {from} to {to}, which is closed then");
+            self.find_about(Rule::OpenHours, index, Some(at), message);
+        }
     }
 
     fn refused(&mut self, at: SimTime, index: usize, by: Party, to: Party) {

@@ -63,6 +63,9 @@ pub struct Pairs {
     /// `broker-phase`, `shake`, `workload` or `repeat`; `replication` if there
     /// is only one.
     pub over: String,
+    /// How far they lie apart in time of the trace (`window`), or the bound of
+    /// the move (`shake`), a duration; null for what has none.
+    pub step: Option<String>,
     /// Different workloads among them. With one, intervals say how much its
     /// result hangs on what varies, and nothing of other workloads.
     pub workloads: u64,

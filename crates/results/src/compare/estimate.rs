@@ -89,9 +89,12 @@ impl Tables<'_> {
     fn pairs(&self) -> Pairs {
         let (over, overlap) = self.study.varies();
         let keys = &self.study.keys;
+        let docs = self.study.all_runs().map(|run| &run.manifest.study.varies);
+        let step = docs.flatten().find_map(|varies| varies.step.clone());
         Pairs {
             n: self.study.keys.len() as u64,
             over,
+            step,
             workloads: keys
                 .iter()
                 .map(|k| &k.workload)

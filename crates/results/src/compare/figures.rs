@@ -14,7 +14,6 @@ use crate::rundir::{Codes, RunDirError, TableColumns, names};
 use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
 use gridrig_core::time::{SimDuration, SimTime};
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What jobs are grouped by.
@@ -88,17 +87,29 @@ impl Replication {
     }
 }
 
-/// Reads all runs that are paired.
+/// The delays of all replications together, for who draws them: by variant, in
+/// no order, of the jobs that completed under every one, bounds too.
+pub(super) type Delays = Vec<Vec<f64>>;
+
+/// Reads all runs that are paired. The delays are read anyway, and kept only
+/// where they are asked for.
 pub(super) fn measure(
     study: &Study<'_>,
     primary: Figure,
+    mut delays: Option<&mut Delays>,
 ) -> Result<Vec<Replication>, CompareError> {
-    let replications = study.keys.iter().map(|key| {
+    let bounds: Vec<bool> = study
+        .variants
+        .iter()
+        .map(|v| v.role == Role::Bound)
+        .collect();
+    let mut all = Vec::with_capacity(study.keys.len());
+    for key in &study.keys {
         let runs = study.runs_of(key);
-        let bounds = study.variants.iter().map(|v| v.role == Role::Bound);
-        replication(&runs, &bounds.collect::<Vec<_>>(), &key.text, primary)
-    });
-    replications.collect()
+        let kept = delays.as_deref_mut();
+        all.push(replication(&runs, &bounds, &key.text, primary, kept)?);
+    }
+    Ok(all)
 }
 
 fn replication(
@@ -106,6 +117,7 @@ fn replication(
     bounds: &[bool],
     key: &str,
     primary: Figure,
+    delays: Option<&mut Delays>,
 ) -> Result<Replication, CompareError> {
     let opened = each(runs, |run| Opened::new(run));
     let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -124,17 +136,25 @@ fn replication(
         }
     }
     let count = |rows: &[bool]| rows.iter().filter(|row| **row).count() as u64;
+    let keep = delays.is_some();
     let figures = each(&opened, |run| {
         let own = run.own(&common);
         let missing = count(&common) - count(&own);
-        let figures = run.figures(&own, key, primary)?;
-        Ok(RunFigures { missing, ..figures })
+        let mut raw = Vec::new();
+        let figures = run.figures(&own, key, primary, keep.then_some(&mut raw))?;
+        Ok((RunFigures { missing, ..figures }, raw))
     });
-    let figures: Vec<RunFigures> = figures.into_iter().collect::<Result<_, CompareError>>()?;
+    let figures = figures
+        .into_iter()
+        .collect::<Result<Vec<_>, CompareError>>()?;
+    let (figures, raw): (Vec<RunFigures>, Vec<Vec<f64>>) = figures.into_iter().unzip();
+    if let Some(delays) = delays {
+        pool(delays, &opened, raw);
+    }
     let mut narrowed = BTreeMap::new();
     for (variant, (run, own)) in opened.iter().zip(&figures).enumerate() {
         if own.missing > 0 {
-            let baseline = opened[0].figures(&run.own(&common), key, primary)?;
+            let baseline = opened[0].figures(&run.own(&common), key, primary, None)?;
             narrowed.insert(variant, baseline);
         }
     }
@@ -144,6 +164,24 @@ fn replication(
         runs: figures,
         narrowed,
     })
+}
+
+/// Adds the delays of one replication: of the jobs that completed, and were
+/// seen to, in every run.
+fn pool(delays: &mut Delays, opened: &[Opened<'_>], raw: Vec<Vec<f64>>) {
+    delays.resize_with(opened.len(), Vec::new);
+    let mut shown: Vec<bool> = Vec::new();
+    for (run, raw) in opened.iter().zip(&raw) {
+        shown.resize(raw.len(), true);
+        let own = run.completed.iter().zip(raw);
+        for (shown, (completed, delay)) in shown.iter_mut().zip(own) {
+            *shown &= *completed && !delay.is_nan();
+        }
+    }
+    for (pool, raw) in delays.iter_mut().zip(raw) {
+        let own = raw.into_iter().zip(&shown);
+        pool.extend(own.filter_map(|(delay, shown)| shown.then_some(delay)));
+    }
 }
 
 /// Runs of one workload have the same jobs in the same rows.
@@ -217,9 +255,11 @@ impl<'a> Opened<'a> {
         common: &[bool],
         key: &str,
         primary: Figure,
+        mut delays: Option<&mut Vec<f64>>,
     ) -> Result<RunFigures, RunDirError> {
         let mut figures = RunFigures::default();
         let mut judged = Vec::new();
+        let mut wait_s = Vec::new();
         for (index, name) in METRICS.into_iter().enumerate() {
             let mut values = match name {
                 "response_s" => self.response_s.clone(),
@@ -227,6 +267,11 @@ impl<'a> Opened<'a> {
             };
             if index == primary.metric_index() {
                 judged.clone_from(&values);
+            }
+            match (name, delays.as_deref_mut()) {
+                ("delay_s", Some(delays)) => delays.clone_from(&values),
+                ("wait_s", _) => wait_s.clone_from(&values),
+                _ => {}
             }
             let mut row = 0;
             values.retain(|_| {
@@ -279,6 +324,7 @@ impl<'a> Opened<'a> {
             jobs: &self.jobs,
             processors: &processors,
             run_time_s: &run_time_s,
+            wait_s: &wait_s,
         })?;
         Ok(figures)
     }
@@ -310,14 +356,15 @@ impl<'a> Opened<'a> {
                 }
             })
             .collect();
-        // Jobs of one user come in batches: the last answer is often the next.
-        let last = Cell::new((u64::MAX, usize::MAX));
+        // Most users were just seen: where one was found is kept.
+        let mut found = vec![(u64::MAX, 0); PLACES];
         sums.by_class(groups, By::User, &names, |row| {
             let id = id(row);
-            if last.get().0 != id {
-                last.set((id, known.partition_point(|other| *other < id)));
+            let found = &mut found[place(id)];
+            if found.0 != id {
+                *found = (id, known.partition_point(|other| *other < id));
             }
-            last.get().1
+            found.1
         });
         Ok(())
     }
@@ -328,15 +375,24 @@ impl<'a> Opened<'a> {
 fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut known: BTreeSet<u64> = BTreeSet::new();
     // Most values were just seen.
-    let mut recent = [u64::MAX; 256];
+    let mut recent = vec![u64::MAX; PLACES];
     for value in values {
-        let place = &mut recent[value as usize % 256];
+        let place = &mut recent[place(value)];
         if *place != value {
             *place = value;
             known.insert(value);
         }
     }
     known.into_iter().collect()
+}
+
+/// So many of the values that were just seen are remembered.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 12;
+
+/// Where a value is remembered: neighbours lie apart (Fibonacci hashing).
+fn place(value: u64) -> usize {
+    (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACE_BITS)) as usize
 }
 
 /// What is summed over groups.
@@ -352,7 +408,7 @@ impl Sums<'_> {
         groups: &mut Groups,
         by: By,
         names: &[N],
-        class: impl Fn(usize) -> usize,
+        mut class: impl FnMut(usize) -> usize,
     ) {
         let mut sums = vec![GroupSum::default(); names.len()];
         for row in (0..self.common.len()).filter(|row| self.common[*row]) {

@@ -2,6 +2,7 @@
 
 use super::document::{Breakdown, Comparison, DecisionRegret, Estimate, Policy, Role};
 use super::text::{maybe, noun, number, p_value, percent, signed, words};
+use crate::plot::integer;
 use crate::threshold::{Figure, METRICS};
 
 /// Everything that a report shows, in order.
@@ -75,20 +76,26 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     fact(
         "measured",
         format!(
-            "{} jobs that completed under every policy that competes, over {} {}; {} others completed under some \
-             policies only and are left out",
-            measured.jobs,
+            "{} jobs that completed under every policy that competes, over {} {}; {}",
+            integer(measured.jobs),
             pairs.n,
             noun(&pairs.over, pairs.n),
-            measured.left_out
+            match measured.left_out {
+                0 => "none completed under some policies only".to_owned(),
+                n => format!(
+                    "{} others completed under some policies only and are left out",
+                    integer(n)
+                ),
+            }
         ),
     );
     fact("trace", measured.traces.clone());
-    let mut paired = format!(
-        "{} {}, runs paired by workload, replication and seed",
-        pairs.n,
-        noun(&pairs.over, pairs.n)
-    );
+    let mut paired = format!("{} {}", pairs.n, noun(&pairs.over, pairs.n));
+    if let (Some(step), "window", 2..) = (&pairs.step, pairs.over.as_str(), pairs.n) {
+        let step = in_days(step);
+        paired.push_str(&format!(", each {step} of the trace after the one before"));
+    }
+    paired.push_str(", runs paired by workload, replication and seed");
     if pairs.n > 1 && pairs.workloads == 1 {
         paired.push_str("; all of one workload, so that nothing here is said of other workloads");
     }
@@ -119,6 +126,17 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
         fact("differs", difference.clone());
     }
     facts
+}
+
+/// A duration of whole days as days: `604800s` is `7 d`.
+fn in_days(text: &str) -> String {
+    let seconds = text.strip_suffix('s').and_then(|text| text.parse().ok());
+    match seconds {
+        Some(seconds @ 86_400_u64..) if seconds.is_multiple_of(86_400) => {
+            format!("{} d", seconds / 86_400)
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// What bounds the policies; `None` without brokers.

@@ -325,7 +325,7 @@ fn signs(document: &Comparison, verdict: &Verdict) -> String {
     if verdict.n < 2 {
         return String::new();
     }
-    let over = noun(&document.pairs.over, verdict.disagree);
+    let over = noun(&document.pairs.over, verdict.n);
     let verb = if verdict.disagree == 1 {
         "disagrees"
     } else {
@@ -334,12 +334,19 @@ fn signs(document: &Comparison, verdict: &Verdict) -> String {
     let tied = match verdict.tied {
         0 => String::new(),
         tied => format!(
-            " and {tied} {} no difference",
+            ", and {tied} {} no difference",
             if tied == 1 { "shows" } else { "show" }
         ),
     };
+    let there = match verdict.difference {
+        Some(by) if by < 0.0 => "higher",
+        _ => "lower",
+    };
     match verdict.disagree {
-        0 if verdict.tied == 0 => format!(", and no {} disagrees", noun(&document.pairs.over, 1)),
-        count => format!("; {count} {over} {verb} in sign{tied}"),
+        0 => format!(", and no {} disagrees{tied}", noun(&document.pairs.over, 1)),
+        count => format!(
+            "; {count} of {} {over} {verb}: there it is {there}{tied}",
+            verdict.n
+        ),
     }
 }

@@ -121,6 +121,16 @@ impl Page {
         self
     }
 
+    /// Adds a table that is opened by a click on `summary`.
+    pub fn folded_table(&mut self, summary: &str, table: &Table) -> &mut Self {
+        self.body.push_str("<details><summary>");
+        escape_into(&mut self.body, summary);
+        self.body.push_str("</summary>\n");
+        self.table(table);
+        self.body.push_str("</details>\n");
+        self
+    }
+
     /// Adds a block in a fixed-width face: a command, a file.
     pub fn code(&mut self, text: &str) -> &mut Self {
         self.body.push_str("<pre tabindex=\"0\"><code>");

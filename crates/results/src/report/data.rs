@@ -4,6 +4,7 @@ use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
 use crate::measure::Measure;
 use crate::rundir::{Codes, RunDirError, TableColumns, names};
+use crate::stats;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::thread;
@@ -50,49 +51,50 @@ pub(super) struct Replications {
 }
 
 impl Replications {
-    pub(super) fn read(material: &Material, chosen: usize) -> Result<Self, ReportError> {
+    /// The delays that the comparison has read are taken from the material.
+    pub(super) fn read(material: &mut Material, chosen: usize) -> Result<Self, ReportError> {
+        let delays = std::mem::take(&mut material.delays);
         let columns = &material.columns;
         let mut all = Replications {
-            delays: vec![Vec::new(); columns.len()],
+            delays,
             chosen: each(columns, |column| match column.at(chosen) {
                 Some(run) => jobs(run),
                 None => Ok(Jobs::default()),
             })?,
             forwarding: vec![Forwarding::new(); columns.len()],
         };
-        let most = columns.iter().map(|column| column.runs.len()).max();
-        for index in 0..most.unwrap_or(0) {
-            let mut delays = each(columns, |column| match column.runs.get(index) {
-                Some(run) => delays(run),
-                None => Ok(Vec::new()),
-            })?;
-            if material.comparison.is_some() {
-                keep_common(&mut delays);
-            }
-            for (pool, own) in all.delays.iter_mut().zip(delays) {
-                pool.extend(own.into_iter().filter(|delay| !delay.is_nan()));
-            }
-            if material.comparison.is_none() {
-                let own = each(columns, |column| match column.runs.get(index) {
-                    Some(run) => forwarding(run),
-                    None => Ok(Forwarding::new()),
-                })?;
-                for (all, own) in all.forwarding.iter_mut().zip(own) {
-                    for (pair, jobs) in own {
-                        *all.entry(pair).or_default() += jobs;
-                    }
-                }
-            }
+        all.delays.resize_with(columns.len(), Vec::new);
+        if material.comparison.is_none() {
+            all.read_side_by_side(columns)?;
         }
         // Several charts are drawn from them, and each would sort them anew.
         for part in all.delays.chunks_mut(threads()) {
             thread::scope(|scope| {
                 for delays in part {
-                    scope.spawn(|| delays.sort_unstable_by(f64::total_cmp));
+                    scope.spawn(|| *delays = stats::sorted(std::mem::take(delays)));
                 }
             });
         }
         Ok(all)
+    }
+
+    /// What a comparison would have read.
+    fn read_side_by_side(&mut self, columns: &[Column]) -> Result<(), ReportError> {
+        let most = columns.iter().map(|column| column.runs.len()).max();
+        for index in 0..most.unwrap_or(0) {
+            let own = each(columns, |column| match column.runs.get(index) {
+                Some(run) => Ok((delays(run)?, forwarding(run)?)),
+                None => Ok((Vec::new(), Forwarding::new())),
+            })?;
+            for (column, (delays, forwarding)) in own.into_iter().enumerate() {
+                let pool = &mut self.delays[column];
+                pool.extend(delays.into_iter().filter(|delay| !delay.is_nan()));
+                for (pair, jobs) in forwarding {
+                    *self.forwarding[column].entry(pair).or_default() += jobs;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -128,16 +130,6 @@ fn each<T: Send>(
         }
     }
     Ok(all)
-}
-
-/// NaN in every run where a job did not complete in all of them.
-fn keep_common(runs: &mut [Vec<f64>]) {
-    let rows = runs.iter().map(Vec::len).min().unwrap_or(0);
-    for row in 0..rows {
-        if runs.iter().any(|run| run[row].is_nan()) {
-            runs.iter_mut().for_each(|run| run[row] = f64::NAN);
-        }
-    }
 }
 
 /// Delays of the measured jobs that completed; NaN for the others.

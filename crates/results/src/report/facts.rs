@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 /// Runs that are listed one by one.
 const MOST_RUNS: usize = 400;
 
+/// A longer list of them is folded.
+const MOST_OPEN: usize = 40;
+
 pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
     page.heading("Runs and how to make them again");
     facts(page, material);
@@ -43,7 +46,7 @@ fn facts(page: &mut Page, material: &Material) {
             .map(|(name, value)| format!("{name} {value}"))
             .collect::<Vec<_>>()
     };
-    page.facts([
+    let mut facts = vec![
         (
             "scenario",
             distinct(material, |run| vec![run.manifest.study.scenario.clone()]),
@@ -75,7 +78,22 @@ fn facts(page: &mut Page, material: &Material) {
                 )]
             }),
         ),
-    ]);
+    ];
+    // What a model did not do, and what is not always so.
+    let special: [(&str, fn(&OneRun) -> Vec<String>); 3] = [
+        ("real LRMS", |run| run.manifest.grid.real_clusters()),
+        ("brokers of others", |run| {
+            run.manifest.grid.external_brokers()
+        }),
+        ("links", |run| run.manifest.grid.link_terms()),
+    ];
+    for (name, of) in special {
+        let text = distinct(material, of);
+        if !text.is_empty() {
+            facts.push((name, text));
+        }
+    }
+    page.facts(facts);
 }
 
 fn again(page: &mut Page, material: &Material, options: &Options) {
@@ -243,7 +261,7 @@ fn list(page: &mut Page, material: &Material) {
         "jobs.parquet, SHA-256",
     ]);
     for column in &material.columns {
-        for run in &column.runs {
+        for run in column.runs.iter().take(MOST_RUNS - table.len()) {
             let jobs = run.manifest.files.get(crate::rundir::names::JOBS);
             let hash = jobs.map_or("", |file| file.sha256.as_str());
             let valid = run
@@ -263,12 +281,16 @@ fn list(page: &mut Page, material: &Material) {
                 },
                 Cell::Text(hash.chars().take(16).collect()),
             ]);
-            if table.len() == MOST_RUNS {
-                break;
-            }
         }
     }
-    page.table(&table);
+    match table.len() {
+        0..=MOST_OPEN => page.table(&table),
+        n => page.folded_table(&format!("The {n} runs"), &table),
+    };
+    let all = material.runs().count();
+    if all > table.len() {
+        page.paragraph(&format!("{} more runs are not listed.", all - table.len()));
+    }
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
     };
     page.paragraph(&format!(
         "The mean above hides single {one}s: here is each one's difference. Orange ones disagree \
-         in sign with the mean (in bars: those on the other side of 0 than the dashed line); a \
+         with the mean: there the other policy is better (in bars: those on the other side of 0 than the dashed line); a \
          policy can win on average and lose in them.{named}"
     ));
     let small = keys.len() * contenders.len() <= MOST_ROWS;

@@ -6,8 +6,9 @@ use super::error::ReportError;
 use super::material::Material;
 use super::number::key_words;
 use crate::compare::parallel::each;
-use crate::plot::{Axis, Color, Figure as _, Gantt, Page, Unit, integer};
+use crate::plot::{Axis, Color, Drawing, Figure as _, Gantt, Page, Unit, integer};
 use crate::rundir::{self, GridDoc, Placements};
+use crate::stats;
 
 /// Charts of so many policies are drawn.
 const MOST: usize = 4;
@@ -22,13 +23,28 @@ const MOST_NAMES: usize = 3_000;
 const HERE: Color = Color::Series(0);
 const AWAY: Color = Color::Series(1);
 
+/// The pictures with their captions, and what is said above them.
+#[derive(Debug)]
+pub(super) struct Pictures {
+    words: String,
+    charts: Vec<(Drawing, String)>,
+}
+
+impl Pictures {
+    pub(super) fn show(&self, page: &mut Page) {
+        page.heading("Gantt charts");
+        page.paragraph(&self.words);
+        for (drawing, caption) in &self.charts {
+            page.figure(drawing, caption);
+        }
+    }
+}
+
 pub(super) fn draw(
-    page: &mut Page,
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
-) -> Result<(), ReportError> {
-    page.heading("Gantt charts");
+) -> Result<Pictures, ReportError> {
     let order = order(material);
     let many = replications
         .chosen
@@ -39,14 +55,14 @@ pub(super) fn draw(
         true => 2,
         false => MOST,
     };
-    page.paragraph(&format!(
+    let words = format!(
         "Time runs to the right, and a line of the chart is a processor. {}{}",
         chosen.why,
         match order.len() > most {
             true => format!(" Drawn are {most} of {}.", order.len()),
             false => String::new(),
         }
-    ));
+    );
     let drawn: Vec<usize> = order.into_iter().take(most).collect();
     let jobs = drawn.iter().map(|index| &replications.chosen[*index]);
     let end = jobs
@@ -62,15 +78,16 @@ pub(super) fn draw(
         });
         Some((column, run, drawn))
     });
-    for (column, run, drawn) in charts.into_iter().flatten() {
+    let charts = charts.into_iter().flatten().map(|(column, run, drawn)| {
         let caption = format!(
             "{}, {}. The time axis is the same in all of these charts.",
             column.name,
             key_words(&run.key)
         );
-        page.figure(&drawn?, &caption);
-    }
-    Ok(())
+        Ok((drawn?, caption))
+    });
+    let charts = charts.collect::<Result<_, ReportError>>()?;
+    Ok(Pictures { words, charts })
 }
 
 /// The baseline and the policy of the verdict one under the other, then the
@@ -95,19 +112,9 @@ fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: 
     let mut chart = Gantt::new(name, axis, machines.names(grid))
         .legend(HERE, "runs where it was submitted")
         .legend(AWAY, "forwarded");
-    let mut events: Vec<(f64, bool, usize)> = Vec::new();
-    for (row, (start, end)) in jobs.start_s.iter().zip(&jobs.end_s).enumerate() {
-        // A box without a length cannot be seen and would never end.
-        if start < end {
-            events.push((*start, true, row));
-            events.push((*end, false, row));
-        }
-    }
-    // At one instant, what ends makes room for what begins.
-    events.sort_unstable_by(|a, b| (a.0.total_cmp(&b.0)).then((a.1, a.2).cmp(&(b.1, b.2))));
     let named = jobs.start_s.len() <= MOST_NAMES;
     let mut held: Vec<Vec<usize>> = vec![Vec::new(); jobs.start_s.len()];
-    for (_, begins, row) in events {
+    for (begins, row) in events(jobs) {
         if !begins {
             let freed = std::mem::take(&mut held[row]);
             freed
@@ -133,6 +140,31 @@ fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: 
         held[row] = taken;
     }
     chart
+}
+
+/// Whether a job begins or ends, and its row, in the order of time. At one
+/// instant, what ends makes room for what begins.
+fn events(jobs: &Jobs) -> impl Iterator<Item = (bool, usize)> {
+    let times = || jobs.start_s.iter().zip(&jobs.end_s);
+    // A box without a length cannot be seen and would never end.
+    let seen = || times().enumerate().filter(|(_, (start, end))| start < end);
+    // Two short lists of integers are sorted in half the time of a long one.
+    let in_order = |mut list: Vec<(i64, usize)>| {
+        list.sort_unstable();
+        list.into_iter().peekable()
+    };
+    let starts = seen().map(|(row, (start, _))| (stats::key(*start), row));
+    let ends = seen().map(|(row, (_, end))| (stats::key(*end), row));
+    let mut starts = in_order(starts.collect());
+    let mut ends = in_order(ends.collect());
+    // Every start has its end behind it: the starts run out first.
+    std::iter::from_fn(move || {
+        let end = ends.peek()?.0;
+        match starts.next_if(|(start, _)| *start < end) {
+            Some((_, row)) => Some((true, row)),
+            None => ends.next().map(|(_, row)| (false, row)),
+        }
+    })
 }
 
 /// The first processor of a resource, its nodes, and processors per node.

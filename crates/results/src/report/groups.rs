@@ -18,7 +18,7 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
             page.heading("Groups of jobs");
             tables(page, alone);
             starvation(page, alone);
-            decisions(page, alone);
+            decisions(page, material, alone);
         }
         page.heading("Clusters");
         own_load(page, &material.columns);
@@ -32,13 +32,13 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
     );
     tables(page, comparison);
     starvation(page, comparison);
-    decisions(page, comparison);
+    decisions(page, material, comparison);
     page.heading("Balance of load");
     load(page, comparison);
 }
 
 /// What brokers knew, and what it cost.
-fn decisions(page: &mut Page, comparison: &Comparison) {
+fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
     let loads = || {
         comparison
             .policies
@@ -55,6 +55,15 @@ fn decisions(page: &mut Page, comparison: &Comparison) {
          truth of that instant: with what ran, was queued or on its way there, and nobody coming \
          later.",
     );
+    if material
+        .runs()
+        .any(|run| !run.manifest.grid.real_clusters().is_empty())
+    {
+        page.paragraph(
+            "Real LRMSs were among the clusters: regret reckons with starts in order there, \
+             whatever they do themselves.",
+        );
+    }
     let mut table = Table::new([
         "policy",
         "decisions",

@@ -6,6 +6,7 @@ use super::number::{cell, count, key_words, metric_words, noun, short, signed, s
 use crate::compare::{self, Comparison, Estimate, Outcome, Policy, Role};
 use crate::plot::{Cell, Page, Table, Verdict};
 use crate::threshold::Figure;
+use gridrig_core::policy::PolicyKind;
 
 /// The sentence and the guard's warnings, and what was measured and how.
 pub(super) fn open(page: &mut Page, material: &Material) {
@@ -72,12 +73,33 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
              compete.",
         );
     }
+    explain(page, comparison);
     for policy in comparison.policies.iter().filter(|p| p.missing_jobs > 0) {
         page.paragraph(&format!(
             "Under {} {} did not complete: its figures and differences are over the others.",
             policy.name,
             count(policy.missing_jobs, "job")
         ));
+    }
+}
+
+/// What the policies do, for who has only this page.
+fn explain(page: &mut Page, comparison: &Comparison) {
+    let told = comparison.policies.iter().filter_map(|policy| {
+        // Policies under several settings are named FOLDER/POLICY.
+        let name = policy.name.rsplit('/').next().unwrap_or(&policy.name);
+        let kind = PolicyKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let summary = match (kind, policy.role) {
+            (Some(kind), _) => kind.summary(),
+            (None, Role::Bound) => "no brokers: all nodes are one cluster",
+            (None, _) => return None,
+        };
+        Some(format!("{}: {summary}", policy.name))
+    });
+    let told: Vec<String> = told.collect();
+    if !told.is_empty() {
+        page.paragraph("Where a broker sends a job, by what it has heard of the others last:");
+        page.list(told);
     }
 }
 

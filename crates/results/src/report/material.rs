@@ -30,6 +30,9 @@ pub(super) struct Column {
 #[derive(Clone, Debug)]
 pub(super) struct Material {
     pub(super) comparison: Option<Comparison>,
+    /// With a comparison: by column, over all replications, the delays of the
+    /// jobs that completed under every policy, in no order.
+    pub(super) delays: Vec<Vec<f64>>,
     /// What is shown, and why nothing is compared; empty with a comparison.
     without: String,
     /// Whether the runs are of different traces or otherwise do not pair up.
@@ -52,8 +55,8 @@ impl Material {
             anyway: true,
             ..options.clone()
         };
-        match compare::compare(paths, &shown) {
-            Ok(comparison) => Material::compared(paths, comparison),
+        match compare::compare_with_delays(paths, &shown) {
+            Ok((comparison, delays)) => Material::compared(paths, comparison, delays),
             // Somebody who names a baseline wants a comparison.
             Err(error) if options.baseline.is_some() => Err(error.into()),
             Err(CompareError::OnePolicy { .. } | CompareError::NoPair { .. }) => {
@@ -63,7 +66,11 @@ impl Material {
         }
     }
 
-    fn compared(paths: &[PathBuf], comparison: Comparison) -> Result<Self, ReportError> {
+    fn compared(
+        paths: &[PathBuf],
+        comparison: Comparison,
+        delays: Vec<Vec<f64>>,
+    ) -> Result<Self, ReportError> {
         let mut columns: Vec<Column> = comparison
             .policies
             .iter()
@@ -92,6 +99,7 @@ impl Material {
             paths: paths.to_vec(),
             columns,
             comparison: Some(comparison),
+            delays,
         })
     }
 
@@ -126,6 +134,7 @@ impl Material {
             alone,
             paths: paths.to_vec(),
             comparison: None,
+            delays: Vec::new(),
             without: without(&columns, &traces),
             unlike: columns.len() > 1,
             columns,

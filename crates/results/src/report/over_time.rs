@@ -5,25 +5,44 @@ use super::choose::Chosen;
 use super::data::{Jobs, Replications};
 use super::material::Material;
 use crate::compare::parallel::each;
-use crate::plot::{Axis, Chart, Color, Figure as _, Mark, Page, Series, Unit};
+use crate::plot::{Axis, Chart, Color, Drawing, Figure as _, Mark, Page, Series, Unit};
+use crate::stats;
 
-pub(super) fn draw(
-    page: &mut Page,
-    material: &Material,
-    chosen: &Chosen,
-    replications: &Replications,
-) {
-    page.heading("Demand and delay over time");
-    page.paragraph(&format!(
-        "The pictures of the LSAP paper (Liu et al., 2009), for these runs. {}",
-        chosen.why
-    ));
-    demand(page, material, chosen, replications);
-    delays(page, material, replications);
+/// The pictures.
+#[derive(Debug)]
+pub(super) struct Pictures {
+    demand: Vec<Drawing>,
+    delays: Vec<Drawing>,
+}
+
+impl Pictures {
+    pub(super) fn show(&self, page: &mut Page, chosen: &Chosen) {
+        page.heading("Demand and delay over time");
+        page.paragraph(&format!(
+            "The pictures of the LSAP paper (Liu et al., 2009), for these runs. {}",
+            chosen.why
+        ));
+        let captions = [
+            "As Figures 7 and 8 of LSAP: every job starts when it is submitted.",
+            "As Figures 9 to 12 of LSAP: the delay of each job by when it was submitted. All of \
+             these charts have the same axes.",
+        ];
+        for (pictures, caption) in [&self.demand, &self.delays].into_iter().zip(captions) {
+            let pictures = pictures.iter();
+            page.grid(pictures.map(|picture| (picture as &dyn crate::plot::Figure, caption)));
+        }
+    }
+}
+
+pub(super) fn draw(material: &Material, chosen: &Chosen, replications: &Replications) -> Pictures {
+    Pictures {
+        demand: demand(material, chosen, replications),
+        delays: delays(material, replications),
+    }
 }
 
 /// Figures 7 and 8: jobs and processors in use if nothing ever waited.
-fn demand(page: &mut Page, material: &Material, chosen: &Chosen, replications: &Replications) {
+fn demand(material: &Material, chosen: &Chosen, replications: &Replications) -> Vec<Drawing> {
     // Every policy is given the same jobs; side by side they may differ.
     let shown = match material.comparison {
         Some(_) => 1,
@@ -60,41 +79,49 @@ fn demand(page: &mut Page, material: &Material, chosen: &Chosen, replications: &
                 .mark(Mark::y(size as f64, "all processors of the grid").color(Color::Bad)),
         );
     }
-    let caption = "As Figures 7 and 8 of LSAP: every job starts when it is submitted.";
-    page.grid(
-        each(&charts, Chart::draw)
-            .iter()
-            .map(|chart| (chart as &dyn crate::plot::Figure, caption)),
-    );
+    each(&charts, Chart::draw)
 }
 
 /// Jobs, and processors, over time.
 type Demand = (Vec<(f64, f64)>, Vec<(f64, f64)>);
 
 fn unlimited(jobs: &Jobs) -> Demand {
-    let mut changes: Vec<(f64, i64, i64)> = Vec::with_capacity(2 * jobs.submit_s.len());
+    let rows = jobs.submit_s.len();
+    let (mut begins, mut ends) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for (row, submit) in jobs.submit_s.iter().enumerate() {
         let (run_time, processors) = (jobs.run_time_s[row], i64::from(jobs.processors[row]));
         if submit.is_finite() && run_time.is_finite() {
-            changes.push((*submit, 1, processors));
-            changes.push((submit + run_time, -1, -processors));
+            begins.push((stats::key(*submit), processors));
+            ends.push((stats::key(submit + run_time), processors));
         }
     }
-    changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    // Jobs are nearly always in the order of their submission.
+    begins.sort_unstable();
+    ends.sort_unstable();
+    let mut begins = begins.into_iter().peekable();
+    let mut ends = ends.into_iter().peekable();
     let (mut running, mut processors) = (Vec::new(), Vec::new());
     let (mut jobs, mut busy) = (0, 0);
-    for now in changes.chunk_by(|a, b| a.0 == b.0) {
-        let at = now.first().map_or(0.0, |change| change.0);
-        jobs += now.iter().map(|change| change.1).sum::<i64>();
-        busy += now.iter().map(|change| change.2).sum::<i64>();
-        running.push((at, jobs as f64));
+    // A job begins before it ends: the ends run out last.
+    while let Some(&(end, _)) = ends.peek() {
+        let now = begins.peek().map_or(end, |(begin, _)| end.min(*begin));
+        while let Some((_, own)) = begins.next_if(|(at, _)| *at == now) {
+            jobs += 1;
+            busy += own;
+        }
+        while let Some((_, own)) = ends.next_if(|(at, _)| *at == now) {
+            jobs -= 1;
+            busy -= own;
+        }
+        let at = stats::unkey(now);
+        running.push((at, f64::from(jobs)));
         processors.push((at, busy as f64));
     }
     (running, processors)
 }
 
 /// Figures 9 to 12: the delay of each job by when it was submitted.
-fn delays(page: &mut Page, material: &Material, replications: &Replications) {
+fn delays(material: &Material, replications: &Replications) -> Vec<Drawing> {
     let points: Vec<Vec<(f64, f64)>> = replications
         .chosen
         .iter()
@@ -127,11 +154,5 @@ fn delays(page: &mut Page, material: &Material, replications: &Replications) {
                 .series(Series::scatter("", points.clone()).color(Color::Series(index)))
         })
         .collect();
-    let caption = "As Figures 9 to 12 of LSAP: the delay of each job by when it was submitted. All \
-                   of these charts have the same axes.";
-    page.grid(
-        each(&charts, Chart::draw)
-            .iter()
-            .map(|chart| (chart as &dyn crate::plot::Figure, caption)),
-    );
+    each(&charts, Chart::draw)
 }

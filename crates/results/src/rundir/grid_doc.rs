@@ -4,12 +4,13 @@ use crate::names::Names;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_core::timetable::{Hours, Timetable};
 use serde::{Deserialize, Serialize};
 
 /// Domains, clusters and links by name. Lengths of time are durations with
@@ -84,6 +85,41 @@ impl GridDoc {
         self.clusters.iter().map(ClusterDoc::processors).sum()
     }
 
+    /// Clusters whose jobs a real LRMS ran.
+    pub(crate) fn real_clusters(&self) -> Vec<String> {
+        let real = self.clusters.iter().filter(|cluster| cluster.is_real);
+        real.map(|cluster| cluster.name.clone()).collect()
+    }
+
+    /// Domains whose broker was somebody else's program.
+    pub(crate) fn external_brokers(&self) -> Vec<String> {
+        let external = self.domains.iter().filter(|domain| domain.external);
+        external.map(|domain| domain.name.clone()).collect()
+    }
+
+    /// Who takes whose jobs at times only, and how much data a link carries.
+    pub(crate) fn link_terms(&self) -> Vec<String> {
+        let mut terms = Vec::new();
+        for link in &self.links {
+            let way = format!("{} to {}", link.consumer, link.provider);
+            if let Some(hours) = &link.hours {
+                let open = hours
+                    .open
+                    .iter()
+                    .map(|[from, until]| format!("{from} to {until}"));
+                let open = open.collect::<Vec<_>>().join(" and ");
+                let (day, start) = (&hours.day, &hours.starts_at);
+                terms.push(format!(
+                    "{way}: open from {open} of a day of {day}, the run begins at {start}"
+                ));
+            }
+            if let Some(bandwidth) = &link.bandwidth_mib_s {
+                terms.push(format!("{way}: job data at {bandwidth} MiB/s"));
+            }
+        }
+        terms
+    }
+
     /// How information of this domain is made; `None` if there is none such.
     pub(crate) fn information(&self, domain: &str) -> Option<InformationRule> {
         let doc = self.domains.iter().find(|doc| doc.name == domain)?;
@@ -155,6 +191,20 @@ pub struct LinkDoc {
     /// MiB of job data a second; `null`: data costs no time.
     #[serde(default)]
     bandwidth_mib_s: Option<String>,
+    /// When the provider takes jobs; left out where it always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hours: Option<HoursDoc>,
+}
+
+/// The hours of a provider, in time of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoursDoc {
+    /// How long a day is.
+    day: String,
+    /// Time of day at time 0 of the run.
+    starts_at: String,
+    /// From when until when it is open, those over midnight as two.
+    open: Vec<[String; 2]>,
 }
 
 /// A field of the manifest that cannot be: its path, value, and what was
@@ -180,6 +230,7 @@ impl GridDoc {
                     provider: names.domain(link.provider),
                     latency: link.latency.to_string(),
                     bandwidth_mib_s: link.bandwidth.map(|bandwidth| bandwidth.to_string()),
+                    hours: grid.timetable(link.consumer, link.provider).map(hours_doc),
                 })
                 .collect(),
         }
@@ -214,8 +265,16 @@ impl GridDoc {
             });
         }
         let mut links = Vec::with_capacity(self.links.len());
+        let mut hours = Vec::new();
         for (index, doc) in self.links.iter().enumerate() {
             let path = format!("grid.links[{index}]");
+            if let Some(own) = &doc.hours {
+                hours.push(LinkHours {
+                    consumer: find_domain(&doc.consumer, format!("{path}.consumer"))?,
+                    provider: find_domain(&doc.provider, format!("{path}.provider"))?,
+                    timetable: read_hours(own, &format!("{path}.hours"))?,
+                });
+            }
             links.push(Link {
                 consumer: find_domain(&doc.consumer, format!("{path}.consumer"))?,
                 provider: find_domain(&doc.provider, format!("{path}.provider"))?,
@@ -230,9 +289,39 @@ impl GridDoc {
             domains,
             clusters,
             links,
-            hours: Vec::new(),
+            hours,
         })
     }
+}
+
+fn hours_doc(timetable: &Timetable) -> HoursDoc {
+    let open = timetable.open().iter();
+    HoursDoc {
+        day: timetable.day().to_string(),
+        starts_at: timetable.starts_at().to_string(),
+        open: open
+            .map(|hours| [hours.from.to_string(), hours.until.to_string()])
+            .collect(),
+    }
+}
+
+fn read_hours(doc: &HoursDoc, path: &str) -> Result<Timetable, Unfit> {
+    let hours = |[from, until]: &[String; 2]| {
+        Ok(Hours {
+            from: length(from, path, "open")?,
+            until: length(until, path, "open")?,
+        })
+    };
+    let open = doc.open.iter().map(hours).collect::<Result<Vec<_>, _>>()?;
+    let day = length(&doc.day, path, "day")?;
+    let starts_at = length(&doc.starts_at, path, "starts_at")?;
+    Timetable::new(day, starts_at, &open).ok_or_else(|| {
+        (
+            format!("{path}.open"),
+            format!("{:?}", doc.open),
+            "hours of the day",
+        )
+    })
 }
 
 fn ids<T>(count: usize, field: &str, id: fn(u16) -> T) -> Result<Vec<T>, Unfit> {

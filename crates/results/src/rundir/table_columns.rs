@@ -132,7 +132,12 @@ impl TableColumns {
                 let code = position.and_then(|position| of_value.get(position));
                 code.copied().unwrap_or(Codes::NONE)
             };
-            codes.rows.extend(column.keys().iter().map(code));
+            match column.keys().null_count() {
+                0 => codes
+                    .rows
+                    .extend(column.keys().values().iter().map(|key| code(Some(*key)))),
+                _ => codes.rows.extend(column.keys().iter().map(code)),
+            }
             Ok(())
         })?;
         Ok(codes)

@@ -5,10 +5,12 @@ use crate::story::{
     log_of, ms, nodes, queued, rejected, seen, started, submissions, submitted,
 };
 use gridrig_core::event::{Event, Party};
+use gridrig_core::grid::LinkHours;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Reason, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimDuration;
+use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::{AuditReport, Rule, Violation};
 use gridrig_results::{AuditFacts, audit};
 
@@ -429,4 +431,32 @@ fn a_cancelled_job_gives_its_processors_back() {
     told.push((12_000, Event::Cancelled { job, by }));
     let report = audit_of(told, &submissions()).expect("in order");
     assert_eq!((report.completed, report.cancelled), (2, 1));
+}
+
+#[test]
+fn a_job_that_is_sent_to_a_closed_provider_is_found() {
+    let seconds = SimDuration::from_secs;
+    let audit_open = |from: u64, until: u64| {
+        let hours = Hours {
+            from: seconds(from),
+            until: seconds(until),
+        };
+        let mut grid = grid();
+        grid.hours.push(LinkHours {
+            consumer: A,
+            provider: B,
+            timetable: Timetable::new(seconds(86_400), seconds(0), &[hours]).unwrap(),
+        });
+        audit(&log(), &AuditFacts::new(&grid, &submissions()))
+    };
+    // Job 1 is sent at 5 s, and b1 runs it after that.
+    assert!(audit_open(5, 6).is_ok());
+    for (from, until) in [(6, 20), (0, 5)] {
+        let violations = audit_open(from, until).expect_err("b is closed at 5 s");
+        let [one] = violations.as_slice() else {
+            panic!("{violations:?}");
+        };
+        assert_eq!((one.rule, one.job), (Rule::OpenHours, Some(JobId(1))));
+        assert_eq!(one.at, Some(ms(5_000)));
+    }
 }

@@ -163,7 +163,9 @@ fn a_difference_that_changes_its_sign_wins_nothing_and_says_so() {
         verdict.text
     );
     assert!(
-        verdict.text.contains("3 windows disagree in sign"),
+        verdict
+            .text
+            .contains("; 3 of 6 windows disagree: there it is "),
         "{}",
         verdict.text
     );

@@ -1,6 +1,9 @@
-use crate::story::{grid, measure, submissions, table};
-use gridrig_results::Measure;
+use crate::story::{A, B, grid, log, measure, submissions, table};
+use gridrig_core::grid::LinkHours;
+use gridrig_core::time::SimDuration;
+use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::regret::Regret;
+use gridrig_results::{JobTable, Measure};
 
 #[test]
 fn in_the_story_every_job_went_where_it_would_start_first() {
@@ -26,4 +29,28 @@ fn only_measured_jobs_are_weighed() {
         ..measure()
     };
     assert_eq!(Regret::of(&table(), &grid(), &submissions(), &never), None);
+}
+
+#[test]
+fn who_is_closed_is_no_candidate() {
+    // Job 2 without its wish for x86: at 10 s b1 has two processors free, and
+    // on a1 it waits until 15.001 s.
+    let mut jobs = submissions();
+    jobs[2].spec.requirements.architecture = None;
+    let table = JobTable::build(&log(), &jobs, &grid(), &["day".to_owned()]);
+    let open = Regret::of(&table, &grid(), &jobs, &measure()).unwrap();
+    assert_eq!(open.max_s, Some(5.001));
+    let mut closed = grid();
+    let seconds = SimDuration::from_secs;
+    let hours = Hours {
+        from: seconds(0),
+        until: seconds(8),
+    };
+    closed.hours.push(LinkHours {
+        consumer: A,
+        provider: B,
+        timetable: Timetable::new(seconds(86_400), seconds(0), &[hours]).unwrap(),
+    });
+    let closed = Regret::of(&table, &closed, &jobs, &measure()).unwrap();
+    assert_eq!((closed.decisions, closed.max_s), (3, Some(0.0)));
 }

@@ -1,9 +1,12 @@
 use crate::story::{
-    A1, PLACE_0, events, finished, grid, log, log_of, measure, ms, started, submissions, table,
+    A, A1, B, PLACE_0, events, finished, grid, log, log_of, measure, ms, started, submissions,
+    table,
 };
 use gridrig_core::event::{Event, Party};
-use gridrig_core::grid::Grid;
+use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::JobId;
+use gridrig_core::time::SimDuration;
+use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::Rule;
 use gridrig_results::rundir::{self, RunDirError, RunFiles, RunInfo, names};
 use gridrig_results::{EventLog, JobTable, RunHeader, RunSummary};
@@ -265,4 +268,26 @@ fn clusters_of_one_name_are_told_apart_in_the_files() {
     assert_eq!(found, ["a/x", "b/x"]);
     assert!(run.log.records().eq(log().records()));
     assert_eq!(run.log.end(), ms(19_002));
+}
+
+#[test]
+fn the_hours_of_a_provider_are_read_back() {
+    let seconds = SimDuration::from_secs;
+    let night = Hours {
+        from: seconds(18),
+        until: seconds(8),
+    };
+    let mut grid = grid();
+    grid.hours.push(LinkHours {
+        consumer: A,
+        provider: B,
+        timetable: Timetable::new(seconds(24), seconds(3), &[night]).unwrap(),
+    });
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), true, &log(), &grid).unwrap();
+    let run = rundir::read(dir.path()).unwrap();
+    assert_eq!(run.grid.hours, grid.hours);
+    // And nothing is said of them where there are none.
+    let plain = fs::read_to_string(written().path().join(names::MANIFEST)).unwrap();
+    assert!(!plain.contains("\"hours\""));
 }

@@ -1,8 +1,8 @@
-//! Intervals and p-values against scipy.
+//! Every statistic of a comparison against numpy and scipy.
 
 use crate::need;
 use gridrig_core::rng;
-use gridrig_results::stats::{Paired, Range, Resamples};
+use gridrig_results::stats::{Distribution, Paired, Range, Resamples, cv, gini, holm};
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -50,9 +50,9 @@ for case in json.load(sys.stdin):
 json.dump(answers, sys.stdout)
 "#;
 
-fn ask(python: &Path, cases: &Value) -> Value {
+fn ask(python: &Path, script: &str, cases: &Value) -> Value {
     let mut child = Command::new(python)
-        .args(["-c", SCRIPT])
+        .args(["-c", script])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -102,7 +102,7 @@ fn intervals_and_p_values_are_those_of_scipy() {
         }));
         ours.push(interval);
     }
-    let answers = ask(&python, &Value::Array(cases));
+    let answers = ask(&python, SCRIPT, &Value::Array(cases));
     let mut bootstraps = 0;
     let ours = ours.iter().zip(&alone);
     for ((sample, (interval, range)), answer) in
@@ -136,4 +136,89 @@ fn intervals_and_p_values_are_those_of_scipy() {
         assert!(of("zero", 0) <= of("zero", 1), "n = {n}: {answer}");
     }
     assert_eq!(bootstraps, 3);
+}
+
+/// Each figure from the definition, by other means than ours: quantiles of type
+/// 7 are scipy's `alphap = betap = 1`, the Gini coefficient goes over all pairs,
+/// and Holm's correction takes the largest product up to each rank.
+const FIGURES: &str = r#"
+import json, sys
+import numpy as np
+from scipy import stats
+
+def gini(values):
+    return np.abs(np.subtract.outer(values, values)).mean() / (2 * values.mean())
+
+def holm(p):
+    m = len(p)
+    rank = {i: r for r, i in enumerate(sorted(range(m), key=lambda i: (p[i], i)))}
+    up_to = lambda i: [(m - rank[j]) * p[j] for j in range(m) if rank[j] <= rank[i]]
+    return [min(1.0, max(up_to(i))) for i in range(m)]
+
+asked = json.load(sys.stdin)
+answers = []
+for sample in asked["samples"]:
+    values = np.array(sample)
+    n = len(values)
+    told = stats.describe(values)
+    low, mid, high, top = stats.mstats.mquantiles(values, [0.5, 0.9, 0.95, 0.99], 1, 1)
+    answers.append({
+        "mean": told.mean, "sd": told.variance ** 0.5,
+        "cv": stats.variation(values, ddof=1),
+        "min": told.minmax[0], "max": told.minmax[1],
+        "p50": low, "p90": mid, "p95": high, "p99": top,
+        "mean_trimmed": np.sort(values)[:n - n // 100].mean(),
+        "cv of clusters": stats.variation(values, ddof=0), "gini": gini(values),
+    })
+json.dump({"figures": answers, "holm": [holm(p) for p in asked["p"]]}, sys.stdout)
+"#;
+
+#[test]
+fn distributions_imbalance_and_holms_correction_are_those_of_scipy() {
+    let Some(python) =
+        need::python("distributions_imbalance_and_holms_correction_are_those_of_scipy")
+    else {
+        return;
+    };
+    let mut stream = rng::stream(1, "figures");
+    // Skewed as delays are, with ties; one so long that its tail is trimmed.
+    let mut sample = |n: usize| -> Vec<f64> {
+        let mut value = || stream.random_range(0.0_f64..1.0).powi(5) * 900.0;
+        (0..n).map(|_| (value() * 4.0).round() / 4.0).collect()
+    };
+    let samples: Vec<Vec<f64>> = [2, 3, 10, 99, 101, 4_321].map(&mut sample).into();
+    let p_values: Vec<Vec<f64>> = vec![
+        vec![0.03],
+        vec![0.04, 0.01, 0.03, 0.02],
+        vec![0.2, 0.01, 0.01, 0.9, 0.04, 0.012],
+    ];
+    let asked = json!({ "samples": samples, "p": p_values });
+    let answers = ask(&python, FIGURES, &asked);
+    let close = |what: &str, got: f64, expected: f64| {
+        let error = (got - expected).abs();
+        assert!(
+            error <= 1e-12 * expected.abs().max(1.0),
+            "{what}: {got}, {expected}"
+        );
+    };
+    for (index, values) in samples.iter().enumerate() {
+        let own = serde_json::to_value(Distribution::of(values.iter().copied())).unwrap();
+        let expected = answers["figures"][index].as_object().unwrap();
+        for (name, expected) in expected {
+            let got = match name.as_str() {
+                "cv of clusters" => cv(values),
+                "gini" => gini(values),
+                name => own[name].as_f64(),
+            };
+            let what = format!("{name} of {} values", values.len());
+            close(&what, got.unwrap(), expected.as_f64().unwrap());
+        }
+    }
+    for (index, values) in p_values.iter().enumerate() {
+        let given: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+        for (position, got) in holm(&given).into_iter().enumerate() {
+            let expected = answers["holm"][index][position].as_f64().unwrap();
+            close("Holm", got.unwrap(), expected);
+        }
+    }
 }
