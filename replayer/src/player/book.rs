@@ -113,6 +113,7 @@ impl<'a> Book<'a> {
             address: None,
             due: submission.at,
             message,
+            recall: None,
         }
     }
 

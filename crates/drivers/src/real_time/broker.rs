@@ -3,6 +3,7 @@
 
 mod delivery;
 mod recovery;
+mod removal;
 mod sessions;
 mod setup;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use super::actor::{JobKeeper, Machine};
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
+use super::recall::Recall;
 use super::record::Recorder;
 use gridrig_core::broker::{Access, Broker, Course, LocalInfo};
 use gridrig_core::event::{Event, EventSink, Party};
@@ -63,7 +65,7 @@ pub struct BrokerMachine {
 }
 
 /// A job that was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct UnderWay {
     target: Target,
     /// When it was meant to arrive there, for sending it again.
@@ -74,6 +76,10 @@ struct UnderWay {
     confirmed: bool,
     /// It may be there although a later try was not answered.
     perhaps: bool,
+    /// The receiver has been asked to remove it.
+    told: bool,
+    /// By which it can be called back while its data is on its way.
+    recall: Option<Recall>,
 }
 
 /// The samples of one exchange, on their way to the consumers as one message.
@@ -263,9 +269,13 @@ impl BrokerMachine {
 
     /// Tells the broker that a job came back.
     fn refused(&mut self, job: JobId, by: Target, reason: Reason) {
+        let unwanted = self.broker.is_unwanted(job);
         let (recorder, out) = (&mut self.recorder, &mut self.out);
         self.broker
             .handle_refusal(self.now, job, by, reason, recorder, out);
+        if unwanted {
+            self.note_removed(job);
+        }
     }
 
     /// News of a job's end, from where it was sent. `false` if the job is not
@@ -315,20 +325,6 @@ impl BrokerMachine {
             Target::Peer(_) => true,
         };
         samples.iter().all(|sample| known(sample) && own(sample))
-    }
-
-    /// Removes a job, here or wherever it was sent; `false` if it is not
-    /// known here (any more).
-    pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
-        self.set_now(now);
-        let known = self
-            .broker
-            .cancel(self.now, job, &mut self.recorder, &mut self.out);
-        if known && self.broker.whereabouts(job).is_none() {
-            self.ledger.end(end_of(job, EndState::Cancelled));
-        }
-        self.settle();
-        known
     }
 
     /// After any change: what is to be sent becomes letters, and the next
@@ -399,6 +395,9 @@ impl BrokerMachine {
                 };
                 // Its data goes with it.
                 self.write_to_peer_after(data, to, forward);
+                if data > SimDuration::ZERO {
+                    self.make_recallable(job);
+                }
             }
             Outgoing::Refuse { job, to, reason } => {
                 self.ledger.end(end_of(job, EndState::Rejected(reason)));
@@ -406,18 +405,7 @@ impl BrokerMachine {
             }
             Outgoing::Notify { end, to } => self.write_to_peer(to, Message::Notice(end)),
             Outgoing::Seen { end } => self.seen(end),
-            Outgoing::Cancel {
-                job,
-                to: Target::Cluster(cluster),
-            } => {
-                self.write_to_lrms(cluster, Message::Cancel(job));
-            }
-            Outgoing::Cancel {
-                job,
-                to: Target::Peer(peer),
-            } => {
-                self.write_to_peer(peer, Message::Cancel(job));
-            }
+            Outgoing::Cancel { job, to } => self.ask_to_remove(job, to),
         }
     }
 
@@ -428,6 +416,8 @@ impl BrokerMachine {
             hop,
             confirmed: false,
             perhaps: false,
+            told: false,
+            recall: None,
         };
         self.under_way.insert(job, sent);
     }
@@ -516,6 +506,7 @@ impl BrokerMachine {
             address,
             due,
             message,
+            recall: None,
         });
     }
 

@@ -1,5 +1,6 @@
 //! What machines send each other in real time.
 
+use super::recall::Recall;
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -131,6 +132,8 @@ pub struct Letter {
     pub due: SimTime,
     /// What it says.
     pub message: Message,
+    /// By which it can be called back, where that may be wanted.
+    pub recall: Option<Recall>,
 }
 
 /// Messages counted by kind, from several threads.
