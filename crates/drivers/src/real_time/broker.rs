@@ -366,6 +366,7 @@ impl BrokerMachine {
                         key,
                         from,
                         hop,
+                        tag: self.tag(job),
                     },
                 );
             }
@@ -388,6 +389,7 @@ impl BrokerMachine {
                 let forward = Message::Forward {
                     spec,
                     key,
+                    tag: self.tag(job),
                     from,
                     hop,
                     origin,
@@ -407,6 +409,10 @@ impl BrokerMachine {
             Outgoing::Seen { end } => self.seen(end),
             Outgoing::Cancel { job, to } => self.ask_to_remove(job, to),
         }
+    }
+
+    fn tag(&self, job: JobId) -> Option<Arc<str>> {
+        self.ledger.get(job)?.tag.clone()
     }
 
     fn note_sent(&mut self, job: JobId, target: Target, hop: u32) {
@@ -448,6 +454,9 @@ impl BrokerMachine {
     fn seen(&mut self, end: JobEnd) {
         self.ledger.end(end);
         self.ledger.publish(end);
+        if let Some(Party::Broker(peer)) = self.ledger.get(end.job).map(|record| record.from) {
+            self.write_to_peer(peer, Message::Notice(end));
+        }
         let address = self
             .ledger
             .get(end.job)
@@ -542,8 +551,9 @@ impl JobKeeper for BrokerMachine {
         };
         let (from, hop) = (arrival.from, arrival.hop);
         let peer = match from {
-            Party::Broker(domain) => Some(domain),
-            Party::Client | Party::Lrms(_) => None,
+            Party::Broker(domain) if hop > 0 => Some(domain),
+            // What a peer has not forwarded enters the grid here.
+            Party::Broker(_) | Party::Client | Party::Lrms(_) => None,
         };
         let course = Course {
             from: peer,

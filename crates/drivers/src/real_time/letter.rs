@@ -31,6 +31,8 @@ pub enum Message {
         from: DomainId,
         /// Forwards so far.
         hop: u32,
+        /// What it is called everywhere, if it came with such a name.
+        tag: Option<Arc<str>>,
     },
     /// A job to a peer.
     Forward {
@@ -38,6 +40,8 @@ pub enum Message {
         spec: JobSpec,
         /// Its idempotency key for this hop.
         key: String,
+        /// What it is called everywhere, if it came with such a name.
+        tag: Option<Arc<str>>,
         /// Whose broker sends it.
         from: DomainId,
         /// Forwards so far, this one included.

@@ -183,6 +183,7 @@ impl BrokerMachine {
             let message = Message::Forward {
                 spec,
                 key: self.forward_key(job, hop, course.settled),
+                tag: self.tag(job),
                 from: self.broker.config().domain,
                 hop,
                 origin: course.origin,
