@@ -544,6 +544,10 @@ pub struct BrokerArgs {
     /// The address of a broker it has a link with
     #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario")]
     pub peers: Vec<String>,
+    /// A program that is no broker and submits by the protocol of LA Grid, as
+    /// the initiator of this name: it asks and is never called
+    #[arg(long = "client", value_name = "NAME")]
+    pub clients: Vec<String>,
     /// How it talks to its peers, whatever the scenario says: native, json or
     /// soap
     #[arg(long, value_name = "PROTOCOL")]
@@ -638,6 +642,8 @@ pub struct SessionArgs {
         --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201\n  \
         gridrig replay s.toml --outlet a1=bes:http://127.0.0.1:8101/services/bes \\\n    \
         --collect http://127.0.0.1:8101\n  \
+        gridrig replay s.toml --outlet a=lagrid:http://127.0.0.1:8201#replayer \\\n    \
+        --collect http://127.0.0.1:8101\n  \
         gridrig replay s.toml --outlet 'a=command:arcsub -z client.conf -b Random {xrsl}'\n\n\
         The clock is that of the services: the workload starts a moment after now. With every \
         service given to --collect the run is audited and written like any other."
@@ -656,7 +662,8 @@ pub struct ReplayArgs {
     )]
     pub to: Vec<String>,
     /// How the jobs of a domain or cluster leave, if not by our own interface:
-    /// bes:URL, arc:URL, slurm:DIR, or command:WORDS with {xrsl}, {jsdl},
+    /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP) or lagrid-json:URL#INITIATOR
+    /// (a session as a consumer), slurm:DIR, or command:WORDS with {xrsl}, {jsdl},
     /// {adl}, {script} or {template} for the job's description (no shell; ' and
     /// " hold words together). The LRMSs given to --collect are then looked
     /// through for the jobs' tags

@@ -105,7 +105,8 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
     let status = common::status(&view);
     match status.state.as_str() {
         "cancelled" => Ok(Json(status).into_response()),
-        "sent" => Ok((StatusCode::ACCEPTED, Json(status)).into_response()),
+        // It is where it was sent, or it is being looked for.
+        "sent" | "queued" => Ok((StatusCode::ACCEPTED, Json(status)).into_response()),
         other => {
             let detail = format!("job {id} is {other}, so it cannot be cancelled");
             Err(Problem::new(409, "job-ended", detail))

@@ -73,8 +73,12 @@ impl Transport for HttpTransport {
                 hop,
                 origin,
                 settled,
+                tag,
             } => {
-                let job = JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due);
+                let job = JobSubmission {
+                    tag: tag.as_deref().map(str::to_owned),
+                    ..JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due)
+                };
                 let job = job.on_its_way(*origin, *settled);
                 let sent = self.client.submit(self.base(letter.to)?, &job).await;
                 sent.map(drop).map_err(failure)
@@ -84,8 +88,12 @@ impl Transport for HttpTransport {
                 key,
                 from,
                 hop,
+                tag,
             } => {
-                let job = JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due);
+                let job = JobSubmission {
+                    tag: tag.as_deref().map(str::to_owned),
+                    ..JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due)
+                };
                 let sent = self.client.submit(self.base(letter.to)?, &job).await;
                 sent.map(drop).map_err(failure)
             }

@@ -91,12 +91,42 @@ pub fn correlate(logs: &mut BTreeMap<ClusterId, Vec<Recorded>>, names: &Names) -
                 }
             }
         });
-        *log = kept.collect();
+        *log = seen_at_their_end(kept.collect(), &correlation.found);
         if !foreign.is_empty() {
             correlation.foreign.insert(*cluster, foreign.len());
         }
     }
     correlation
+}
+
+/// An LRMS that was given a job by a broker tells the broker of its end, and
+/// what becomes of the news there is not known: it counts as seen when the LRMS
+/// has written it.
+fn seen_at_their_end(log: Vec<Recorded>, found: &BTreeSet<JobId>) -> Vec<Recorded> {
+    let seen: BTreeSet<JobId> = log
+        .iter()
+        .filter_map(|recorded| match recorded.event() {
+            Event::FinishSeen { job, .. } => Some(job),
+            _ => None,
+        })
+        .collect();
+    let mut with_news = Vec::with_capacity(log.len());
+    for recorded in log {
+        let ended = match recorded.event() {
+            Event::Finished { job, .. }
+            | Event::Rejected { job, .. }
+            | Event::Cancelled { job, .. }
+            | Event::Failed { job, .. } => Some(job),
+            _ => None,
+        };
+        let at = recorded.at;
+        with_news.push(recorded);
+        if let Some(job) = ended.filter(|job| found.contains(job) && !seen.contains(job)) {
+            let by = Party::Client;
+            with_news.push(Recorded::new(at, Event::FinishSeen { job, by }));
+        }
+    }
+    with_news
 }
 
 impl Attempt {
@@ -112,13 +142,16 @@ impl Attempt {
     }
 }
 
-/// Takes out of a client's log that it has given up jobs that an LRMS has had:
-/// how these stand is what the LRMS says.
+/// Takes out of a client's log how jobs ended that an LRMS has had, be it that
+/// it had given them up or that a broker had said so: how these stand is what
+/// the LRMS says.
 pub fn withdraw(log: &mut Vec<Recorded>, found: &BTreeSet<JobId>) {
     log.retain(|recorded| match recorded.event() {
         Event::Failed { job, by, .. } | Event::FinishSeen { job, by } => {
             by != Party::Client || !found.contains(&job)
         }
+        // Entered in the name of a broker that had said so.
+        Event::Rejected { job, .. } | Event::Cancelled { job, .. } => !found.contains(&job),
         _ => true,
     });
 }
@@ -175,7 +208,10 @@ mod tests {
         assert_eq!(correlation.found, BTreeSet::from([JobId(7)]));
         assert_eq!(correlation.repeated, BTreeSet::from([JobId(7)]));
         assert!(logs[&A].is_empty());
-        assert_eq!(logs[&B], life(B, 7, 3, true));
+        // Its LRMS told a broker: that is as far as the news can be followed.
+        let (job, by) = (JobId(7), Party::Client);
+        let seen = at(8, Event::FinishSeen { job, by });
+        assert_eq!(logs[&B], [life(B, 7, 3, true), vec![seen]].concat());
     }
 
     #[test]

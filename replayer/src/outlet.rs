@@ -4,11 +4,13 @@
 //! An [`Outlet`] hands one job over and says whether it was taken. What becomes
 //! of the job afterwards is not its matter: through [`Native`] the player asks
 //! the service that it entered, for all others it reads the logs of the LRMSs
-//! ([`crate::sighting`]), where the job's tag finds it again.
+//! ([`crate::sighting`]), where the job's tag finds it again. One that
+//! [follows](Outlet::follows) its jobs says besides what their broker says.
 
 mod arc;
 mod bes;
 mod command;
+mod lagrid;
 mod native;
 mod program;
 mod template;
@@ -17,12 +19,15 @@ mod text;
 pub use arc::ArcRest;
 pub use bes::Bes;
 pub use command::{Command, CommandLog, Limits};
+pub use lagrid::LaGrid;
 pub use native::Native;
 pub use program::{Exit, Ran, end_group, run as run_program};
 pub use template::{Template, TemplateError};
-pub use text::{OutletText, words};
+pub use text::{LaGridText, OutletText, words};
 
+use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
+use gridrig_core::message::JobEnd;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::ClientError;
@@ -47,6 +52,10 @@ pub struct Ticket {
 /// Whether a job was taken, in the future.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
 
+/// How a job stands that was taken: its end, or none yet; in the future.
+pub type Fate<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<JobEnd>, TransportError>> + Send + 'a>>;
+
 /// A way on which jobs leave.
 pub trait Outlet: Debug + Send + Sync {
     /// Hands a job over. It ends within bounds of its own, and once dropped
@@ -57,6 +66,23 @@ pub trait Outlet: Debug + Send + Sync {
 
     /// Submissions that may be under way at a time, at least 1; others wait.
     fn at_once(&self) -> usize;
+
+    /// Whether it can be asked how a job stands, and can have one removed.
+    fn follows(&self) -> bool {
+        false
+    }
+
+    /// How a job stands that it has taken; of a way that does not follow jobs,
+    /// nothing is known.
+    fn stands(&self, _job: JobId) -> Fate<'_> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Has a job removed that it has taken and that has not ended; a way that
+    /// does not follow jobs does nothing.
+    fn cancel(&self, _job: JobId) -> Answer<'_> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 pub(crate) fn failure(error: ClientError) -> TransportError {

@@ -206,6 +206,7 @@ pub async fn play(
             biased;
             () = &mut stop => {
                 book.played.interrupted = true;
+                lanes.remove_all().await;
                 break;
             }
             Some(submission) = letters.recv() => {
@@ -216,12 +217,16 @@ pub async fn play(
                 }
             }
             Some(answer) = lanes.answers.recv() => book.answered(answer),
+            Some(told) = lanes.told.recv() => book.told(&told),
             Some(sighting) = sightings.recv() => book.sighted(&sighting),
             Some(report) = reports.recv() => book.delivered(report),
             Some(item) = news.recv() => book.hear(item).into_iter().for_each(|letter| outbox.send(letter)),
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => {
                 book.review(handover.is_some());
+                for (entry, job, goes_on) in book.done_with.drain(..) {
+                    lanes.forget(entry, job, goes_on);
+                }
                 progress(book.progress());
             }
         }

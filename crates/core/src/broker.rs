@@ -3,6 +3,7 @@
 
 mod access;
 mod decide;
+mod removal;
 mod survey;
 mod view;
 
@@ -165,6 +166,10 @@ struct Held {
     arrival: u64,
     /// Where it was sent; `None` while it waits for a cycle.
     sent: Option<Target>,
+    /// When that was.
+    sent_at: SimTime,
+    /// It is to be removed, wherever it is.
+    unwanted: bool,
     refused_by: Vec<Target>,
     /// An earlier visit of the same job, which a cycle among consumers has
     /// brought back here. News of its end passes through the later one first.
@@ -347,6 +352,8 @@ impl Broker {
             settled,
             arrival,
             sent: None,
+            sent_at: SimTime::ZERO,
+            unwanted: false,
             refused_by,
             earlier,
         };
@@ -392,7 +399,8 @@ impl Broker {
 
     /// A job came back from where it was sent: it is decided again in the next
     /// cycle, in its old place, without that candidate. One that has wandered
-    /// enough goes on back to where it entered, and stays there.
+    /// enough goes on back to where it entered, and stays there. One that was
+    /// to be removed has found its end.
     pub fn handle_refusal(
         &mut self,
         now: SimTime,
@@ -410,6 +418,9 @@ impl Broker {
             return;
         }
         held.sent = None;
+        if held.unwanted {
+            return self.end_unwanted(now, job, events, out);
+        }
         match (returns, held.from) {
             (true, Some(_)) => return self.turn_away(now, job, reason, events, out),
             (true, None) => held.settled = true,
@@ -441,36 +452,6 @@ impl Broker {
             self.jobs.insert(job, *earlier);
         }
         Some(held)
-    }
-
-    /// Removes a job: here if it still waits, else wherever it was sent.
-    /// `false` if it is not known here (any more).
-    pub fn cancel(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) -> bool {
-        let Some(held) = self.jobs.get(&job) else {
-            return false;
-        };
-        if let Some(to) = held.sent {
-            out.push(Outgoing::Cancel { job, to });
-            return true;
-        }
-        let by = Party::Broker(self.config.domain);
-        events.emit(now, Event::Cancelled { job, by });
-        let state = EndState::Cancelled;
-        let end = JobEnd {
-            job,
-            state,
-            cluster: None,
-            start: None,
-            finish: None,
-        };
-        self.handle_end(now, end, events, out);
-        true
     }
 
     /// When the next cycle with something to decide is due.

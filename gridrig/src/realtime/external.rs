@@ -9,11 +9,13 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
+use gridrig_protocol::tls::peer_client;
 use gridrig_replayer::outlet::{
-    ArcRest, Bes, Command, CommandLog, Exit, Limits, Native, Outlet, OutletText, Ran, Template,
-    end_group, run_program,
+    ArcRest, Bes, Command, CommandLog, Exit, LaGrid, LaGridText, Limits, Native, Outlet,
+    OutletText, Ran, Template, end_group, run_program,
 };
 use gridrig_replayer::player::Outlets;
+use gridrig_service::incarnation;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -408,6 +410,10 @@ pub fn outlet(
         OutletText::Json(url) => Arc::new(Native::new(client()?, url)),
         OutletText::Bes(url) => Arc::new(Bes::new(client()?, url)),
         OutletText::Arc(url) => Arc::new(ArcRest::new(client()?, url)),
+        OutletText::LaGrid(LaGridText { codec, url, name }) => {
+            let client = peer_client(None, REQUEST).map_err(|error| error.to_string())?;
+            Arc::new(LaGrid::new(client, *codec, (url, name), incarnation()))
+        }
         OutletText::Slurm(bin) => {
             let sbatch = std::path::absolute(Path::new(bin).join("sbatch"));
             let sbatch = sbatch.map_err(|error| error.to_string())?;

@@ -439,8 +439,8 @@ pub(crate) struct RawBroker {
     pub(crate) ready: Option<At<Words>>,
     /// The command that submits a job. Or outlet.
     pub(crate) submit: Option<At<Words>>,
-    /// The interface that takes its jobs: json:URL, bes:URL, arc:URL or
-    /// slurm:DIR. Or submit.
+    /// The interface that takes its jobs: json:URL, bes:URL, arc:URL,
+    /// lagrid:URL, lagrid-json:URL or slurm:DIR. Or submit.
     pub(crate) outlet: Option<At<String>>,
     /// What submit says on standard output when it has worked. Default: its
     /// exit code is enough.

@@ -23,6 +23,8 @@ mod faces;
 mod gridway;
 mod kill_nine;
 mod la_grid;
+mod lagrid_outlet;
+mod link_protocols;
 mod lsap;
 mod metrics_command;
 mod monitoring;

@@ -21,6 +21,10 @@ impl Link {
     /// # Errors
     /// Says whether the peer can have taken the letter in.
     pub(crate) async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+        if self.setup.passive {
+            // It asks for what it wants to know.
+            return Ok(());
+        }
         let Some(connection) = self.open_connection() else {
             return Err(TransportError::NotReached {
                 to: self.setup.url.clone(),
@@ -34,12 +38,19 @@ impl Link {
                 hop,
                 origin,
                 settled,
+                tag,
                 ..
             } => {
                 let request = SubmitJob {
                     // A job that has settled is forwarded no more.
                     ttl: settled.then_some(0),
-                    ..self.submission(connection, (spec, *origin), key, *hop, letter)
+                    ..self.submission(
+                        connection,
+                        (spec, *origin, tag.as_deref()),
+                        key,
+                        *hop,
+                        letter,
+                    )
                 };
                 self.call(&request).await.map(drop)
             }
@@ -132,12 +143,13 @@ impl Link {
     fn submission(
         &self,
         connection: String,
-        (spec, origin): (&JobSpec, DomainId),
+        (spec, origin, tag): (&JobSpec, DomainId, Option<&str>),
         key: &str,
         hop: u32,
         letter: &Letter,
     ) -> SubmitJob {
         let job = spec.id.0;
+        let name = tag.map_or_else(|| format!("job-{job}"), str::to_owned);
         SubmitJob {
             connection,
             key: key.to_owned(),
@@ -152,7 +164,7 @@ impl Link {
             ttl: None,
             forwarder: Some(Reference::of_job(self.endpoint(), job)),
             meant_ns: Some(letter.due.as_nanos()),
-            job: JobDefinition::of(spec, Some(format!("job-{job}"))),
+            job: JobDefinition::of(spec, Some(name)),
         }
     }
 

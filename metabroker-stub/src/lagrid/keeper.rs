@@ -15,7 +15,8 @@ use std::time::Duration;
 /// Keeps all sessions until the machine stops.
 pub(crate) async fn keep(actor: Actor<BrokerMachine>, links: Links) {
     let mut keepers = tokio::task::JoinSet::new();
-    for link in links.iter() {
+    // Who takes no messages is only ever answered.
+    for link in links.iter().filter(|link| !link.setup.passive) {
         let (actor, link) = (actor.clone(), Arc::clone(link));
         keepers.spawn(async move { Keeper { actor, link }.run().await });
     }
@@ -24,7 +25,7 @@ pub(crate) async fn keep(actor: Actor<BrokerMachine>, links: Links) {
 
 /// Tells every peer that this broker ends in good order.
 pub(crate) async fn say_goodbye(links: &Links) {
-    for link in links.iter() {
+    for link in links.iter().filter(|link| !link.setup.passive) {
         let Some(connection) = link.open_connection() else {
             continue;
         };

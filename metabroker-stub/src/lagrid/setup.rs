@@ -76,6 +76,9 @@ pub struct LinkSetup {
     pub token: Option<Token>,
     /// The distinguished name in the peer's certificate.
     pub identity: Option<Arc<str>>,
+    /// It submits and asks, and takes no messages itself: a program that is no
+    /// broker. No session is opened with it from here, and nothing is sent.
+    pub passive: bool,
     /// Under whose name the peer's jobs run here.
     pub local_identity: Option<Arc<str>>,
 }
@@ -96,6 +99,7 @@ impl LinkSetup {
             token: None,
             identity: None,
             local_identity: None,
+            passive: false,
         }
     }
 }

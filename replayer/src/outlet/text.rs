@@ -1,5 +1,7 @@
 //! Outlets as they are written: `KIND:WHERE`.
 
+use gridrig_protocol::lagrid::Codec;
+
 /// An outlet that somebody asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutletText {
@@ -11,14 +13,44 @@ pub enum OutletText {
     Arc(String),
     /// `slurm:DIR`: `sbatch` in this directory.
     Slurm(String),
+    /// `lagrid:URL` (SOAP) or `lagrid-json:URL`: the peer protocol of LA Grid.
+    LaGrid(LaGridText),
     /// `command:WORDS`: a command, as words.
     Command(Vec<String>),
 }
 
+/// A broker that speaks LA Grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaGridText {
+    /// How messages are written.
+    pub codec: Codec,
+    /// Its base URL.
+    pub url: String,
+    /// The initiator that it knows the replayer as: what follows a `#`.
+    pub name: String,
+}
+
+/// The initiator of an outlet that names none.
+const INITIATOR: &str = "replayer";
+
+impl LaGridText {
+    fn read(codec: Codec, url: &str) -> Self {
+        let (url, name) = match url.split_once('#') {
+            Some((url, name)) if !name.is_empty() => (url, name),
+            _ => (url.trim_end_matches('#'), INITIATOR),
+        };
+        LaGridText {
+            codec,
+            url: url.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
 impl OutletText {
     /// What is expected, for messages.
-    pub const EXPECTED: &'static str =
-        "json:URL, bes:URL, arc:URL (each http://), slurm:DIR or command:WORDS";
+    pub const EXPECTED: &'static str = "json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-json:URL \
+                                        (each http://), slurm:DIR or command:WORDS";
 
     /// Reads one.
     ///
@@ -36,6 +68,13 @@ impl OutletText {
             "json" => url().map(OutletText::Json),
             "bes" => url().map(OutletText::Bes),
             "arc" => url().map(OutletText::Arc),
+            "lagrid" | "lagrid-json" => {
+                let codec = match kind {
+                    "lagrid" => Codec::Soap11,
+                    _ => Codec::Json,
+                };
+                url().map(|url| OutletText::LaGrid(LaGridText::read(codec, &url)))
+            }
             "slurm" if !place.is_empty() => Ok(OutletText::Slurm(place.to_owned())),
             "command" => match words(place)? {
                 words if words.is_empty() => Err(expected()),
@@ -95,6 +134,17 @@ mod tests {
         let command = OutletText::read("command:sbatch {script}");
         let words = vec!["sbatch".to_owned(), "{script}".to_owned()];
         assert_eq!(command, Ok(OutletText::Command(words)));
+        let named = |text| match OutletText::read(text) {
+            Ok(OutletText::LaGrid(found)) => (found.codec, found.url, found.name),
+            other => panic!("{other:?}"),
+        };
+        let at = || "http://127.0.0.1:1".to_owned();
+        let (soap, json) = (
+            "lagrid:http://127.0.0.1:1",
+            "lagrid-json:http://127.0.0.1:1#me",
+        );
+        assert_eq!(named(soap), (Codec::Soap11, at(), INITIATOR.to_owned()));
+        assert_eq!(named(json), (Codec::Json, at(), "me".to_owned()));
         for bad in ["", "arc:", "bes:ftp://x", "command:", "condor:x", "slurm:"] {
             assert!(OutletText::read(bad).is_err(), "{bad}");
         }

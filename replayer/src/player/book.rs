@@ -26,19 +26,22 @@ pub(super) enum News {
 pub(super) struct Book<'a> {
     pub(super) config: &'a PlayConfig,
     jobs: usize,
-    recorder: Recorder,
+    pub(super) recorder: Recorder,
     /// Jobs without a known end, and whether their entry has confirmed them.
     pub(super) open: BTreeMap<JobId, Open>,
     letters: u64,
     pub(super) played: Played,
     /// When there was last anything new of a job on another outlet.
     pub(super) last_news: SimTime,
+    /// Jobs of other outlets that are closed here, and whether they may go on
+    /// there all the same.
+    pub(super) done_with: Vec<(Entry, JobId, bool)>,
     submitted: usize,
     worst_lag: SimDuration,
 }
 
 pub(super) struct Open {
-    submission: Submission,
+    pub(super) submission: Submission,
     confirmed: bool,
     /// It did not get there, and is to be sent again.
     failed: bool,
@@ -56,6 +59,7 @@ impl<'a> Book<'a> {
             letters: 0,
             played: Played::default(),
             last_news: SimTime::ZERO,
+            done_with: Vec::new(),
             submitted: 0,
             worst_lag: SimDuration::ZERO,
         }
@@ -113,6 +117,7 @@ impl<'a> Book<'a> {
             address: None,
             due: submission.at,
             message,
+            recall: None,
         }
     }
 
@@ -202,8 +207,11 @@ impl<'a> Book<'a> {
     }
 
     pub(super) fn give_up(&mut self, job: JobId, reason: Reason, why: String) {
-        if self.open.remove(&job).is_none() {
+        let Some(open) = self.open.remove(&job) else {
             return;
+        };
+        if open.unplaced.is_some() {
+            self.done_with.push((open.submission.entry, job, true));
         }
         let by = Party::Client;
         let now = self.config.clock.now();

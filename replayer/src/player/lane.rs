@@ -4,10 +4,12 @@ use super::ticket;
 use crate::outlet::Outlet;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
+use gridrig_core::message::JobEnd;
 use gridrig_drivers::real_time::{Letter, TransportError};
 use gridrig_protocol::tag::Tags;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
@@ -19,6 +21,13 @@ pub(super) struct Answered {
     pub waited: bool,
 }
 
+/// What a broker says of a job that it has taken: how it ended, or that it has
+/// not.
+pub(super) struct Told {
+    pub job: JobId,
+    pub end: Option<JobEnd>,
+}
+
 /// One lane for each outlet.
 pub(super) struct Lanes {
     lanes: BTreeMap<Entry, Lane>,
@@ -26,26 +35,74 @@ pub(super) struct Lanes {
     under_way: JoinSet<()>,
     answers_in: mpsc::UnboundedSender<Answered>,
     pub answers: mpsc::UnboundedReceiver<Answered>,
+    pub told: mpsc::UnboundedReceiver<Told>,
 }
 
 struct Lane {
     outlet: Arc<dyn Outlet>,
     slots: Arc<Semaphore>,
+    /// Jobs that were taken and are asked about.
+    followed: Arc<Mutex<BTreeSet<JobId>>>,
 }
+
+/// Time between two rounds of questions about all jobs of an outlet.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// How long jobs may take to be removed when a run is broken off.
+const REMOVAL: Duration = Duration::from_secs(10);
 
 impl Lanes {
     pub fn new(ways: &BTreeMap<Entry, Arc<dyn Outlet>>, tags: Tags) -> Self {
-        let lane = |outlet: &Arc<dyn Outlet>| Lane {
-            outlet: Arc::clone(outlet),
-            slots: Arc::new(Semaphore::new(outlet.at_once())),
+        let (told_in, told) = mpsc::unbounded_channel();
+        let mut under_way = JoinSet::new();
+        let mut lane = |outlet: &Arc<dyn Outlet>| {
+            let followed = Arc::default();
+            if outlet.follows() {
+                let (outlet, followed) = (Arc::clone(outlet), Arc::clone(&followed));
+                under_way.spawn(follow(outlet, followed, told_in.clone()));
+            }
+            Lane {
+                outlet: Arc::clone(outlet),
+                slots: Arc::new(Semaphore::new(outlet.at_once())),
+                followed,
+            }
         };
         let (answers_in, answers) = mpsc::unbounded_channel();
         Lanes {
             lanes: ways.iter().map(|(at, way)| (*at, lane(way))).collect(),
             tags,
-            under_way: JoinSet::new(),
+            under_way,
             answers_in,
             answers,
+            told,
+        }
+    }
+
+    /// Nothing more is to be found out about a job. One that goes on all the
+    /// same is removed where that can be asked for.
+    pub fn forget(&mut self, entry: Entry, job: JobId, goes_on: bool) {
+        let Some(lane) = self.lanes.get(&entry) else {
+            return;
+        };
+        if lock(&lane.followed).remove(&job) && goes_on {
+            let outlet = Arc::clone(&lane.outlet);
+            self.under_way
+                .spawn(async move { remove(&outlet, job).await });
+        }
+    }
+
+    /// Has everything removed that was taken and has not ended, for a run that
+    /// is broken off.
+    pub async fn remove_all(&mut self) {
+        let all = async {
+            for lane in self.lanes.values() {
+                let left = std::mem::take(&mut *lock(&lane.followed));
+                for job in left {
+                    remove(&lane.outlet, job).await;
+                }
+            }
+        };
+        if tokio::time::timeout(REMOVAL, all).await.is_err() {
+            tracing::warn!("not every job could be removed from its broker in time");
         }
     }
 
@@ -62,12 +119,16 @@ impl Lanes {
         };
         let (outlet, slots) = (Arc::clone(&lane.outlet), Arc::clone(&lane.slots));
         let answers = self.answers_in.clone();
+        let followed = outlet.follows().then(|| Arc::clone(&lane.followed));
         let waited = slots.available_permits() == 0;
         self.under_way.spawn(async move {
             // Those that wait are served in order; nobody closes the slots.
             let _slot = slots.acquire_owned().await;
             let result = outlet.submit(&ticket).await;
             let job = ticket.job.id;
+            if let Some(followed) = followed.filter(|_| result.is_ok()) {
+                lock(&followed).insert(job);
+            }
             // The player may have stopped.
             let _ = answers.send(Answered {
                 job,
@@ -81,4 +142,41 @@ impl Lanes {
     pub async fn stop(&mut self) {
         self.under_way.shutdown().await;
     }
+}
+
+/// Asks about every job of an outlet, again and again, until each has ended.
+async fn follow(
+    outlet: Arc<dyn Outlet>,
+    followed: Arc<Mutex<BTreeSet<JobId>>>,
+    told: mpsc::UnboundedSender<Told>,
+) {
+    while !told.is_closed() {
+        tokio::time::sleep(ASK_EVERY).await;
+        let open: Vec<JobId> = lock(&followed).iter().copied().collect();
+        for job in open {
+            match outlet.stands(job).await {
+                Ok(end) => {
+                    if end.is_some() {
+                        lock(&followed).remove(&job);
+                    }
+                    // The player may have stopped.
+                    let _ = told.send(Told { job, end });
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a broker does not say how its jobs stand");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn remove(outlet: &Arc<dyn Outlet>, job: JobId) {
+    if let Err(error) = outlet.cancel(job).await {
+        tracing::warn!(job = job.0, %error, "a job could not be removed from its broker");
+    }
+}
+
+fn lock(jobs: &Mutex<BTreeSet<JobId>>) -> MutexGuard<'_, BTreeSet<JobId>> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,10 +2,11 @@
 //! puts together what their submission said and what LRMSs have written.
 
 use super::book::Book;
-use super::lane::Answered;
+use super::lane::{Answered, Told};
 use crate::sighting::Sighting;
+use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::Reason;
+use gridrig_core::job::{Entry, Reason};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ impl Unseen {
 pub(super) struct Unplaced {
     /// When the outlet answered, and how.
     answer: Option<(SimTime, Option<String>)>,
+    /// How it ended, as the broker that took it says, and when that was said.
+    told: Option<(SimTime, JobEnd)>,
     /// Whether it is over, by where it is and what it is called there.
     lives: BTreeMap<(ClusterId, JobId), Option<(EndState, SimTime)>>,
 }
@@ -54,6 +57,8 @@ const GRACE: Duration = Duration::from_secs(2);
 enum Verdict {
     Wait,
     Over(JobEnd),
+    /// No LRMS has had it, and its broker says how it ended.
+    Told(JobEnd),
     GiveUp(Reason, String),
 }
 
@@ -82,6 +87,18 @@ impl Book<'_> {
             unplaced.answer = Some((now, why));
         }
         self.look_at(job);
+    }
+
+    /// The broker that took a job says how it stands. While it says that the
+    /// job waits, nobody gives the job up.
+    pub(super) fn told(&mut self, told: &Told) {
+        let now = self.config.clock.now();
+        self.last_news = now;
+        let Some(end) = told.end else { return };
+        if let Some(unplaced) = self.unplaced(told.job) {
+            unplaced.told = Some((now, end));
+        }
+        self.look_at(told.job);
     }
 
     /// An LRMS has written of a job.
@@ -142,10 +159,8 @@ impl Book<'_> {
         };
         match unplaced.verdict(job, now, grace, has_logs) {
             Verdict::Wait => {}
-            Verdict::Over(end) => {
-                self.open.remove(&job);
-                self.played.ends.insert(job, end);
-            }
+            Verdict::Over(end) => self.over(end),
+            Verdict::Told(end) => self.ended_unseen(end),
             Verdict::GiveUp(reason, why) => self.give_up(job, reason, why),
         }
         // Nobody looks further: that it was taken is all there is to know.
@@ -153,9 +168,48 @@ impl Book<'_> {
             let answer = open.unplaced.as_ref().and_then(|u| u.answer.as_ref());
             matches!(answer, Some((_, None)))
         };
-        if !has_logs && self.open.get(&job).is_some_and(taken) {
+        let follows = |entry: &Entry| {
+            let way = config.outlets.ways.get(entry);
+            way.is_some_and(|outlet| outlet.follows())
+        };
+        let open = self.open.get(&job).filter(|open| taken(open));
+        if !has_logs && open.is_some_and(|open| !follows(&open.submission.entry)) {
             self.open.remove(&job);
         }
+    }
+
+    fn over(&mut self, end: JobEnd) {
+        if let Some(open) = self.open.remove(&end.job) {
+            self.done_with.push((open.submission.entry, end.job, false));
+        }
+        self.played.ends.insert(end.job, end);
+    }
+
+    /// A job never got to an LRMS, and its broker says what became of it: it
+    /// is entered in the broker's name, which does not write this log.
+    fn ended_unseen(&mut self, end: JobEnd) {
+        let Some(open) = self.open.get(&end.job) else {
+            return;
+        };
+        let by = match open.submission.entry {
+            Entry::Domain(domain) => Party::Broker(domain),
+            Entry::Cluster(cluster) => Party::Lrms(cluster),
+        };
+        let (job, now) = (end.job, self.config.clock.now());
+        let event = match end.state {
+            EndState::Rejected(reason) => Event::Rejected { job, by, reason },
+            EndState::Cancelled => Event::Cancelled { job, by },
+            // Without LRMSs to look at, what the broker says is all there is.
+            EndState::Completed => return self.over(end),
+            EndState::Failed(reason) => {
+                let why = "the broker says that it failed".to_owned();
+                return self.give_up(job, reason, why);
+            }
+        };
+        self.recorder.emit(now, event);
+        let by = Party::Client;
+        self.recorder.emit(now, Event::FinishSeen { job, by });
+        self.over(end);
     }
 }
 
@@ -186,12 +240,16 @@ impl Unplaced {
         });
         let last = last.max_by_key(|(at, ..)| *at);
         let since = last.map_or(*answered, |(at, ..)| at.max(*answered));
+        let since = self.told.map_or(since, |(at, _)| at.max(since));
+        // What a broker calls completed has to be in a log.
+        let told = self.told.map(|(_, end)| end);
+        let told = told.filter(|end| !has_logs || end.state != EndState::Completed);
         let quiet = !has_logs || now.since(since) >= grace;
         match (last, why) {
             _ if !quiet => Verdict::Wait,
             (Some((at, cluster, state)), _) => Verdict::Over(end(state, cluster, at)),
             (None, Some(why)) => Verdict::GiveUp(Reason::SubmitFailed, why.clone()),
-            (None, None) => Verdict::Wait,
+            (None, None) => told.map_or(Verdict::Wait, Verdict::Told),
         }
     }
 }

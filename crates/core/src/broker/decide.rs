@@ -268,6 +268,7 @@ impl Broker {
         let domain = self.config.domain;
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         held.sent = Some(target);
+        held.sent_at = now;
         match target {
             Target::Cluster(cluster) => {
                 events.emit(

@@ -3,6 +3,7 @@
 
 mod delivery;
 mod recovery;
+mod removal;
 mod sessions;
 mod setup;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use super::actor::{JobKeeper, Machine};
 use super::ledger::{Arrival, JobState, JobView, Ledger, Naming, Opened, Receipt, SubmitError};
 use super::letter::{Letter, LetterId, Message, Tally};
 use super::outbox::Delivery;
+use super::recall::Recall;
 use super::record::Recorder;
 use gridrig_core::broker::{Access, Broker, Course, LocalInfo};
 use gridrig_core::event::{Event, EventSink, Party};
@@ -63,7 +65,7 @@ pub struct BrokerMachine {
 }
 
 /// A job that was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct UnderWay {
     target: Target,
     /// When it was meant to arrive there, for sending it again.
@@ -74,6 +76,10 @@ struct UnderWay {
     confirmed: bool,
     /// It may be there although a later try was not answered.
     perhaps: bool,
+    /// The receiver has been asked to remove it.
+    told: bool,
+    /// By which it can be called back while its data is on its way.
+    recall: Option<Recall>,
 }
 
 /// The samples of one exchange, on their way to the consumers as one message.
@@ -263,9 +269,13 @@ impl BrokerMachine {
 
     /// Tells the broker that a job came back.
     fn refused(&mut self, job: JobId, by: Target, reason: Reason) {
+        let unwanted = self.broker.is_unwanted(job);
         let (recorder, out) = (&mut self.recorder, &mut self.out);
         self.broker
             .handle_refusal(self.now, job, by, reason, recorder, out);
+        if unwanted {
+            self.note_removed(job);
+        }
     }
 
     /// News of a job's end, from where it was sent. `false` if the job is not
@@ -317,20 +327,6 @@ impl BrokerMachine {
         samples.iter().all(|sample| known(sample) && own(sample))
     }
 
-    /// Removes a job, here or wherever it was sent; `false` if it is not
-    /// known here (any more).
-    pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
-        self.set_now(now);
-        let known = self
-            .broker
-            .cancel(self.now, job, &mut self.recorder, &mut self.out);
-        if known && self.broker.whereabouts(job).is_none() {
-            self.ledger.end(end_of(job, EndState::Cancelled));
-        }
-        self.settle();
-        known
-    }
-
     /// After any change: what is to be sent becomes letters, and the next
     /// cycle is found.
     fn settle(&mut self) {
@@ -370,6 +366,7 @@ impl BrokerMachine {
                         key,
                         from,
                         hop,
+                        tag: self.tag(job),
                     },
                 );
             }
@@ -392,6 +389,7 @@ impl BrokerMachine {
                 let forward = Message::Forward {
                     spec,
                     key,
+                    tag: self.tag(job),
                     from,
                     hop,
                     origin,
@@ -399,6 +397,9 @@ impl BrokerMachine {
                 };
                 // Its data goes with it.
                 self.write_to_peer_after(data, to, forward);
+                if data > SimDuration::ZERO {
+                    self.make_recallable(job);
+                }
             }
             Outgoing::Refuse { job, to, reason } => {
                 self.ledger.end(end_of(job, EndState::Rejected(reason)));
@@ -406,19 +407,12 @@ impl BrokerMachine {
             }
             Outgoing::Notify { end, to } => self.write_to_peer(to, Message::Notice(end)),
             Outgoing::Seen { end } => self.seen(end),
-            Outgoing::Cancel {
-                job,
-                to: Target::Cluster(cluster),
-            } => {
-                self.write_to_lrms(cluster, Message::Cancel(job));
-            }
-            Outgoing::Cancel {
-                job,
-                to: Target::Peer(peer),
-            } => {
-                self.write_to_peer(peer, Message::Cancel(job));
-            }
+            Outgoing::Cancel { job, to } => self.ask_to_remove(job, to),
         }
+    }
+
+    fn tag(&self, job: JobId) -> Option<Arc<str>> {
+        self.ledger.get(job)?.tag.clone()
     }
 
     fn note_sent(&mut self, job: JobId, target: Target, hop: u32) {
@@ -428,6 +422,8 @@ impl BrokerMachine {
             hop,
             confirmed: false,
             perhaps: false,
+            told: false,
+            recall: None,
         };
         self.under_way.insert(job, sent);
     }
@@ -458,6 +454,9 @@ impl BrokerMachine {
     fn seen(&mut self, end: JobEnd) {
         self.ledger.end(end);
         self.ledger.publish(end);
+        if let Some(Party::Broker(peer)) = self.ledger.get(end.job).map(|record| record.from) {
+            self.write_to_peer(peer, Message::Notice(end));
+        }
         let address = self
             .ledger
             .get(end.job)
@@ -516,6 +515,7 @@ impl BrokerMachine {
             address,
             due,
             message,
+            recall: None,
         });
     }
 
@@ -551,8 +551,9 @@ impl JobKeeper for BrokerMachine {
         };
         let (from, hop) = (arrival.from, arrival.hop);
         let peer = match from {
-            Party::Broker(domain) => Some(domain),
-            Party::Client | Party::Lrms(_) => None,
+            Party::Broker(domain) if hop > 0 => Some(domain),
+            // What a peer has not forwarded enters the grid here.
+            Party::Broker(_) | Party::Client | Party::Lrms(_) => None,
         };
         let course = Course {
             from: peer,

@@ -1,5 +1,6 @@
 //! What machines send each other in real time.
 
+use super::recall::Recall;
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -30,6 +31,8 @@ pub enum Message {
         from: DomainId,
         /// Forwards so far.
         hop: u32,
+        /// What it is called everywhere, if it came with such a name.
+        tag: Option<Arc<str>>,
     },
     /// A job to a peer.
     Forward {
@@ -37,6 +40,8 @@ pub enum Message {
         spec: JobSpec,
         /// Its idempotency key for this hop.
         key: String,
+        /// What it is called everywhere, if it came with such a name.
+        tag: Option<Arc<str>>,
         /// Whose broker sends it.
         from: DomainId,
         /// Forwards so far, this one included.
@@ -131,6 +136,8 @@ pub struct Letter {
     pub due: SimTime,
     /// What it says.
     pub message: Message,
+    /// By which it can be called back, where that may be wanted.
+    pub recall: Option<Recall>,
 }
 
 /// Messages counted by kind, from several threads.

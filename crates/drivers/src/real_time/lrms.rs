@@ -311,6 +311,7 @@ impl LrmsMachine {
             address,
             due: self.now + latency,
             message,
+            recall: None,
         });
     }
 

@@ -56,6 +56,9 @@ pub enum TransportError {
         /// The address.
         to: String,
     },
+    /// Whoever wrote it has called it back before it left.
+    #[error("it was called back")]
+    CalledBack,
     /// The receiver turned it away.
     #[error("{to} answered {status}: {why}")]
     Answered {
@@ -195,8 +198,10 @@ impl<T: Transport> Courier<T> {
                     }
                 }
             };
-            self.clock.sleep_until(letter.due).await;
-            let result = self.deliver(&letter).await;
+            let result = match self.wait_for(&letter).await {
+                true => self.deliver(&letter).await,
+                false => Err(TransportError::CalledBack),
+            };
             self.down = matches!(
                 result,
                 Err(TransportError::NotReached { .. } | TransportError::NoAnswer { .. })
@@ -206,6 +211,20 @@ impl<T: Transport> Courier<T> {
             let _ = self.reports.send(Delivery { letter, result });
             self.under_way.send_modify(|n| *n -= 1);
         }
+    }
+
+    /// Waits until a letter is due; `false` if it was called back meanwhile.
+    async fn wait_for(&self, letter: &Letter) -> bool {
+        let due = self.clock.sleep_until(letter.due);
+        let Some(recall) = &letter.recall else {
+            due.await;
+            return true;
+        };
+        tokio::select! {
+            () = recall.called_back() => {}
+            () = due => {}
+        }
+        recall.leave()
     }
 
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
@@ -218,7 +237,7 @@ impl<T: Transport> Courier<T> {
                 Err(error) => error,
             };
             match error {
-                TransportError::Answered { .. } => return Err(error),
+                TransportError::Answered { .. } | TransportError::CalledBack => return Err(error),
                 TransportError::Busy { .. } if busy < BUSY_TRIES => {
                     busy += 1;
                     tokio::time::sleep(BUSY_WAIT).await;

@@ -14,6 +14,7 @@ use gridrig_core::policy::InformationNeed;
 use gridrig_core::rng;
 use gridrig_core::submitter::Submitter;
 use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -118,6 +119,8 @@ struct Simulation<'a, S> {
     /// The link between two domains, whichever way it was given, by position.
     ways: Vec<Option<Link>>,
     agenda: Agenda,
+    /// Jobs whose data was stopped on its way to a peer.
+    recalled: BTreeSet<JobId>,
     events: &'a mut S,
     now: SimTime,
     ended: usize,
@@ -169,6 +172,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             submitter: Submitter::new(submissions),
             submissions,
             agenda,
+            recalled: BTreeSet::new(),
             events,
             now: SimTime::ZERO,
             ended: 0,
@@ -303,6 +307,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         match message {
             Message::Submit { to, job } => self.handle_submission(to, job),
             Message::Cancel { to, job } => self.handle_cancel(to, job),
+            Message::Forward { job, .. } if self.recalled.remove(&job) => {}
             Message::Forward {
                 to,
                 from,
@@ -401,7 +406,13 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         match to {
             Entry::Domain(domain) => {
                 let mut out = std::mem::take(&mut self.outgoing);
-                self.brokers[domain.index()].cancel(self.now, job, self.events, &mut out);
+                let broker = &mut self.brokers[domain.index()];
+                if broker.is_leaving(self.now, job) {
+                    self.recalled.insert(job);
+                    broker.recall(self.now, job, self.events, &mut out);
+                } else {
+                    broker.cancel(self.now, job, self.events, &mut out);
+                }
                 self.look_at_broker(domain);
                 self.send_all(domain, out);
             }

@@ -39,6 +39,8 @@ struct Visit {
     origin: DomainId,
     settled: bool,
     sent_to: Option<Target>,
+    /// To be removed, wherever it is.
+    unwanted: bool,
     refused_by: Vec<Target>,
 }
 
@@ -153,6 +155,7 @@ impl<'a> RefBroker<'a> {
             origin: way.origin,
             settled: way.settled,
             sent_to: None,
+            unwanted: false,
             refused_by: Vec::new(),
         });
     }
@@ -165,6 +168,9 @@ impl<'a> RefBroker<'a> {
         let returns = reason == Reason::HopsExhausted && self.wanders();
         let visit = &mut self.visits[index];
         visit.sent_to = None;
+        if visit.unwanted {
+            return None;
+        }
         if !returns {
             visit.refused_by.push(by);
             return None;
@@ -197,12 +203,21 @@ impl<'a> RefBroker<'a> {
 
     /// A request to remove the job. One that waits here is forgotten only by
     /// [`RefBroker::ended`].
-    pub(super) fn remove(&self, job: JobId) -> Removal {
+    pub(super) fn remove(&mut self, job: JobId) -> Removal {
+        for visit in &mut self.visits {
+            visit.unwanted |= visit.spec.id == job;
+        }
         match self.latest(job).map(|index| self.visits[index].sent_to) {
             None => Removal::Unknown,
             Some(None) => Removal::Done,
             Some(Some(target)) => Removal::Follow(target),
         }
+    }
+
+    /// Whether the job has come back to be removed.
+    pub fn is_unwanted(&self, job: JobId) -> bool {
+        self.latest(job)
+            .is_some_and(|index| self.visits[index].unwanted)
     }
 
     /// Loads of one candidate's clusters, all of one instant.

@@ -215,7 +215,10 @@ impl<'a> Simulation<'a> {
                 }
             }
             What::Back(domain, job, by, reason) => {
-                if let Some(to) = self.brokers[domain.index()].refused(job, by, reason) {
+                let back_to = self.brokers[domain.index()].refused(job, by, reason);
+                if self.brokers[domain.index()].is_unwanted(job) {
+                    self.cancel_at_broker(now, domain, job);
+                } else if let Some(to) = back_to {
                     self.carry_out(now, domain, Decision::Refuse(job, to, reason));
                 }
             }
@@ -381,6 +384,11 @@ impl<'a> Simulation<'a> {
                 let what = What::CancelAtCluster(cluster, job);
                 self.add(at, Kind::Cancellation, key, what);
             }
+            Removal::Follow(Target::Peer(_)) if self.stop_data(now, domain, job) => {
+                let by = Party::Broker(domain);
+                self.trails.note(now, job, Step::Cancelled(by));
+                self.news_at_broker(now, domain, job);
+            }
             Removal::Follow(Target::Peer(peer)) => {
                 let at = after(now, self.link_latency(domain, peer));
                 let key = self.key_of(Entry::Domain(peer), job);
@@ -388,6 +396,21 @@ impl<'a> Simulation<'a> {
                 self.add(at, Kind::Cancellation, key, what);
             }
         }
+    }
+
+    /// Takes a job off the wire whose data has not left yet: its message takes
+    /// the latency of the link from there on, or longer.
+    fn stop_data(&mut self, now: SimTime, from: DomainId, job: JobId) -> bool {
+        let leaving = |item: &Item| match item.what {
+            What::ToBroker(to, which, Some(by), _) => {
+                let data = self.carrying(from, to, job) > SimDuration::ZERO;
+                let left = after(now, self.link_latency(from, to)) > item.at;
+                which == job && by == from && data && !left
+            }
+            _ => false,
+        };
+        let found = self.agenda.iter().position(leaving);
+        found.map(|index| self.agenda.remove(index)).is_some()
     }
 
     fn cancel_at_cluster(&mut self, now: SimTime, cluster: ClusterId, job: JobId) {

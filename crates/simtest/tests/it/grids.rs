@@ -42,6 +42,9 @@ fn the_scenarios_reach_every_turn_of_the_rules() {
         for (_, step) in trails.jobs.iter().flatten() {
             *reached.entry(turn(step)).or_default() += 1;
         }
+        for (name, often) in cut_short(&trails) {
+            *reached.entry(name.to_owned()).or_default() += often;
+        }
         let times = reached.entry("forwarded when a peer opened".to_owned());
         *times.or_default() += waits_for_opening(&scenario, &trails);
     }
@@ -50,6 +53,8 @@ fn the_scenarios_reach_every_turn_of_the_rules() {
         "arrived after 1 forwards",
         "arrived after 2 forwards",
         "arrived after 3 forwards",
+        "cancelled as it came back",
+        "cancelled as its data left",
         "cancelled by broker",
         "cancelled by lrms",
         "forwarded when a peer opened",
@@ -69,6 +74,25 @@ fn the_scenarios_reach_every_turn_of_the_rules() {
             "\"{name}\" is not reached three times: {reached:#?}"
         );
     }
+}
+
+/// Jobs that were removed while they were under way between brokers.
+fn cut_short(trails: &Trails) -> [(&'static str, u32); 2] {
+    let (mut leaving, mut back) = (0, 0);
+    for pair in trails.jobs.iter().flat_map(|steps| steps.windows(2)) {
+        let [(_, before), (_, Step::Cancelled(Party::Broker(by)))] = pair else {
+            continue;
+        };
+        match before {
+            Step::Forwarded(from, _) => leaving += u32::from(from == by),
+            Step::Refused(_, to, _) => back += u32::from(*to == Party::Broker(*by)),
+            _ => {}
+        }
+    }
+    [
+        ("cancelled as its data left", leaving),
+        ("cancelled as it came back", back),
+    ]
 }
 
 /// Forwards later than the cycle that comes first: the job waited until a peer

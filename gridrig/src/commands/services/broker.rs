@@ -13,10 +13,11 @@ use crate::scenario::Scenario;
 use anyhow::anyhow;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
+use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::BrokerSetup;
 use gridrig_metabroker_stub::{Config, Liveness, Peer};
 use gridrig_protocol::client::Client;
@@ -36,7 +37,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     let policy = args.policy.as_deref().map(policy_named).transpose()?;
     let mut monitoring = monitor::monitoring(&args.service.monitoring)?;
     let mut protocols = BTreeMap::new();
-    let (grid, domain, seed) = match &args.scenario {
+    let (mut grid, domain, seed) = match &args.scenario {
         Some(path) => {
             let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
             monitoring.labels = monitor::of_scenario(&scenario, None).and(&monitoring.labels);
@@ -55,11 +56,12 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
             )
         }
     };
+    add_clients(&mut grid, domain, &args.clients)?;
     let mut setup = BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?;
     if let Some(path) = &args.resource_schema {
         setup.resource_schema = schema_file(path)?;
     }
-    let peers = peers(&grid, domain, &args.peers)?;
+    let peers = peers(&grid, domain, &args.peers, &args.clients)?;
     let config = Config {
         lrms: own_clusters(&grid, domain, &lrms)?,
         links: sessions::links(args, &setup, &peers, &protocols)?,
@@ -151,6 +153,30 @@ fn ask_clusters(name: &str, lrms: &[(&str, String)], policy: PolicyKind) -> Resu
     Ok(grid)
 }
 
+/// Those who submit by the protocol of LA Grid are domains without clusters.
+fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> Result<(), Failure> {
+    for name in clients {
+        if name.is_empty() || grid.domains.iter().any(|domain| domain.name == *name) {
+            return Err(Failure::input(anyhow!(
+                "--client {name}: expected a name that no domain and no other client has"
+            )));
+        }
+        let consumer = DomainId(grid.domains.len() as u16);
+        grid.domains.push(Domain {
+            name: name.clone(),
+            broker: BrokerSettings::default(),
+            clusters: Vec::new(),
+        });
+        grid.links.push(Link {
+            consumer,
+            provider,
+            latency: SimDuration::from_millis(1),
+            bandwidth: None,
+        });
+    }
+    Ok(())
+}
+
 /// The address of every cluster of the domain.
 fn own_clusters(
     grid: &Grid,
@@ -175,6 +201,7 @@ fn peers(
     grid: &Grid,
     domain: DomainId,
     given: &[String],
+    clients: &[String],
 ) -> Result<BTreeMap<DomainId, Peer>, Failure> {
     let given: Vec<(&str, String)> = given
         .iter()
@@ -190,6 +217,7 @@ fn peers(
                 .iter()
                 .find(|(given, _)| given == name)
                 .map(|(_, url)| url.clone());
+            let url = url.or_else(|| clients.contains(name).then(String::new));
             let url = url.ok_or_else(|| {
                 Failure::input(anyhow!(
                     "peer {name} has no address (expected --peer {name}=URL)"

@@ -275,12 +275,19 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
         }
     };
     let spec = request.job.to_job(length, &[])?;
-    let tag = request.job.identification.name.as_deref().map(Arc::from);
-    if request.hop == 0 {
+    let name = request.job.identification.name.as_deref();
+    // A broker that was given no name for a job writes its number.
+    let number = request
+        .origin
+        .as_ref()
+        .map(|origin| format!("job-{}", origin.job));
+    let tag = name.filter(|name| Some(*name) != number.as_deref());
+    let tag = tag.map(Arc::from);
+    if request.hop == 0 && request.origin.is_some() {
         return Err(PeerFault::field(
             "hop",
             "0",
-            "at least 1: a peer's job is a forwarded one",
+            "at least 1 for a job that entered elsewhere",
         ));
     }
     Ok(Arrival {

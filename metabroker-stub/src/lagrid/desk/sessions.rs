@@ -113,8 +113,11 @@ impl BrokerDesk {
             (state.open(now, name, agreed.clone(), life), same)
         };
         let found = change == Change::Found && !same;
+        let talks = !link.setup.passive;
         let call = self.app.actor.call(move |broker, now| {
-            broker.set_roles(now, domain, roles);
+            if talks {
+                broker.set_roles(now, domain, roles);
+            }
             if !found {
                 return 0;
             }

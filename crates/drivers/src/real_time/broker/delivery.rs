@@ -33,14 +33,25 @@ impl BrokerMachine {
         if let (Message::Locate(job), Some(target)) = (&letter.message, target_of(letter.to)) {
             return self.note_answer(*job, target, &result);
         }
+        if let (Message::Cancel(job), Some(target)) = (&letter.message, target_of(letter.to)) {
+            // Who answers has the job no more, or never had it.
+            match result {
+                Ok(()) | Err(TransportError::Answered { .. }) => {}
+                Err(_) => self.note_not_asked(*job, target),
+            }
+            return;
+        }
         let (Some(job), Some(target)) = (job, target_of(letter.to)) else {
             return;
         };
         match result {
+            Err(TransportError::CalledBack) => {}
             Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
                 if let Some(sent) = self.under_way.get_mut(&job) {
                     sent.confirmed = true;
+                    sent.recall = None;
                 }
+                self.remove_confirmed(job);
             }
             Ok(()) => {}
             Err(error) if self.partners.has(target) => self.handle_silence(job, target, &error),
@@ -77,6 +88,9 @@ impl BrokerMachine {
                 self.undelivered.count(MessageKind::Refuse);
                 self.under_way.remove(&job);
                 self.broker.take_back(job, target);
+                if self.broker.is_unwanted(job) {
+                    self.cancel(self.now, job);
+                }
             }
         }
     }
@@ -111,7 +125,9 @@ impl BrokerMachine {
         let reason = match error {
             TransportError::NoAnswer { .. } => return self.fail(job),
             TransportError::Answered { reason, .. } => reason.unwrap_or(Reason::ServiceLost),
-            TransportError::NotReached { .. } | TransportError::Busy { .. } => Reason::ServiceLost,
+            TransportError::NotReached { .. }
+            | TransportError::Busy { .. }
+            | TransportError::CalledBack => Reason::ServiceLost,
         };
         self.under_way.remove(&job);
         let by = party_of(target);
@@ -130,7 +146,7 @@ impl BrokerMachine {
     }
 }
 
-fn party_of(target: Target) -> Party {
+pub(super) fn party_of(target: Target) -> Party {
     match target {
         Target::Cluster(cluster) => Party::Lrms(cluster),
         Target::Peer(domain) => Party::Broker(domain),

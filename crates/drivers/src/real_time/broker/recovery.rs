@@ -67,12 +67,18 @@ impl BrokerMachine {
                 self.searches.remove(&job);
                 let (events, out) = (&mut self.recorder, &mut self.out);
                 self.broker.place(self.now, job, target, events, out);
+                if self.broker.is_unwanted(job) {
+                    self.cancel(self.now, job);
+                }
             }
             Err(TransportError::Answered { .. }) => {
                 search.asked.remove(&target);
                 if search.asked.is_empty() {
                     self.searches.remove(&job);
                     self.broker.put_back(job);
+                    if self.broker.is_unwanted(job) {
+                        self.cancel(self.now, job);
+                    }
                 }
             }
             Err(_silence) => {

@@ -115,6 +115,7 @@ impl BrokerMachine {
         for job in std::mem::take(&mut partner.owed) {
             self.tell_again(job, Party::Broker(peer));
         }
+        self.ask_again_to_remove(peer);
         self.settle();
     }
 
@@ -168,6 +169,7 @@ impl BrokerMachine {
             .map(|(job, sent)| {
                 sent.perhaps = true;
                 sent.confirmed = false;
+                sent.told = false;
                 (*job, sent.hop, sent.due)
             })
             .collect();
@@ -181,6 +183,7 @@ impl BrokerMachine {
             let message = Message::Forward {
                 spec,
                 key: self.forward_key(job, hop, course.settled),
+                tag: self.tag(job),
                 from: self.broker.config().domain,
                 hop,
                 origin: course.origin,

@@ -1,3 +1,5 @@
+mod removal;
+
 use super::*;
 use crate::real_time::outbox::TransportError;
 use gridrig_core::cluster::ClusterConfig;

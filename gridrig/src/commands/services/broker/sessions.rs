@@ -34,11 +34,17 @@ pub(super) fn links(
     for (domain, peer) in peers {
         let ends = (here.min(*domain), here.max(*domain));
         let protocol = flag.or_else(|| protocols.get(&ends).copied());
-        let Some(codec) = protocol.unwrap_or_default().codec() else {
+        let passive = args.clients.contains(&peer.name);
+        let protocol = match passive {
+            true => LinkProtocol::Soap,
+            false => protocol.unwrap_or_default(),
+        };
+        let Some(codec) = protocol.codec() else {
             said.refuse_native(&peer.name)?;
             continue;
         };
         let mut link = LinkSetup::new(&peer.name, &peer.url, codec, roles_towards(setup, *domain));
+        link.passive = passive;
         said.apply(&mut link)?;
         setups.insert(*domain, link);
     }

@@ -1,0 +1,60 @@
+//! Letters that can be called back while the data that goes with them is on
+//! its way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use tokio::sync::Notify;
+
+/// Shared by whoever wrote a letter and the courier that has it: either the
+/// letter is handed over or it is called back, never both.
+#[derive(Clone, Debug, Default)]
+pub struct Recall(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    fate: AtomicU8,
+    bell: Notify,
+}
+
+const WAITING: u8 = 0;
+const LEFT: u8 = 1;
+const CALLED_BACK: u8 = 2;
+
+impl Recall {
+    /// Calls the letter back; `false` if it is being handed over already.
+    pub fn call_back(&self) -> bool {
+        let called = self.decide(CALLED_BACK);
+        self.0.bell.notify_one();
+        called
+    }
+
+    /// The courier is about to hand the letter over; `false` if it must not.
+    pub(super) fn leave(&self) -> bool {
+        self.decide(LEFT)
+    }
+
+    /// Waits until the letter is called back.
+    pub(super) async fn called_back(&self) {
+        while self.0.fate.load(Ordering::Acquire) != CALLED_BACK {
+            self.0.bell.notified().await;
+        }
+    }
+
+    fn decide(&self, fate: u8) -> bool {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        let before = self
+            .0
+            .fate
+            .compare_exchange(WAITING, fate, success, failure);
+        before == Ok(WAITING) || before == Err(fate)
+    }
+}
+
+/// Two are equal if they are the same one.
+impl PartialEq for Recall {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Recall {}
