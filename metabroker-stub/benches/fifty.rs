@@ -30,7 +30,6 @@ use gridrig_protocol::lagrid::Codec;
 use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use gridrig_protocol::rest::{InfoReport, LoadReport, Place};
 use gridrig_protocol::tls::peer_client;
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 

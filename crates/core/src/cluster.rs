@@ -15,7 +15,7 @@ use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BinaryHeap, HashMap};
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
@@ -112,11 +112,16 @@ impl Cluster {
     /// An empty cluster.
     #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
+        let scheduler = Scheduler::new(&config);
+        let queue = match &scheduler {
+            Scheduler::Instant(_) => Queue::default(),
+            Scheduler::Planning { .. } => Queue::plain(),
+        };
         Cluster {
-            scheduler: Scheduler::new(&config),
+            scheduler,
             nodes: Nodes::new(&config.resources),
             classes: Classes::default(),
-            queue: Queue::default(),
+            queue,
             jobs: JobTable::default(),
             ends: BinaryHeap::new(),
             next_pass: None,
@@ -635,7 +640,7 @@ impl JobTable {
 #[derive(Default)]
 struct Classes {
     any: Option<ClassId>,
-    others: BTreeMap<Requirements, ClassId>,
+    others: HashMap<Requirements, ClassId>,
     /// What the empty cluster offers each class.
     capacity: Vec<u32>,
 }

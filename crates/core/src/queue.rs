@@ -36,6 +36,8 @@ pub struct Queue {
     waiting: Vec<ClassId>,
     jobs: usize,
     next_arrival: u64,
+    /// Whether jobs are only numbered and counted.
+    plain: bool,
     /// The only job there is: it stays out of the index until another joins
     /// it. On a machine that is not full, most jobs wait alone and briefly.
     sole: Option<First>,
@@ -89,6 +91,16 @@ struct ClassQueue {
 type Line = std::collections::VecDeque<(u64, Slot)>;
 
 impl Queue {
+    /// A queue that numbers and counts its jobs and looks for none: a plan has
+    /// an order of its own.
+    #[must_use]
+    pub fn plain() -> Self {
+        Queue {
+            plain: true,
+            ..Queue::default()
+        }
+    }
+
     /// How many jobs wait.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -102,11 +114,14 @@ impl Queue {
     }
 
     /// Appends a job; answers its arrival number and whether it is the first
-    /// waiting one of its class.
+    /// waiting one of its class, of a plain queue the first of all.
     pub fn push(&mut self, class: ClassId, processors: u32, slot: Slot) -> (u64, bool) {
         let arrival = self.next_arrival;
         self.next_arrival += 1;
         self.jobs += 1;
+        if self.plain {
+            return (arrival, self.jobs == 1);
+        }
         if self.jobs == 1 {
             self.sole = Some(First {
                 arrival,
@@ -164,6 +179,10 @@ impl Queue {
     /// # Panics
     /// When there is no such job.
     pub fn remove(&mut self, class: ClassId, processors: u32, arrival: u64) -> bool {
+        if self.plain {
+            self.jobs -= 1;
+            return self.jobs == 0;
+        }
         if let Some(sole) = self.sole.take() {
             assert_eq!(sole.arrival, arrival, "only queued jobs are removed");
             self.jobs = 0;

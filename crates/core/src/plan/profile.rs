@@ -57,6 +57,12 @@ impl Profile {
     #[must_use]
     pub fn fit(&mut self, book: &Book, job: &Waiting, start: SimTime) -> Option<Shares> {
         let first = self.step_at(start);
+        // Most of a long queue is too wide for what is free, and is passed by
+        // without a look at anything else of it.
+        let free = &self.free[first * self.resources..(first + 1) * self.resources];
+        if free.iter().map(|free| (*free).max(0)).sum::<i64>() < i64::from(job.processors) {
+            return None;
+        }
         let last = self.steps_before(start + job.estimate, first);
         self.shares(book, job, first, last).ok()
     }
@@ -186,6 +192,9 @@ impl Profile {
 
     /// The step that holds at this instant.
     fn step_at(&self, at: SimTime) -> usize {
+        if self.times.first().is_some_and(|first| at <= *first) {
+            return 0;
+        }
         self.times.partition_point(|time| *time <= at).max(1) - 1
     }
 
@@ -248,13 +257,13 @@ impl Profile {
 /// Whether what is free is enough for a job. Where a cluster is of one resource
 /// nothing has to be divided to know that.
 fn suffices(most: &[u32], memory_kib: u64, free: &[i64], memory: &[i64], wanted: i64) -> bool {
-    let (&[most_here], &[free_here], &[memory_here]) = (most, free, memory) else {
+    let ([most_here], &[free_here], &[memory_here]) = (most, free, memory) else {
         return offered(most, memory_kib, free, memory).sum::<i64>() >= wanted;
     };
     let taken = i64::try_from(memory_kib).unwrap_or(i64::MAX);
     free_here >= wanted
-        && i64::from(most_here) >= wanted
         && (taken == 0 || memory_here >= taken.saturating_mul(wanted))
+        && i64::from(*most_here) >= wanted
 }
 
 /// Processors of each resource that a job may have of what is free.

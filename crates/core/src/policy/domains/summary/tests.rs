@@ -147,7 +147,8 @@ fn a_policy_goes_by_the_totals_and_means_that_a_domain_tells_of_its_systems() {
         }
         assert_eq!(told_systems, summary.aggregates.len(), "seed {seed}");
         let mut own = summary.contains.clone();
-        (own.sort_unstable(), contains.sort_unstable());
+        own.sort_unstable();
+        contains.sort_unstable();
         assert_eq!(own, contains, "seed {seed}");
     }
     assert!(means > 100, "{means} means");
