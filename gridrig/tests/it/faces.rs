@@ -101,7 +101,7 @@ fn a_scenario_says_which_cluster_offers_what_and_flags_add_to_it() {
 /// The state of a job that this service is given now, as ARC's client sees it.
 fn state_of_a_new_job(url: &str) -> String {
     const JOBS: &str = "/arex/rest/1.0/jobs";
-    let adl = "<ActivityDescription><Application><Executable><Path>/bin/sleep</Path>\
+    let adl = "<ActivityDescription xmlns=\"http://www.eu-emi.eu/es/2010/12/adl\"><Application><Executable><Path>/bin/sleep</Path>\
                <Argument>600</Argument></Executable></Application></ActivityDescription>";
     let between = |text: &str, name: &str| {
         let after = text.split(&format!("<{name}>")).nth(1).expect(text);
