@@ -26,13 +26,13 @@ use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::Submission;
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::rest::serve::{Monitoring, Weather};
-use gridrig_replayer::player::{self, Patience, PlayConfig, PlayError, Progress};
+use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -190,17 +190,9 @@ pub async fn run_real(
     let submissions = &*begin.submissions;
     let outlets = yard.as_ref().map(|yard| yard.outlets(grid, &services));
     let outlets = outlets.transpose()?;
-    let elsewhere = outlets.as_ref().map(|outlets| Elsewhere {
-        board: outlets.board.clone(),
-        shift: begin.shift,
-    });
-    let config = PlayConfig {
-        entries: services.entries(submissions),
-        outlets: outlets.unwrap_or_default(),
-        clock,
-        run_id: options.run_id.clone(),
-        patience: patience(options),
-    };
+    let elsewhere = Elsewhere::of(outlets.as_ref(), begin.shift);
+    let entries = services.entries(submissions);
+    let config = play_config(entries, outlets, clock, options);
     let trouble = tokio::spawn(make_trouble(
         Arc::clone(&services),
         options.faults.clone(),
@@ -210,9 +202,8 @@ pub async fn run_real(
     let recorder = Recorder::default();
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
         .map_err(RealError::Monitoring)?;
-    options
-        .ears
-        .listen(&services, grid, clock, &recorder, elsewhere);
+    let ears = &options.ears;
+    ears.listen(&services, grid, clock, &recorder, elsewhere);
     let (mut stopped, stop_at) = (false, options.stop_at);
     let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let stop = async {
@@ -247,6 +238,21 @@ pub async fn run_real(
         outcome.said = Some(BrokerLogs { dir, logs });
     }
     Ok(outcome)
+}
+
+fn play_config(
+    entries: BTreeMap<Entry, String>,
+    outlets: Option<Outlets>,
+    clock: RunClock,
+    options: &RealOptions,
+) -> PlayConfig {
+    PlayConfig {
+        entries,
+        outlets: outlets.unwrap_or_default(),
+        clock,
+        run_id: options.run_id.clone(),
+        patience: patience(options),
+    }
 }
 
 /// Time from the start of the services to time 0, so that everyone listens.

@@ -113,7 +113,7 @@ impl Bench {
     fn run(&self, program: &str, words: &[&str]) -> String {
         let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap());
         let output = Command::new("timeout")
-            .arg("60")
+            .args(["-k", "5", "300"])
             .arg(program)
             .args(words)
             .current_dir(self.home.path())

@@ -155,7 +155,7 @@ async fn a_job_that_takes_its_steps_can_be_killed_and_waits_for_its_files() {
     let id = ce.create(&adl("a", 4, 1)).await;
     assert_eq!(ce.state(&id).await, "ACCEPTED");
     let (_, list) = ce.get("jobs?state=ACCEPTED").await;
-    assert_eq!(elements(&list, "id"), [id.clone()]);
+    assert_eq!(elements(&list, "id"), [id.as_str()]);
     let (_, answer) = ce.post("jobs?action=kill", &Ce::list(&[&id])).await;
     assert_eq!(element(&answer, "status-code"), "202");
     assert_eq!(ce.state(&id).await, "KILLING");
@@ -337,7 +337,7 @@ async fn a_job_waits_for_its_uploads_and_leaves_its_outputs() {
 #[tokio::test]
 async fn a_client_that_does_not_upload_in_time_has_a_failed_job() {
     let setup = Setup {
-        stage_in: std::time::Duration::from_millis(200),
+        stage_in: Duration::from_millis(200),
         ..Setup::default()
     };
     let ce = Ce::with(1, setup).await;

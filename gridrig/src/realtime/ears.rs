@@ -7,6 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Recorded, Recorder, RunClock, merge};
 use gridrig_protocol::rest::serve::{Exchange, Exchanges};
+use gridrig_replayer::player::Outlets;
 use gridrig_replayer::sighting::{Board, Owner};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,14 @@ pub(super) struct Elsewhere {
     pub(super) board: Board,
     /// When the run begins on its clock.
     pub(super) shift: SimDuration,
+}
+
+impl Elsewhere {
+    /// Of a run with these outlets that begins then, if it has such.
+    pub(super) fn of(outlets: Option<&Outlets>, shift: SimDuration) -> Option<Self> {
+        let board = outlets?.board.clone();
+        Some(Elsewhere { board, shift })
+    }
 }
 
 impl Ears {

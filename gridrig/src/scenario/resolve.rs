@@ -79,7 +79,6 @@ pub(super) fn resolve(
     let replicate = context.replicate(run, &workloads, !grid.domains.is_empty())?;
     let provides = context.provides(raw, run, &mut grid, &workloads, replicate)?;
     let speed = run.speed.map_or(Decimal::ONE, |speed| speed.0);
-    let seed = seed(run);
     Ok(Scenario {
         name: context.name(run),
         workloads,
@@ -99,7 +98,7 @@ pub(super) fn resolve(
             Some(ClockName::Virtual) | None => Clock::Virtual,
         },
         speed,
-        seed,
+        seed: seed(run),
         replicate,
         require: run
             .require

@@ -1,10 +1,12 @@
 //! Interfaces of other systems, switched on by flag and by scenario.
 
 use crate::command::{Bench, JOBS, expect_code, gridrig, run, stderr};
+use gridrig::scenario::Scenario;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -52,6 +54,10 @@ fn serve(words: &[&str]) -> Serving {
 
 /// Status and body of a GET.
 fn get(url: &str, path: &str) -> (u16, String) {
+    ask(url, "GET", path, "")
+}
+
+fn ask(url: &str, method: &str, path: &str, body: &str) -> (u16, String) {
     let host = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     stream
@@ -59,7 +65,9 @@ fn get(url: &str, path: &str) -> (u16, String) {
         .unwrap();
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
     )
     .unwrap();
     let mut answer = String::new();
@@ -88,6 +96,61 @@ fn a_scenario_says_which_cluster_offers_what_and_flags_add_to_it() {
     let (status, info) = get(one.said["listening"].as_str().unwrap(), INFO);
     assert_eq!(status, 200);
     assert!(info.contains("<TotalSlots>8</TotalSlots>"), "{info}");
+}
+
+/// The state of a job that this service is given now, as ARC's client sees it.
+fn state_of_a_new_job(url: &str) -> String {
+    const JOBS: &str = "/arex/rest/1.0/jobs";
+    let adl = "<ActivityDescription xmlns=\"http://www.eu-emi.eu/es/2010/12/adl\"><Application><Executable><Path>/bin/sleep</Path>\
+               <Argument>600</Argument></Executable></Application></ActivityDescription>";
+    let between = |text: &str, name: &str| {
+        let after = text.split(&format!("<{name}>")).nth(1).expect(text);
+        after.split('<').next().unwrap().to_owned()
+    };
+    let (status, created) = ask(url, "POST", &format!("{JOBS}?action=new"), adl);
+    assert_eq!(status, 201, "{created}");
+    let id = between(&created, "id");
+    let list = format!("<jobs><job><id>{id}</id></job></jobs>");
+    let (_, said) = ask(url, "POST", &format!("{JOBS}?action=status"), &list);
+    between(&said, "state")
+}
+
+#[test]
+fn a_computing_element_takes_its_steps_where_scenario_or_flag_say_so() {
+    let text = TWO.replace(
+        "faces = [\"arc\"] }",
+        "faces = [\"arc\"], arc_step = \"1h\" }",
+    );
+    let bench = Bench::new(&text, &JOBS);
+    let scenario = bench.path("s.toml");
+    let all = serve(&["--scenario", &scenario, "--all", "--face", "arc"]);
+    let url = |index: usize| all.said["clusters"][index]["url"].as_str().unwrap();
+    assert_eq!(state_of_a_new_job(url(0)), "ACCEPTED");
+    assert_eq!(state_of_a_new_job(url(1)), "RUNNING");
+    let words = ["--scenario", &scenario, "--name", "a1", "--arc-step", "0s"];
+    let one = serve(&words);
+    let url = one.said["listening"].as_str().unwrap();
+    assert_eq!(state_of_a_new_job(url), "RUNNING");
+    let load = |path: &str| Scenario::load(Path::new(path), &[]).unwrap();
+    let (first, again) = (load(&scenario), bench.path("again.toml"));
+    std::fs::write(&again, first.to_resolved_toml()).unwrap();
+    assert_eq!(first.arc_steps.len(), 1);
+    assert_eq!(load(&again).arc_steps, first.arc_steps);
+    let wrong = run(&[
+        "emulator",
+        "--processors",
+        "4",
+        "--face",
+        "arc",
+        "--arc-step",
+        "soon",
+    ]);
+    expect_code(&wrong, 2);
+    assert!(
+        stderr(&wrong).contains("--arc-step soon"),
+        "{}",
+        stderr(&wrong)
+    );
 }
 
 #[test]

@@ -6,14 +6,16 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs a program of a client with the cluster's commands in its search path;
-/// what it prints last.
+/// what it prints last. Half a dozen processes of Python each load hundreds of
+/// modules, which takes tens of seconds on a busy machine: the bounds are there
+/// against a hang alone.
 fn run(python: &Path, cluster: &Emulated, program: &str) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     let file = cluster.dir.path().join("client.py");
     std::fs::write(&file, program).unwrap();
     let venv = python.parent().unwrap().display();
     let output = Command::new("timeout")
-        .arg("90")
+        .args(["-k", "5", "400"])
         .arg(python)
         .arg(&file)
         .current_dir(cluster.dir.path())
@@ -54,11 +56,11 @@ for index in range(3):
     spec = JobSpec(executable="/bin/sh", arguments=["-c", f"echo {index} >> done"],
                    resources=ResourceSpecV1(process_count=2, processes_per_node=2),
                    launcher="multiple",
-                   attributes=JobAttributes(duration=timedelta(minutes=5)))
+                   attributes=JobAttributes(duration=timedelta(minutes=15)))
     job = Job(spec)
     executor.submit(job)
     jobs.append(job)
-states = [job.wait(timeout=timedelta(seconds=60)) for job in jobs]
+states = [job.wait(timeout=timedelta(seconds=300)) for job in jobs]
 print(" ".join(str(state.state) for state in states))
 "#;
     let said = run(&python, &cluster, program);
@@ -84,8 +86,8 @@ from parsl.executors import HighThroughputExecutor
 from parsl.launchers import SrunLauncher
 from parsl.providers import SlurmProvider
 provider = SlurmProvider(partition="compute", nodes_per_block=1, init_blocks=1, max_blocks=1,
-                         cores_per_node=2, walltime="00:05:00", launcher=SrunLauncher(),
-                         exclusive=False, cmd_timeout=30)
+                         cores_per_node=2, walltime="00:15:00", launcher=SrunLauncher(),
+                         exclusive=False, cmd_timeout=120)
 executor = HighThroughputExecutor(label="rig", address="127.0.0.1", max_workers_per_node=2,
                                   cores_per_worker=1, provider=provider, encrypted=False)
 with parsl.load(Config(executors=[executor], usage_tracking=0)):
@@ -94,7 +96,7 @@ with parsl.load(Config(executors=[executor], usage_tracking=0)):
         import os
         return x * x, "SLURM_JOB_ID" in os.environ
     answers = [square(x) for x in range(8)]
-    results = [answer.result(timeout=60) for answer in answers]
+    results = [answer.result(timeout=300) for answer in answers]
 print(sum(value for value, _ in results), all(inside for _, inside in results))
 "#;
     assert_eq!(run(&python, &cluster, program), "140 True");
@@ -113,12 +115,12 @@ fn dask_jobqueue_computes_on_its_workers() {
 from dask.distributed import Client
 from dask_jobqueue import SLURMCluster
 if __name__ == "__main__":
-    with SLURMCluster(queue="compute", cores=1, processes=1, memory="400MB", walltime="00:05:00",
+    with SLURMCluster(queue="compute", cores=1, processes=1, memory="400MB", walltime="00:15:00",
                       interface="lo", scheduler_options={"dashboard_address": None,
                                                          "interface": "lo"}) as cluster:
         cluster.scale(jobs=2)
         with Client(cluster) as client:
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=300)
             print(sum(client.gather(client.map(lambda x: x * x, range(10)))))
 "#;
     assert_eq!(run(&python, &cluster, program), "285");

@@ -2,7 +2,7 @@
 
 use super::http::{self, Stream};
 use super::{Dashboard, draft, shipped};
-use crate::command::{expect_code, gridrig, json, run};
+use crate::command::{Bench, expect_code, gridrig, json, run};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -303,6 +303,88 @@ fn a_run_on_the_command_line_shows_itself_and_prints_what_it_always_does() {
         json(&run(&words)),
         "watching changes no figure"
     );
+}
+
+/// A process that ends with the test.
+struct Ending(std::process::Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn jobs_behind_a_broker_that_is_not_ours_are_seen_to_be_placed_and_to_end() {
+    let _alone = crate::real_time::alone();
+    let scenario = r#"
+[workload]
+trace = "t.swf"
+domain = "a"
+
+[[domain]]
+name = "a"
+clusters = [ { name = "a1", processors = 4 }, { name = "a2", processors = 4 } ]
+
+[domain.broker]
+kind = "external"
+start = ["sh", "-c", "printf '#!/bin/sh\nsleep 1\n' | {a2.slurm}/sbatch -J stranger"]
+outlet = "slurm:{a2.slurm}"
+
+[run]
+clock = "real"
+lag_tolerance = "1h"
+"#;
+    // The second runs long enough for the first to be seen to have ended.
+    let bench = Bench::new(scenario, &[(0, 1, 1), (0, 15, 2)]);
+    let mut child = gridrig()
+        .args(["run", &bench.path("s.toml"), "--out", &bench.path("runs")])
+        .args(["--dashboard", "--keep-dashboard"])
+        .env_remove("GRIDRIG_TOKEN")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let _child = Ending(child);
+    let mut line = String::new();
+    let url = loop {
+        line.clear();
+        assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended");
+        if let Some(url) = line.trim().strip_prefix("dashboard: ") {
+            break url.to_owned();
+        }
+    };
+    let now = || http::send(&url, "GET", "/api/live", &[], "").json();
+    let patience = crate::patience::Patience::seconds(60);
+    let state = loop {
+        let state = now();
+        if state["now"]["finished"] == 1 {
+            break state;
+        }
+        patience.wait(format_args!("no end is seen: {}", state["now"]));
+    };
+    assert_eq!(state["now"]["submitted"], 2, "{}", state["now"]);
+    assert_eq!(state["now"]["running"], 1, "{}", state["now"]);
+    // Queued, running, busy, finished; the stranger is in no figure.
+    assert_eq!(state["now"]["clusters"][0], serde_json::json!([0, 0, 0, 0]));
+    assert_eq!(state["now"]["clusters"][1], serde_json::json!([0, 1, 2, 1]));
+    let life = http::send(&url, "GET", "/api/live/jobs/0", &[], "").json();
+    let steps = life["steps"].as_array().unwrap().iter();
+    let kinds: Vec<&str> = steps.filter_map(|step| step["kind"].as_str()).collect();
+    assert_eq!(
+        kinds,
+        ["submitted", "queued", "started", "finished", "seen"]
+    );
+    while !line.contains("until Ctrl-C") {
+        line.clear();
+        assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    let state = now();
+    assert_eq!(state["session"]["state"], "done", "{}", state["session"]);
+    assert_eq!(state["now"]["finished"], 2);
+    assert_eq!(state["now"]["clusters"][1], serde_json::json!([0, 0, 0, 2]));
 }
 
 /// Ctrl-C for a process.

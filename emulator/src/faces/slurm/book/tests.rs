@@ -46,7 +46,11 @@ fn start(book: &mut Book, seconds: u64, seq: u32) {
 }
 
 fn end(book: &mut Book, seconds: u64, seq: u32, state: EndState) {
-    let job = book.job(seq).unwrap().machine.unwrap();
+    let name = book.job(seq).unwrap().machine.unwrap();
+    end_as(book, seconds, name, state);
+}
+
+fn end_as(book: &mut Book, seconds: u64, job: JobId, state: EndState) {
     let end = JobEnd {
         job,
         state,
@@ -247,56 +251,13 @@ fn nobody_is_forgotten_whatever_happens() {
         };
         let mut book = book();
         for second in 0..150 {
-            let now = at(second);
-            book.handle_timers(now);
-            let jobs = book.next_seq;
-            let seq = if jobs == 0 { 0 } else { roll(jobs) };
-            let other = roll(jobs + 2) + 1;
-            match roll(12) {
-                0 => drop(submit(&mut book, second, "-a 0-5%2 job")),
-                1 => drop(submit(&mut book, second, "-d singleton -J one job")),
-                2 => {
-                    let kinds = ["after", "afterany", "afterok", "afternotok", "aftercorr"];
-                    let kind = kinds[roll(5) as usize];
-                    submit(&mut book, second, &format!("-d {kind}:{other} job"));
-                }
-                3 => {
-                    let text = format!("-a 1-3%1 -d afterany:{other}?afterok:{} job", roll(9) + 1);
-                    submit(&mut book, second, &text);
-                }
-                4 => {
-                    let begin = Some(at(second + 1 + u64::from(roll(30))));
-                    book.submit(now, order("-H job"), begin);
-                    book.submit(now, order("job"), begin);
-                }
-                5 => drop(book.hold(now, seq, Hold::User)),
-                6 => drop(book.release(now, seq)),
-                7 => drop(book.cancel(now, seq, 0)),
-                _ => match book.job(seq).map(|job| (job.state, job.machine)) {
-                    Some((State::Pending, Some(_))) => start(&mut book, second, seq),
-                    Some((State::Running, _)) => {
-                        let how = match roll(3) {
-                            0 => EndState::Cancelled,
-                            _ => EndState::Completed,
-                        };
-                        end(&mut book, second, seq, how);
-                    }
-                    _ => {}
-                },
-            }
+            book.handle_timers(at(second));
+            something_happens(&mut book, second, &mut roll);
             for errand in book.take_errands() {
                 // The cluster ends what it is told to.
-                let (Errand::Cancel(name) | Errand::Finish(name)) = errand else {
-                    continue;
-                };
-                let end = JobEnd {
-                    job: name,
-                    state: EndState::Cancelled,
-                    cluster: None,
-                    start: None,
-                    finish: None,
-                };
-                book.over(now, &end);
+                if let Errand::Cancel(name) | Errand::Finish(name) = errand {
+                    end_as(&mut book, second, name, EndState::Cancelled);
+                }
             }
             let _ = book.take_errands();
             let all: Vec<u32> = book.all().map(|job| job.seq).collect();
@@ -304,22 +265,62 @@ fn nobody_is_forgotten_whatever_happens() {
                 let (counted, inside) = tasks_inside(&book, seq);
                 assert_eq!(counted, inside, "seed {seed}, second {second}, job {seq}");
                 let job = book.job(seq).unwrap();
-                let outside = job.state == State::Pending && job.machine.is_none();
-                let early = job.begin.is_some_and(|begin| begin > now);
-                let full = job
-                    .task
-                    .as_ref()
-                    .is_some_and(|task| task.at_a_time.is_some_and(|most| inside.0 >= most));
-                let free = outside && job.hold.is_none() && !early && !full;
-                if free {
-                    let waits = |wish: &Wish| book.verdict(job, wish) != Verdict::Fulfilled;
-                    let any = |wish: &Wish| wish.any && !waits(wish);
-                    let waiting = job.wishes.iter().any(waits) && !job.wishes.iter().any(any);
-                    assert!(waiting, "seed {seed}, second {second}: {job:?}");
-                }
+                let waits = !is_free(&book, job, at(second), inside.0);
+                assert!(waits, "seed {seed}, second {second}: {job:?}");
             }
         }
     }
+}
+
+fn something_happens(book: &mut Book, second: u64, roll: &mut impl FnMut(u32) -> u32) {
+    let (now, jobs) = (at(second), book.next_seq);
+    let seq = if jobs == 0 { 0 } else { roll(jobs) };
+    let other = roll(jobs + 2) + 1;
+    match roll(12) {
+        0 => drop(submit(book, second, "-a 0-5%2 job")),
+        1 => drop(submit(book, second, "-d singleton -J one job")),
+        2 => {
+            let kinds = ["after", "afterany", "afterok", "afternotok", "aftercorr"];
+            let kind = kinds[roll(5) as usize];
+            submit(book, second, &format!("-d {kind}:{other} job"));
+        }
+        3 => {
+            let more = roll(9) + 1;
+            let text = format!("-a 1-3%1 -d afterany:{other}?afterok:{more} job");
+            submit(book, second, &text);
+        }
+        4 => {
+            let begin = Some(at(second + 1 + u64::from(roll(30))));
+            book.submit(now, order("-H job"), begin);
+            book.submit(now, order("job"), begin);
+        }
+        5 => drop(book.hold(now, seq, Hold::User)),
+        6 => drop(book.release(now, seq)),
+        7 => drop(book.cancel(now, seq, 0)),
+        _ => match book.job(seq).map(|job| (job.state, job.machine)) {
+            Some((State::Pending, Some(_))) => start(book, second, seq),
+            Some((State::Running, Some(name))) => {
+                let how = match roll(3) {
+                    0 => EndState::Cancelled,
+                    _ => EndState::Completed,
+                };
+                end_as(book, second, name, how);
+            }
+            _ => {}
+        },
+    }
+}
+
+/// Whether nothing keeps a job out of the cluster that is not there.
+fn is_free(book: &Book, job: &Job, now: SimTime, tasks_inside: u32) -> bool {
+    let outside = job.state == State::Pending && job.machine.is_none();
+    let early = job.begin.is_some_and(|begin| begin > now);
+    let most = job.task.as_ref().and_then(|task| task.at_a_time);
+    let full = most.is_some_and(|most| tasks_inside >= most);
+    let come_true = |wish: &Wish| book.verdict(job, wish) == Verdict::Fulfilled;
+    let any = job.wishes.iter().any(|wish| wish.any && come_true(wish));
+    let waits = !any && !job.wishes.iter().all(come_true);
+    outside && job.hold.is_none() && !early && !full && !waits
 }
 
 /// Tasks of the job's array in the cluster and running: as counted, as found.
