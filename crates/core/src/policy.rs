@@ -235,7 +235,7 @@ impl PolicyKind {
             }
             PolicyKind::InterRoundRobin => "here if there is room, else to the peers in turn",
             PolicyKind::InterRandom => "here if there is room, else to any peer",
-            PolicyKind::LocalOnly => "never to a peer: no federation",
+            PolicyKind::LocalOnly => "never to a peer (no federation)",
             PolicyKind::FullInformation => {
                 "where it can start at once, else to the least work, by the truth of the instant"
             }

@@ -148,7 +148,7 @@ pub(super) const PAGE_CSS: &str = concat!(
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);\
 font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",sans-serif}
-main{max-width:1080px;margin:0 auto;padding:24px 20px 48px}
+main{max-width:1240px;margin:0 auto;padding:24px 20px 48px}
 h1{font-size:26px;line-height:1.2;margin:0 0 12px}
 h2{font-size:20px;margin:36px 0 8px;padding-top:12px;border-top:1px solid var(--grid)}
 h3{font-size:16px;margin:24px 0 6px}

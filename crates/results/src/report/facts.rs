@@ -80,19 +80,15 @@ fn facts(page: &mut Page, material: &Material) {
         ),
     ];
     // What a model did not do, and what is not always so.
-    let special: [(&str, fn(&OneRun) -> Vec<String>); 3] = [
-        ("real LRMS", |run| run.manifest.grid.real_clusters()),
-        ("brokers of others", |run| {
-            run.manifest.grid.external_brokers()
-        }),
-        ("links", |run| run.manifest.grid.link_terms()),
+    let real = distinct(material, |run| run.manifest.grid.real_clusters());
+    let external = distinct(material, |run| run.manifest.grid.external_brokers());
+    let links = distinct(material, |run| run.manifest.grid.link_terms());
+    let special = [
+        ("real LRMS", real),
+        ("brokers of others", external),
+        ("links", links),
     ];
-    for (name, of) in special {
-        let text = distinct(material, of);
-        if !text.is_empty() {
-            facts.push((name, text));
-        }
-    }
+    facts.extend(special.into_iter().filter(|(_, text)| !text.is_empty()));
     page.facts(facts);
 }
 

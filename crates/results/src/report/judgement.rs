@@ -91,7 +91,7 @@ fn explain(page: &mut Page, comparison: &Comparison) {
         let kind = PolicyKind::ALL.into_iter().find(|kind| kind.name() == name);
         let summary = match (kind, policy.role) {
             (Some(kind), _) => kind.summary(),
-            (None, Role::Bound) => "no brokers: all nodes are one cluster",
+            (None, Role::Bound) => "no brokers, all nodes are one cluster",
             (None, _) => return None,
         };
         Some(format!("{}: {summary}", policy.name))
