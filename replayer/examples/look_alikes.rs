@@ -3,7 +3,8 @@
 //! `cargo run --release -p gridrig-replayer --example look_alikes -- SEEDS
 //! TRACE...` fits a model to each trace, makes a look-alike with each of the
 //! seeds 1 to `SEEDS`, and judges it as `trace validate --generated --only
-//! marginals,batches,hours` does. `docs/synthesize.md` has the outcome.
+//! marginals,batches,hours` does. It ends with a table of logs by seeds in
+//! Markdown; `docs/synthesize.md` has the outcome.
 
 #![allow(clippy::print_stdout, reason = "its purpose")]
 
@@ -26,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         thin: Some(0.1),
         ..Options::default()
     };
+    let mut table = Vec::new();
     for trace in traces {
         let source = load(trace.as_ref(), SizeFrom::Allocated)?;
         let name = source.file.rsplit('/').next().unwrap_or_default();
@@ -43,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "{name}: {} bytes, {profiles} profiles, {sizes} x {run_times} cells, {form}, {rows} rows",
             model.to_json().len()
         );
+        let mut cells = vec![name.to_owned()];
         for seed in 1..=seeds {
             model.set_seed(seed);
             let (text, _) = output::write(&model, "an example", Vec::new())?;
@@ -55,6 +58,22 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "  seed {seed}: {verdict}, {} recurring jobs",
                 recurring_jobs(&source, model.jobs()?)
             );
+            let missed = found.statistics.iter().filter(|row| !row.inside);
+            let missed: Vec<String> = missed
+                .map(|row| {
+                    let edge = if row.value > row.median {
+                        row.high
+                    } else {
+                        row.low
+                    };
+                    let edge = edge.map_or(String::new(), |edge| format!(" ({edge:.4})"));
+                    format!("`{}` {:.4}{edge}", row.name, row.value)
+                })
+                .collect();
+            cells.push(match found.passed() {
+                true => verdict.to_owned(),
+                false => missed.join(", "),
+            });
             for row in &found.statistics {
                 let edge = |edge: Option<f64>| edge.map_or(String::new(), |e| format!("{e:.4}"));
                 let mark = if row.inside { "" } else { " MISSED" };
@@ -67,6 +86,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 );
             }
         }
+        table.push(cells);
+    }
+    let heads: Vec<String> = (1..=seeds).map(|seed| format!("seed {seed}")).collect();
+    println!("\n| log | {} |", heads.join(" | "));
+    println!("|---|{}", "---|".repeat(heads.len()));
+    for cells in table {
+        println!("| {} |", cells.join(" | "));
     }
     Ok(())
 }

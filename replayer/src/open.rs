@@ -2,7 +2,7 @@
 
 use crate::error::TraceError;
 use crate::gwf::{self, GwfReader};
-use crate::swf::{Header, LineEnd, Lines, SwfReader, TraceFile};
+use crate::swf::{Header, LineEnd, Lines, Progress, SwfReader, TraceFile};
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -61,9 +61,18 @@ pub enum TraceReader<R> {
 /// # Errors
 /// Any [`TraceError`] about the file and its lines up to the first job.
 pub fn open(path: &Path) -> Result<TraceReader<BufReader<TraceFile>>, TraceError> {
+    open_watched(path).map(|(reader, _)| reader)
+}
+
+/// Opens a trace file, with how far it has been read.
+pub(crate) fn open_watched(
+    path: &Path,
+) -> Result<(TraceReader<BufReader<TraceFile>>, Progress), TraceError> {
     let file = TraceFile::open(path)?;
+    let progress = file.progress();
     let buffered = BufReader::with_capacity(BUFFER_BYTES, file);
-    TraceReader::detect(buffered, path.display().to_string())
+    let reader = TraceReader::detect(buffered, path.display().to_string())?;
+    Ok((reader, progress))
 }
 
 /// Opens a trace file that is said to be of this format.

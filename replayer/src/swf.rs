@@ -38,6 +38,7 @@ pub use write::Writer;
 pub(crate) use header::TABLE_KEY_PREFIX;
 pub(crate) use lines::{LineEnd, Lines};
 pub(crate) use reader::{fields, header_warnings};
+pub(crate) use source::Progress;
 pub(crate) use write::{push_comment, push_count, push_decimal, push_quantity, push_time};
 
 use crate::error::TraceError;

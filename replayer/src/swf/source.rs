@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a gzip member begins with.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -18,7 +20,30 @@ type Raw = Chain<Cursor<Vec<u8>>, HashingReader<File>>;
 
 /// An open trace file that decompresses by itself and knows the hash of the
 /// bytes on disk.
-pub struct TraceFile(Source);
+pub struct TraceFile {
+    source: Source,
+    progress: Progress,
+}
+
+/// How far a file has been read, on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    read: Arc<AtomicU64>,
+    total: u64,
+}
+
+impl Progress {
+    /// How many things there are in the whole file, where so many are in what
+    /// has been read: at most 64 times as many, since a file may lie about its
+    /// length.
+    pub(crate) fn expected(&self, seen: usize) -> usize {
+        let read = self.read.load(Ordering::Relaxed).max(1);
+        let all = seen as u128 * u128::from(self.total) / u128::from(read);
+        // What has been read is ahead of what has been seen by some buffers.
+        let all = usize::try_from(all + all / 8).unwrap_or(usize::MAX);
+        all.clamp(seen, seen.saturating_mul(64))
+    }
+}
 
 enum Source {
     Plain(Raw),
@@ -36,9 +61,15 @@ impl TraceFile {
             file: path.display().to_string(),
             source,
         };
+        let file = File::open(path).map_err(failed)?;
+        let progress = Progress {
+            read: Arc::default(),
+            total: file.metadata().map_err(failed)?.len(),
+        };
         let mut reader = HashingReader {
-            inner: File::open(path).map_err(failed)?,
+            inner: file,
             hasher: Sha256::new(),
+            read: Arc::clone(&progress.read),
         };
         let mut magic = Vec::with_capacity(GZIP_MAGIC.len());
         (&mut reader)
@@ -47,12 +78,17 @@ impl TraceFile {
             .map_err(failed)?;
         let is_gzip = magic == GZIP_MAGIC;
         let raw = Cursor::new(magic).chain(reader);
-        Ok(TraceFile(if is_gzip {
+        let source = if is_gzip {
             let buffered = BufReader::with_capacity(BUFFER_BYTES, raw);
             Source::Gzip(Box::new(MultiGzDecoder::new(buffered)))
         } else {
             Source::Plain(raw)
-        }))
+        };
+        Ok(TraceFile { source, progress })
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.clone()
     }
 
     /// SHA-256 of the whole file as it lies on disk, in hex; reads what has
@@ -61,7 +97,7 @@ impl TraceFile {
     /// # Errors
     /// What the system says when the rest cannot be read.
     pub fn sha256(self) -> io::Result<String> {
-        let (_, mut reader) = match self.0 {
+        let (_, mut reader) = match self.source {
             Source::Plain(raw) => raw.into_inner(),
             Source::Gzip(decoder) => decoder.into_inner().into_inner().into_inner(),
         };
@@ -77,7 +113,7 @@ impl TraceFile {
 
 impl Read for TraceFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.0 {
+        match &mut self.source {
             Source::Plain(raw) => raw.read(buffer),
             Source::Gzip(decoder) => decoder.read(buffer),
         }
@@ -87,12 +123,14 @@ impl Read for TraceFile {
 struct HashingReader<R> {
     inner: R,
     hasher: Sha256,
+    read: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.hasher.update(&buffer[..count]);
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }

@@ -15,6 +15,7 @@ mod gwf_files;
 mod look_alike;
 mod lublin;
 mod need;
+mod oddities;
 mod paper_tables;
 mod properties;
 mod reduced_trace;
