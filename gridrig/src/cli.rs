@@ -621,6 +621,11 @@ pub struct SessionArgs {
     /// the processors, such as 0.1 [default: tell them at each exchange]
     #[arg(long, value_name = "SHARE")]
     pub push_past: Option<String>,
+    /// Tell peers of resources as records in this form, and be told so: flat,
+    /// unique, one-to-n or n-to-n; several times, the preferred first [default:
+    /// the load of each cluster, and records if the peer wants them]
+    #[arg(long = "resource-form", value_name = "FORM")]
+    pub resource_forms: Vec<String>,
     /// A door of its own for peers; without, they come in by --listen
     #[arg(long, value_name = "ADDRESS")]
     pub peer_listen: Option<std::net::SocketAddr>,

@@ -15,6 +15,7 @@ use gridrig_core::message::{JobEnd, Target};
 use gridrig_core::session::Roles;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{BrokerMachine, JobKeeper, LetterId};
+use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::serve::{BadBody, Body, Path, Unavailable, UnknownJob};
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
@@ -43,6 +44,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(notify))
         .routes(routes!(peers))
         .routes(routes!(set_role))
+        .routes(routes!(peer_resources))
         .routes(routes!(glue2))
         .merge(resources::routes())
         .routes(routes!(common::events))
@@ -306,6 +308,8 @@ fn session(link: &Link) -> SessionInfo {
         authentication: terms.map(|terms| terms.auth.name().to_owned()),
         role: terms.map(|terms| terms.roles.name().to_owned()),
         heartbeat: terms.map(|terms| terms.heartbeat.to_string()),
+        resource_language: terms.map(|terms| terms.resource_language.to_string()),
+        resource_form: terms.map(|terms| terms.form.name().to_owned()),
         negotiating: view.renewing,
     }
 }
@@ -337,6 +341,30 @@ async fn set_role(
     })?;
     link.set_roles(roles);
     Ok((StatusCode::ACCEPTED, Json(session(link))).into_response())
+}
+
+/// The resources of a peer as it has last told them in the session: in JSON, or
+/// in XML for who accepts `application/xml`.
+#[utoipa::path(
+    get, path = "/v1/peers/{name}/resources",
+    params(("name" = String, Path, description = "Name of the peer's domain")),
+    responses(
+        (status = 200, description = "The inventory, in the form that was agreed on", content((InventoryDocument = "application/json"), (String = "application/xml"))),
+        (status = 404, description = "No peer of this name tells of its resources as records", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn peer_resources(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let link = app.config.links.named(&name);
+    let records = link.and_then(|link| link.records()).ok_or_else(|| {
+        let name: String = name.chars().take(80).collect();
+        let detail = format!("no peer {name} has told of its resources as records");
+        Problem::new(404, "unknown-peer", detail)
+    })?;
+    Ok(resources::respond(&records, &headers))
 }
 
 /// The brokers that this one has links with.

@@ -7,6 +7,7 @@ mod face;
 mod keeper;
 mod links;
 mod setup;
+mod site;
 mod terms;
 
 pub use desk::BrokerDesk;
@@ -14,3 +15,4 @@ pub use face::routes;
 pub(crate) use keeper::{keep, say_goodbye};
 pub use links::{Link, LinkView, Links};
 pub use setup::{LinkProtocol, LinkSetup, roles_towards};
+pub(crate) use site::Site;

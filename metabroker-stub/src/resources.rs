@@ -53,11 +53,16 @@ async fn resources(
         None => flat.aggregate(schema),
     };
     let document = InventoryDocument::from(&wanted.map_err(contradiction)?);
+    Ok(respond(&document, &headers))
+}
+
+/// A document as its reader wants it.
+pub(crate) fn respond(document: &InventoryDocument, headers: &HeaderMap) -> Response {
     let accepted = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
-    if accepted.is_some_and(|accepted| accepted.contains("/xml")) {
-        return Ok(xml(document.to_xml()));
+    match accepted.is_some_and(|accepted| accepted.contains("/xml")) {
+        true => xml(document.to_xml()),
+        false => Json(document).into_response(),
     }
-    Ok(Json(document).into_response())
 }
 
 /// How large the inventory of the domain is in each form, as XML and as JSON.

@@ -96,6 +96,7 @@ impl Service for Config {
             lrms: self.lrms.clone(),
             peers: self.peers.clone(),
             links: self.links.clone(),
+            site: lagrid::Site::of(&self.setup),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::config::Peer;
-use crate::lagrid::{Link, Links};
+use crate::lagrid::{Link, Links, Site};
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
@@ -18,6 +18,8 @@ pub struct HttpTransport {
     pub lrms: BTreeMap<ClusterId, String>,
     pub peers: BTreeMap<DomainId, Peer>,
     pub links: Links,
+    /// What peers are told of the clusters here.
+    pub(crate) site: Site,
 }
 
 impl HttpTransport {
@@ -63,7 +65,7 @@ impl HttpTransport {
 impl Transport for HttpTransport {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
         if let Some(link) = self.link(letter.to) {
-            return link.deliver(letter).await;
+            return link.deliver(letter, &self.site).await;
         }
         match &letter.message {
             Message::Forward {

@@ -47,6 +47,7 @@ mod run_command;
 mod scenario;
 mod separate_processes;
 mod sessions;
+mod silent_peer;
 mod slurm_bench;
 mod slurm_clients;
 mod slurm_commands;

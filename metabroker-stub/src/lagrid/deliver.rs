@@ -1,8 +1,11 @@
 //! What a broker says to a peer, as operations of the protocol.
 
 use super::links::Link;
+use super::site::Site;
+use super::terms;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::load::LoadSample;
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::session::{Beat, Push};
 use gridrig_drivers::real_time::{Letter, Message, TransportError};
@@ -20,7 +23,7 @@ impl Link {
     ///
     /// # Errors
     /// Says whether the peer can have taken the letter in.
-    pub(crate) async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+    pub(crate) async fn deliver(&self, letter: &Letter, site: &Site) -> Result<(), TransportError> {
         if self.setup.passive {
             // It asks for what it wants to know.
             return Ok(());
@@ -64,7 +67,7 @@ impl Link {
                 let request = news(connection, letter, JobNews::Refused, report);
                 self.call(&request).await.map(drop)
             }
-            Message::Update(push) => self.update(connection, push, letter).await,
+            Message::Update(push) => self.update(connection, push, letter, site).await,
             Message::Cancel(job) => {
                 let request = CancelJob {
                     connection,
@@ -140,6 +143,25 @@ impl Link {
         }
     }
 
+    /// Notes what the peer is told now, and answers all that it then knows.
+    pub(super) fn tell(&self, push: &Push) -> Vec<LoadSample> {
+        let mut state = self.state();
+        if push.full {
+            state.told.clear();
+        }
+        let samples = push.samples.iter();
+        let told = samples.map(|sample| (sample.cluster, sample.clone()));
+        state.told.extend(told);
+        state.told.values().cloned().collect()
+    }
+
+    /// The form in which resources are told as records, if they are.
+    pub(super) fn agreed_form(&self) -> Option<ResourceForm> {
+        let state = self.state();
+        let terms = state.session.terms()?;
+        terms::tells_records(terms).then(|| terms::wire_form(terms.form))
+    }
+
     fn submission(
         &self,
         connection: String,
@@ -173,12 +195,19 @@ impl Link {
         connection: String,
         push: &Push,
         letter: &Letter,
+        site: &Site,
     ) -> Result<(), TransportError> {
+        let mut update = update_of(push);
+        let loads = self.tell(push);
+        if let Some(form) = self.agreed_form() {
+            update.inventory = site.in_form(terms::form(form), &loads);
+            update.form = form;
+        }
         let request = SendResourceData {
             connection,
             letter: Some(letter_name(letter.id)),
             meant_ns: Some(letter.due.as_nanos()),
-            update: update_of(push),
+            update,
         };
         match self.call(&request).await?.verdict {
             UpdateVerdict::FullWanted => Err(TransportError::Answered {

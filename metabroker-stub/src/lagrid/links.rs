@@ -1,12 +1,14 @@
 //! The sessions of a broker: their state, and who may speak in them.
 
 use super::setup::LinkSetup;
-use gridrig_core::ids::DomainId;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::load::LoadSample;
 use gridrig_core::session::{
     Auth, Change, Phase, Roles, Session, Stance, Subscriber, Terms, Threshold,
 };
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::GridNames;
+use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -71,6 +73,10 @@ pub(super) struct State {
     /// Since when there is no session, after there was one.
     pub away: Option<Instant>,
     pub given_up: bool,
+    /// What the peer was last told of each cluster here.
+    pub told: BTreeMap<ClusterId, LoadSample>,
+    /// What the peer has last told of its resources as records.
+    pub records: Option<Arc<InventoryDocument>>,
 }
 
 /// A negotiation that is under way.
@@ -240,6 +246,13 @@ impl Link {
         }
     }
 
+    /// What the peer has last told of its resources as records, if that is
+    /// how they are told.
+    #[must_use]
+    pub fn records(&self) -> Option<Arc<InventoryDocument>> {
+        self.state().records.clone()
+    }
+
     /// Changes what this side wants to be to the peer: the terms are then
     /// negotiated anew. Jobs already taken are finished.
     pub fn set_roles(&self, roles: Roles) {
@@ -327,6 +340,8 @@ impl State {
             complaint: None,
             away: None,
             given_up: false,
+            told: BTreeMap::new(),
+            records: None,
         }
     }
 
@@ -342,6 +357,7 @@ impl State {
             self.names.pop_front();
         }
         self.subscriber = Subscriber::default();
+        self.told.clear();
         self.renew = false;
         self.complaint = None;
         self.away = None;

@@ -1,6 +1,7 @@
 //! How the sessions of a broker are set up.
 
 use gridrig_core::ids::DomainId;
+use gridrig_core::inventory::Form;
 use gridrig_core::session::{Auth, Roles, Stance, Threshold, Vigilance};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::BrokerSetup;
@@ -104,6 +105,15 @@ impl LinkSetup {
     }
 }
 
+impl LinkSetup {
+    /// Resources shall be told as records in one of these forms, the best
+    /// first, besides the load of clusters.
+    pub fn tell_in(&mut self, forms: Vec<Form>) {
+        self.stance.resource_languages = vec![ResourceLanguage::Inventory.name().into()];
+        self.stance.forms = forms;
+    }
+}
+
 /// A peer is given up when it has been lost for so long.
 const GIVE_UP: Duration = Duration::from_secs(300);
 
@@ -115,7 +125,12 @@ fn stance(roles: Roles) -> Stance {
         shortest: SimDuration::from_millis(100),
         longest: SimDuration::from_secs(300),
         job_languages: vec![JobLanguage::Jsdl.name().into()],
-        resource_languages: vec![ResourceLanguage::Clusters.name().into()],
+        // The load of clusters unless the other side wants records too.
+        resource_languages: vec![
+            ResourceLanguage::Clusters.name().into(),
+            ResourceLanguage::Inventory.name().into(),
+        ],
+        forms: Form::ALL.to_vec(),
         rounds: 5,
     }
 }

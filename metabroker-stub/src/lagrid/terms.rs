@@ -1,5 +1,6 @@
 //! The terms of a session between the core and the wire.
 
+use gridrig_core::inventory::Form;
 use gridrig_core::session::{Auth, Offer, Roles, Terms};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::lagrid as wire;
@@ -20,6 +21,30 @@ fn auth(method: AuthMethod) -> Auth {
         AuthMethod::Bearer => Auth::Bearer,
         AuthMethod::MutualTls => Auth::MutualTls,
     }
+}
+
+pub(super) fn form(form: ResourceForm) -> Form {
+    match form {
+        ResourceForm::Flat => Form::Flat,
+        ResourceForm::OneToN => Form::OneToN,
+        ResourceForm::Unique => Form::Unique,
+        ResourceForm::NToN => Form::NToN,
+    }
+}
+
+pub(super) fn wire_form(form: Form) -> ResourceForm {
+    match form {
+        Form::Flat => ResourceForm::Flat,
+        Form::OneToN => ResourceForm::OneToN,
+        Form::Unique => ResourceForm::Unique,
+        Form::NToN => ResourceForm::NToN,
+    }
+}
+
+/// Whether resources are told as records in this language, besides the load of
+/// clusters.
+pub(super) fn tells_records(terms: &Terms) -> bool {
+    *terms.resource_language == *ResourceLanguage::Inventory.name()
 }
 
 fn words(roles: Roles) -> Vec<Role> {
@@ -61,7 +86,7 @@ pub(super) fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
         resource_languages: resource_languages
             .filter_map(|name| ResourceLanguage::from_name(name))
             .collect(),
-        resource_forms: vec![ResourceForm::Flat],
+        resource_forms: offer.forms.iter().map(|form| wire_form(*form)).collect(),
     }
 }
 
@@ -79,6 +104,11 @@ pub(super) fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
         heartbeat: SimDuration::from_millis(proposal.heartbeat_ms),
         job_languages: names(proposal.job_languages.iter().map(|one| one.name())),
         resource_languages: names(proposal.resource_languages.iter().map(|one| one.name())),
+        forms: proposal
+            .resource_forms
+            .iter()
+            .map(|one| form(*one))
+            .collect(),
     }
 }
 
@@ -95,7 +125,7 @@ pub(super) fn written(terms: &Terms) -> Option<wire::Terms> {
         heartbeat_ms: millis(terms.heartbeat),
         job_language: JobLanguage::from_name(&terms.job_language)?,
         resource_language: ResourceLanguage::from_name(&terms.resource_language)?,
-        resource_form: ResourceForm::Flat,
+        resource_form: wire_form(terms.form),
     })
 }
 
@@ -107,6 +137,7 @@ pub(super) fn read(terms: &wire::Terms) -> Terms {
         heartbeat: SimDuration::from_millis(terms.heartbeat_ms),
         job_language: terms.job_language.name().into(),
         resource_language: terms.resource_language.name().into(),
+        form: form(terms.resource_form),
     }
 }
 

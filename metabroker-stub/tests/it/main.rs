@@ -1,11 +1,14 @@
 //! The broker over real sockets on loopback.
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod bad_peers;
+mod fake;
 mod glue2;
 mod lagrid;
 mod messages;
 mod openapi;
 mod peer_tls;
+mod pushed_forms;
 mod resources;
 mod sessions;
 mod submissions;

@@ -20,7 +20,7 @@ const SECRET: &str = "a-very-secret-token-of-b";
 const WAIT: Duration = Duration::from_secs(20);
 
 /// Site a with a session towards b, which is played by the test.
-async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
+pub async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
     let mut link = LinkSetup::new("b", NOWHERE, Codec::Soap11, Roles::BOTH);
     change(&mut link);
     let client = peer_client(None, WAIT).unwrap();
@@ -32,7 +32,7 @@ async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
     spawn(config, listener).await.unwrap()
 }
 
-fn b(token: Option<&str>) -> PeerClient {
+pub fn b(token: Option<&str>) -> PeerClient {
     let client = peer_client(None, WAIT).unwrap();
     client.with_token(token.map(Token::new))
 }
@@ -41,7 +41,7 @@ fn both() -> Vec<Role> {
     vec![Role::Provider, Role::Consumer]
 }
 
-fn proposal() -> Proposal {
+pub fn proposal() -> Proposal {
     Proposal {
         authentication: vec![AuthMethod::Bearer, AuthMethod::None],
         initiator_roles: both(),
@@ -65,8 +65,12 @@ fn round(round: u32, connection: Option<String>, proposal: Proposal) -> OpenConn
     }
 }
 
-async fn open(client: &PeerClient, broker: &Handle) -> OpenConnAnswer {
-    let request = round(1, None, proposal());
+pub async fn open(client: &PeerClient, broker: &Handle) -> OpenConnAnswer {
+    open_with(client, broker, proposal()).await
+}
+
+pub async fn open_with(client: &PeerClient, broker: &Handle, proposal: Proposal) -> OpenConnAnswer {
+    let request = round(1, None, proposal);
     client.call(&broker.url(), &request).await.unwrap()
 }
 
@@ -75,7 +79,7 @@ fn code<T: std::fmt::Debug>(answer: Result<T, PeerError>) -> String {
     error.fault().expect("a fault").code.clone()
 }
 
-fn job(connection: &str, id: u32) -> SubmitJob {
+pub fn job(connection: &str, id: u32) -> SubmitJob {
     let spec = JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9));
     SubmitJob {
         connection: connection.to_owned(),
@@ -93,7 +97,7 @@ fn job(connection: &str, id: u32) -> SubmitJob {
     }
 }
 
-fn update(connection: &str, sequence: u64, kind: UpdateKind) -> SendResourceData {
+pub fn update(connection: &str, sequence: u64, kind: UpdateKind) -> SendResourceData {
     let load = LoadReport::from(&LoadSample::idle(ClusterId(1), 8));
     SendResourceData {
         connection: connection.to_owned(),

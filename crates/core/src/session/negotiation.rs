@@ -1,5 +1,6 @@
 //! What two brokers agree on before they talk: rounds of `openConn`.
 
+use crate::inventory::Form;
 use crate::time::SimDuration;
 use std::fmt;
 use std::sync::Arc;
@@ -113,6 +114,8 @@ pub struct Stance {
     pub job_languages: Vec<Arc<str>>,
     /// Languages of resources it understands.
     pub resource_languages: Vec<Arc<str>>,
+    /// How far information about resources may be aggregated, the best first.
+    pub forms: Vec<Form>,
     /// Rounds after which it gives up.
     pub rounds: u32,
 }
@@ -130,6 +133,8 @@ pub struct Offer {
     pub job_languages: Vec<Arc<str>>,
     /// Languages of resources, the preferred one first.
     pub resource_languages: Vec<Arc<str>>,
+    /// How far information about resources may be aggregated, the best first.
+    pub forms: Vec<Form>,
 }
 
 /// What two sides have agreed on.
@@ -145,6 +150,8 @@ pub struct Terms {
     pub job_language: Arc<str>,
     /// Language of resources.
     pub resource_language: Arc<str>,
+    /// How far information about resources is aggregated.
+    pub form: Form,
 }
 
 impl Terms {
@@ -166,6 +173,7 @@ impl Terms {
             heartbeat: self.heartbeat,
             job_languages: vec![Arc::clone(&self.job_language)],
             resource_languages: vec![Arc::clone(&self.resource_language)],
+            forms: vec![self.form],
         }
     }
 }
@@ -181,6 +189,8 @@ pub enum Refusal {
     JobLanguage,
     /// No language of resources in common.
     ResourceLanguage,
+    /// No form of resources that both accept.
+    ResourceForm,
     /// The rounds are used up.
     Rounds,
 }
@@ -194,6 +204,7 @@ impl Refusal {
             Refusal::Roles => "no-common-role",
             Refusal::JobLanguage => "no-common-job-language",
             Refusal::ResourceLanguage => "no-common-resource-language",
+            Refusal::ResourceForm => "no-common-resource-form",
             Refusal::Rounds => "too-many-rounds",
         }
     }
@@ -206,6 +217,7 @@ impl fmt::Display for Refusal {
             Refusal::Roles => "no role is wanted by both sides",
             Refusal::JobLanguage => "no language of jobs is understood by both sides",
             Refusal::ResourceLanguage => "no language of resources is understood by both sides",
+            Refusal::ResourceForm => "no form of resources is acceptable to both sides",
             Refusal::Rounds => "the sides came to no agreement within the rounds allowed",
         })
     }
@@ -232,6 +244,7 @@ impl Stance {
             heartbeat: self.heartbeat,
             job_languages: self.job_languages.clone(),
             resource_languages: self.resource_languages.clone(),
+            forms: self.forms.clone(),
         }
     }
 
@@ -285,12 +298,14 @@ impl Stance {
         }
         let job_language = common(&offer.job_languages, &self.job_languages);
         let resource_language = common(&offer.resource_languages, &self.resource_languages);
+        let form = offer.forms.iter().find(|form| self.forms.contains(form));
         Ok(Terms {
             auth,
             roles,
             heartbeat: offer.heartbeat.max(self.shortest).min(self.longest),
             job_language: job_language.ok_or(Refusal::JobLanguage)?,
             resource_language: resource_language.ok_or(Refusal::ResourceLanguage)?,
+            form: *form.ok_or(Refusal::ResourceForm)?,
         })
     }
 }
@@ -312,6 +327,7 @@ mod tests {
             longest: SimDuration::from_secs(60),
             job_languages: vec!["jsdl".into()],
             resource_languages: vec!["samples".into(), "glue2".into()],
+            forms: vec![Form::Flat, Form::Unique],
             rounds: 5,
         }
     }
@@ -408,6 +424,28 @@ mod tests {
             },
             Refusal::ResourceLanguage,
         );
+        check(
+            Stance {
+                forms: vec![Form::NToN],
+                ..stance()
+            },
+            Refusal::ResourceForm,
+        );
+    }
+
+    #[test]
+    fn the_form_that_is_told_is_the_first_of_the_initiators_that_the_other_accepts() {
+        let check = |initiator: &[Form], responder: &[Form], wanted| {
+            let with = |forms: &[Form]| Stance {
+                forms: forms.to_vec(),
+                ..stance()
+            };
+            let (terms, _) = negotiate(&with(initiator), &with(responder));
+            assert_eq!(terms.map(|terms| terms.form), Ok(wanted));
+        };
+        check(&Form::ALL, &Form::ALL, Form::ALL[0]);
+        check(&Form::ALL, &[Form::NToN], Form::NToN);
+        check(&[Form::OneToN, Form::Unique], &Form::ALL, Form::OneToN);
     }
 
     #[test]

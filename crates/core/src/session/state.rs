@@ -263,6 +263,7 @@ mod tests {
             heartbeat: SimDuration::from_secs(5),
             job_language: "jsdl".into(),
             resource_language: "samples".into(),
+            form: crate::inventory::Form::Flat,
         }
     }
 

@@ -97,6 +97,21 @@ impl Publisher {
         self.number(true, self.told.values().cloned().collect())
     }
 
+    /// What has changed since update `since`, because the consumer asks for it
+    /// (it may be nothing): everything where that is not the last update, or no
+    /// update at all.
+    pub fn pull_since(&mut self, samples: &[LoadSample], since: Option<u64>) -> Push {
+        if self.wants_full || self.sequence == 0 || since != Some(self.sequence) {
+            return self.pull(samples);
+        }
+        let changed = |sample: &&LoadSample| self.told.get(&sample.cluster) != Some(*sample);
+        let changed: Vec<LoadSample> = samples.iter().filter(changed).cloned().collect();
+        for sample in &changed {
+            self.told.insert(sample.cluster, sample.clone());
+        }
+        self.number(false, changed)
+    }
+
     fn number(&mut self, full: bool, samples: Vec<LoadSample>) -> Push {
         self.sequence += 1;
         self.wants_full &= !full;
@@ -223,6 +238,26 @@ mod tests {
         subscriber.take(3, true);
         for (sequence, full) in [(3, true), (2, true), (1, false)] {
             assert_eq!(subscriber.take(sequence, full), Taken::Old);
+        }
+    }
+
+    #[test]
+    fn who_has_the_last_update_is_told_what_has_changed_and_others_everything() {
+        let mut publisher = Publisher::new();
+        // Nothing was told yet, whatever is asked for.
+        assert!(
+            publisher
+                .pull_since(&[sample(0, 0), sample(1, 0)], Some(0))
+                .full
+        );
+        let changed = publisher.pull_since(&[sample(0, 1), sample(1, 0)], Some(1));
+        assert_eq!((changed.sequence, changed.full), (2, false));
+        assert_eq!(changed.samples, [sample(0, 1)]);
+        let nothing = publisher.pull_since(&[sample(0, 1), sample(1, 0)], Some(2));
+        assert_eq!((nothing.sequence, nothing.samples.len()), (3, 0));
+        for since in [None, Some(2), Some(9)] {
+            let all = publisher.pull_since(&[sample(0, 1), sample(1, 0)], since);
+            assert!(all.full && all.samples.len() == 2, "{since:?}");
         }
     }
 

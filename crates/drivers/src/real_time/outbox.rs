@@ -256,3 +256,74 @@ impl<T: Transport> Courier<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::real_time::letter::{LetterId, Message};
+    use crate::real_time::recall::Recall;
+    use gridrig_core::ids::{DomainId, JobId};
+    use gridrig_core::time::{Decimal, SimDuration, SimTime};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Takes everything, and counts it.
+    #[derive(Default)]
+    struct Counting(AtomicU32);
+
+    impl Transport for Counting {
+        async fn deliver(&self, _letter: &Letter) -> Result<(), TransportError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+
+        async fn sample(&self, _cluster: ClusterId) -> Result<LoadSample, TransportError> {
+            Err(TransportError::CalledBack)
+        }
+    }
+
+    fn letter(due: SimTime, recall: &Recall) -> Letter {
+        let id = LetterId {
+            incarnation: 0,
+            number: 0,
+        };
+        Letter {
+            id,
+            from: Party::Broker(DomainId(0)),
+            to: Party::Broker(DomainId(1)),
+            address: None,
+            due,
+            message: Message::Cancel(JobId(0)),
+            recall: Some(recall.clone()),
+        }
+    }
+
+    #[test]
+    fn a_letter_is_handed_over_or_called_back_and_never_both() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
+            let (reports_in, mut reports) = mpsc::unbounded_channel();
+            let transport = Arc::new(Counting::default());
+            let mut outbox = Outbox::new(clock, Arc::clone(&transport), reports_in);
+            // One that has an hour left is back at once.
+            let recall = Recall::default();
+            let late = clock.now() + SimDuration::from_secs(3600);
+            outbox.send(letter(late, &recall));
+            tokio::task::yield_now().await;
+            assert!(recall.call_back());
+            let report = reports.recv().await.unwrap();
+            assert_eq!(report.result, Err(TransportError::CalledBack));
+            assert_eq!(transport.0.load(Ordering::Relaxed), 0);
+            // One that has left is not to be had any more.
+            let recall = Recall::default();
+            outbox.send(letter(clock.now(), &recall));
+            assert_eq!(reports.recv().await.unwrap().result, Ok(()));
+            assert!(!recall.call_back());
+            assert_eq!(transport.0.load(Ordering::Relaxed), 1);
+            assert_eq!(*outbox.under_way().borrow(), 0);
+        });
+    }
+}

@@ -6,7 +6,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An event that owns all it says.
@@ -300,8 +300,11 @@ pub struct Settled {
 
 /// Settles contradictory ends. A broker or a client that loses touch with a
 /// service declares the jobs there lost; that is a belief, and the LRMS's own
-/// word on the job's end outweighs it. Of several such beliefs about one job
-/// the first stands.
+/// word on the job's end outweighs it, and with the belief goes the news of it.
+/// Of several such beliefs about one job the first stands.
+///
+/// `log` is in order of time. Where nobody has heard of the end after it came,
+/// since it had been believed in before, it counts as seen when it came.
 #[must_use]
 pub fn settle(log: Vec<Recorded>) -> Settled {
     let known: BTreeSet<JobId> = log
@@ -324,8 +327,55 @@ pub fn settle(log: Vec<Recorded>) -> Settled {
         }
         settled.log.push(recorded);
     }
+    settled.log = without_false_news(settled.log, &withdrawn);
     settled.withdrawn = withdrawn.into_iter().collect();
     settled
+}
+
+/// Takes out the news of an end that had not come yet.
+fn without_false_news(log: Vec<Recorded>, withdrawn: &BTreeSet<JobId>) -> Vec<Recorded> {
+    if withdrawn.is_empty() {
+        return log;
+    }
+    // Who was the first to see the end of a job, and whether somebody has seen
+    // it after it came.
+    let mut seen_by: BTreeMap<JobId, Party> = BTreeMap::new();
+    let mut seen_after: BTreeSet<JobId> = BTreeSet::new();
+    let mut ended: BTreeSet<JobId> = BTreeSet::new();
+    for recorded in &log {
+        match recorded.event() {
+            Event::FinishSeen { job, by } if withdrawn.contains(&job) => {
+                seen_by.entry(job).or_insert(by);
+                if ended.contains(&job) {
+                    seen_after.insert(job);
+                }
+            }
+            event if event.is_terminal() => ended.extend(event.job()),
+            _ => {}
+        }
+    }
+    ended.clear();
+    let mut kept = Vec::with_capacity(log.len());
+    for recorded in log {
+        let at = recorded.at;
+        let event = recorded.event();
+        let job = event.job().filter(|job| withdrawn.contains(job));
+        let (terminal, is_news) = match event {
+            Event::FinishSeen { .. } | Event::Notified { .. } => (false, true),
+            event => (event.is_terminal(), false),
+        };
+        if is_news && job.is_some_and(|job| !ended.contains(&job)) {
+            continue;
+        }
+        kept.push(recorded);
+        if let Some(job) = job.filter(|_| terminal) {
+            ended.insert(job);
+            if let Some(by) = seen_by.get(&job).filter(|_| !seen_after.contains(&job)) {
+                kept.push(Recorded::new(at, Event::FinishSeen { job, by: *by }));
+            }
+        }
+    }
+    kept
 }
 
 fn is_belief(event: &Event<'_>) -> bool {
@@ -366,6 +416,41 @@ mod tests {
         recorder.emit(SimTime::from_secs(1), event);
         assert_eq!(recorder.page(0, 9).events[0].event(), event);
         assert!(recorder.page(1, 9).events.is_empty());
+    }
+
+    #[test]
+    fn the_news_of_a_withdrawn_end_goes_with_it() {
+        let seen = |at: u64, job: u32, by| {
+            let job = JobId(job);
+            Recorded::new(SimTime::from_secs(at), Event::FinishSeen { job, by })
+        };
+        let broker = Party::Broker(DomainId(0));
+        let log = vec![
+            failed(1, 7, broker),
+            seen(1, 7, broker),
+            failed(1, 8, broker),
+            seen(1, 8, broker),
+            finished(5, 7),
+        ];
+        let settled = settle(log);
+        assert_eq!(settled.withdrawn, [JobId(7)]);
+        let expected = [
+            failed(1, 8, broker),
+            seen(1, 8, broker),
+            finished(5, 7),
+            seen(5, 7, broker),
+        ];
+        assert_eq!(settled.log, expected);
+        // Who hears of it in the end has seen it then.
+        let client = Party::Client;
+        let log = vec![
+            failed(1, 7, client),
+            seen(1, 7, client),
+            finished(5, 7),
+            seen(6, 7, broker),
+        ];
+        let settled = settle(log);
+        assert_eq!(settled.log, [finished(5, 7), seen(6, 7, broker)]);
     }
 
     #[test]

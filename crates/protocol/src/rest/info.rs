@@ -338,6 +338,13 @@ pub struct SessionInfo {
     /// Time on the wall between signs of life.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
+    /// How resources are told: `gridrig-clusters-1` is the load of clusters,
+    /// `gridrig-inventory-1` records in a form besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_language: Option<String>,
+    /// The form of the records: `flat`, `unique`, `one-to-n` or `n-to-n`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_form: Option<String>,
     /// Whether the terms are still to be negotiated anew.
     #[serde(default)]
     pub negotiating: bool,

@@ -1,9 +1,9 @@
 //! What a pulled update tells besides the load of the clusters.
 
 use super::BrokerDesk;
+use crate::lagrid::terms;
 use crate::resources;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::inventory::Form;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{PeerFault, ResourceForm, ResourceUpdate};
 use gridrig_protocol::rest::NodeGroup;
@@ -36,17 +36,8 @@ impl BrokerDesk {
     async fn inventory(&self, form: ResourceForm) -> Result<InventoryDocument, PeerFault> {
         let flat = resources::inventory(&self.app).await?;
         let schema = &self.app.config.setup.resource_schema;
-        let wanted = flat.in_form(core_form(form), schema);
+        let wanted = flat.in_form(terms::form(form), schema);
         let wanted = wanted.map_err(resources::contradiction)?;
         Ok(InventoryDocument::from(&wanted))
-    }
-}
-
-fn core_form(form: ResourceForm) -> Form {
-    match form {
-        ResourceForm::Flat => Form::Flat,
-        ResourceForm::OneToN => Form::OneToN,
-        ResourceForm::Unique => Form::Unique,
-        ResourceForm::NToN => Form::NToN,
     }
 }

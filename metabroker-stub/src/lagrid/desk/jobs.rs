@@ -178,11 +178,16 @@ impl BrokerDesk {
             let reason = "this broker tells of no resources on this connection";
             return Err(PeerFault::new(codes::WRONG_ROLE, reason));
         }
-        let domain = link.domain;
-        let call = self.app.actor.call(move |broker, _| broker.pull(domain));
+        let (domain, since) = (link.domain, request.since);
+        let call = self
+            .app
+            .actor
+            .call(move |broker, _| broker.pull(domain, since));
         let push = call.await.map_err(|error| PeerFault::from(gone(error)))?;
         let push = push.ok_or_else(|| PeerFault::unknown_connection(&request.connection))?;
-        self.described(update_of(&push), request.form).await
+        link.tell(&push);
+        let form = request.form.or_else(|| link.agreed_form());
+        self.described(update_of(&push), form).await
     }
 
     /// `sendResourceData`: a provider tells.
@@ -231,6 +236,7 @@ pub(in crate::lagrid) async fn take_update(
         .collect::<Result<_, _>>()?;
     let (domain, peer) = (link.domain, Arc::clone(link));
     let letter = letter.map(letter_id);
+    let records = update.inventory.clone().map(Arc::new);
     let (sequence, full) = (update.sequence, update.kind == UpdateKind::Full);
     let call = actor.message(meant, move |broker, now| {
         let from = Target::Peer(domain);
@@ -246,9 +252,13 @@ pub(in crate::lagrid) async fn take_update(
         }
         // Counted only here, so that an update that will not do leaves the
         // connection as it is.
-        let verdict = match peer.state().subscriber.take(sequence, full) {
+        let counted = peer.state().subscriber.take(sequence, full);
+        let verdict = match counted {
             Counted::New => {
                 broker.handle_info(now, from, &samples);
+                if let Some(records) = records {
+                    peer.state().records = Some(records);
+                }
                 UpdateVerdict::Accepted
             }
             Counted::Old => UpdateVerdict::Stale,

@@ -7,7 +7,7 @@ use gridrig_core::session::{Change, Terms, Verdict};
 use gridrig_protocol::lagrid::Verdict as Said;
 use gridrig_protocol::lagrid::{
     Caller, ConnEvent, NotifyConn, OpenConn, OpenConnAnswer, PeerFault, Reference, Refusal,
-    ResourceForm, SOAP_PATH, Taken, codes,
+    SOAP_PATH, Taken, codes,
 };
 use gridrig_service::gone;
 use std::sync::Arc;
@@ -42,17 +42,7 @@ impl BrokerDesk {
         let connection = next_round(&link, &request)?;
         let offer = terms::offer(&request.proposal, Side::Initiator);
         let round = request.round;
-        let verdict = match request
-            .proposal
-            .resource_forms
-            .contains(&ResourceForm::Flat)
-        {
-            true => stance.answer(&offer, round, request.max_rounds),
-            false => {
-                link.state().talks = None;
-                return Ok(self.answer(caller, &connection, round, no_common_form()));
-            }
-        };
+        let verdict = stance.answer(&offer, round, request.max_rounds);
         let said = match verdict {
             Verdict::Accepted(agreed) => {
                 let Some(written) = terms::written(&agreed) else {
@@ -207,11 +197,4 @@ fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, PeerFault> {
         ..known
     });
     Ok(connection)
-}
-
-fn no_common_form() -> Said {
-    Said::Refused(Refusal {
-        code: "no-common-resource-form".to_owned(),
-        reason: "resources are told in the flat form here".to_owned(),
-    })
 }

@@ -96,14 +96,14 @@ impl BrokerMachine {
         self.partners.0.get(&peer).map(|partner| partner.roles)
     }
 
-    /// Everything that a peer may be told, because it asks: the load of the
-    /// clusters here, as last reported.
-    pub fn pull(&mut self, peer: DomainId) -> Option<Push> {
+    /// What a peer may be told, because it asks: the load of the clusters here,
+    /// as last reported, or what of it has changed since an update.
+    pub fn pull(&mut self, peer: DomainId, since: Option<u64>) -> Option<Push> {
         let own = self.broker.samples();
         let own = own.filter(|(target, _)| matches!(target, Target::Cluster(_)));
         let samples: Vec<LoadSample> = own.flat_map(|(_, known)| known.to_vec()).collect();
         let partner = self.partners.0.get_mut(&peer)?;
-        Some(partner.publisher.pull(&samples))
+        Some(partner.publisher.pull_since(&samples, since))
     }
 
     /// Tells a peer that is there again the news that it has missed.

@@ -5,6 +5,7 @@ use crate::cli::{BrokerArgs, SessionArgs};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_core::ids::DomainId;
+use gridrig_core::inventory::Form;
 use gridrig_core::session::{Auth, Threshold};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::BrokerSetup;
@@ -94,6 +95,7 @@ struct Said {
     heartbeat: SimDuration,
     give_up: Duration,
     push: Option<Threshold>,
+    forms: Vec<Form>,
     tokens: BTreeMap<String, Token>,
     identities: BTreeMap<String, String>,
     mapped: BTreeMap<String, String>,
@@ -117,6 +119,12 @@ impl Said {
             )));
         }
         let give_up = duration("--give-up", &args.give_up)?;
+        let forms = args.resource_forms.iter().map(|name| {
+            Form::from_name(name).ok_or_else(|| {
+                let names = Form::ALL.map(Form::name).join(", ");
+                Failure::input(anyhow!("--resource-form {name}: expected one of {names}"))
+            })
+        });
         let known = |flag: &str, text: &str| named(flag, text, peers);
         let tokens = args.tokens.iter().map(|text| {
             let (name, path) = known("--peer-token", text)?;
@@ -132,6 +140,7 @@ impl Said {
             },
             heartbeat,
             give_up: Duration::from_nanos(give_up.as_nanos()),
+            forms: forms.collect::<Result<_, _>>()?,
             push: args.push_past.as_deref().map(threshold).transpose()?,
             tokens: tokens.collect::<Result<_, Failure>>()?,
             identities: identities
@@ -165,6 +174,9 @@ impl Said {
         link.stance.longest = link.stance.longest.max(self.heartbeat);
         link.give_up = self.give_up;
         link.push = self.push;
+        if !self.forms.is_empty() {
+            link.tell_in(self.forms.clone());
+        }
         Ok(())
     }
 

@@ -1,0 +1,67 @@
+//! Peers that answer late, garbage or without end: the session is lost and
+//! found again as it was, and nothing grows.
+
+use super::sessions::{b, broker, job, open};
+use super::*;
+use crate::fake::{Fake, Manner};
+use gridrig_protocol::lagrid::{Codec, JobState};
+
+/// Life of the peer, as the test opens sessions.
+const LIFE: u64 = 7;
+
+async fn state_of(broker: &Handle) -> String {
+    let (_, peers) = ask(broker, "GET", "/v1/peers", None).await;
+    let state = &peers["peers"][0]["session"]["state"];
+    state.as_str().unwrap_or_default().to_owned()
+}
+
+async fn wait_until(broker: &Handle, state: &str) {
+    for _ in 0..3600 {
+        if state_of(broker).await == state {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("no session that is {state} within three minutes");
+}
+
+#[tokio::test]
+async fn a_peer_that_answers_late_garbage_or_endlessly_is_lost_and_found_as_it_was() {
+    let fake = Fake::start(LIFE).await;
+    let broker = broker(|link| {
+        link.codec = Codec::Json;
+        link.url = fake.url().to_owned();
+        link.stance.heartbeat = SimDuration::from_millis(100);
+    })
+    .await;
+    let (peer, url) = (b(None), broker.url());
+    let connection = open(&peer, &broker).await.connection;
+    wait_until(&broker, "open").await;
+    for (round, manner) in [Manner::Garbage, Manner::Endless, Manner::Silent]
+        .into_iter()
+        .enumerate()
+    {
+        fake.answer(manner);
+        wait_until(&broker, "lost").await;
+        // The peer itself may still speak: it is this side that hears nothing.
+        let id = 10 + u32::try_from(round).unwrap();
+        let taken = peer.call(&url, &job(&connection, id)).await.unwrap();
+        assert_eq!(taken.state, JobState::Queued, "{manner:?}");
+        fake.answer(Manner::Good);
+        wait_until(&broker, "open").await;
+        let (_, peers) = ask(&broker, "GET", "/v1/peers", None).await;
+        let session = &peers["peers"][0]["session"];
+        assert_eq!(session["connection"], connection.as_str(), "{manner:?}");
+        assert_eq!(session["role"], "both", "{manner:?}");
+        let again = peer.call(&url, &job(&connection, id)).await.unwrap();
+        assert!(again.repeated, "{manner:?}");
+    }
+    // An answer without end was listened to for 8 MiB, and what the sockets
+    // hold on the way.
+    let (most, least) = (64 << 20, 8 << 20);
+    assert!(
+        (least..most).contains(&fake.longest()),
+        "{}",
+        fake.longest()
+    );
+}
