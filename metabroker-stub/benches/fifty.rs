@@ -2,11 +2,12 @@
 //! socket, that hold sessions with each other and exchange resource information
 //! every 15 s: how much of a core that takes. Every broker has eight clusters,
 //! whose LRMSs this bench plays from one thread of its own; what that thread
-//! takes is said beside. Sessions, heartbeats and intervals are as they come.
+//! takes is said beside. Sessions and intervals are as they come.
 //!
 //! `FIFTY_SECONDS` is how long to look (75 by default, rounded up to whole
 //! exchanges), `FIFTY_BROKERS` how many there are, `FIFTY_TOPOLOGY` is `mesh` (each
-//! with each, the default) or `star`, `FIFTY_CODEC` is `json` (default) or `soap`.
+//! with each, the default) or `star`, `FIFTY_CODEC` is `json` (default) or `soap`,
+//! `FIFTY_HEARTBEAT` the seconds between heartbeats (5, as by default).
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -33,12 +34,22 @@ use gridrig_protocol::tls::peer_client;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+/// As in the command.
+#[global_allocator]
+static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Clusters of each domain (LA Grid's have 7 or 8).
 const CLUSTERS: u16 = 8;
 /// Time between exchanges of information.
 const EXCHANGE: Duration = Duration::from_secs(15);
 /// The most of a core that the brokers may take, in percent.
 const MOST: f64 = 5.0;
+
+/// How all of them talk.
+struct Talk {
+    codec: Codec,
+    heartbeat: SimDuration,
+}
 
 type Handle = gridrig_service::Handle<BrokerMachine>;
 
@@ -57,7 +68,9 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    let share = runtime.block_on(measure(&grid(brokers, star), codec, rounds));
+    let heartbeat = SimDuration::from_secs(number("FIFTY_HEARTBEAT", 5));
+    let talk = Talk { codec, heartbeat };
+    let share = runtime.block_on(measure(&grid(brokers, star), &talk, rounds));
     println!("the bar is {MOST} % of a core");
     if share > MOST {
         println!("missed on this machine in this run");
@@ -103,7 +116,7 @@ fn grid(brokers: u16, star: bool) -> Grid {
 }
 
 /// Runs the brokers; the percentage of a core that they have taken.
-async fn measure(grid: &Grid, codec: Codec, rounds: u64) -> f64 {
+async fn measure(grid: &Grid, talk: &Talk, rounds: u64) -> f64 {
     let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
     let doors: Vec<TcpListener> = (grid.domains.iter())
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
@@ -112,15 +125,16 @@ async fn measure(grid: &Grid, codec: Codec, rounds: u64) -> f64 {
     let urls: Vec<String> = doors.iter().map(url).collect();
     let mut brokers = Vec::new();
     for (index, door) in (0u16..).zip(doors) {
-        let config = config(grid, DomainId(index), &urls, codec, clock);
+        let config = config(grid, DomainId(index), &urls, talk, clock);
         brokers.push(spawn(config, door).await.unwrap());
     }
     let client = Client::new(Duration::from_secs(30)).unwrap();
     let sessions = all_open(&client, &urls).await;
     println!(
-        "{} brokers of {CLUSTERS} clusters, {sessions} ends of sessions in {}, heartbeats every 5 s",
+        "{} brokers of {CLUSTERS} clusters, {sessions} ends of sessions in {}, heartbeats every {}",
         brokers.len(),
-        codec.name()
+        talk.codec.name(),
+        talk.heartbeat
     );
 
     let begin = Instant::now();
@@ -151,16 +165,15 @@ async fn measure(grid: &Grid, codec: Codec, rounds: u64) -> f64 {
     share
 }
 
-fn config(grid: &Grid, domain: DomainId, urls: &[String], codec: Codec, clock: RunClock) -> Config {
+fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: RunClock) -> Config {
     let setup = BrokerSetup::of(grid, domain, 1).unwrap();
     let neighbours = setup.neighbours.iter().map(|neighbour| neighbour.domain);
     let name = |domain: DomainId| grid.domains[domain.index()].name.clone();
     let links = neighbours.clone().map(|peer| {
         let (name, roles) = (name(peer), roles_towards(&setup, peer));
-        (
-            peer,
-            LinkSetup::new(&name, &urls[peer.index()], codec, roles),
-        )
+        let mut link = LinkSetup::new(&name, &urls[peer.index()], talk.codec, roles);
+        link.stance.heartbeat = talk.heartbeat;
+        (peer, link)
     });
     let client = peer_client(None, Duration::from_secs(10)).unwrap();
     let links = Links::new((&setup.name, &setup.names), 1, &client, links.collect());

@@ -47,6 +47,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+/// As in the command.
+#[global_allocator]
+static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Clusters of each of the two domains (LA Grid's have 7 or 8).
 const CLUSTERS: u16 = 8;
 /// Requests of a block.

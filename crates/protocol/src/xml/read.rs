@@ -150,6 +150,10 @@ impl Parser<'_> {
             text.push_str(content);
             return Ok(());
         }
+        // Most elements hold one text and nothing else.
+        if parent.children.is_empty() {
+            parent.children.reserve_exact(1);
+        }
         parent.children.push(Node::Text(content.to_owned()));
         self.count_node()
     }
