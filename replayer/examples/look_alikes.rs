@@ -13,7 +13,7 @@ use gridrig_replayer::spec::SizeFrom;
 use gridrig_replayer::swf::SwfReader;
 use gridrig_replayer::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_replayer::synth::{Model, output};
-use gridrig_replayer::validate::{Group, Options, ValJob, validate};
+use gridrig_replayer::validate::{Group, Options, ValJob, Validation, validate};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -58,22 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "  seed {seed}: {verdict}, {} recurring jobs",
                 recurring_jobs(&source, model.jobs()?)
             );
-            let missed = found.statistics.iter().filter(|row| !row.inside);
-            let missed: Vec<String> = missed
-                .map(|row| {
-                    let edge = if row.value > row.median {
-                        row.high
-                    } else {
-                        row.low
-                    };
-                    let edge = edge.map_or(String::new(), |edge| format!(" ({edge:.4})"));
-                    format!("`{}` {:.4}{edge}", row.name, row.value)
-                })
-                .collect();
-            cells.push(match found.passed() {
-                true => verdict.to_owned(),
-                false => missed.join(", "),
-            });
+            cells.push(cell(&found));
             for row in &found.statistics {
                 let edge = |edge: Option<f64>| edge.map_or(String::new(), |e| format!("{e:.4}"));
                 let mark = if row.inside { "" } else { " MISSED" };
@@ -88,11 +73,35 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         table.push(cells);
     }
+    print_table(seeds, &table);
+    Ok(())
+}
+
+/// What a cell of the table says: the statistics outside with their edges.
+fn cell(found: &Validation) -> String {
+    let missed = found.statistics.iter().filter(|row| !row.inside);
+    let missed: Vec<String> = missed
+        .map(|row| {
+            let edge = if row.value > row.median {
+                row.high
+            } else {
+                row.low
+            };
+            let edge = edge.map_or(String::new(), |edge| format!(" ({edge:.4})"));
+            format!("`{}` {:.4}{edge}", row.name, row.value)
+        })
+        .collect();
+    match missed.is_empty() {
+        true => "passed".to_owned(),
+        false => missed.join(", "),
+    }
+}
+
+fn print_table(seeds: u64, table: &[Vec<String>]) {
     let heads: Vec<String> = (1..=seeds).map(|seed| format!("seed {seed}")).collect();
     println!("\n| log | {} |", heads.join(" | "));
     println!("|---|{}", "---|".repeat(heads.len()));
     for cells in table {
         println!("| {} |", cells.join(" | "));
     }
-    Ok(())
 }
