@@ -30,8 +30,6 @@ use gridrig_core::job::JobSpec;
 use gridrig_core::message::JobEnd;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
-use gridrig_protocol::client::ClientError;
-use gridrig_protocol::rest::reason_of_code;
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
@@ -82,31 +80,6 @@ pub trait Outlet: Debug + Send + Sync {
     /// does not follow jobs does nothing.
     fn cancel(&self, _job: JobId) -> Answer<'_> {
         Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-pub(crate) fn failure(error: ClientError) -> TransportError {
-    let why = |source: &dyn std::error::Error| source.to_string();
-    match error {
-        ClientError::NotReached { url, source } => TransportError::NotReached {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
-            to: url,
-            why: why(&source),
-        },
-        ClientError::Busy { url } => TransportError::Busy { to: url },
-        ClientError::Problem { url, problem } => TransportError::Answered {
-            to: url,
-            status: problem.status,
-            reason: reason_of_code(&problem.code),
-            why: problem.detail,
-        },
-        ClientError::Setup(source) => TransportError::NotReached {
-            to: "anybody".to_owned(),
-            why: source.to_string(),
-        },
     }
 }
 

@@ -1,10 +1,11 @@
 //! ARC REST 1.0: a job described in ADL.
 
-use super::{Answer, Outlet, Ticket, failure, shown};
+use super::{Answer, Outlet, Ticket, shown};
 use crate::describe::Form;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::xml::Element;
+use gridrig_service::failure;
 
 /// Submits to a computing element that speaks ARC REST, over plain HTTP and
 /// without a delegation.

@@ -1,12 +1,13 @@
 //! OGSA-BES 1.0: `CreateActivity` with a JSDL document.
 
-use super::{Answer, Outlet, Ticket, failure, shown};
+use super::{Answer, Outlet, Ticket, shown};
 use crate::describe::Form;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::bes::FACTORY;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::xml::{ADDRESSING, Element, SOAP_1_1};
+use gridrig_service::failure;
 
 /// Submits to a service with the factory port of BES.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
-use super::{Answer, Outlet, Ticket, failure};
+use super::{Answer, Outlet, Ticket};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
+use gridrig_service::failure;
 
 /// Submits to a broker or an LRMS of ours.
 #[derive(Clone, Debug)]
