@@ -86,7 +86,7 @@ impl Keeper {
                 (_, Some(due)) => {
                     let due = self.link.at(due);
                     tokio::select! {
-                        () = tokio::time::sleep_until(due) => self.beat().await?,
+                        () = tokio::time::sleep_until(due) => if self.is_due() { self.beat().await? },
                         () = self.link.bell.notified() => {}
                     }
                 }
@@ -100,6 +100,13 @@ impl Keeper {
                 }
             }
         }
+    }
+
+    /// Whether it is time for a heartbeat still: the peer may have been heard
+    /// meanwhile.
+    fn is_due(&self) -> bool {
+        let due = self.link.state().session.poll_timeout();
+        due.is_some_and(|due| due <= self.link.now())
     }
 
     /// Gives a peer up that has been away for too long.

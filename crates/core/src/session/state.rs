@@ -179,11 +179,17 @@ impl Session {
 
     /// When the next heartbeat is due; `None` without a session. A lost peer
     /// is still tried: that is how it is found again.
+    ///
+    /// A peer that is heard need not be asked whether it is alive, so that one
+    /// heartbeat of the two sides is enough. Every second interval it is asked
+    /// all the same: that it reaches us does not mean that we reach it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<SimTime> {
-        let terms = self.terms.as_ref()?;
+        let heartbeat = self.terms.as_ref()?.heartbeat;
+        let due = self.beaten + heartbeat;
         match self.phase {
-            Phase::Open | Phase::Suspect | Phase::Lost => Some(self.beaten + terms.heartbeat),
+            Phase::Open => Some(due.max((self.heard + heartbeat).min(due + heartbeat))),
+            Phase::Suspect | Phase::Lost => Some(due),
             Phase::Closed | Phase::Ended => None,
         }
     }
@@ -329,6 +335,23 @@ mod tests {
         assert_eq!(session.poll_timeout(), None);
         assert_eq!(session.beat(at(5), Beat::Answered), None);
         assert_eq!(session.phase(), Phase::Ended);
+    }
+
+    #[test]
+    fn a_peer_that_is_heard_is_asked_every_second_time() {
+        let mut session = open();
+        session.hear(at(3));
+        assert_eq!(session.poll_timeout(), Some(at(8)));
+        session.hear(at(8));
+        session.hear(at(9));
+        assert_eq!(session.poll_timeout(), Some(at(10)));
+        session.beat(at(10), Beat::Answered);
+        assert_eq!(session.poll_timeout(), Some(at(15)));
+        // One that has not answered is not spared for what it says itself.
+        session.beat(at(15), Beat::Silence);
+        session.beat(at(20), Beat::Silence);
+        session.hear(at(21));
+        assert_eq!(session.poll_timeout(), Some(at(25)));
     }
 
     #[test]
