@@ -37,6 +37,25 @@ pub struct Arrival {
     pub tag: Option<Arc<str>>,
 }
 
+impl Arrival {
+    /// A job from outside that is told nothing else of: no key, name or tag.
+    #[must_use]
+    pub fn of(spec: JobSpec) -> Self {
+        Arrival {
+            key: None,
+            id: None,
+            spec,
+            from: Party::Client,
+            hop: 0,
+            origin: None,
+            settled: false,
+            meant: None,
+            notify: None,
+            tag: None,
+        }
+    }
+}
+
 /// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {

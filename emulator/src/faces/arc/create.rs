@@ -4,7 +4,7 @@ use super::Face;
 use super::answer::Fault;
 use super::jobs::look_at;
 use super::store::{Job, Stage};
-use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -274,15 +274,7 @@ fn arrival(job: &Job) -> Arrival {
         data_kib: 0,
     };
     Arrival {
-        key: None,
-        id: None,
-        spec,
-        from: Party::Client,
-        hop: 0,
-        meant: None,
-        origin: None,
-        settled: false,
-        notify: None,
         tag: activity.tag().map(Into::into),
+        ..Arrival::of(spec)
     }
 }

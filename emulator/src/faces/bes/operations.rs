@@ -4,7 +4,7 @@ use super::Face;
 use super::activity::{state, unknown};
 use super::documents::{Documents, Owners};
 use crate::lrms::Lrms;
-use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::{Arrival, JobKeeper, JobView, LrmsMachine};
 use gridrig_protocol::bes::{
@@ -71,15 +71,8 @@ async fn create(
     let spec = read.job.to_job(length, &face.names(address))?;
     let arrival = Arrival {
         key: key(request, client.as_deref()),
-        id: None,
-        spec,
-        from: Party::Client,
-        hop: 0,
-        meant: None,
-        origin: None,
-        settled: false,
-        notify: None,
         tag: read.job.tag().map(Into::into),
+        ..Arrival::of(spec)
     };
     let call = |machine: &mut LrmsMachine, now| machine.submit(now, arrival);
     let receipt = face.app.actor.message(None, call).await;

@@ -9,7 +9,6 @@ use super::site::Site;
 use super::wire::{self, Answer, REQUEST_HEAD, Request};
 use super::{Setup, door::Door};
 use crate::config::Config;
-use gridrig_core::event::Party;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::SimTime;
@@ -396,16 +395,9 @@ impl Desk {
 
 fn arrival(name: JobId, spec: JobSpec, tag: String) -> Arrival {
     Arrival {
-        key: None,
         id: Some(name),
-        spec,
-        from: Party::Client,
-        hop: 0,
-        meant: None,
-        origin: None,
-        settled: false,
-        notify: None,
         tag: Some(tag.into()),
+        ..Arrival::of(spec)
     }
 }
 

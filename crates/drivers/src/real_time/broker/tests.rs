@@ -55,16 +55,9 @@ fn millis(millis: u64) -> SimTime {
 
 fn submit(broker: &mut BrokerMachine, id: u32, at: u64, meant: Option<u64>) {
     let arrival = Arrival {
-        tag: None,
-        key: None,
         id: Some(JobId(id)),
-        spec: JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)),
-        from: Party::Client,
-        hop: 0,
         meant: meant.map(millis),
-        origin: None,
-        settled: false,
-        notify: None,
+        ..Arrival::of(JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)))
     };
     broker.submit(millis(at), arrival).unwrap();
 }
@@ -202,16 +195,9 @@ fn a_job_travels_under_its_key_with_the_hop_it_is_on() {
     let mut broker = broker();
     let spec = JobSpec::rigid(JobId(7), 1, SimDuration::from_secs(9));
     let arrival = Arrival {
-        tag: None,
         key: Some("run/0/7/0".to_owned()),
         id: Some(JobId(7)),
-        spec,
-        from: Party::Client,
-        hop: 0,
-        meant: None,
-        origin: None,
-        settled: false,
-        notify: None,
+        ..Arrival::of(spec)
     };
     broker.submit(millis(0), arrival).unwrap();
     broker.step(millis(0));
@@ -239,16 +225,11 @@ fn jobs_that_are_taken_in_are_counted_by_where_they_entered() {
             _ => Party::Broker(DomainId(1)),
         };
         let arrival = Arrival {
-            tag: None,
             key: Some(key.to_owned()),
             id: Some(JobId(id)),
-            spec: JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)),
             from,
             hop: u32::from(id != 4),
-            meant: None,
-            origin: None,
-            settled: false,
-            notify: None,
+            ..Arrival::of(JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)))
         };
         broker.submit(millis(1000), arrival).unwrap();
     }

@@ -28,16 +28,10 @@ fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
     let spec = JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(seconds));
     let key = Some(format!("run/{id}/0"));
     Arrival {
-        tag: None,
         key,
         id: Some(JobId(id)),
-        spec,
         from,
-        hop: 0,
-        meant: None,
-        origin: None,
-        settled: false,
-        notify: None,
+        ..Arrival::of(spec)
     }
 }
 

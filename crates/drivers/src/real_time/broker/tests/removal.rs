@@ -20,16 +20,8 @@ fn forwarding(data_kib: u64) -> (BrokerMachine, Letter) {
     let mut spec = JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9));
     spec.data_kib = data_kib;
     let arrival = Arrival {
-        tag: None,
-        key: None,
         id: Some(JobId(0)),
-        spec,
-        from: Party::Client,
-        hop: 0,
-        meant: None,
-        origin: None,
-        settled: false,
-        notify: None,
+        ..Arrival::of(spec)
     };
     broker.submit(millis(1000), arrival).unwrap();
     broker.step(millis(5000));
@@ -153,16 +145,10 @@ fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
     let setup = BrokerSetup { born, ..setup };
     let mut broker = BrokerMachine::new(setup, Recorder::default());
     let arrival = Arrival {
-        tag: None,
         key: Some("run/0/0/0".to_owned()),
         id: Some(JobId(0)),
-        spec: JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)),
-        from: Party::Client,
-        hop: 0,
         meant: Some(millis(1000)),
-        origin: None,
-        settled: false,
-        notify: None,
+        ..Arrival::of(JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)))
     };
     broker.submit(millis(10_100), arrival).unwrap();
     let questions = letters(&mut broker);
