@@ -59,6 +59,8 @@ pub struct Summary {
 impl Summary {
     /// What is told of these clusters, their load included.
     pub fn of(machines: &[Machine]) -> Self {
+        // [`inventory`] names and counts its records itself, so that none of
+        // them breaks a rule.
         let told = inventory(machines).and_then(|flat| flat.in_form(Form::NToN, &schema()));
         let mut summary = told.map_or_else(|_| Summary::default(), |told| Summary::read(&told));
         summary.widest = machines.iter().map(|m| m.processors).max().unwrap_or(0);
@@ -248,6 +250,7 @@ fn schema() -> Schema {
         relation(names::CONTAINS, names::OPERATING_SYSTEM),
         relation(names::USES, names::FILE_SYSTEM),
     ];
+    // All of it is written above: nothing of it comes from outside.
     Schema::new(types, relations).expect("the rules agree with each other")
 }
 
