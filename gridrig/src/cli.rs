@@ -365,7 +365,7 @@ pub struct ServiceArgs {
     /// The clock runs so many times faster than the wall
     #[arg(long, default_value = "1")]
     pub speed: String,
-    /// Start of the run's time, in Unix nanoseconds; services of one run share
+    /// Start of the run's time, in Unix nanoseconds as of `date +%s%N`; services of one run share
     /// it. Absent: when the service starts
     #[arg(long, value_name = "UNIX_NS")]
     pub epoch: Option<u64>,

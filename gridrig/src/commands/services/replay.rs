@@ -216,7 +216,7 @@ async fn service_clock(urls: &[String], speed: Decimal) -> Result<RunClock, Fail
         if found.as_ref().is_some_and(differs) {
             return Err(Failure::input(anyhow!(
                 "{url}: its clock differs from the others' (expected services started with \
-                 the same --epoch and --speed)"
+                 the same --epoch, such as $(date +%s%N), and the same --speed)"
             )));
         }
         found = Some(clock);
