@@ -5,7 +5,7 @@ use crate::command::{Bench, PAIR, Service, expect_code, gridrig, json, start, st
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
-use std::net::TcpListener;
+use gridrig_service::free_ports;
 use std::process::{Command, Stdio};
 
 /// Jobs that fill both sites, and one that fits nowhere.
@@ -51,12 +51,7 @@ impl Rig {
         );
         let bench = Bench::new(&scenario, jobs);
         std::fs::write(bench.path("whole.toml"), WHOLE).unwrap();
-        let doors: Vec<TcpListener> = (0..4)
-            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-            .collect();
-        let ports = doors.iter().map(|door| door.local_addr().unwrap().port());
-        let ports: Vec<u16> = ports.collect();
-        drop(doors);
+        let ports = free_ports(4).unwrap();
         let urls: Vec<String> = ports
             .iter()
             .map(|port| format!("http://127.0.0.1:{port}"))
