@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Tries that a calm machine gets to show what is expected.
 const TRIES: usize = 3;
 /// All tries, those on a machine that was not calm included.
-const ALL_TRIES: usize = 8;
+const ALL_TRIES: usize = 6;
 /// A thread that sleeps this much longer than it wanted was on a machine that
 /// stood still, or had others to serve.
 const CALM: Duration = Duration::from_millis(100);

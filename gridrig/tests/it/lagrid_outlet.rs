@@ -100,7 +100,7 @@ impl Rig {
             _services: services,
         };
         // Jobs are forwarded once there is a session.
-        let patience = Patience::seconds(120);
+        let patience = Patience::seconds(180);
         while !rig.asked(2, "/v1/peers").contains("\"state\":\"open\"") {
             patience.wait("a session between the brokers");
         }
@@ -169,7 +169,7 @@ fn a_replay_that_is_broken_off_removes_what_it_has_submitted() {
         rig.asked(service, "/v1/jobs")
             .contains("\"state\":\"running\"")
     };
-    let patience = Patience::seconds(120);
+    let patience = Patience::seconds(180);
     while !(running(0) && running(1)) {
         patience.wait("a job at both sites");
     }
@@ -180,7 +180,7 @@ fn a_replay_that_is_broken_off_removes_what_it_has_submitted() {
         let jobs = rig.asked(service, "/v1/jobs");
         jobs.contains("\"state\":\"cancelled\"") && !jobs.contains("\"state\":\"running\"")
     };
-    let patience = Patience::seconds(120);
+    let patience = Patience::seconds(180);
     while !(cancelled(0) && cancelled(1)) {
         patience.wait("every job to be cancelled");
     }

@@ -148,7 +148,7 @@ fn an_interrupted_run_is_valid_and_marked_partial() {
     said.read_line(&mut line).unwrap();
     let url = line.split_whitespace().last().unwrap().to_owned();
     // The burst lasts for a minute, and nobody waits for its end.
-    let patience = Patience::seconds(60).every(100);
+    let patience = Patience::seconds(180).every(100);
     let running = || {
         let jobs = Command::new("curl")
             .args(["-s", "-m", "60", &format!("{url}/v1/jobs")])
