@@ -180,8 +180,10 @@ pub async fn run_real(
     let mut options = options.clone();
     let workdir = external::prepare(grid, &mut options)?;
     let options = &options;
-    let clock = RunClock::starting_in(lead(grid), options.speed);
+    let clock = RunClock::waiting(options.speed);
     let services = Arc::new(Services::start(grid, options, clock).await?);
+    services.sessions_open().await;
+    clock.begin_in(LEAD);
     let mut yard = match &workdir {
         None => None,
         Some(dir) => Some(Yard::open(dir, grid, options, &services, clock).await?),
@@ -255,12 +257,6 @@ fn play_config(
     }
 }
 
-/// Time from the start of the services to time 0, so that everyone listens.
-fn lead(grid: &Grid) -> Duration {
-    let services = grid.domains.len() + grid.clusters.len();
-    LEAD + LEAD_PER_SERVICE * u32::try_from(services).unwrap_or(u32::MAX)
-}
-
 fn patience(options: &RealOptions) -> Patience {
     Patience {
         every: options.liveness.every,
@@ -319,10 +315,9 @@ pub(crate) fn least_common_multiple(a: u64, b: u64) -> u64 {
     a.checked_div(x).map_or(0, |share| share.saturating_mul(b))
 }
 
-/// Time from the start of the services to time 0 of the run, so that everyone
-/// listens by then.
+/// Time to time 0 of the run when everyone listens, for who submits to get
+/// ready.
 const LEAD: Duration = Duration::from_millis(500);
-const LEAD_PER_SERVICE: Duration = Duration::from_millis(5);
 
 async fn make_trouble(
     services: Arc<Services>,

@@ -302,7 +302,7 @@ struct Readers {
 }
 
 /// How long the last look at all logs may take.
-const LAST_LOOK: Duration = Duration::from_secs(5);
+const LAST_LOOK: Duration = Duration::from_secs(60);
 
 impl Readers {
     fn start(

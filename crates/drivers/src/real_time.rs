@@ -31,6 +31,7 @@ mod ledger;
 mod letter;
 mod lrms;
 mod outbox;
+mod outlived;
 mod plant;
 mod recall;
 mod record;

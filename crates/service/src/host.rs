@@ -243,6 +243,13 @@ impl<M: JobKeeper> Handle<M> {
         let _ = self.actor.call(|machine, _| machine.freeze()).await;
     }
 
+    /// Asks its machine something; the default when it has stopped or has too
+    /// much to do.
+    pub async fn ask<R: Default + Send + 'static>(&self, about: fn(&M) -> R) -> R {
+        let call = self.actor.call(move |machine, _| about(machine));
+        call.await.unwrap_or_default()
+    }
+
     /// Waits until all it has said is delivered or has failed to be.
     pub async fn drained(&self) {
         // An empty call puts the machine's latest letters into the outbox.

@@ -72,13 +72,13 @@ impl Ce {
     }
 
     pub async fn wait_for(&self, id: &str, state: &str) {
-        for _ in 0..600 {
+        for _ in 0..3_600 {
             if self.state(id).await == state {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("job {id} did not become {state} within half a minute");
+        panic!("job {id} did not become {state} within minutes");
     }
 
     /// Begins a delegation; answers its id and the certificate request.

@@ -175,7 +175,7 @@ impl Bench {
         for ((name, ..), cluster) in CLUSTERS.iter().zip(&self.clusters) {
             let wanted = chosen.get(name).copied().unwrap_or(0);
             let mut waited = 0;
-            while finished(cluster) < wanted && waited < 600 {
+            while finished(cluster) < wanted && waited < 3_600 {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 waited += 1;
             }
@@ -329,7 +329,7 @@ async fn arcsub_follows_a_broker_that_its_user_wrote() {
         sent.extend(chosen);
         for (cluster, (name, ..)) in bench.clusters.iter().zip(CLUSTERS) {
             let wanted = count(&sent)[name];
-            for _ in 0..600 {
+            for _ in 0..3_600 {
                 if finished(cluster) >= wanted {
                     break;
                 }
@@ -401,7 +401,7 @@ async fn the_commands_that_manage_jobs_work() {
         &["-S", "org.nordugrid.arcrest", "-c", "fast", &long],
     );
     let mut said = String::new();
-    for _ in 0..100 {
+    for _ in 0..600 {
         said = bench.arc("arcstat", &["-a"]);
         if said.contains("Finished") {
             break;

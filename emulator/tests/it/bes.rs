@@ -153,12 +153,12 @@ fn states(answer: &Answer) -> Vec<String> {
 
 /// Asks for an activity until it is in the wanted state.
 async fn wait_for(lrms: &Handle, id: &str, state: &str) {
-    for _ in 0..600 {
+    for _ in 0..3_600 {
         let answer = ask(lrms, &about("GetActivityStatuses", &[id])).await;
         if states(&answer) == [state] {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    panic!("activity {id} did not become {state} within half a minute");
+    panic!("activity {id} did not become {state} within minutes");
 }

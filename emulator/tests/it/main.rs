@@ -68,12 +68,12 @@ async fn submit(lrms: &Handle, body: &str) -> (u16, Value) {
 
 /// Asks for a job until it is in the wanted state.
 async fn wait_for(lrms: &Handle, id: u64, state: &str) -> Value {
-    for _ in 0..600 {
+    for _ in 0..3_600 {
         let (_, _, job) = ask(lrms, "GET", &format!("/v1/jobs/{id}"), None).await;
         if job["state"] == state {
             return job;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("job {id} did not become {state} within half a minute");
+    panic!("job {id} did not become {state} within minutes");
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a run may take to answer a question about a job.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Time between signs of life on a stream without news.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 

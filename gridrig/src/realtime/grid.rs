@@ -5,7 +5,7 @@ use gridrig_core::event::MessageKind;
 use gridrig_core::grid::{Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_drivers::real_time::{BrokerSetup, Recorded, RunClock};
+use gridrig_drivers::real_time::{BrokerMachine, BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_emulator::faces::FaceKind;
 use gridrig_emulator::lrms::Lrms;
@@ -29,6 +29,11 @@ pub struct Services {
 
 /// How long a request to a peer may take.
 const PEER_REQUEST: Duration = Duration::from_secs(10);
+
+/// How long the sessions of all brokers may take to open, and how often that is
+/// looked at.
+const SESSIONS: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Ended jobs each service answers for: a whole run's.
 const KEEP_ENDED: usize = 10_000_000;
@@ -109,6 +114,22 @@ impl Services {
             services.brokers.push(Some(started));
         }
         Ok(services)
+    }
+
+    /// Waits until all brokers that talk in sessions have opened them: a job
+    /// that is decided before is not sent where the scenario would have it.
+    /// What does not open within [`SESSIONS`] is said, and the run goes on.
+    pub(super) async fn sessions_open(&self) {
+        let open = async {
+            for broker in self.brokers() {
+                while !broker.ask(BrokerMachine::has_all_sessions).await {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+            }
+        };
+        if tokio::time::timeout(SESSIONS, open).await.is_err() {
+            tracing::warn!("not every session is open: the run begins without");
+        }
     }
 
     /// The addresses at which these jobs enter.

@@ -34,7 +34,7 @@ export async function withBrowser(work) {
       // No name resolves: nothing leaves the machine.
       "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     ],
-    timeout: 30_000,
+    timeout: 120_000,
   });
   try {
     return await work(browser);
@@ -47,7 +47,7 @@ export async function withBrowser(work) {
 export async function openPage(browser, origin, { size = "wide", scheme = "light" } = {}) {
   const context = await browser.newContext({ viewport: SIZES[size], colorScheme: scheme, reducedMotion: "reduce" });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(90_000);
   const faults = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) faults.push(`console: ${message.text()}`);

@@ -41,7 +41,7 @@ await main(() => withBrowser(async (browser) => {
   clean(other.faults, "other pages during a run");
 
   // Afterwards.
-  await page.waitForFunction(() => !["running", "preparing", "writing"].includes(document.getElementById("state").textContent), null, { timeout: 90_000 });
+  await page.waitForFunction(() => !["running", "preparing", "writing"].includes(document.getElementById("state").textContent), null, { timeout: 300_000 });
   const ended = await state.textContent();
   const message = await page.locator("#message").textContent();
   // A machine that is too busy makes the run invalid, and the page says so.

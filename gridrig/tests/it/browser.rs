@@ -63,7 +63,7 @@ impl Rig {
             .arg(&service.url)
             .args(words)
             .stdin(Stdio::null());
-        let output = within(Duration::from_secs(180), &mut command);
+        let output = within(Duration::from_secs(600), &mut command);
         assert!(
             output.status.success() && stdout(&output).ends_with("ok\n"),
             "{script}:\n{}{}",

@@ -78,9 +78,9 @@ impl Dashboard {
         line
     }
 
-    /// Asks for the state until it is as wanted; gives up after a minute.
+    /// Asks for the state until it is as wanted; gives up after some minutes.
     pub fn until(&self, wanted: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
-        for _ in 0..600 {
+        for _ in 0..2_400 {
             let state = self.get("/api/live").json();
             if wanted(&state) {
                 return state;

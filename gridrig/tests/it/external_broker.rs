@@ -140,9 +140,9 @@ esac
 ''' }
 submit = ["sh", "{dir}/broker.sh", "{job}", "{a1.slurm}", "{script}"]
 expect = "accepted"
-timeout = "3s"
+timeout = "20s"
 at_once = 8
-lost_after = "4s"
+lost_after = "10s"
 "#,
         "",
     );
@@ -182,7 +182,7 @@ lost_after = "4s"
     let said = stderr(&output);
     for why in [
         "no such user",
-        "killed after 3s",
+        "killed after 20s",
         "without saying",
         "signal 9",
         "no LRMS",

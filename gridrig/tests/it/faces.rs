@@ -61,7 +61,7 @@ fn ask(url: &str, method: &str, path: &str, body: &str) -> (u16, String) {
     let host = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
+        .set_read_timeout(Some(Duration::from_secs(180)))
         .unwrap();
     write!(
         stream,

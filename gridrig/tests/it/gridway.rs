@@ -57,7 +57,7 @@ impl Mad {
         loop {
             let line = self
                 .answers
-                .recv_timeout(Duration::from_secs(30))
+                .recv_timeout(Duration::from_secs(180))
                 .unwrap_or_else(|_| panic!("no {begin}; there was {:?}", self.early));
             if line.starts_with(begin) {
                 return line;
@@ -73,7 +73,7 @@ impl Mad {
 
     /// Whether it ends by itself, and well.
     fn ends(&mut self) -> bool {
-        for _ in 0..600 {
+        for _ in 0..3_600 {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.success();
             }

@@ -5,7 +5,7 @@ use crate::command::{Bench, PAIR, Service, expect_code, gridrig, json, start, st
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
-use std::net::TcpListener;
+use gridrig_service::free_ports;
 use std::process::{Command, Stdio};
 
 /// Jobs that fill both sites, and one that fits nowhere.
@@ -51,12 +51,7 @@ impl Rig {
         );
         let bench = Bench::new(&scenario, jobs);
         std::fs::write(bench.path("whole.toml"), WHOLE).unwrap();
-        let doors: Vec<TcpListener> = (0..4)
-            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-            .collect();
-        let ports = doors.iter().map(|door| door.local_addr().unwrap().port());
-        let ports: Vec<u16> = ports.collect();
-        drop(doors);
+        let ports = free_ports(4).unwrap();
         let urls: Vec<String> = ports
             .iter()
             .map(|port| format!("http://127.0.0.1:{port}"))
@@ -105,7 +100,7 @@ impl Rig {
             _services: services,
         };
         // Jobs are forwarded once there is a session.
-        let patience = Patience::seconds(120);
+        let patience = Patience::seconds(180);
         while !rig.asked(2, "/v1/peers").contains("\"state\":\"open\"") {
             patience.wait("a session between the brokers");
         }
@@ -174,7 +169,7 @@ fn a_replay_that_is_broken_off_removes_what_it_has_submitted() {
         rig.asked(service, "/v1/jobs")
             .contains("\"state\":\"running\"")
     };
-    let patience = Patience::seconds(120);
+    let patience = Patience::seconds(180);
     while !(running(0) && running(1)) {
         patience.wait("a job at both sites");
     }
@@ -185,7 +180,7 @@ fn a_replay_that_is_broken_off_removes_what_it_has_submitted() {
         let jobs = rig.asked(service, "/v1/jobs");
         jobs.contains("\"state\":\"cancelled\"") && !jobs.contains("\"state\":\"running\"")
     };
-    let patience = Patience::seconds(120);
+    let patience = Patience::seconds(180);
     while !(cancelled(0) && cancelled(1)) {
         patience.wait("every job to be cancelled");
     }

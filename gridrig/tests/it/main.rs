@@ -12,6 +12,7 @@ mod audit_command;
 mod bad_input;
 mod bounds;
 mod browser;
+mod calm;
 mod check;
 mod command;
 mod compare_command;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Ends a schemathesis that hangs; it takes some twenty seconds otherwise.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Runs schemathesis on a service. What it says is shown where it complains.
 fn examine(python: &Path, service: &Service, operations: usize) {

@@ -144,7 +144,7 @@ impl Face {
     }
 
     fn wait_for(&self, id: u32, state: &str) -> JobStatus {
-        self.wait_long_for(id, state, Patience::seconds(90).every(100))
+        self.wait_long_for(id, state, Patience::seconds(180).every(100))
     }
 
     fn wait_long_for(&self, id: u32, state: &str, patience: Patience) -> JobStatus {
@@ -193,7 +193,7 @@ fn the_jobs_of_a_real_lrms_end_once_however_they_end() {
     face.wait_for(second, "running");
     face.wait_for(third, "completed");
     // Cancelled there, it is cancelled here.
-    let patience = Patience::seconds(30);
+    let patience = Patience::seconds(180);
     while listed(&slurm, "RUNNING").len() != 1 {
         patience.wait("the first job is not cancelled");
     }

@@ -1,9 +1,12 @@
 //! The two clocks: what real services do, against what virtual time says.
 
+use crate::calm::same_when_calm;
 use crate::command::{Bench, PAIR, expect_code, gridrig, json, stderr};
+use crate::patience::Patience;
 use gridrig_results::rundir;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// A small burst: eight jobs that fill both sites within two cycles, and some
 /// after it. Submissions and completions lie a second or more from the instants
@@ -35,10 +38,6 @@ pub fn alone() -> std::sync::MutexGuard<'static, ()> {
 /// Without a window, time 0 of a run is its first submission.
 const FROM_THE_LOG_S_TIME_0: &str = "--set=workload.window={ start = \"0s\", length = \"1h\" }";
 
-/// Tries of a comparison: a machine that stands still for a moment is not what
-/// is tested, and a difference between the clocks would show in each.
-const TRIES: usize = 3;
-
 /// For each policy: mean delay, and the cluster of every job.
 fn runs(bench: &Bench, words: &[&str]) -> Vec<(f64, Vec<String>)> {
     let output = bench.run(words);
@@ -69,7 +68,9 @@ fn difference(bench: &Bench, words: &[&str], speed: f64) -> Option<String> {
         .iter()
         .zip(&real_runs)
         .find_map(|((expected, sites), (delay, real_sites))| {
-            let tolerance = 0.02 * expected + 0.05 * speed;
+            // A tenth of a second on the wall; a cycle that is missed is five
+            // of the run.
+            let tolerance = 0.02 * expected + 0.1 * speed;
             // 95 % of twelve jobs leave room for none.
             let same = sites == real_sites && (expected - delay).abs() <= tolerance;
             (!same).then(|| format!("{expected} s at {sites:?}, but {delay} s at {real_sites:?}"))
@@ -92,13 +93,7 @@ fn both_clocks_send_the_jobs_of_a_burst_to_the_same_sites() {
             // The machine may be slow; what is compared are decisions.
             "--set=run.lag_tolerance=1h",
         ];
-        let tries: Vec<String> = (0..TRIES)
-            .map_while(|_| difference(&bench, &words, 15.0))
-            .collect();
-        for missed in &tries {
-            println!("RETRIED: phase {phase}: {missed}");
-        }
-        assert!(tries.len() < TRIES, "{phase}: {tries:?}");
+        same_when_calm(&phase, || difference(&bench, &words, 15.0));
     }
 }
 
@@ -130,7 +125,10 @@ fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
 #[test]
 fn an_interrupted_run_is_valid_and_marked_partial() {
     let _alone = alone();
-    let bench = Bench::new(PAIR, &BURST);
+    // A cluster with an interface says where it listens.
+    let cluster = "{ name = \"a1\", processors = 4 ";
+    let scenario = PAIR.replace(cluster, &format!("{cluster}, faces = [\"bes\"] "));
+    let bench = Bench::new(&scenario, &BURST);
     let mut child = gridrig()
         .args([
             "run",
@@ -145,16 +143,33 @@ fn an_interrupted_run_is_valid_and_marked_partial() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let url = line.split_whitespace().last().unwrap().to_owned();
+    // The burst lasts for a minute, and nobody waits for its end.
+    let patience = Patience::seconds(180).every(100);
+    let running = || {
+        let jobs = Command::new("curl")
+            .args(["-s", "-m", "60", &format!("{url}/v1/jobs")])
+            .output();
+        String::from_utf8_lossy(&jobs.unwrap().stdout).contains("\"state\":\"running\"")
+    };
+    while !running() {
+        patience.wait(format!("a job that runs at {line}"));
+    }
     let id = child.id().to_string();
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &id])
-        .status()
-        .unwrap();
+    let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
     assert!(killed.success());
     let mut out = String::new();
-    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut out).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_to_string(&mut out)
+        .unwrap();
+    said.read_to_string(&mut line).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{line}");
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     let run = &document["runs"][0];
     assert_eq!(run["audit"], "ok", "{run}");

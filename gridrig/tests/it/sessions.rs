@@ -75,7 +75,7 @@ impl Pair {
     }
 
     fn wait_for(&self, name: &str, texts: &[&str]) {
-        let patience = Patience::seconds(120);
+        let patience = Patience::seconds(180);
         while !texts.iter().any(|text| self.log(name).contains(text)) {
             patience.wait(format!("one of {texts:?} in the log of {name}"));
         }

@@ -1,13 +1,13 @@
 //! Brokers that stand still for a while, without being started anew: their
 //! peers lose them, and find them again with everything as it was.
 
-use crate::command::{Bench, Service, expect_code, gridrig, json, start};
+use crate::command::{Bench, Service, expect_code, gridrig, json, start, stderr};
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_service::free_ports;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 const JOBS: u64 = 40;
@@ -51,15 +51,11 @@ impl Rig {
     fn start(give_up: &str) -> Self {
         let jobs = (0..JOBS).map(|job| (job * 3, [6, 11, 31][(job % 3) as usize], 1));
         let bench = Bench::new(GRID, &jobs.collect::<Vec<_>>());
-        let doors = ["a1", "b1", "a", "b"].map(|name| {
-            let door = TcpListener::bind("127.0.0.1:0").unwrap();
-            (name, door)
-        });
-        let url = |(name, door): &(&'static str, TcpListener)| {
-            (*name, format!("http://{}", door.local_addr().unwrap()))
-        };
-        let urls: BTreeMap<&str, String> = doors.iter().map(url).collect();
-        drop(doors);
+        let ports = free_ports(4).unwrap();
+        let names = ["a1", "b1", "a", "b"].into_iter();
+        let urls = names.zip(ports);
+        let urls = urls.map(|(name, port)| (name, format!("http://127.0.0.1:{port}")));
+        let urls: BTreeMap<&str, String> = urls.collect();
         let clock = RunClock::starting_in(std::time::Duration::ZERO, Decimal::from_whole(SPEED));
         let (epoch, speed) = (clock.epoch_unix_ns().to_string(), SPEED.to_string());
         let service = |kind: &str, name: &str, more: &[String]| {
@@ -205,7 +201,7 @@ fn jobs_of_a_peer_that_is_given_up_fail_by_name_and_none_runs_twice() {
     rig.wait("b to be found", |rig| rig.session() == "open");
     let output = replay.wait_with_output().unwrap();
     let run = &json(&output)["runs"][0];
-    assert_eq!(run["audit"], "ok", "{run}");
+    assert_eq!(run["audit"], "ok", "{run}\n{}", stderr(&output));
     let count = |state: &str| run["jobs"][state].as_u64().unwrap();
     assert_eq!(count("submitted"), JOBS, "{run}");
     assert_eq!(count("completed") + count("failed"), JOBS, "{run}");

@@ -91,7 +91,7 @@ impl Emulated {
 
     /// Waits until `squeue -t all -h -o FORMAT` says this of a job.
     pub fn wait_for(&self, job: &str, format: &str, wanted: &str) {
-        let patience = Patience::seconds(30);
+        let patience = Patience::seconds(180);
         loop {
             let said = self.run("squeue", &["-h", "-t", "all", "-j", job, "-o", format]);
             if said.stdout.trim_end() == wanted {

@@ -162,7 +162,7 @@ fn masked(said: Said) -> Said {
 
 /// Until no job waits for a reason that is still to be found.
 fn settle(real: &RealSlurm) {
-    let patience = Patience::seconds(20).every(1200);
+    let patience = Patience::seconds(180).every(1200);
     loop {
         patience.wait("jobs that wait for a known reason");
         let said: Said = real.run("squeue", &["-h", "-o", "%T%r"]).into();
@@ -265,7 +265,7 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
     }
     let [theirs, mine] = each(&["sbatch", "-a", "1-2", "-n", "4", "--wrap", "true"]);
     assert_eq!(theirs, mine);
-    let patience = Patience::seconds(20).every(300);
+    let patience = Patience::seconds(180).every(300);
     let listing = [
         "squeue",
         "-h",
@@ -288,7 +288,7 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
     }
     let [theirs, mine] = each(&["scancel", "3", "4"]);
     assert_eq!(theirs, mine);
-    let patience = Patience::seconds(20).every(300);
+    let patience = Patience::seconds(180).every(300);
     loop {
         let [theirs, mine] = each(&listing[..]);
         let settled = !theirs.stdout.contains("COMPLETING") && !theirs.stdout.contains("RUNNING");

@@ -94,7 +94,7 @@ fn cancelling_ends_the_processes_and_gives_the_processors_back() {
     write(&cluster, "job.sh", script);
     cluster.ok("sbatch", &["-n", "2", "job.sh"]);
     cluster.ok("sbatch", &["--wrap", "true"]);
-    let patience = Patience::seconds(20);
+    let patience = Patience::seconds(180);
     let child = loop {
         let path = cluster.dir.path().join("child");
         let child = std::fs::read_to_string(path).unwrap_or_default();
@@ -119,7 +119,7 @@ fn cancelling_ends_the_processes_and_gives_the_processors_back() {
 fn scripts_end_with_their_emulator() {
     let cluster = cluster(1, 1);
     cluster.ok("sbatch", &["--wrap", "echo $$ > shell; sleep 300"]);
-    let patience = Patience::seconds(20);
+    let patience = Patience::seconds(180);
     let path = cluster.dir.path().join("shell");
     let shell = loop {
         let shell = std::fs::read_to_string(&path).unwrap_or_default();

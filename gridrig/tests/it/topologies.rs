@@ -113,6 +113,7 @@ between = ["a", "b"]
 name = "s"
 day = "4s"
 starts_at = "12:00"
+lag_tolerance = "1h"
 "#;
 
 #[test]

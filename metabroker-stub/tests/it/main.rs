@@ -140,12 +140,12 @@ async fn ask(broker: &Handle, method: &str, path: &str, body: Option<Value>) -> 
 
 async fn wait_for(broker: &Handle, id: u64, state: &str) -> Value {
     let mut job = Value::Null;
-    for _ in 0..600 {
+    for _ in 0..3_600 {
         (_, job) = ask(broker, "GET", &format!("/v1/jobs/{id}"), None).await;
         if job["state"] == state {
             return job;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("job {id} did not become {state} within half a minute: {job}");
+    panic!("job {id} did not become {state} within minutes: {job}");
 }

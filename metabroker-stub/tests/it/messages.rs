@@ -104,14 +104,14 @@ async fn a_refused_job_is_tried_elsewhere() {
         "job": {"job": 0, "state": "rejected", "reason": "queue-full"},
     });
     ask(&broker, "POST", "/v1/notifications", Some(notice)).await;
-    for _ in 0..600 {
+    for _ in 0..3_600 {
         let sent = wait_for(&broker, 0, "sent").await;
         if sent["sent_to"]["kind"] == "broker" {
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("the job was not forwarded within half a minute");
+    panic!("the job was not forwarded within minutes");
 }
 
 #[tokio::test]

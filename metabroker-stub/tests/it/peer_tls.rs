@@ -82,7 +82,7 @@ async fn broker(
     link.stance.auth = vec![Auth::MutualTls];
     link.stance.heartbeat = SimDuration::from_millis(300);
     link.identity = Some(format!("/CN=broker-{}", peer.1).into());
-    let client = peer_client(Some(&papers.of_client(shows)), Duration::from_secs(20)).unwrap();
+    let client = peer_client(Some(&papers.of_client(shows)), Duration::from_secs(120)).unwrap();
     let links = BTreeMap::from([(DomainId(peer.0), link)]);
     let grid = grid(SimDuration::from_secs(36_000));
     let setup = BrokerSetup::of(&grid, DomainId(here.0), 1).unwrap();
@@ -115,7 +115,7 @@ async fn brokers_with_certificates_agree_on_mutual_tls() {
     let (papers, one, other) = (Papers::new(), address(), address());
     let a = broker(&papers, (0, "a", one), (1, "b", other), Some("a")).await;
     let b = broker(&papers, (1, "b", other), (0, "a", one), Some("b")).await;
-    for _ in 0..600 {
+    for _ in 0..3_600 {
         let (here, there) = (session(&a).await, session(&b).await);
         if here["state"] == "open" && there["state"] == "open" {
             assert_eq!(here["authentication"], "mutual-tls");

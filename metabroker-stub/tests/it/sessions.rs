@@ -17,7 +17,7 @@ use gridrig_protocol::rest::LoadReport;
 use gridrig_protocol::tls::peer_client;
 
 const SECRET: &str = "a-very-secret-token-of-b";
-const WAIT: Duration = Duration::from_secs(20);
+const WAIT: Duration = Duration::from_secs(120);
 
 /// Site a with a session towards b, which is played by the test.
 pub async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {

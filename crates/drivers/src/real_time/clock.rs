@@ -1,7 +1,9 @@
 //! The clock of a run: wall time to run time and back.
 
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Notify;
 
 /// Maps the wall clock to the time of the run, which starts at an epoch and
 /// passes `speed` times as fast. Copies agree with each other; clocks of
@@ -9,12 +11,32 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// when they were made from the same epoch.
 #[derive(Clone, Copy, Debug)]
 pub struct RunClock {
-    epoch: Instant,
-    epoch_unix_ns: u64,
+    start: Start,
     speed: Decimal,
     /// `speed` as `mantissa / scale`.
     mantissa: u64,
     scale: u64,
+}
+
+/// When time 0 is.
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    Known(Epoch),
+    /// Not known until somebody begins.
+    Waits(&'static Signal),
+}
+
+/// Time 0 on both clocks of the machine.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    at: Instant,
+    unix_ns: u64,
+}
+
+#[derive(Debug, Default)]
+struct Signal {
+    epoch: OnceLock<Epoch>,
+    begun: Notify,
 }
 
 impl RunClock {
@@ -22,8 +44,18 @@ impl RunClock {
     /// 0; a speed of 0 is taken as 1.
     #[must_use]
     pub fn starting_in(lead: Duration, speed: Decimal) -> Self {
-        let unix = unix_now_ns().saturating_add(nanos(lead));
-        Self::new(monotonic_now() + lead, unix, speed)
+        Self::new(Start::Known(Epoch::after(lead)), speed)
+    }
+
+    /// A clock that stands at time 0, no timer due, until
+    /// [`begin_in`](Self::begin_in): nobody can say beforehand how long a
+    /// machine takes to set everything up that is to run on it.
+    ///
+    /// Its signal is never freed, since copies may outlive the run: some
+    /// hundred bytes for each run of a process.
+    #[must_use]
+    pub fn waiting(speed: Decimal) -> Self {
+        Self::new(Start::Waits(Box::leak(Box::default())), speed)
     }
 
     /// A clock whose time 0 is this instant of the system clock, in
@@ -31,44 +63,76 @@ impl RunClock {
     #[must_use]
     pub fn with_epoch(unix_ns: u64, speed: Decimal) -> Self {
         let (now, unix) = (monotonic_now(), unix_now_ns());
-        let epoch = match unix_ns.checked_sub(unix) {
+        let at = match unix_ns.checked_sub(unix) {
             Some(ahead) => now + Duration::from_nanos(ahead),
             None => {
                 let past = Duration::from_nanos(unix - unix_ns);
                 now.checked_sub(past).unwrap_or(now)
             }
         };
-        Self::new(epoch, unix_ns, speed)
+        Self::new(Start::Known(Epoch { at, unix_ns }), speed)
     }
 
-    fn new(epoch: Instant, epoch_unix_ns: u64, speed: Decimal) -> Self {
+    fn new(start: Start, speed: Decimal) -> Self {
         let speed = if speed.is_zero() { Decimal::ONE } else { speed };
         let (mantissa, scale) = fraction(speed);
         RunClock {
-            epoch,
-            epoch_unix_ns,
+            start,
             speed,
             mantissa,
             scale,
         }
     }
 
+    /// Lets a clock that waits, and all its copies, reach time 0 `lead` after
+    /// this instant. One that has begun goes on.
+    pub fn begin_in(&self, lead: Duration) {
+        if let Start::Waits(signal) = self.start {
+            // The first one to say so has said it.
+            let _ = signal.epoch.set(Epoch::after(lead));
+            signal.begun.notify_waiters();
+        }
+    }
+
+    fn epoch(&self) -> Option<Epoch> {
+        match self.start {
+            Start::Known(epoch) => Some(epoch),
+            Start::Waits(signal) => signal.epoch.get().copied(),
+        }
+    }
+
+    /// Waits until it is known when time 0 is.
+    async fn begun(&self) {
+        if let Start::Waits(signal) = self.start {
+            // Whoever begins after this line wakes it up.
+            let begun = signal.begun.notified();
+            if signal.epoch.get().is_none() {
+                begun.await;
+            }
+        }
+    }
+
     /// The time of the run; 0 before the epoch.
     #[must_use]
     pub fn now(&self) -> SimTime {
-        let wall = nanos(monotonic_now().saturating_duration_since(self.epoch));
+        let Some(epoch) = self.epoch() else {
+            return SimTime::ZERO;
+        };
+        let wall = nanos(monotonic_now().saturating_duration_since(epoch.at));
         let run = u128::from(wall) * u128::from(self.mantissa) / u128::from(self.scale);
         SimTime::from_nanos(u64::try_from(run).unwrap_or(u64::MAX))
     }
 
-    /// The first wall instant at which [`RunClock::now`] is not before `at`.
+    /// The first wall instant at which [`RunClock::now`] is not before `at`,
+    /// as far as is known: a clock that waits might begin now.
     #[must_use]
     pub fn deadline(&self, at: SimTime) -> tokio::time::Instant {
         let wall = u128::from(at.as_nanos()) * u128::from(self.scale);
         let wall = wall.div_ceil(u128::from(self.mantissa));
         // Ten years ahead stands for "never": tokio's timers reach no further.
         let wall = u64::try_from(wall).unwrap_or(u64::MAX).min(FAR_NS);
-        (self.epoch + Duration::from_nanos(wall)).into()
+        let epoch = self.epoch().map_or_else(monotonic_now, |epoch| epoch.at);
+        (epoch + Duration::from_nanos(wall)).into()
     }
 
     /// How long this length of run time takes on the wall.
@@ -84,10 +148,11 @@ impl RunClock {
         SimDuration::from_nanos(u64::try_from(run).unwrap_or(u64::MAX))
     }
 
-    /// Time 0 on the system clock, in nanoseconds since 1970.
+    /// Time 0 on the system clock, in nanoseconds since 1970; the present, as
+    /// long as nobody knows.
     #[must_use]
     pub fn epoch_unix_ns(&self) -> u64 {
-        self.epoch_unix_ns
+        self.epoch().map_or_else(unix_now_ns, |epoch| epoch.unix_ns)
     }
 
     /// How many seconds of the run pass in one on the wall.
@@ -98,7 +163,17 @@ impl RunClock {
 
     /// Waits until the time of the run is not before `at`.
     pub async fn sleep_until(&self, at: SimTime) {
+        self.begun().await;
         tokio::time::sleep_until(self.deadline(at)).await;
+    }
+}
+
+impl Epoch {
+    fn after(lead: Duration) -> Self {
+        Epoch {
+            at: monotonic_now() + lead,
+            unix_ns: unix_now_ns().saturating_add(nanos(lead)),
+        }
     }
 }
 
@@ -149,7 +224,7 @@ mod tests {
             let clock = RunClock::starting_in(Duration::ZERO, speed);
             for at in [0, 1, 999, 1_000_003, 86_400_000_000_001] {
                 let deadline = clock.deadline(SimTime::from_nanos(at)).into_std();
-                let wall = nanos(deadline - clock.epoch);
+                let wall = nanos(deadline - clock.epoch().unwrap().at);
                 let run = u128::from(wall) * u128::from(clock.mantissa) / u128::from(clock.scale);
                 assert!(run >= u128::from(at), "{speed} {at}: {run}");
             }
@@ -160,9 +235,29 @@ mod tests {
     fn a_clock_made_from_an_epoch_agrees_with_the_first_one() {
         let first = RunClock::starting_in(Duration::from_secs(3600), Decimal::ONE);
         let second = RunClock::with_epoch(first.epoch_unix_ns(), Decimal::ONE);
-        let ahead = second.epoch.max(first.epoch) - second.epoch.min(first.epoch);
+        let [first_at, second_at] = [first, second].map(|clock| clock.epoch().unwrap().at);
+        let ahead = second_at.max(first_at) - second_at.min(first_at);
         assert!(ahead < Duration::from_secs(1), "{ahead:?}");
         assert_eq!(first.now(), SimTime::ZERO);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_waits_stands_at_time_0_until_it_begins() {
+        let clock = RunClock::waiting(Decimal::from_whole(1000));
+        let copy = clock;
+        let sleeper = tokio::spawn(async move {
+            copy.sleep_until(SimTime::from_nanos(1)).await;
+            copy.now()
+        });
+        tokio::task::yield_now().await;
+        assert!(!sleeper.is_finished());
+        assert_eq!(clock.now(), SimTime::ZERO);
+        clock.begin_in(Duration::ZERO);
+        assert!(sleeper.await.unwrap() > SimTime::ZERO);
+        // Who comes second changes nothing.
+        let epoch = clock.epoch_unix_ns();
+        clock.begin_in(Duration::from_secs(3600));
+        assert_eq!(copy.epoch_unix_ns(), epoch);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The events of a machine, kept until the run collects them.
 
 use super::counts::Counts;
+use super::outlived::verdicts_last;
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
@@ -301,7 +302,8 @@ pub struct Settled {
 /// Settles contradictory ends. A broker or a client that loses touch with a
 /// service declares the jobs there lost; that is a belief, and the LRMS's own
 /// word on the job's end outweighs it, and with the belief goes the news of it.
-/// Of several such beliefs about one job the first stands.
+/// Of several such beliefs about one job the first stands. If the job lived on
+/// without an end that is known, the belief is the last that is said of it.
 ///
 /// `log` is in order of time. Where nobody has heard of the end after it came,
 /// since it had been believed in before, it counts as seen when it came.
@@ -328,6 +330,7 @@ pub fn settle(log: Vec<Recorded>) -> Settled {
         settled.log.push(recorded);
     }
     settled.log = without_false_news(settled.log, &withdrawn);
+    settled.log = verdicts_last(settled.log, &believed);
     settled.withdrawn = withdrawn.into_iter().collect();
     settled
 }

@@ -239,6 +239,8 @@ impl Desk {
     /// Hears all that has happened in the cluster up to now.
     async fn catch_up(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> Option<SimTime> {
         let now = self.ask(|_, now| now).await?;
+        // The clock of a run begins when everybody is there.
+        self.book.site.epoch_unix_ns = self.clock.epoch_unix_ns();
         while let Ok(heard) = news.try_recv() {
             self.hear(heard);
         }

@@ -48,7 +48,7 @@ async fn gridway_s_own_driver_creates_a_job_and_follows_it() {
     assert!(!created.text.contains("ProxyServerPassPhrase"));
     let polled = log[1]["body"].as_str().unwrap().replace("e4363f3a67e7", id);
     let mut seen = Vec::new();
-    for _ in 0..600 {
+    for _ in 0..3_600 {
         let answer = replay(&lrms, &log[1], &polled).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         let state = states(&answer).pop().unwrap();

@@ -40,7 +40,7 @@ fn connect(url: &str) -> (TcpStream, String) {
     let host = url.strip_prefix("http://").unwrap().to_owned();
     let stream = TcpStream::connect(&host).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
+        .set_read_timeout(Some(Duration::from_secs(180)))
         .unwrap();
     (stream, host)
 }

@@ -65,7 +65,7 @@ fn a_stream_begins_with_the_whole_state_and_goes_on_with_what_is_new() {
             break;
         }
     }
-    assert!(deltas > 3, "{deltas} deltas");
+    assert!(deltas > 0, "nothing but snapshots");
     // Whoever comes again is given all of it.
     let again = Stream::open(&dashboard.url, "/api/live/events").next();
     assert_eq!(again.name, "snapshot");
@@ -371,7 +371,7 @@ lag_tolerance = "1h"
         }
     };
     let now = || http::send(&url, "GET", "/api/live", &[], "").json();
-    let patience = crate::patience::Patience::seconds(60);
+    let patience = crate::patience::Patience::seconds(180);
     let state = loop {
         let state = now();
         if state["now"]["finished"] == 1 {
@@ -384,7 +384,15 @@ lag_tolerance = "1h"
     // Queued, running, busy, finished; the stranger is in no figure.
     assert_eq!(state["now"]["clusters"][0], serde_json::json!([0, 0, 0, 0]));
     assert_eq!(state["now"]["clusters"][1], serde_json::json!([0, 1, 2, 1]));
-    let life = http::send(&url, "GET", "/api/live/jobs/0", &[], "").json();
+    // The LRMS knows of an end before whoever submitted the job.
+    let life = loop {
+        let life = http::send(&url, "GET", "/api/live/jobs/0", &[], "").json();
+        let last = life["steps"].as_array().unwrap().last();
+        if last.is_some_and(|step| step["kind"] == "seen") {
+            break life;
+        }
+        patience.wait(format_args!("the end is not seen: {life}"));
+    };
     let steps = life["steps"].as_array().unwrap().iter();
     let kinds: Vec<&str> = steps.filter_map(|step| step["kind"].as_str()).collect();
     assert_eq!(

@@ -96,6 +96,14 @@ impl BrokerMachine {
         self.partners.0.get(&peer).map(|partner| partner.roles)
     }
 
+    /// Whether it is something to every peer with which it talks in sessions:
+    /// each of them has been open by now.
+    #[must_use]
+    pub fn has_all_sessions(&self) -> bool {
+        let mut partners = self.partners.0.values();
+        partners.all(|partner| partner.roles != Roles::NONE)
+    }
+
     /// What a peer may be told, because it asks: the load of the clusters here,
     /// as last reported, or what of it has changed since an update.
     pub fn pull(&mut self, peer: DomainId, since: Option<u64>) -> Option<Push> {
