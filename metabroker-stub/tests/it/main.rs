@@ -12,6 +12,9 @@ mod pushed_forms;
 mod resources;
 mod sessions;
 mod submissions;
+mod wire;
+#[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]
+mod xsd;
 
 use axum::http::StatusCode;
 use axum::routing::{delete, get, post};
