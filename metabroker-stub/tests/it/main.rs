@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 mod bad_peers;
+mod decisions;
 mod fake;
 mod glue2;
 mod lagrid;
