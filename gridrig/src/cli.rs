@@ -610,8 +610,9 @@ pub struct SessionArgs {
     /// Under whose name a peer's jobs run here
     #[arg(long = "map-identity", value_name = "NAME=LOCAL")]
     pub mapped: Vec<String>,
-    /// Time on the wall between signs of life
-    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    /// Time on the wall between signs of life: where nothing else was said to or
+    /// by a peer for so long, it is sent a heartbeat
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
     pub heartbeat: String,
     /// A peer that has been lost for so long is given up, and the jobs that
     /// are with it fail by name

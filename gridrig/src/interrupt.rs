@@ -3,8 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Wakes up those who wait for it.
+static CAME: Notify = Notify::const_new();
 
 /// Listens for Ctrl-C (and SIGTERM). The second one ends the process at
 /// once. The handlers are in place when this returns, not when its thread
@@ -38,6 +41,7 @@ pub fn listen() -> std::io::Result<()> {
                     if INTERRUPTED.swap(true, Ordering::SeqCst) {
                         std::process::exit(130);
                     }
+                    CAME.notify_waiters();
                 }
             });
         })?;
@@ -52,7 +56,11 @@ pub fn requested() -> bool {
 
 /// Resolves when somebody wants the run to end.
 pub async fn wait() {
-    while !requested() {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    let came = CAME.notified();
+    tokio::pin!(came);
+    // Whoever is listed before it looks misses nothing.
+    came.as_mut().enable();
+    if !requested() {
+        came.await;
     }
 }

@@ -2,12 +2,14 @@
 //! socket, that hold sessions with each other and exchange resource information
 //! every 15 s: how much of a core that takes. Every broker has eight clusters,
 //! whose LRMSs this bench plays from one thread of its own; what that thread
-//! takes is said beside. Sessions and intervals are as they come.
+//! takes is said beside. Sessions and intervals are as they come; the bar is for
+//! them.
 //!
 //! `FIFTY_SECONDS` is how long to look (75 by default, rounded up to whole
 //! exchanges), `FIFTY_BROKERS` how many there are, `FIFTY_TOPOLOGY` is `mesh` (each
 //! with each, the default) or `star`, `FIFTY_CODEC` is `json` (default) or `soap`,
-//! `FIFTY_HEARTBEAT` the seconds between heartbeats (5, as by default).
+//! `FIFTY_HEARTBEAT` the seconds between heartbeats (as the broker has it by
+//! default).
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -22,13 +24,14 @@ use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::resource::Resources;
+use gridrig_core::session::Roles;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{BrokerMachine, BrokerSetup, RunClock};
 use gridrig_metabroker_stub::lagrid::{LinkSetup, Links, roles_towards};
 use gridrig_metabroker_stub::{Config, Liveness, Peer, spawn};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::Codec;
-use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
+use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts, Samples};
 use gridrig_protocol::rest::{InfoReport, LoadReport, Place};
 use gridrig_protocol::tls::peer_client;
 use std::net::TcpListener;
@@ -48,7 +51,8 @@ const MOST: f64 = 5.0;
 /// How all of them talk.
 struct Talk {
     codec: Codec,
-    heartbeat: SimDuration,
+    /// The broker's own choice if there is none.
+    heartbeat: Option<SimDuration>,
 }
 
 type Handle = gridrig_service::Handle<BrokerMachine>;
@@ -68,7 +72,10 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    let heartbeat = SimDuration::from_secs(number("FIFTY_HEARTBEAT", 5));
+    let heartbeat = match number("FIFTY_HEARTBEAT", 0) {
+        0 => None,
+        seconds => Some(SimDuration::from_secs(seconds)),
+    };
     let talk = Talk { codec, heartbeat };
     let share = runtime.block_on(measure(&grid(brokers, star), &talk, rounds));
     println!("the bar is {MOST} % of a core");
@@ -123,6 +130,9 @@ async fn measure(grid: &Grid, talk: &Talk, rounds: u64) -> f64 {
         .collect();
     let url = |door: &TcpListener| format!("http://{}", door.local_addr().unwrap());
     let urls: Vec<String> = doors.iter().map(url).collect();
+    let usual = LinkSetup::new("", "", talk.codec, Roles::BOTH)
+        .stance
+        .heartbeat;
     let mut brokers = Vec::new();
     for (index, door) in (0u16..).zip(doors) {
         let config = config(grid, DomainId(index), &urls, talk, clock);
@@ -134,12 +144,12 @@ async fn measure(grid: &Grid, talk: &Talk, rounds: u64) -> f64 {
         "{} brokers of {CLUSTERS} clusters, {sessions} ends of sessions in {}, heartbeats every {}",
         brokers.len(),
         talk.codec.name(),
-        talk.heartbeat
+        talk.heartbeat.unwrap_or(usual)
     );
 
     let begin = Instant::now();
     let (all_before, own_before) = (processor_time("/proc/self/task"), own_time());
-    let sent_before = updates(&brokers);
+    let (sent_before, beats_before) = (updates(&brokers), heartbeats(&brokers));
     for round in 0..rounds {
         report_loads(&client, grid, &urls, clock, round).await;
         let next = EXCHANGE * u32::try_from(round + 1).unwrap();
@@ -148,11 +158,15 @@ async fn measure(grid: &Grid, talk: &Talk, rounds: u64) -> f64 {
     let (all, own) = (processor_time("/proc/self/task"), own_time());
     let took = begin.elapsed().as_secs_f64();
     let sent = updates(&brokers) - sent_before;
+    let beats = heartbeats(&brokers) - beats_before;
     let lost: u64 = brokers.iter().map(undelivered).sum();
     let percent = |time: Duration| 100.0 * time.as_secs_f64() / took;
     let own = own - own_before;
     let share = percent(all - all_before - own);
-    println!("{rounds} exchanges in {took:.1} s: {sent} updates to peers, {lost} not delivered");
+    println!(
+        "{rounds} exchanges in {took:.1} s: {sent} updates to peers, {lost} not delivered, \
+         {beats} heartbeats"
+    );
     println!(
         "the brokers took {share:.2} % of a core, what plays their LRMSs {:.2} %",
         percent(own)
@@ -172,7 +186,9 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
     let links = neighbours.clone().map(|peer| {
         let (name, roles) = (name(peer), roles_towards(&setup, peer));
         let mut link = LinkSetup::new(&name, &urls[peer.index()], talk.codec, roles);
-        link.stance.heartbeat = talk.heartbeat;
+        if let Some(heartbeat) = talk.heartbeat {
+            link.stance.heartbeat = heartbeat;
+        }
         (peer, link)
     });
     let client = peer_client(None, Duration::from_secs(10)).unwrap();
@@ -254,6 +270,19 @@ fn updates(brokers: &[Handle]) -> u64 {
             .messages()
             .find(|(kind, _)| *kind == MessageKind::Info);
         info.map_or(0, |(_, sent)| sent)
+    };
+    brokers.iter().map(of).sum()
+}
+
+/// Heartbeats that the brokers have answered.
+fn heartbeats(brokers: &[Handle]) -> u64 {
+    let of = |broker: &Handle| {
+        let text = broker.metrics().text(Samples::default());
+        let mut lines = text.lines();
+        let count = lines
+            .find(|line| line.contains("duration_seconds_count") && line.contains("heartbeat"));
+        let count = count.and_then(|line| line.rsplit(' ').next()?.parse().ok());
+        count.unwrap_or(0)
     };
     brokers.iter().map(of).sum()
 }

@@ -107,7 +107,8 @@ impl Service for Config {
         transport: &Arc<HttpTransport>,
     ) -> Option<JoinHandle<()>> {
         let watching = watch(actor.clone(), Arc::clone(transport), self.liveness);
-        let keeping = keep(actor.clone(), self.links.clone());
+        let origin = self.clock.deadline(SimTime::ZERO);
+        let keeping = keep(actor.clone(), self.links.clone(), origin);
         Some(tokio::spawn(async {
             tokio::join!(watching, keeping);
         }))

@@ -25,14 +25,21 @@ pub(crate) async fn watch(
     liveness: Liveness,
 ) {
     let mut signs: BTreeMap<Target, Signs> = BTreeMap::new();
+    let mut letters = actor.under_way();
     loop {
         tokio::time::sleep(liveness.every).await;
+        letters.mark_unchanged();
         let relied_on = match actor.call(|broker, _| broker.relied_on()).await {
             Ok(relied_on) => relied_on,
             Err(gridrig_drivers::real_time::CallError::Busy) => continue,
             Err(gridrig_drivers::real_time::CallError::Stopped) => return,
         };
         signs.retain(|target, _| relied_on.contains(target));
+        // Nobody is relied on before a job has been sent to somebody; a broker
+        // that does nothing is not woken up for it.
+        if relied_on.is_empty() && letters.changed().await.is_err() {
+            return;
+        }
         for target in relied_on {
             let seen = signs.entry(target).or_default();
             let began = tokio::time::Instant::now();

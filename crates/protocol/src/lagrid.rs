@@ -29,6 +29,7 @@ mod job;
 mod message;
 mod reference;
 mod resource;
+pub mod wire;
 mod words;
 pub mod wsdl;
 mod xml;

@@ -62,16 +62,28 @@ fn named_url<'a>(flag: &str, text: &'a str) -> Result<(&'a str, String), Failure
     }
 }
 
+/// On how many threads a service runs.
+#[derive(Clone, Copy)]
+enum Threads {
+    /// On this one. Where one task owns everything that matters, others only
+    /// hand work to each other, and each time a processor has to wake up.
+    One,
+    /// As many as there are processors.
+    All,
+}
+
 /// Runs a service until Ctrl-C. An address that cannot be bound is a mistake
 /// of the user's, anything later a failure.
 fn serve(
     listen: SocketAddr,
+    threads: Threads,
     service: impl Future<Output = std::io::Result<()>>,
 ) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::run)?;
+    let mut builder = match threads {
+        Threads::One => tokio::runtime::Builder::new_current_thread(),
+        Threads::All => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = builder.enable_all().build().map_err(Failure::run)?;
     runtime
         .block_on(service)
         .map_err(|source| match source.kind() {

@@ -37,7 +37,21 @@ impl Drop for Service {
 
 /// Starts a service and waits until it says where it listens.
 pub fn start<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Service {
-    let mut child = gridrig()
+    start_as(gridrig(), words)
+}
+
+/// The same with every message to and from its peers added to a file.
+pub fn start_overheard<W: AsRef<std::ffi::OsStr>>(words: &[W], log: &str) -> Service {
+    let log = std::fs::File::options().create(true).append(true).open(log);
+    let mut command = gridrig();
+    command.env("GRIDRIG_LOG", "gridrig::wire=trace");
+    command.args(["--log-format", "json"]);
+    command.stderr(log.expect("a file"));
+    start_as(command, words)
+}
+
+fn start_as<W: AsRef<std::ffi::OsStr>>(mut command: Command, words: &[W]) -> Service {
+    let mut child = command
         .args(words)
         .stdout(Stdio::piped())
         .spawn()

@@ -1,7 +1,8 @@
 //! Three brokers in sessions over SOAP, one of which dies three times.
 
-use crate::command::{Bench, Service, expect_code, gridrig, json, start};
+use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard};
 use crate::patience::Patience;
+use crate::xsd;
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
@@ -10,7 +11,7 @@ use gridrig_protocol::rest::EventPage;
 use gridrig_service::free_ports;
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 const SITES: [&str; 3] = ["a", "b", "c"];
 /// The broker that dies; jobs enter there, are forwarded from there, and come
@@ -110,8 +111,59 @@ impl Rig {
             add("--journal", self.bench.path(&format!("{site}.jsonl")));
             add("--heartbeat", "500ms".to_owned());
         }
-        let service = start(&words);
+        let service = match kind {
+            "broker" => start_overheard(&words, &self.bench.path(&format!("{name}.wire"))),
+            _ => start(&words),
+        };
         self.services.insert(name.to_owned(), service);
+    }
+
+    /// Holds every message that the brokers have sent or received against the
+    /// schema in the WSDL that one of them serves.
+    fn check_messages(&self, test: &str) {
+        let mut said = BTreeSet::new();
+        let mut operations = BTreeSet::new();
+        for site in SITES {
+            let log = std::fs::read_to_string(self.bench.path(&format!("{site}.wire")));
+            for line in log.unwrap().lines() {
+                // What a broker was writing when it was killed breaks off.
+                let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else {
+                    continue;
+                };
+                let field = |name: &str| entry["fields"][name].as_str().unwrap_or_default();
+                if entry["target"] == "gridrig::wire" {
+                    operations.insert(field("operation").to_owned());
+                    said.extend(xsd::in_schema(field("message")));
+                }
+            }
+        }
+        let expected = [
+            "openConn",
+            "heartbeat",
+            "requestResourceData",
+            "sendResourceData",
+            "submitJob",
+            "notifyJob",
+        ];
+        for operation in expected {
+            assert!(
+                operations.contains(operation),
+                "{operation}: {operations:?}"
+            );
+        }
+        if !xsd::xmllint(test) {
+            return;
+        }
+        let asked = Command::new("curl")
+            .args(["-s", &format!("{}/lagrid?wsdl", self.url("a"))])
+            .output();
+        let wsdl = String::from_utf8(asked.unwrap().stdout).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let driver = xsd::extracted(&wsdl, folder.path());
+        let said: Vec<String> = said.into_iter().collect();
+        for some in said.chunks(500) {
+            assert_eq!(xsd::complaint(folder.path(), &driver, some), None);
+        }
     }
 
     /// What a service tells of its events.
@@ -235,4 +287,5 @@ fn a_broker_that_is_killed_three_times_loses_no_job_and_runs_none_twice() {
         assert!(often.is_empty(), "{often:?}");
         assert_eq!(of_kind.count(), all, "{kind}");
     }
+    rig.check_messages("a_broker_that_is_killed_three_times_loses_no_job_and_runs_none_twice");
 }

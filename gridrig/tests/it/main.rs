@@ -59,3 +59,5 @@ mod topologies;
 mod trace_convert;
 mod trace_info;
 mod validate_command;
+#[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]
+mod xsd;

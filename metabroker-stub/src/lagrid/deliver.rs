@@ -98,7 +98,9 @@ impl Link {
     /// that does not know the connection has forgotten it.
     pub(super) async fn call<R: Request>(&self, request: &R) -> Result<R::Answer, TransportError> {
         let asked = self.client.call(&self.setup.url, request).await;
-        asked.map_err(|error| self.failure(&error))
+        let answer = asked.map_err(|error| self.failure(&error))?;
+        self.note_answer();
+        Ok(answer)
     }
 
     fn failure(&self, error: &PeerError) -> TransportError {

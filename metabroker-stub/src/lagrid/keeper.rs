@@ -11,14 +11,20 @@ use gridrig_protocol::lagrid::{
 };
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
-/// Keeps all sessions until the machine stops.
-pub(crate) async fn keep(actor: Actor<BrokerMachine>, links: Links) {
+/// Keeps all sessions until the machine stops. What can wait a little is done at
+/// instants counted from `origin`, which the brokers of a run have in common.
+pub(crate) async fn keep(actor: Actor<BrokerMachine>, links: Links, origin: Instant) {
     let mut keepers = tokio::task::JoinSet::new();
     // Who takes no messages is only ever answered.
     for link in links.iter().filter(|link| !link.setup.passive) {
-        let (actor, link) = (actor.clone(), Arc::clone(link));
-        keepers.spawn(async move { Keeper { actor, link }.run().await });
+        let keeper = Keeper {
+            actor: actor.clone(),
+            link: Arc::clone(link),
+            origin,
+        };
+        keepers.spawn(keeper.run());
     }
     while keepers.join_next().await.is_some() {}
 }
@@ -50,6 +56,7 @@ const BREATH: Duration = Duration::from_millis(20);
 struct Keeper {
     actor: Actor<BrokerMachine>,
     link: Arc<Link>,
+    origin: Instant,
 }
 
 /// The machine has stopped, and with it everything else.
@@ -84,9 +91,12 @@ impl Keeper {
                     self.link.state().renew = false;
                 }
                 (_, Some(due)) => {
-                    let due = self.link.at(due);
+                    let tick = self.link.tick(self.origin, due);
                     tokio::select! {
-                        () = tokio::time::sleep_until(due) => if self.is_due() { self.beat().await? },
+                        () = tokio::time::sleep_until(tick) => match self.is_due() {
+                            true => self.beat().await?,
+                            false => self.say_again_if_answered().await?,
+                        },
                         () = self.link.bell.notified() => {}
                     }
                 }
@@ -273,7 +283,7 @@ impl Keeper {
             since: None,
         };
         // What cannot be asked for now is pushed at the next exchange.
-        if let Ok(update) = self.link.client.call(&self.link.setup.url, &request).await {
+        if let Ok(update) = self.link.call(&request).await {
             let link = Arc::clone(&self.link);
             let _ = super::desk::take_update(&self.actor, &link, &update, None, None).await;
         }
@@ -282,7 +292,9 @@ impl Keeper {
 
     async fn beat(&self) -> Result<(), Stopped> {
         let (connection, sequence) = {
+            let now = self.link.now();
             let mut state = self.link.state();
+            state.session.beat_sent(now);
             state.beats += 1;
             (state.session.connection().cloned(), state.beats)
         };
@@ -320,16 +332,16 @@ impl Keeper {
             match beat {
                 Beat::Forgotten => state.closed(),
                 _ if change == Some(Change::Lost) => {
-                    state.away.get_or_insert_with(tokio::time::Instant::now);
+                    state.away.get_or_insert_with(Instant::now);
                 }
                 _ => {}
             }
             change
         };
-        self.follow(beat, change).await
+        self.follow(change).await
     }
 
-    async fn follow(&self, beat: Beat, change: Option<Change>) -> Result<(), Stopped> {
+    async fn follow(&self, change: Option<Change>) -> Result<(), Stopped> {
         let (peer, domain) = (self.link.name(), self.link.domain);
         match change {
             Some(Change::Lost) => {
@@ -348,15 +360,28 @@ impl Keeper {
                     None => Ok(()),
                 }
             }
-            _ if beat == Beat::Answered => {
-                let again = move |broker: &mut BrokerMachine, now| {
-                    broker.tell_missed(now, domain);
-                    broker.resend_unanswered(now, domain)
-                };
-                self.call(again).await.map(drop)
-            }
-            _ => Ok(()),
+            _ => self.say_again_if_answered().await,
         }
+    }
+
+    /// A peer that has answered since the last time is told what did not get
+    /// through to it.
+    async fn say_again_if_answered(&self) -> Result<(), Stopped> {
+        let domain = self.link.domain;
+        let fresh = {
+            let mut state = self.link.state();
+            let answer = state.session.last_answer();
+            let before = std::mem::replace(&mut state.followed, answer);
+            state.session.may_talk() && answer > before
+        };
+        if !fresh {
+            return Ok(());
+        }
+        let again = move |broker: &mut BrokerMachine, now| {
+            broker.tell_missed(now, domain);
+            broker.resend_unanswered(now, domain)
+        };
+        self.call(again).await.map(drop)
     }
 
     /// How long an answer to a heartbeat may take.

@@ -66,6 +66,8 @@ pub(super) struct State {
     /// has come.
     pub opening: bool,
     pub beats: u64,
+    /// The answer of the peer after which what it has missed was last said.
+    pub followed: SimTime,
     /// Connections named so far.
     pub named: u64,
     /// Why there was no session the last time, so that it is said once.
@@ -113,6 +115,7 @@ impl Links {
         setups: BTreeMap<DomainId, LinkSetup>,
     ) -> Self {
         let address: Arc<OnceLock<String>> = Arc::default();
+        let began = Instant::now();
         let link = |(domain, setup): (DomainId, LinkSetup)| {
             let client = client.clone().speaking(setup.codec);
             let link = Link {
@@ -122,9 +125,9 @@ impl Links {
                 life,
                 client: client.with_token(setup.token.clone()),
                 address: Arc::clone(&address),
-                state: Mutex::new(State::new(&setup)),
+                state: Mutex::new(State::new(here, &setup)),
                 bell: Notify::new(),
-                began: Instant::now(),
+                began,
                 setup,
             };
             (domain, Arc::new(link))
@@ -296,9 +299,24 @@ impl Link {
         SimTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The instant of the wall clock at which the session's clock shows this.
-    pub(super) fn at(&self, time: SimTime) -> Instant {
-        self.began + Duration::from_nanos(time.as_nanos())
+    /// When to see to something that is due at `time` of the session's clock:
+    /// then, or up to an eighth of a heartbeat's interval later, at an instant
+    /// counted from `origin` that all sessions have in common. Whoever wakes up
+    /// once for all of them takes a fraction of the processor time.
+    pub(super) fn tick(&self, origin: Instant, time: SimTime) -> Instant {
+        let due = self.began + Duration::from_nanos(time.as_nanos());
+        let heartbeat = self.state().session.terms().map(|terms| terms.heartbeat);
+        let step = heartbeat.map_or(1, |interval| u128::from(interval.as_nanos() / 8).max(1));
+        let since = due.saturating_duration_since(origin).as_nanos();
+        let wait = since.div_ceil(step) * step - since;
+        due + Duration::from_nanos(u64::try_from(wait).unwrap_or(0))
+    }
+
+    /// The peer has answered: a sign of life as good as a heartbeat's.
+    pub(super) fn note_answer(&self) {
+        let now = self.now();
+        // A keeper that finds it alive says again what it has missed.
+        let _ = self.state().session.answered(now);
     }
 
     /// Whether a caller has shown by this method that it is the peer.
@@ -325,9 +343,9 @@ impl Link {
 }
 
 impl State {
-    fn new(setup: &LinkSetup) -> Self {
+    fn new(here: &str, setup: &LinkSetup) -> Self {
         State {
-            session: Session::new(setup.vigilance),
+            session: Session::new(setup.vigilance, here < setup.name.as_str()),
             subscriber: Subscriber::default(),
             names: VecDeque::new(),
             talks: None,
@@ -336,6 +354,7 @@ impl State {
             renew: false,
             opening: false,
             beats: 0,
+            followed: SimTime::ZERO,
             named: 0,
             complaint: None,
             away: None,

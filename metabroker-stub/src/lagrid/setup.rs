@@ -114,6 +114,12 @@ impl LinkSetup {
     }
 }
 
+/// Time between signs of life, unless negotiated otherwise: as long as any request
+/// to a peer may take, so that a heartbeat is no sterner judge of a slow peer than
+/// the requests that matter. Where information is exchanged every 15 s, one
+/// heartbeat of the two sides goes with each exchange.
+const HEARTBEAT: SimDuration = SimDuration::from_secs(10);
+
 /// A peer is given up when it has been lost for so long.
 const GIVE_UP: Duration = Duration::from_secs(300);
 
@@ -121,7 +127,7 @@ fn stance(roles: Roles) -> Stance {
     Stance {
         auth: vec![Auth::None],
         roles,
-        heartbeat: SimDuration::from_secs(5),
+        heartbeat: HEARTBEAT,
         shortest: SimDuration::from_millis(100),
         longest: SimDuration::from_secs(300),
         job_languages: vec![JobLanguage::Jsdl.name().into()],

@@ -33,6 +33,7 @@ struct Inner {
     life: u64,
     manner: Mutex<Manner>,
     updates: Mutex<Vec<Value>>,
+    submitted: Mutex<Vec<u64>>,
     longest: AtomicU64,
 }
 
@@ -45,6 +46,7 @@ impl Fake {
             life,
             manner: Mutex::new(Manner::Good),
             updates: Mutex::default(),
+            submitted: Mutex::default(),
             longest: AtomicU64::new(0),
         }));
         let served = fake.clone();
@@ -69,6 +71,11 @@ impl Fake {
         self.0.updates.lock().unwrap().clone()
     }
 
+    /// The jobs that it was forwarded, by the number they have where they entered.
+    pub fn submitted(&self) -> Vec<u64> {
+        self.0.submitted.lock().unwrap().clone()
+    }
+
     /// Bytes of the longest answer that somebody listened to.
     pub fn longest(&self) -> u64 {
         self.0.longest.load(Ordering::Relaxed)
@@ -84,6 +91,10 @@ impl Fake {
         if last == "sendResourceData" {
             self.0.updates.lock().unwrap().push(body["update"].clone());
         }
+        let job = &body["origin"]["job"];
+        if let ("submitJob", Some(job)) = (last, job.as_u64()) {
+            self.0.submitted.lock().unwrap().push(job);
+        }
         match manner {
             Manner::Silent => tokio::time::sleep(Duration::from_secs(600)).await,
             Manner::Garbage => drop(reply(&mut stream, "200 OK", "<html>]]").await),
@@ -97,6 +108,10 @@ impl Fake {
                     "sendResourceData" if manner == Manner::Forgetful => {
                         json!({"verdict": "full-wanted", "have": 0})
                     }
+                    "submitJob" => json!({
+                        "job": job, "state": "queued", "at_ns": 0,
+                        "endpoint": {"address": self.url()},
+                    }),
                     "sendResourceData" => json!({"verdict": "accepted", "have": sequence}),
                     _ => {
                         let _ = reply(&mut stream, "500 Internal Server Error", "{}").await;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 mod bad_peers;
+mod decisions;
 mod fake;
 mod glue2;
 mod lagrid;
@@ -12,6 +13,9 @@ mod pushed_forms;
 mod resources;
 mod sessions;
 mod submissions;
+mod wire;
+#[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]
+mod xsd;
 
 use axum::http::StatusCode;
 use axum::routing::{delete, get, post};

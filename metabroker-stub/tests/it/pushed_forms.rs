@@ -135,6 +135,11 @@ async fn who_pulls_gets_everything_or_what_has_changed_since() {
     // Whoever does not have the last update needs all.
     let third = peer.call(&url, &pull(since)).await.unwrap();
     assert_eq!((third.kind, third.clusters.len()), (UpdateKind::Full, 1));
+    wire::holds(
+        &broker,
+        &["requestResourceData", "requestResourceDataResponse"],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -151,6 +156,7 @@ async fn what_a_peer_pushes_can_be_looked_at() {
     told.update.inventory = Some(records);
     peer.call(&url, &told).await.unwrap();
     assert_eq!(ask(&broker, "GET", path, None).await, (200, own));
+    wire::holds(&broker, &["sendResourceData", "sendResourceDataResponse"]).await;
 }
 
 #[tokio::test]
@@ -161,4 +167,5 @@ async fn a_broker_that_tells_in_one_form_refuses_others_by_name() {
     assert!(said.contains("no-common-resource-form"), "{said}");
     let opened = open_with(&b(None), &broker, in_form(ResourceForm::NToN)).await;
     assert!(format!("{:?}", opened.verdict).contains("Accepted"));
+    wire::holds(&broker, &["openConnResponse"]).await;
 }

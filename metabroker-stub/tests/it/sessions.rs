@@ -21,6 +21,7 @@ const WAIT: Duration = Duration::from_secs(120);
 
 /// Site a with a session towards b, which is played by the test.
 pub async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
+    wire::listen();
     let mut link = LinkSetup::new("b", NOWHERE, Codec::Soap11, Roles::BOTH);
     change(&mut link);
     let client = peer_client(None, WAIT).unwrap();
@@ -166,6 +167,19 @@ async fn a_stranger_can_do_nothing() {
     let news = json!({"kind": "ended", "from": {"kind": "broker", "id": 1},
                       "job": {"job": 7, "state": "completed"}});
     assert_eq!(ask_native(&broker, "/v1/notifications", news).await.0, 403);
+    wire::holds(
+        &broker,
+        &[
+            "openConn",
+            "heartbeat",
+            "submitJob",
+            "queryJob",
+            "requestResourceData",
+            "sendResourceData",
+            "problem",
+        ],
+    )
+    .await;
 }
 
 async fn ask_native(broker: &Handle, path: &str, body: Value) -> (u16, Value) {
@@ -204,6 +218,11 @@ async fn terms_are_negotiated_in_rounds_over_either_codec() {
             incarnation: 7,
         };
         assert_eq!(peer.call(&url, &beat).await.unwrap().sequence, 4);
+        wire::holds(
+            &broker,
+            &["openConn", "openConnResponse", "heartbeatResponse"],
+        )
+        .await;
     }
 }
 
@@ -231,6 +250,11 @@ async fn who_has_not_shown_the_token_is_nobody() {
     assert_eq!(code(without), "not-authenticated");
     let shown = format!("{:?}", Token::new(SECRET));
     assert!(!shown.contains(SECRET));
+    wire::holds(
+        &broker,
+        &["openConnResponse", "submitJobResponse", "problem"],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -260,6 +284,7 @@ async fn a_peer_that_only_consumes_is_sent_no_job_and_one_that_only_provides_sen
     let told = update(&opened.connection, 1, UpdateKind::Full);
     let answer = peer.call(&url, &told).await.unwrap();
     assert_eq!(answer.verdict, UpdateVerdict::Accepted);
+    wire::holds(&broker, &["sendResourceDataResponse"]).await;
 }
 
 #[tokio::test]
@@ -285,6 +310,7 @@ async fn a_gap_wants_everything_and_what_is_old_changes_nothing() {
     let next = update(&connection, 6, UpdateKind::Incremental);
     let next = peer.call(&url, &next).await.unwrap();
     assert_eq!(next.verdict, UpdateVerdict::Accepted);
+    wire::holds(&broker, &["sendResourceData", "sendResourceDataResponse"]).await;
 }
 
 #[tokio::test]
@@ -310,6 +336,16 @@ async fn a_job_is_recorded_under_the_identity_that_its_sender_is_mapped_to() {
     let query = QueryJob { connection, job: 5 };
     let asked = peer.call(&url, &query).await.unwrap();
     assert_eq!(asked.state, JobState::Cancelled);
+    wire::holds(
+        &broker,
+        &[
+            "submitJob",
+            "cancelJob",
+            "cancelJobResponse",
+            "queryJobResponse",
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -326,6 +362,7 @@ async fn a_peer_sees_its_own_jobs_only() {
     assert_eq!(code(peer.call(&url, &query).await), "unknown-job");
     let cancel = CancelJob { connection, job: 3 };
     assert_eq!(code(peer.call(&url, &cancel).await), "unknown-job");
+    wire::holds(&broker, &["queryJob", "cancelJob", "problem"]).await;
 }
 
 #[tokio::test]
@@ -352,4 +389,5 @@ async fn another_life_of_a_peer_opens_another_session() {
     let (_, peers) = ask(&broker, "GET", "/v1/peers", None).await;
     assert_eq!(peers["peers"][0]["session"]["state"], "open");
     assert_eq!(peers["peers"][0]["session"]["role"], "both");
+    wire::holds(&broker, &["heartbeat", "heartbeatResponse"]).await;
 }

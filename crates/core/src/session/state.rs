@@ -84,17 +84,22 @@ pub enum Change {
 ///   [`connection`](Self::connection), [`may_talk`](Self::may_talk),
 ///   [`lost_since`](Self::lost_since).
 /// - Messages: [`open`](Self::open), [`hear`](Self::hear),
-///   [`beat`](Self::beat), [`end`](Self::end).
+///   [`answered`](Self::answered), [`end`](Self::end).
 /// - Time: [`poll_timeout`](Self::poll_timeout) says when the next heartbeat
-///   is due; tell what became of it with [`beat`](Self::beat).
+///   is due; tell when it goes out with [`beat_sent`](Self::beat_sent), and what
+///   became of it with [`beat`](Self::beat).
 #[derive(Clone, Debug)]
 pub struct Session {
     phase: Phase,
     vigilance: Vigilance,
     terms: Option<Terms>,
     connection: Option<Arc<str>>,
-    /// When the peer was last heard of.
-    heard: SimTime,
+    /// Of two sides whose turn it is alike, whether this one goes first.
+    first: bool,
+    /// When the peer last asked something of this side.
+    asked: SimTime,
+    /// When the peer last answered what this side had asked.
+    answered: SimTime,
     /// When the last heartbeat went out.
     beaten: SimTime,
     misses: u32,
@@ -104,15 +109,18 @@ pub struct Session {
 }
 
 impl Session {
-    /// No session yet.
+    /// No session yet. Exactly one of the two sides is `first`, whichever: it
+    /// settles who sends a heartbeat where either might.
     #[must_use]
-    pub fn new(vigilance: Vigilance) -> Self {
+    pub fn new(vigilance: Vigilance, first: bool) -> Self {
         Session {
             phase: Phase::Closed,
             vigilance,
             terms: None,
             connection: None,
-            heard: SimTime::ZERO,
+            first,
+            asked: SimTime::ZERO,
+            answered: SimTime::ZERO,
             beaten: SimTime::ZERO,
             misses: 0,
             known: false,
@@ -159,17 +167,18 @@ impl Session {
         self.phase = Phase::Open;
         self.terms = Some(terms);
         self.connection = Some(connection);
-        (self.heard, self.beaten, self.misses) = (now, now, 0);
+        (self.asked, self.answered, self.beaten) = (now, now, now);
+        self.misses = 0;
         self.known = true;
         self.lost_since = None;
         change
     }
 
-    /// The peer has said something on this connection, and so is alive. A lost
+    /// The peer has asked something on this connection, and so is alive. A lost
     /// one is found only by a heartbeat of our own or a new session: that it
     /// reaches us does not mean that we reach it.
     pub fn hear(&mut self, now: SimTime) -> Option<Change> {
-        self.heard = self.heard.max(now);
+        self.asked = self.asked.max(now);
         (self.phase == Phase::Suspect && self.misses <= 1).then(|| {
             self.phase = Phase::Open;
             self.misses = 0;
@@ -177,30 +186,77 @@ impl Session {
         })
     }
 
+    /// The peer has answered something other than a heartbeat: that it lives
+    /// and that we reach it is as plain as by a heartbeat. A lost one is found
+    /// by heartbeats and new sessions alone, so that nothing which was asked
+    /// long ago brings it back.
+    pub fn answered(&mut self, now: SimTime) -> Option<Change> {
+        if !self.may_talk() {
+            return None;
+        }
+        self.answered = self.answered.max(now);
+        self.misses = 0;
+        let recovered = self.phase == Phase::Suspect;
+        self.phase = Phase::Open;
+        recovered.then_some(Change::Recovered)
+    }
+
+    /// When the peer last answered.
+    #[must_use]
+    pub fn last_answer(&self) -> SimTime {
+        self.answered
+    }
+
     /// When the next heartbeat is due; `None` without a session. A lost peer
     /// is still tried: that is how it is found again.
     ///
-    /// A peer that is heard need not be asked whether it is alive, so that one
-    /// heartbeat of the two sides is enough. Every second interval it is asked
-    /// all the same: that it reaches us does not mean that we reach it.
+    /// Whatever goes over the connection is a sign of life to both sides, so
+    /// that a heartbeat is due only after an interval without anything, and
+    /// from one side: they take turns, and whoever spoke last gives the other a
+    /// quarter of an interval more. After two intervals and a quarter without
+    /// an answer the peer is asked in any case: that it reaches us does not
+    /// mean that we reach it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<SimTime> {
         let heartbeat = self.terms.as_ref()?.heartbeat;
-        let due = self.beaten + heartbeat;
         match self.phase {
-            Phase::Open => Some(due.max((self.heard + heartbeat).min(due + heartbeat))),
-            Phase::Suspect | Phase::Lost => Some(due),
+            Phase::Open => {
+                let quarter = SimDuration::from_nanos(heartbeat.as_nanos() / 4);
+                let quiet = self.asked.max(self.answered) + heartbeat;
+                let quiet = match self.is_our_turn(quarter) {
+                    true => quiet,
+                    false => quiet + quarter,
+                };
+                let unproved = self.answered + heartbeat + heartbeat + quarter;
+                Some(quiet.min(unproved).max(self.beaten + heartbeat))
+            }
+            Phase::Suspect | Phase::Lost => Some(self.beaten + heartbeat),
             Phase::Closed | Phase::Ended => None,
         }
     }
 
-    /// What became of a heartbeat that went out at `now`.
-    pub fn beat(&mut self, now: SimTime, beat: Beat) -> Option<Change> {
+    /// Whether the other side spoke last. Where both did, within `near`, the
+    /// first one has the turn: what crosses on the wire is seen in another
+    /// order at each end.
+    fn is_our_turn(&self, near: SimDuration) -> bool {
+        if self.asked > self.answered + near {
+            return true;
+        }
+        self.first && self.answered <= self.asked + near
+    }
+
+    /// A heartbeat goes out: the next is due an interval after it, however long
+    /// the answer takes.
+    pub fn beat_sent(&mut self, now: SimTime) {
         self.beaten = self.beaten.max(now);
+    }
+
+    /// What has become of a heartbeat, as is known at `now`.
+    pub fn beat(&mut self, now: SimTime, beat: Beat) -> Option<Change> {
         match (beat, self.phase) {
             (_, Phase::Closed | Phase::Ended) => None,
             (Beat::Answered, before) => {
-                self.heard = self.heard.max(now);
+                self.answered = self.answered.max(now);
                 self.misses = 0;
                 self.phase = Phase::Open;
                 self.lost_since = None;
@@ -245,16 +301,6 @@ impl Session {
         self.terms = None;
         self.misses = 0;
     }
-
-    /// Longest time between two heartbeats that the peer may be silent before
-    /// it is lost.
-    #[must_use]
-    pub fn longest_silence(&self) -> Option<SimDuration> {
-        let terms = self.terms.as_ref()?;
-        let nanos = terms.heartbeat.as_nanos();
-        let misses = u64::from(self.vigilance.misses.max(1));
-        Some(SimDuration::from_nanos(nanos.saturating_mul(misses)))
-    }
 }
 
 #[cfg(test)]
@@ -277,8 +323,17 @@ mod tests {
         SimTime::from_secs(secs)
     }
 
+    fn beat(session: &mut Session, at: SimTime, beat: Beat) -> Option<Change> {
+        session.beat_sent(at);
+        session.beat(at, beat)
+    }
+
+    fn quarter() -> SimDuration {
+        SimDuration::from_millis(1250)
+    }
+
     fn open() -> Session {
-        let mut session = Session::new(Vigilance::default());
+        let mut session = Session::new(Vigilance::default(), true);
         assert_eq!(session.open(at(0), "c1".into(), terms()), Change::Opened);
         session
     }
@@ -287,28 +342,37 @@ mod tests {
     fn a_silent_peer_is_suspect_then_lost_then_found() {
         let mut session = open();
         assert_eq!(session.poll_timeout(), Some(at(5)));
-        assert_eq!(session.beat(at(5), Beat::Silence), Some(Change::Suspected));
+        assert_eq!(
+            beat(&mut session, at(5), Beat::Silence),
+            Some(Change::Suspected)
+        );
         assert!(session.may_talk());
-        assert_eq!(session.beat(at(10), Beat::Silence), None);
-        assert_eq!(session.beat(at(15), Beat::Silence), Some(Change::Lost));
+        assert_eq!(beat(&mut session, at(10), Beat::Silence), None);
+        assert_eq!(
+            beat(&mut session, at(15), Beat::Silence),
+            Some(Change::Lost)
+        );
         assert!(!session.may_talk());
         assert_eq!(session.lost_since(), Some(at(15)));
         // It is tried again and again, and lost once.
         assert_eq!(session.poll_timeout(), Some(at(20)));
-        assert_eq!(session.beat(at(20), Beat::Silence), None);
-        assert_eq!(session.beat(at(25), Beat::Answered), Some(Change::Found));
+        assert_eq!(beat(&mut session, at(20), Beat::Silence), None);
+        assert_eq!(
+            beat(&mut session, at(25), Beat::Answered),
+            Some(Change::Found)
+        );
         assert_eq!((session.phase(), session.lost_since()), (Phase::Open, None));
     }
 
     #[test]
     fn a_peer_that_recovers_in_time_was_never_lost() {
         let mut session = open();
-        session.beat(at(5), Beat::Silence);
+        beat(&mut session, at(5), Beat::Silence);
         assert_eq!(
-            session.beat(at(10), Beat::Answered),
+            beat(&mut session, at(10), Beat::Answered),
             Some(Change::Recovered)
         );
-        session.beat(at(15), Beat::Silence);
+        beat(&mut session, at(15), Beat::Silence);
         // A word of its own is a sign of life too.
         assert_eq!(session.hear(at(16)), Some(Change::Recovered));
         assert_eq!(session.phase(), Phase::Open);
@@ -317,7 +381,10 @@ mod tests {
     #[test]
     fn a_peer_that_was_started_anew_is_lost_at_once_and_found_by_a_new_session() {
         let mut session = open();
-        assert_eq!(session.beat(at(5), Beat::Forgotten), Some(Change::Lost));
+        assert_eq!(
+            beat(&mut session, at(5), Beat::Forgotten),
+            Some(Change::Lost)
+        );
         assert_eq!(
             (session.phase(), session.connection()),
             (Phase::Closed, None)
@@ -333,34 +400,76 @@ mod tests {
         assert_eq!(session.end(), Some(Change::Ended));
         assert_eq!(session.end(), None);
         assert_eq!(session.poll_timeout(), None);
-        assert_eq!(session.beat(at(5), Beat::Answered), None);
+        assert_eq!(beat(&mut session, at(5), Beat::Answered), None);
         assert_eq!(session.phase(), Phase::Ended);
     }
 
     #[test]
-    fn a_peer_that_is_heard_is_asked_every_second_time() {
+    fn a_heartbeat_is_due_after_an_interval_without_any_sign_of_life() {
         let mut session = open();
-        session.hear(at(3));
-        assert_eq!(session.poll_timeout(), Some(at(8)));
-        session.hear(at(8));
-        session.hear(at(9));
-        assert_eq!(session.poll_timeout(), Some(at(10)));
-        session.beat(at(10), Beat::Answered);
-        assert_eq!(session.poll_timeout(), Some(at(15)));
+        // An answer to anything will do, and so will a question of the peer's.
+        session.answered(at(3));
+        assert_eq!(session.poll_timeout(), Some(at(8) + quarter()));
+        session.hear(at(12));
+        assert_eq!(session.poll_timeout(), Some(at(13) + quarter()));
+    }
+
+    #[test]
+    fn two_sides_take_turns_so_that_one_heartbeat_an_interval_is_enough() {
+        let mut sides = [true, false].map(|first| {
+            let mut session = Session::new(Vigilance::default(), first);
+            session.open(at(0), "c1".into(), terms());
+            session
+        });
+        let mut beats = Vec::new();
+        for _ in 0..6 {
+            let dues = sides.each_ref().map(|side| side.poll_timeout().unwrap());
+            let turn = usize::from(dues[1] < dues[0]);
+            let now = dues[turn];
+            beat(&mut sides[turn], now, Beat::Answered);
+            sides[1 - turn].hear(now);
+            beats.push((turn, now));
+        }
+        let turns = [0, 1, 0, 1, 0, 1].into_iter().zip((5..).step_by(5).map(at));
+        assert_eq!(beats, turns.collect::<Vec<_>>());
+        // Where both speak at once the first has the turn, at either end.
+        for (side, gap) in sides.iter_mut().zip([1, 0]) {
+            side.hear(at(40) + SimDuration::from_millis(gap));
+            side.answered(at(40) + SimDuration::from_millis(1 - gap));
+        }
+        let dues = sides.map(|side| side.poll_timeout().unwrap());
+        assert!(dues[0] + SimDuration::from_secs(1) < dues[1], "{dues:?}");
+    }
+
+    #[test]
+    fn a_peer_that_is_only_heard_is_asked_in_the_end() {
+        let mut session = open();
+        for second in 1..12 {
+            session.hear(at(second));
+        }
+        // Two intervals and a quarter after the last answer.
+        assert_eq!(session.poll_timeout(), Some(at(10) + quarter()));
+        beat(&mut session, at(12), Beat::Answered);
         // One that has not answered is not spared for what it says itself.
-        session.beat(at(15), Beat::Silence);
-        session.beat(at(20), Beat::Silence);
-        session.hear(at(21));
-        assert_eq!(session.poll_timeout(), Some(at(25)));
+        beat(&mut session, at(17), Beat::Silence);
+        beat(&mut session, at(22), Beat::Silence);
+        session.hear(at(23));
+        assert_eq!(session.poll_timeout(), Some(at(27)));
+        // Nor is it lost for a heartbeat if it answers something else.
+        assert_eq!(session.answered(at(24)), Some(Change::Recovered));
+        assert_eq!(session.phase(), Phase::Open);
     }
 
     #[test]
     fn hearing_from_a_lost_peer_does_not_find_it() {
         let mut session = open();
-        for beat in 1..4 {
-            session.beat(at(5 * beat), Beat::Silence);
+        for round in 1..4 {
+            beat(&mut session, at(5 * round), Beat::Silence);
         }
-        assert_eq!(session.hear(at(16)), None);
+        assert_eq!(
+            (session.hear(at(16)), session.answered(at(17))),
+            (None, None)
+        );
         assert_eq!(session.phase(), Phase::Lost);
     }
 }

@@ -199,6 +199,13 @@ impl<M: Machine> Actor<M> {
         self.published.clone()
     }
 
+    /// Follows the number of letters under way. It changes whenever the machine
+    /// sends something.
+    #[must_use]
+    pub fn under_way(&self) -> watch::Receiver<usize> {
+        self.under_way.clone()
+    }
+
     /// Waits until no letter of the machine is under way.
     pub async fn drained(&self) {
         let mut under_way = self.under_way.clone();

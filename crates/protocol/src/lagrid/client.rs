@@ -1,6 +1,7 @@
 //! A client of the peer protocol, over SOAP or JSON. Requests are bounded in
 //! time, answers in size.
 
+use super::wire::{self, Way};
 use super::{JSON_PATH, Message, Operation, Parameter, PeerFault, Request, SOAP_PATH, Token};
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
@@ -185,7 +186,9 @@ impl PeerClient {
                 .header("SOAPAction", format!("\"{action}\"")),
             Version::Soap12 => post.header(CONTENT_TYPE, format!("{media}; action=\"{action}\"")),
         };
+        wire::log(Way::RequestOut, R::OPERATION, || body.clone());
         let (_, answer) = self.ask(post.body(body), &url).await?;
+        wire::log(Way::AnswerIn, R::OPERATION, || readable(&answer));
         let garbage = |why: String| PeerError::Garbage {
             url: url.clone(),
             why,
@@ -208,7 +211,10 @@ impl PeerClient {
         let url = format!("{base}{JSON_PATH}/{}", R::OPERATION.name());
         let post = self.http.post(&url);
         let post = post.header(CONTENT_TYPE, "application/json");
-        let (status, answer) = self.ask(post.body(request.to_json()), &url).await?;
+        let body = request.to_json();
+        wire::log(Way::RequestOut, R::OPERATION, || readable(&body));
+        let (status, answer) = self.ask(post.body(body), &url).await?;
+        wire::log(Way::AnswerIn, R::OPERATION, || readable(&answer));
         if status.is_success() {
             return R::Answer::from_json(&answer).map_err(|fault| PeerError::Garbage {
                 url,
@@ -249,6 +255,10 @@ impl PeerClient {
         let status = answer.status();
         Ok((status, read(answer, url).await?))
     }
+}
+
+fn readable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {

@@ -118,14 +118,12 @@ fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
             expected,
         ));
     }
-    let field = format!("{field}.sum");
-    let sum = whole(&field, &report.sum)?;
+    // Brokers read thousands of these; the name of the field is put together
+    // only for a complaint.
+    let wrong = |expected| Problem::field(&format!("{field}.sum"), &report.sum, expected);
+    let sum = digits(&report.sum).ok_or_else(|| wrong(EXPECTED_WHOLE))?;
     if sum > u128::from(report.weight_ns) * MAX_MEAN {
-        return Err(Problem::field(
-            &field,
-            &report.sum,
-            "a mean of at most 2^24",
-        ));
+        return Err(wrong("a mean of at most 2^24"));
     }
     Ok(Mean {
         sum,
@@ -133,12 +131,17 @@ fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
     })
 }
 
+const EXPECTED_WHOLE: &str = "a whole number of at most 2^90";
+
 fn whole(field: &str, text: &str) -> Result<u128, Problem> {
+    digits(text).ok_or_else(|| Problem::field(field, text, EXPECTED_WHOLE))
+}
+
+fn digits(text: &str) -> Option<u128> {
     // The standard parser would let a plus sign pass.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 39;
-    let value = text.parse().ok();
-    let value = value.filter(|value| digits && *value <= MAX_SUM);
-    value.ok_or_else(|| Problem::field(field, text, "a whole number of at most 2^90"))
+    let value = digits.then(|| text.parse().ok()).flatten();
+    value.filter(|value| *value <= MAX_SUM)
 }
 
 fn bounded(field: &str, value: u64, most: u64) -> Result<u64, Problem> {

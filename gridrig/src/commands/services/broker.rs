@@ -3,7 +3,7 @@
 mod role;
 mod sessions;
 
-use super::{clock, named_url, notify_hosts, serve};
+use super::{Threads, clock, named_url, notify_hosts, serve};
 use crate::cli::{BrokerArgs, BrokerCommand};
 use crate::commands::resources::schema_file;
 use crate::exit::Failure;
@@ -77,6 +77,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     };
     serve(
         args.service.listen,
+        Threads::One,
         gridrig_metabroker_stub::serve(config, args.service.listen, interrupt::wait()),
     )
 }

@@ -3,7 +3,7 @@
 mod all;
 mod lrms;
 
-use super::{clock, duration, notify_hosts, serve};
+use super::{Threads, clock, duration, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -56,6 +56,7 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
     lrms::set(&mut config, args)?;
     serve(
         args.service.listen,
+        Threads::All,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
     )
 }

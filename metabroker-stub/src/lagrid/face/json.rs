@@ -8,6 +8,7 @@ use axum::extract::{FromRequest, Request as HttpRequest, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{Desk, Message, PeerFault};
 use gridrig_protocol::rest::Problem;
 use std::sync::Arc;
@@ -23,14 +24,27 @@ pub(super) async fn serve<D: Desk, R: Asked>(
         Err(fault) => Err(fault),
     };
     match answer {
-        Ok(answer) => ([(CONTENT_TYPE, "application/json")], answer.to_json()).into_response(),
-        Err(fault) => refuse(fault),
+        Ok(answer) => {
+            let text = answer.to_json();
+            wire::log(Way::AnswerOut, R::OPERATION, || readable(&text));
+            ([(CONTENT_TYPE, "application/json")], text).into_response()
+        }
+        Err(fault) => {
+            let said = || format!("fault {}: {}", fault.code, fault.reason);
+            wire::log(Way::AnswerOut, R::OPERATION, said);
+            refuse(fault)
+        }
     }
+}
+
+fn readable(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
 }
 
 async fn read<R: Asked>(request: HttpRequest) -> Result<R, PeerFault> {
     is_json(request.headers())?;
     let body = Bytes::from_request(request, &()).await.map_err(unread)?;
+    wire::log(Way::RequestIn, R::OPERATION, || readable(&body));
     R::from_json(&body)
 }
 

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::Caller;
+use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{
     CancelJob, Desk, Heartbeat, LAGRID, Message, NotifyConn, NotifyJob, OpenConn, Operation,
     QueryJob, RequestResourceData, SOAP_PATH, SendResourceData, SubmitJob, wsdl,
@@ -34,10 +35,15 @@ pub(super) async fn serve<D: Desk>(
         let action = Operation::FAULT_ACTION;
         return soap::answer(&request, (action, action), Err(fault));
     };
+    wire::log(Way::RequestIn, operation, || body.to_document());
     let result = match request.envelope.check_understood(&PARAMETERS) {
         Ok(()) => dispatch(desk.as_ref(), &caller, operation, &request).await,
         Err(fault) => Err(fault),
     };
+    wire::log(Way::AnswerOut, operation, || match &result {
+        Ok(answer) => answer.to_document(),
+        Err(fault) => format!("fault {}: {}", fault.code, fault.reason),
+    });
     let actions = (operation.response_action(), Operation::FAULT_ACTION);
     soap::answer(&request, (&actions.0, actions.1), result)
 }

@@ -1,6 +1,6 @@
 //! `gridrig emulator --all`: every cluster of a scenario in one process.
 
-use super::{Shown, clock, labels, lrms, scenario, serve};
+use super::{Shown, Threads, clock, labels, lrms, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -41,7 +41,7 @@ pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), 
         listed.push(json!({ "name": cluster.name, "url": url, "faces": faces }));
         services.push((config, listener));
     }
-    serve(args.service.listen, async move {
+    serve(args.service.listen, Threads::All, async move {
         let line = json!({ "listening": listed[0]["url"], "clusters": listed });
         let mut stdout = io::stdout();
         writeln!(stdout, "{line}")?;

@@ -1,0 +1,42 @@
+//! The log of messages, for whoever wants to see what two brokers say to each
+//! other. Credentials travel in headers of HTTP and are no part of it.
+
+use super::Operation;
+use tracing::Level;
+
+/// The target of the log, at level trace: `GRIDRIG_LOG=gridrig::wire=trace`.
+pub const WIRE: &str = "gridrig::wire";
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A request that this side makes.
+    RequestOut,
+    /// The answer to it.
+    AnswerIn,
+    /// A request that comes in.
+    RequestIn,
+    /// The answer to it.
+    AnswerOut,
+}
+
+impl Way {
+    /// The name used in the log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Way::RequestOut => "request-out",
+            Way::AnswerIn => "answer-in",
+            Way::RequestIn => "request-in",
+            Way::AnswerOut => "answer-out",
+        }
+    }
+}
+
+/// Writes a message into the log, if there is one; only then is its text made.
+pub fn log(way: Way, operation: Operation, text: impl FnOnce() -> String) {
+    if tracing::enabled!(target: WIRE, Level::TRACE) {
+        let (way, operation) = (way.name(), operation.name());
+        tracing::trace!(target: WIRE, way, operation, message = text());
+    }
+}
