@@ -9,7 +9,7 @@
 mod length;
 mod read;
 
-pub use length::{LengthFrom, RUN_TIME_VARIABLE};
+pub use length::{HELD_VARIABLE, LengthFrom, RUN_TIME_VARIABLE};
 
 use crate::tag::TAG_VARIABLE;
 use crate::xml::{Element, XmlError};

@@ -104,6 +104,60 @@ async fn jobs_are_killed_restarted_and_cleaned() {
     assert_eq!(ce.state(&id).await, "None");
 }
 
+#[tokio::test]
+async fn a_job_that_the_lrms_holds_is_held_before_it_queues_and_can_be_killed() {
+    let ce = Ce::start(1).await;
+    let held = |time: &str| {
+        let variable = format!(
+            "<adl:Environment><adl:Name>GRIDRIG_HELD</adl:Name><adl:Value>{time}</adl:Value>\
+             </adl:Environment></adl:Application>"
+        );
+        adl("a", 1, 600).replace("</adl:Application>", &variable)
+    };
+    let long = ce.create(&held("1h")).await;
+    assert_eq!(ce.state(&long).await, "HELD");
+    let (_, info) = ce.post("jobs?action=info", &Ce::list(&[&long])).await;
+    assert!(info.contains("<State>arcrest:HELD</State>"), "{info}");
+    assert!(
+        info.contains("<State>emies:processing-queued</State>"),
+        "{info}"
+    );
+    let (_, _, jobs) = crate::ask(&ce.lrms, "GET", "/v1/jobs", None).await;
+    assert_eq!(jobs["jobs"], json!([]), "it takes no part in the queue");
+    ce.post("jobs?action=kill", &Ce::list(&[&long])).await;
+    assert_eq!(ce.state(&long).await, "KILLED");
+    let short = ce.create(&held("0.2s")).await;
+    ce.wait_for(&short, "RUNNING").await;
+    let (_, answer) = ce.post("jobs?action=new", &held("soon")).await;
+    assert!(
+        answer.contains("GRIDRIG_HELD = &quot;soon&quot;"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn a_job_that_its_lrms_has_ended_otherwise_is_in_another_state_until_that_is_seen() {
+    let setup = Setup {
+        step: Duration::from_secs(1),
+        ..Setup::default()
+    };
+    let ce = Ce::with(1, setup).await;
+    // A busy machine may look too late, but not again and again.
+    for job in 0..8 {
+        let id = ce.create(&adl("a", 1, 600)).await;
+        ce.wait_for(&id, "RUNNING").await;
+        // Somebody with another interface removes it: nobody has killed it here.
+        crate::ask(&ce.lrms, "DELETE", &format!("/v1/jobs/{job}"), None).await;
+        let seen = ce.state(&id).await;
+        ce.wait_for(&id, "KILLED").await;
+        if seen == "OTHER" {
+            return;
+        }
+        assert_eq!(seen, "KILLED");
+    }
+    panic!("it was never seen between its end and the moment that this is noticed");
+}
+
 /// What a job passes through where each step of the CE takes time.
 const ORDER: [&str; 10] = [
     "ACCEPTED",

@@ -1,6 +1,6 @@
 //! Interfaces of other systems, switched on by flag and by scenario.
 
-use crate::command::{Bench, JOBS, expect_code, gridrig, run, stderr};
+use crate::command::{Bench, JOBS, expect_code, gridrig, run, stderr, stdout};
 use gridrig::scenario::Scenario;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -155,8 +155,16 @@ fn a_computing_element_takes_its_steps_where_scenario_or_flag_say_so() {
 
 #[test]
 fn two_hundred_clusters_with_all_faces_are_one_process() {
+    let bins = tempfile::tempdir().unwrap();
+    let bin = |index: usize| bins.path().join(format!("c{index}"));
     let clusters: String = (0..200)
-        .map(|index| format!("{{ name = \"c{index}\", processors = {} }},\n", index + 1))
+        .map(|index| {
+            format!(
+                "{{ name = \"c{index}\", processors = {}, slurm_bin = \"{}\" }},\n",
+                index + 1,
+                bin(index).display()
+            )
+        })
         .collect();
     let text = format!(
         "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n[[domain]]\nname = \"a\"\nclusters = [\n{clusters}]\n"
@@ -180,6 +188,17 @@ fn two_hundred_clusters_with_all_faces_are_one_process() {
         assert_eq!(status, 200);
         let slots = format!("<TotalSlots>{}</TotalSlots>", index + 1);
         assert!(info.contains(&slots) && info.contains(&format!("<Name>c{index}</Name>")));
+        let (status, wsdl) = get(url, "/services/bes?wsdl");
+        assert_eq!(status, 200);
+        assert!(wsdl.contains(url), "{wsdl}");
+        let sinfo = bin(index).join("sinfo");
+        let sinfo = std::process::Command::new(sinfo)
+            .env_clear()
+            .args(["-h", "-o", "%C"])
+            .output()
+            .unwrap();
+        let free = index + 1;
+        assert_eq!(stdout(&sinfo).trim(), format!("0/{free}/0/{free}"));
         urls.insert(url);
     }
     assert_eq!(urls.len(), 200);

@@ -1,8 +1,10 @@
 //! The GridWay drivers, spoken to as gwd speaks to them (GridWay 5.14, from
 //! its sources and a recording). gwd itself is in no package; what it says is
-//! played here.
+//! played here, and what it hears is read as its own code reads it
+//! (`gridway_daemon`).
 
 use crate::command::{Service, gridrig, start};
+use crate::gridway_daemon::{Heard, attributes, heard};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
@@ -135,12 +137,6 @@ fn job(dir: &Path, number: usize, processors: u32, seconds: u32) -> String {
     file.display().to_string()
 }
 
-/// A value of what MONITOR says.
-fn value(line: &str, name: &str) -> u32 {
-    let (_, rest) = line.split_once(&format!(" {name}=")).unwrap();
-    rest.split(' ').next().unwrap().parse().unwrap()
-}
-
 #[test]
 fn gwd_would_spread_its_jobs_over_clusters_whose_load_it_sees() {
     let dir = tempfile::tempdir().unwrap();
@@ -166,7 +162,8 @@ fn gwd_would_spread_its_jobs_over_clusters_whose_load_it_sees() {
                 said.contains(&format!("SUCCESS HOSTNAME=\"{host}\"")),
                 "{said}"
             );
-            let free = value(&said, "QUEUE_FREENODECOUNT[0]");
+            let values = attributes(&said[begin.len() + "SUCCESS ".len()..]).unwrap();
+            let free = values["QUEUE_FREENODECOUNT[0]"].parse().unwrap();
             best = best.max((free, host));
         }
         let host = best.1;
@@ -194,7 +191,9 @@ fn gwd_would_spread_its_jobs_over_clusters_whose_load_it_sees() {
     }
     for number in 0..12 {
         let done = format!("CALLBACK {number} SUCCESS DONE");
-        assert_eq!(em.wait(&done), done);
+        let said = em.wait(&done);
+        assert_eq!(said, done);
+        assert_eq!(heard(&said, ""), Heard::Done);
         let wrapper = dir.path().join(number.to_string()).join("stdout.wrapper.0");
         let to = wrapper.display();
         let begin = format!("CP {number} 2 ");
@@ -241,6 +240,33 @@ fn a_job_is_polled_cancelled_and_recovered_by_another_driver() {
     // The end of the input ends the driver as FINALIZE does.
     em.requests = None;
     assert!(em.ends());
+}
+
+#[test]
+fn a_job_that_fails_is_not_taken_for_done_and_its_contact_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut services, file) = clusters(dir.path(), "1");
+    let words = ["em", "--clusters", file.as_str(), "--interval", "1ms"];
+    let mut em = Mad::start(&words);
+    em.ask("INIT 9 - -", "INIT 9 SUCCESS");
+    let rsl = job(dir.path(), 0, 2, 3600);
+    em.say(&format!("SUBMIT 0 c1/gridrig {rsl}"));
+    // gwd takes a job that it hears of for one whose submission it knows.
+    let first = em.answers.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert_eq!(heard(&first, "wrapper"), Heard::Pending, "{first}");
+    let said = em.wait("CALLBACK 0 ");
+    assert_eq!(heard(&said, ""), Heard::Active, "{said}");
+    // The cluster is started anew and knows nothing of the job any more.
+    let address = services[2].url.clone();
+    let listen = address.strip_prefix("http://").unwrap().to_owned();
+    services.truncate(2);
+    let again = ["emulator", "--name", "c1", "--processors", "2", "--listen"];
+    services.push(start(&[&again[..], &[&listen]].concat()));
+    let said = em.wait("CALLBACK 0 ");
+    assert_eq!(said, "CALLBACK 0 FAILURE unknown-job");
+    assert_eq!(heard(&said, ""), Heard::Failed);
+    let said = em.ask("POLL 0 - -", "POLL 0 ");
+    assert!(said.starts_with("POLL 0 FAILURE"), "{said}");
 }
 
 #[test]

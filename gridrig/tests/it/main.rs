@@ -22,6 +22,7 @@ mod export_command;
 mod external_broker;
 mod faces;
 mod gridway;
+mod gridway_daemon;
 mod kill_nine;
 mod la_grid;
 mod lagrid_outlet;

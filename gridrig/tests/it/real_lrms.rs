@@ -247,6 +247,11 @@ fn a_script_that_fails_is_a_failed_job_and_what_slurm_refuses_is_refused() {
     let face = Face::start(&words);
     let failed = face.wait_for(face.submit(3, "1s", "a"), "failed");
     assert_eq!(failed.reason.as_deref(), Some("lrms-failed"));
+    let times = failed.start_ns.zip(failed.finish_ns);
+    assert!(
+        times.is_some_and(|(start, finish)| start <= finish),
+        "{failed:?}"
+    );
     // A partition that takes nobody in.
     let down = ["update", "PartitionName=compute", "State=INACTIVE"];
     slurm.run("scontrol", &down);
@@ -271,6 +276,7 @@ fn a_job_that_slurm_ends_at_its_limit_has_failed() {
     let patience = Patience::seconds(300).every(500);
     let failed = face.wait_long_for(long, "failed", patience);
     assert_eq!(failed.reason.as_deref(), Some("lrms-failed"));
+    assert_eq!(failed.start_ns, running.start_ns);
     let said = slurm.run("squeue", &["-h", "-t", "all", "-o", "%T %l %C"]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     assert_eq!(said.trim(), "TIMEOUT 1:00 2");

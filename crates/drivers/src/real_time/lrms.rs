@@ -178,11 +178,26 @@ impl LrmsMachine {
     /// here (any more).
     pub fn failed(&mut self, now: SimTime, at: SimTime, job: JobId, reason: Reason) -> bool {
         self.set_now(now);
+        let end = self.cut_short(job, EndState::Failed(reason), at);
         let failed = self.cluster.fail(at, job, reason, &mut self.sink);
         if failed {
-            self.end(self.now, end_of(job, EndState::Failed(reason)));
+            self.end(self.now, end);
         }
         failed
+    }
+
+    /// The end of a job that does not come to its own: what has run by then
+    /// is told with it. To be asked before it ends.
+    fn cut_short(&self, job: JobId, state: EndState, at: SimTime) -> JobEnd {
+        match self.cluster.query(job) {
+            Some(JobStatus::Running { start, .. }) => JobEnd {
+                cluster: Some(self.cluster.id()),
+                start: Some(start),
+                finish: Some(at.max(start)),
+                ..end_of(job, state)
+            },
+            _ => end_of(job, state),
+        }
     }
 
     fn completed(&mut self, Finished { job, start, finish }: Finished) {
@@ -224,9 +239,10 @@ impl LrmsMachine {
     /// Removes a job that waits or runs; `false` if it is not here (any more).
     pub fn cancel(&mut self, now: SimTime, job: JobId) -> bool {
         self.set_now(now);
+        let end = self.cut_short(job, EndState::Cancelled, self.now);
         let cancelled = self.cluster.cancel(self.now, job, &mut self.sink);
         if cancelled {
-            self.end(self.now, end_of(job, EndState::Cancelled));
+            self.end(self.now, end);
         }
         cancelled
     }

@@ -7,6 +7,10 @@ use gridrig_core::time::{Decimal, SimDuration};
 /// The environment variable that gives a job's virtual length.
 pub const RUN_TIME_VARIABLE: &str = "GRIDRIG_RUN_TIME";
 
+/// The environment variable that says how long the LRMS holds a job before it
+/// queues.
+pub const HELD_VARIABLE: &str = "GRIDRIG_HELD";
+
 /// Where a job's virtual length was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthFrom {
@@ -43,12 +47,8 @@ impl Activity {
     /// # Errors
     /// The variable's value where it is no duration.
     pub fn run_time(&self, default: SimDuration) -> Result<(SimDuration, LengthFrom), String> {
-        let mut named = self.environment.iter();
-        if let Some((_, value)) = named.find(|(name, _)| name == RUN_TIME_VARIABLE) {
-            return match seconds(value) {
-                Some(length) => Ok((length, LengthFrom::Variable)),
-                None => Err(value.chars().take(80).collect()),
-            };
+        if let Some(length) = self.variable(RUN_TIME_VARIABLE)? {
+            return Ok((length, LengthFrom::Variable));
         }
         if let Some(length) = self.slept() {
             return Ok((length, LengthFrom::Sleep));
@@ -59,6 +59,29 @@ impl Activity {
                 Ok((SimDuration::from_secs(wall), LengthFrom::WallTime))
             }
             _ => Ok((default, LengthFrom::Default)),
+        }
+    }
+
+    /// How long the LRMS holds the job before it may queue, as the environment
+    /// variable `GRIDRIG_HELD` says; not at all where there is none.
+    ///
+    /// # Errors
+    /// The variable's value where it is no duration.
+    pub fn held(&self) -> Result<SimDuration, String> {
+        let held = self.variable(HELD_VARIABLE)?;
+        Ok(held.unwrap_or(SimDuration::ZERO))
+    }
+
+    /// The duration in an environment variable; the value itself, cut to 80
+    /// characters, where it is none.
+    fn variable(&self, wanted: &str) -> Result<Option<SimDuration>, String> {
+        let mut named = self.environment.iter();
+        let Some((_, value)) = named.find(|(name, _)| name == wanted) else {
+            return Ok(None);
+        };
+        match seconds(value) {
+            Some(length) => Ok(Some(length)),
+            None => Err(value.chars().take(80).collect()),
         }
     }
 

@@ -104,13 +104,15 @@ pub(super) const BEFORE: u64 = 4;
 /// Those of them that are left once its files are there.
 pub(super) const PREPARED: u64 = 2;
 
-/// Where a job stands that has so many steps left before the LRMS has it.
-pub(super) fn entering(face: &Face, now: SimTime, steps: u64) -> Stage {
-    let step = face.step();
-    match step.is_zero() {
+/// Where a job stands that has so many steps left before the LRMS has it,
+/// which then holds it for so long.
+pub(super) fn entering(face: &Face, now: SimTime, steps: u64, held: SimDuration) -> Stage {
+    let way = SimDuration::from_nanos(face.step().as_nanos().saturating_mul(steps));
+    match way.is_zero() && held.is_zero() {
         true => Stage::Submitting,
         false => Stage::Entering {
-            until: now + SimDuration::from_nanos(step.as_nanos().saturating_mul(steps)),
+            until: now + way + held,
+            held,
         },
     }
 }
@@ -123,14 +125,16 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
             "Requested queue {queue} does not match any of available queues"
         ));
     }
-    let length = activity
-        .run_time(face.setup.default_run_time)
-        .map_err(|value| {
+    let no_duration = |variable: &'static str| {
+        move |value: String| {
             format!(
-                "environment variable {} = \"{value}\": expected a duration such as 90s",
-                adl::RUN_TIME_VARIABLE
+                "environment variable {variable} = \"{value}\": expected a duration such as 90s"
             )
-        })?;
+        }
+    };
+    let length = activity.run_time(face.setup.default_run_time);
+    let length = length.map_err(no_duration(adl::RUN_TIME_VARIABLE))?;
+    let held = activity.held().map_err(no_duration(adl::HELD_VARIABLE))?;
     let now = face.app.config.clock.now();
     let unix = i64::try_from(face.unix_s(now)).unwrap_or(i64::MAX);
     let mut store = face.store();
@@ -158,8 +162,9 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
         length,
         owner: owner.unwrap_or_else(|| Arc::from("anonymous")),
         keeper: viewer.cloned(),
+        held,
         arrived: now,
-        stage: entering(face, now, BEFORE),
+        stage: entering(face, now, BEFORE, held),
         uploads: BTreeMap::new(),
         wipe: false,
         killed: None,
@@ -177,7 +182,8 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
 pub(super) async fn submit(face: &Arc<Face>, numbers: &[u64]) -> Result<(), CallError> {
     let mut later: BTreeMap<SimTime, Vec<u64>> = BTreeMap::new();
     for number in numbers {
-        if let Some(Stage::Entering { until }) = face.store().jobs.get(number).map(|job| &job.stage)
+        if let Some(Stage::Entering { until, .. }) =
+            face.store().jobs.get(number).map(|job| &job.stage)
         {
             later.entry(*until).or_default().push(*number);
         }
@@ -204,7 +210,7 @@ async fn submit_later(face: Weak<Face>, numbers: Vec<u64>, until: SimTime) {
         for number in &numbers {
             // One that was killed meanwhile, and maybe restarted, is another's.
             if let Some(job) = face.store().jobs.get_mut(number)
-                && job.stage == (Stage::Entering { until })
+                && matches!(job.stage, Stage::Entering { until: its, .. } if its == until)
             {
                 job.stage = Stage::Submitting;
             }

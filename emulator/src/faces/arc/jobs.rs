@@ -43,14 +43,17 @@ impl Standing {
         let (state, killed) = match self.stage {
             Stage::Uploading { .. } if now < self.arrived + step => (RestState::Accepted, None),
             Stage::Uploading { .. } => (RestState::Preparing, None),
-            Stage::Entering { until } => (RestState::before(until, now, step), None),
+            Stage::Entering { until, held } => (RestState::before(until, held, now, step), None),
             Stage::Submitting => (RestState::Submitting, None),
             Stage::InLrms(_) => (RestState::of(view, now, step), self.killed),
             Stage::Failed { .. } => (RestState::Failed, None),
             Stage::Killed { at } => (RestState::Killed, Some(at)),
         };
         match (state, killed) {
-            (RestState::Killed, Some(at)) if now < at + step => RestState::Killing,
+            (RestState::Killed | RestState::Other, Some(at)) if now < at + step => {
+                RestState::Killing
+            }
+            (RestState::Other, Some(_)) => RestState::Killed,
             (state, _) => state,
         }
     }
@@ -389,7 +392,7 @@ async fn restart(face: &Arc<Face>, call: &Call, body: &str) -> Result<Vec<Elemen
             // A job named twice in one request is restarted once.
             RestState::Failed | RestState::Killed if !again.iter().any(|(n, _)| *n == number) => {
                 let now = face.app.config.clock.now();
-                let entering = create::entering(face, now, create::BEFORE);
+                let entering = create::entering(face, now, create::BEFORE, job.held);
                 let before = std::mem::replace(&mut job.stage, entering);
                 job.killed = None;
                 if job.missing().next().is_some() {

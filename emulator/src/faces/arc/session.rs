@@ -238,7 +238,7 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
         let waits = matches!(job.stage, Stage::Uploading { .. });
         if is_complete && waits {
             let now = face.app.config.clock.now();
-            job.stage = create::entering(face, now, create::PREPARED);
+            job.stage = create::entering(face, now, create::PREPARED, job.held);
         }
         is_complete && waits
     };

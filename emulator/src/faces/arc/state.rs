@@ -6,8 +6,6 @@ use gridrig_drivers::real_time::{JobState, JobView};
 
 /// A state of ARC REST 1.0. The steps between them take no time here unless
 /// the face is set up so that they do ([`Setup::step`](super::Setup::step)).
-/// `HELD` and `OTHER` need an LRMS that holds jobs or does something else with
-/// them, and are never met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RestState {
     /// Just created, as the answer to its creation says.
@@ -22,10 +20,15 @@ pub(super) enum RestState {
     Submitting,
     /// Waits in the LRMS.
     Queuing,
+    /// In the LRMS, which holds it.
+    Held,
     /// On processors.
     Running,
     /// Is leaving the processors.
     ExitingLrms,
+    /// The LRMS says of it what ARC has no word for: it has ended there, and
+    /// not well.
+    Other,
     /// Has run, and waits for its outputs to be put away.
     Executed,
     /// Its outputs are being put away.
@@ -52,8 +55,10 @@ impl RestState {
             RestState::Prepared => "PREPARED",
             RestState::Submitting => "SUBMITTING",
             RestState::Queuing => "QUEUING",
+            RestState::Held => "HELD",
             RestState::Running => "RUNNING",
             RestState::ExitingLrms => "EXITINGLRMS",
+            RestState::Other => "OTHER",
             RestState::Executed => "EXECUTED",
             RestState::Finishing => "FINISHING",
             RestState::Finished => "FINISHED",
@@ -72,9 +77,9 @@ impl RestState {
             RestState::Preparing => &["emies:preprocessing", "emiesattr:client-stagein-possible"],
             RestState::Prepared => &["emies:preprocessing"],
             RestState::Submitting => &["emies:processing-accepting"],
-            RestState::Queuing => &["emies:processing-queued"],
+            RestState::Queuing | RestState::Held => &["emies:processing-queued"],
             RestState::Running => &["emies:processing-running", "emiesattr:app-running"],
-            RestState::ExitingLrms | RestState::Killing => &["emies:processing"],
+            RestState::ExitingLrms | RestState::Other | RestState::Killing => &["emies:processing"],
             RestState::Executed => &["emies:processing", "emiesattr:app-stopped"],
             RestState::Finishing => &["emies:postprocessing"],
             RestState::Finished => &["emies:terminal", "emiesattr:client-stageout-possible"],
@@ -92,10 +97,19 @@ impl RestState {
         )
     }
 
-    /// On the way into the LRMS, which takes four steps.
-    pub(super) fn before(until: SimTime, now: SimTime, step: SimDuration) -> Self {
+    /// On the way into the LRMS, which takes four steps; the last part of the
+    /// way it is held there.
+    pub(super) fn before(
+        until: SimTime,
+        held: SimDuration,
+        now: SimTime,
+        step: SimDuration,
+    ) -> Self {
         let left = until.since(now).as_nanos();
-        match left.div_ceil(step.as_nanos().max(1)) {
+        if left <= held.as_nanos() && !held.is_zero() {
+            return RestState::Held;
+        }
+        match (left - held.as_nanos()).div_ceil(step.as_nanos().max(1)) {
             0 | 1 => RestState::Submitting,
             2 => RestState::Prepared,
             3 => RestState::Preparing,
@@ -115,18 +129,18 @@ impl RestState {
     }
 
     fn after(end: &JobEnd, now: SimTime, step: SimDuration) -> Self {
-        let state = match end.state {
-            EndState::Completed => RestState::Finished,
-            EndState::Cancelled => return RestState::Killed,
-            EndState::Rejected(_) | EndState::Failed(_) => RestState::Failed,
+        let (leaving, state) = match end.state {
+            EndState::Completed => (RestState::ExitingLrms, RestState::Finished),
+            EndState::Cancelled => (RestState::Other, RestState::Killed),
+            EndState::Rejected(_) | EndState::Failed(_) => (RestState::Other, RestState::Failed),
         };
         let (Some(_), Some(finish)) = (end.start, end.finish) else {
             return state;
         };
         match now.since(finish).as_nanos().checked_div(step.as_nanos()) {
-            Some(0) => RestState::ExitingLrms,
-            Some(1) => RestState::Executed,
-            Some(2) => RestState::Finishing,
+            Some(0) => leaving,
+            Some(1) if state != RestState::Killed => RestState::Executed,
+            Some(2) if state != RestState::Killed => RestState::Finishing,
             _ => state,
         }
     }
@@ -142,7 +156,10 @@ mod tests {
     #[test]
     fn four_steps_lead_into_the_lrms() {
         let until = SimTime::from_secs(8);
-        let at = |now| RestState::before(until, SimTime::from_secs(now), STEP).name();
+        let at = |now| {
+            let now = SimTime::from_secs(now);
+            RestState::before(until, SimDuration::ZERO, now, STEP).name()
+        };
         let seen = [0, 1, 2, 4, 5, 6, 7, 8, 9].map(at);
         assert_eq!(
             seen,
@@ -161,6 +178,20 @@ mod tests {
     }
 
     #[test]
+    fn a_job_that_is_held_is_so_after_the_steps() {
+        let held = SimDuration::from_secs(5);
+        let until = SimTime::from_secs(13);
+        let at = |now, step| RestState::before(until, held, SimTime::from_secs(now), step).name();
+        let seen = [0, 7, 8, 12].map(|now| at(now, STEP));
+        assert_eq!(seen, ["ACCEPTED", "SUBMITTING", "HELD", "HELD"]);
+        assert_eq!(
+            at(8, SimDuration::ZERO),
+            "HELD",
+            "also where steps are none"
+        );
+    }
+
+    #[test]
     fn three_steps_lead_out_of_it_unless_the_job_never_ran() {
         let end = |state, start| JobEnd {
             job: JobId(0),
@@ -173,7 +204,11 @@ mod tests {
         let ran = Some(SimTime::from_secs(1));
         let seen = [10, 12, 14, 16].map(|now| at(now, end(EndState::Completed, ran)));
         assert_eq!(seen, ["EXITINGLRMS", "EXECUTED", "FINISHING", "FINISHED"]);
-        assert_eq!(at(10, end(EndState::Cancelled, ran)), "KILLED");
+        let seen = [10, 12, 14].map(|now| at(now, end(EndState::Cancelled, ran)));
+        assert_eq!(seen, ["OTHER", "KILLED", "KILLED"]);
+        let lost = EndState::Failed(gridrig_core::job::Reason::LrmsFailed);
+        let seen = [10, 12, 14, 16].map(|now| at(now, end(lost, ran)));
+        assert_eq!(seen, ["OTHER", "EXECUTED", "FINISHING", "FAILED"]);
         let refused = EndState::Rejected(gridrig_core::job::Reason::NeverFits);
         assert_eq!(at(10, end(refused, None)), "FAILED");
         let now = SimTime::from_secs(10);

@@ -32,6 +32,8 @@ pub(super) struct Job {
     pub(super) owner: Arc<str>,
     /// Who alone may see it: whoever came with a certificate.
     pub(super) keeper: Option<Arc<str>>,
+    /// How long the LRMS holds it before it queues.
+    pub(super) held: SimDuration,
     /// When it came.
     pub(super) arrived: SimTime,
     /// What has become of it.
@@ -70,10 +72,12 @@ pub(super) enum Stage {
         /// When it is given up.
         until: SimTime,
     },
-    /// It goes through the steps before the LRMS.
+    /// It goes through the steps before the LRMS, which may then hold it.
     Entering {
-        /// When it is handed over.
+        /// When it may queue there.
         until: SimTime,
+        /// How long of that it is held.
+        held: SimDuration,
     },
     /// It is being handed to the LRMS.
     Submitting,

@@ -222,7 +222,21 @@ impl Book {
             }
         }
         self.miss(&seen, looked, &mut news);
-        news.sort_by_key(|one| (one.at, matches!(one.what, What::Started(_)), one.job));
+        // At one instant ends make room for starts, but for the end of a job
+        // that starts then.
+        let starts: BTreeSet<(SimTime, JobId)> = news
+            .iter()
+            .filter(|one| matches!(one.what, What::Started(_)))
+            .map(|one| (one.at, one.job))
+            .collect();
+        news.sort_by_key(|one| {
+            let round = match (&one.what, starts.contains(&(one.at, one.job))) {
+                (What::Started(_), _) => 1,
+                (_, true) => 2,
+                (_, false) => 0,
+            };
+            (one.at, round, one.job)
+        });
         news
     }
 

@@ -44,6 +44,8 @@ struct Job {
     id: u32,
     /// What gwd has been told last.
     told: State,
+    /// Whether gwd has its contact: it expects to hear nothing of it before.
+    known: bool,
 }
 
 /// A state in gwd's words.
@@ -134,7 +136,7 @@ impl Inner {
         let jobs = self.jobs.lock().await;
         let mut by_cluster: BTreeMap<String, Vec<(String, Job)>> = BTreeMap::new();
         for (number, job) in &jobs.by_number {
-            if !job.told.is_over() {
+            if job.known && !job.told.is_over() {
                 let entry = (number.clone(), job.clone());
                 by_cluster.entry(job.url.clone()).or_default().push(entry);
             }
@@ -159,10 +161,10 @@ impl Inner {
 
     /// Whether the cluster has answered.
     async fn look_at(&self, number: &str, job: &Job) -> bool {
-        let state = match self.client.job(&job.url, job.id).await {
-            Ok(status) => State::of(&status),
+        let (state, why) = match self.client.job(&job.url, job.id).await {
+            Ok(status) => (State::of(&status), status.reason),
             Err(ClientError::Problem { problem, .. }) if problem.code == "unknown-job" => {
-                State::Failed
+                (State::Failed, Some(problem.code))
             }
             Err(_) => return false,
         };
@@ -173,7 +175,7 @@ impl Inner {
             .get(number)
             .is_some_and(|now| now.id == job.id);
         if same && jobs.tell(number, state) {
-            say(&format!("CALLBACK {number} SUCCESS {}", state.name()));
+            say(&callback(number, state, why.as_deref()));
         }
         true
     }
@@ -206,6 +208,7 @@ impl Inner {
             url: url.to_owned(),
             id,
             told: State::Pending,
+            known: false,
         };
         let mut jobs = self.jobs.lock().await;
         jobs.by_number.insert(number.to_owned(), job);
@@ -260,5 +263,24 @@ impl filter::Driver for Driver {
                 "operation {other}: expected INIT, SUBMIT, POLL, RECOVER or CANCEL"
             )),
         }
+    }
+
+    async fn said(&self, request: &Request) {
+        if matches!(request.operation.as_str(), "SUBMIT" | "RECOVER") {
+            let mut jobs = self.0.jobs.lock().await;
+            if let Some(job) = jobs.by_number.get_mut(&request.id) {
+                job.known = true;
+            }
+        }
+    }
+}
+
+/// What gwd is told unasked. `SUCCESS FAILED` means to it that its user has
+/// cancelled the job, which it then takes for done; a job that has failed is a
+/// `FAILURE` (`gw_em_listener.c`; GridWay's own driver for GRAM does so too).
+fn callback(number: &str, state: State, why: Option<&str>) -> String {
+    match state {
+        State::Failed => format!("CALLBACK {number} FAILURE {}", why.unwrap_or("failed")),
+        state => format!("CALLBACK {number} SUCCESS {}", state.name()),
     }
 }

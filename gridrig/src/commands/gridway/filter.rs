@@ -45,6 +45,11 @@ pub(super) trait Driver: Send + Sync + 'static {
 
     /// Handles a request; the text follows SUCCESS or FAILURE.
     fn handle(&self, request: &Request) -> impl Future<Output = Result<String, String>> + Send;
+
+    /// The answer has been written: what follows from it may be said now.
+    fn said(&self, _request: &Request) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 }
 
 /// Reads requests on stdin and answers them on stdout until FINALIZE, the end
@@ -113,6 +118,7 @@ async fn work(driver: Arc<impl Driver>, mut requests: mpsc::Receiver<Request>) {
             );
         }
         say(&answer(driver.as_ref(), &request, &result));
+        driver.said(&request).await;
     }
 }
 

@@ -82,8 +82,10 @@ fn attributes(host: &str, info: &ClusterInfo) -> String {
             sum.saturating_add(of(group).unwrap_or(0).saturating_mul(group.nodes.into()))
         })
     };
-    let memory = total(|group| group.memory_mib);
-    let disk = total(|group| group.disk_mib);
+    // gwd reads numbers by atoi.
+    let most = i32::MAX.unsigned_abs().into();
+    let memory = total(|group| group.memory_mib).min(most);
+    let disk = total(|group| group.disk_mib).min(most);
     let share = u64::from(free) * 100 / u64::from(info.processors.max(1));
     let mut line = String::new();
     // Writing to a String cannot fail.

@@ -207,3 +207,25 @@ fn a_cancelled_job_is_over_and_its_broker_is_told() {
         })
     ));
 }
+
+#[test]
+fn a_job_that_is_cut_short_has_started_and_ended() {
+    let mut machine = lrms(false);
+    machine.advance(SimTime::ZERO);
+    let (runs, waits) = (
+        arrival(0, 4, 9, Party::Client),
+        arrival(1, 4, 9, Party::Client),
+    );
+    machine.submit(SimTime::from_secs(1), runs).unwrap();
+    machine.submit(SimTime::from_secs(1), waits).unwrap();
+    machine.advance(SimTime::from_secs(2));
+    assert!(machine.cancel(SimTime::from_secs(3), JobId(1)));
+    assert!(machine.cancel(SimTime::from_secs(3), JobId(0)));
+    let times = |job| match machine.view(job).unwrap().state {
+        JobState::Ended(end) => (end.start, end.finish),
+        state => panic!("{state:?}"),
+    };
+    let at = |secs| Some(SimTime::from_secs(secs));
+    assert_eq!(times(JobId(0)), (at(1), at(3)));
+    assert_eq!(times(JobId(1)), (None, None), "it never ran");
+}

@@ -89,6 +89,20 @@ fn a_job_that_came_and_went_between_two_looks_is_told_whole_and_ends_come_first(
 }
 
 #[test]
+fn a_job_that_starts_and_ends_in_one_second_starts_before_it_ends() {
+    let mut book = book(2);
+    let both = [
+        listed(12, 1, State::Completed, [2, 6]),
+        listed(11, 0, State::Failed, [6, 6]),
+    ];
+    let news = look(&mut book, &both, 7);
+    let told: Vec<_> = news.iter().map(|one| (one.at, one.job.0)).collect();
+    assert_eq!(told, [(at(2), 1), (at(6), 1), (at(6), 0), (at(6), 0)]);
+    assert!(matches!(news[2].what, What::Started(_)), "{news:?}");
+    assert_eq!(news[3].what, What::Failed(Reason::LrmsFailed));
+}
+
+#[test]
 fn an_unanswered_submission_is_found_by_its_name_and_its_double_is_cancelled() {
     let mut book = Book::new("g-".to_owned());
     book.arrive(
