@@ -8,7 +8,7 @@ mod query;
 
 use crate::cli::MonitoringArgs;
 use crate::exit::Failure;
-use crate::scenario::{Replication, Scenario};
+use crate::scenario::{POOLED, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::policy::PolicyKind;
 use gridrig_protocol::rest::serve::{Labels, Monitoring};
@@ -54,6 +54,11 @@ pub(crate) fn of_run(
     policy: Option<PolicyKind>,
     monitoring: &Monitoring,
 ) -> Monitoring {
+    let without = if replication.pooled {
+        POOLED
+    } else {
+        "no-broker"
+    };
     let labels = Labels::default()
         .with(
             "run",
@@ -66,7 +71,7 @@ pub(crate) fn of_run(
                 .contender(policy)
                 .name()
                 .as_deref()
-                .unwrap_or("no-broker"),
+                .unwrap_or(without),
         );
     Monitoring {
         labels: labels.and(&monitoring.labels),

@@ -107,6 +107,15 @@ impl EventLog {
             .map(|(&(from, to), flow)| (from, to, flow.count))
     }
 
+    /// As [`info_messages`](Self::info_messages), with the instant of the last
+    /// one; `None` in a log that was read from a file.
+    pub fn last_info_messages(
+        &self,
+    ) -> impl Iterator<Item = (Party, Party, u64, Option<SimTime>)> + '_ {
+        let flows = self.info.iter();
+        flows.map(|(&(from, to), flow)| (from, to, flow.count, flow.last()))
+    }
+
     /// How old what `to` knew of `from` was, where its messages take so long;
     /// `None` if none arrived, and for a log that was read from a file, whose
     /// manifest has it.

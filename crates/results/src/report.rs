@@ -153,7 +153,7 @@ fn page(
     over_time.show(&mut page, chosen);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;
-    facts::draw(&mut page, material, options);
+    facts::draw(&mut page, material, options)?;
     Ok(page)
 }
 

@@ -102,8 +102,10 @@ export class Clusters {
     for (const row of this.rows.slice(1)) path += `H${x(row[0])}V${y(row[i + 1])}`;
     card.line.setAttribute("d", path);
     card.area.setAttribute("d", `${path}V${HEIGHT}H0Z`);
-    card.peak.textContent = `Queue over time, up to ${count(highest)} ${highest === 1 ? "job" : "jobs"}`;
-    card.spark.setAttribute("aria-label", `Queue of ${this.clusters[i].name} over time, at most ${count(highest)} jobs`);
+    // A queue that came and went between two of these instants is not seen.
+    const seen = `at ${count(this.rows.length)} instants, up to ${count(highest)} ${highest === 1 ? "job" : "jobs"}`;
+    card.peak.textContent = `Queue ${seen}`;
+    card.spark.setAttribute("aria-label", `Queue of ${this.clusters[i].name} ${seen}`);
   }
 
   fill() {

@@ -31,7 +31,7 @@ function head() {
   id("title").textContent = chosen ?? session.scenario;
   document.title = `${session.state === "running" ? `${Math.floor(progress() * 100)} % ` : ""}${session.scenario} \u00b7 gridrig`;
   const parts = [
-    run ? (run.policy ? `policy ${run.policy}` : "no broker") : null,
+    run ? (run.policy === "pooled" ? "all nodes in one pooled cluster" : run.policy ? `policy ${run.policy}` : "no broker") : null,
     run && runs.length > 1 ? `run ${current + 1} of ${runs.length}` : null,
     run?.key && run.key !== "single" ? `replication ${keyWords(run.key)}` : null,
     `${session.clock} clock${session.speed ? `, speed ${number(session.speed)}` : ""}`,

@@ -1,6 +1,7 @@
 //! `run.bounds`: every comparison between its worst and its best.
 
 use crate::command::{ALONE, Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use gridrig_results::catalogue::Catalogue;
 use std::path::Path;
 
 fn bounded(scenario: &str) -> String {
@@ -44,6 +45,26 @@ fn bounds_are_run_beside_the_policies_and_do_not_compete() {
     assert_eq!(document["method"]["comparisons"], 1);
     let thresholds = document["thresholds"].as_array().unwrap();
     assert_eq!(thresholds.len(), 2, "{thresholds:?}");
+    // Lists call the pooled cluster by its name too.
+    let folder = bench.path("runs");
+    let mut catalogue = Catalogue::open(Path::new(&folder)).unwrap();
+    catalogue.refresh().unwrap();
+    let pooled = catalogue.runs().unwrap().into_iter();
+    let pooled: Vec<_> = pooled
+        .filter(|run| run.path.contains("/pooled/"))
+        .map(|run| run.policy)
+        .collect();
+    assert_eq!(pooled, vec![Some("pooled".to_owned()); 5]);
+    // Its page has a name as well, alone.
+    let alone = bench.path("runs/s-1/pooled");
+    let page = bench.path("pooled.html");
+    let said = run(&["report", &alone, "--out", &page]);
+    expect_code(&said, 0);
+    assert!(
+        stdout(&said).contains("5 runs of pooled"),
+        "{}",
+        stdout(&said)
+    );
 }
 
 /// What the resolved scenario of its first run says of bounds.

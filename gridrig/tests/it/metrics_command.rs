@@ -2,6 +2,7 @@
 //! the setup of Prometheus.
 
 use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::need;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -188,6 +189,66 @@ fn dashboards_keep_the_rules_of_grafanas_classic_model() {
             }
         }
     }
+}
+
+/// Reads dashboards into Grafana's own types, writes them again, and prints
+/// what is not as it was.
+const THROUGH_GRAFANA: &str = r#"
+import json, pathlib, sys
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+def differs(a, b, path):
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in a:
+            yield from differs(a[key], b[key], f"{path}.{key}") if key in b else [f"{path}.{key}"]
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for index, (x, y) in enumerate(zip(a, b)):
+            yield from differs(x, y, f"{path}[{index}]")
+    elif a != b:
+        yield f"{path}: {a!r} became {b!r}"
+
+register_default_plugins()
+for name in sys.argv[1:]:
+    own = json.loads(pathlib.Path(name).read_text())
+    read = Dashboard.from_json(own)
+    for panel in read.panels:
+        # Where a type of panel or query is unknown, its JSON is kept as it is.
+        assert not isinstance(panel.options, dict), panel.title
+        assert not any(isinstance(target, dict) for target in panel.targets), panel.title
+    written = json.loads(JSONEncoder().encode(read))
+    print(f"{name}: {len(read.panels)} panels")
+    for line in differs(own, written, ""):
+        print("differs", line)
+"#;
+
+/// A field that Grafana's types do not have would be lost on the way.
+#[test]
+fn dashboards_pass_through_grafanas_own_types_unchanged() {
+    let Some(python) = need::grafana_types("dashboards_pass_through_grafanas_own_types_unchanged")
+    else {
+        return;
+    };
+    let folder = root().join("resources/grafana/dashboards");
+    let names = ["overview", "cluster", "brokers"];
+    let files = names.map(|name| folder.join(format!("{name}.json")));
+    let out = std::process::Command::new(python)
+        .args(["-c", THROUGH_GRAFANA])
+        .args(&files)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(out.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{errors}");
+    assert_eq!(said.matches(" panels").count(), 3, "{said}");
+    // Grafana itself writes this field of variables, and leaves it out of its
+    // types.
+    let differs = said.lines().filter(|line| line.starts_with("differs"));
+    let told: Vec<&str> = differs
+        .filter(|line| !line.ends_with(".definition"))
+        .collect();
+    assert!(told.is_empty(), "{told:#?}");
 }
 
 #[test]

@@ -39,6 +39,11 @@ pub fn evalys(test: &str) -> Option<PathBuf> {
     python(test, &modules)
 }
 
+/// A Python interpreter with the types that Grafana generates from its schemas.
+pub fn grafana_types(test: &str) -> Option<PathBuf> {
+    python(test, &["grafana_foundation_sdk"])
+}
+
 /// An interpreter with these modules, made by `scripts/setup.d/30-python` or
 /// named by `GRIDRIG_PYTHON`.
 fn python(test: &str, modules: &[&str]) -> Option<PathBuf> {

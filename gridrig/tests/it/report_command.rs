@@ -124,12 +124,20 @@ fn run_again(bench: &Bench) {
     expect_code(&run(&["report", &runs, "--out", &out]), 0);
     let page = std::fs::read_to_string(&out).unwrap();
     let section = page.split("id=\"run-it-again\"").nth(1).unwrap();
-    let code = section.split("<code>").nth(1).unwrap();
-    let code = code.split("</code>").next().unwrap();
-    let unescaped = code
-        .replace("&quot;", "\"")
-        .replace("&#39;", "'")
-        .replace("&amp;", "&");
+    let block = |number: usize| {
+        let code = section.split("<code>").nth(number).unwrap();
+        let code = code.split("</code>").next().unwrap();
+        code.replace("&quot;", "\"")
+            .replace("&#39;", "'")
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&amp;", "&")
+    };
+    // Who has the page only has the scenario too.
+    let scenario = bench.path("runs/s-1/round-robin/r000/scenario.toml");
+    let scenario = std::fs::read_to_string(scenario).unwrap();
+    assert_eq!(block(2), scenario.trim_end());
+    let unescaped = block(1);
     assert_eq!(
         unescaped.lines().count(),
         1,

@@ -98,7 +98,8 @@ pub struct RunEntry {
     pub reason: Option<String>,
     /// Name of the scenario.
     pub scenario: String,
-    /// The policy; null without a broker.
+    /// The policy; `pooled` for the bound of one pooled cluster; null for other
+    /// runs without a broker.
     pub policy: Option<String>,
     /// The seed.
     pub seed: u64,
@@ -300,6 +301,7 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
             entry.warnings.push(warning);
         }
     }
+    entry.policy = manifest.policy_or_bound();
     entry.traces = pairs(&manifest.trace_sha256);
     entry.versions = pairs(&manifest.versions);
     entry.written_unix_s = manifest.host.get("written_unix_s").and_then(Value::as_u64);
@@ -311,7 +313,6 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
     entry.scenario = manifest.study.scenario;
     entry.key = manifest.study.key;
     entry.varies = manifest.study.varies.map(|varies| varies.over);
-    entry.policy = manifest.policy;
     entry.seed = manifest.seed;
     entry.replication = manifest.replication;
     entry.clock = manifest.clock;

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// "grig", in the header of the file: whose it is.
 const APPLICATION: i32 = 0x6772_6967;
 /// Raised when the table changes: a file of another version is made anew.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// How long one program waits while another writes.
 const BUSY: Duration = Duration::from_secs(5);
 

@@ -4,7 +4,7 @@ use super::Options;
 use super::document::{Guard, Role};
 use super::error::CompareError;
 use super::find::FoundRun;
-use crate::rundir::{Manifest, names};
+use crate::rundir::{Manifest, POOLED, names};
 use crate::threshold::{Figure, Threshold};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -302,10 +302,12 @@ fn named<'a>(
 ) -> Vec<Variant<'a>> {
     let mut variants: Vec<Variant<'a>> = Vec::new();
     for (identity, runs) in sorted {
-        let pooled = brokered && identity.policy.is_none();
+        let of_bound = |run: &&FoundRun| run.manifest.grid.is_pooled();
+        let pooled =
+            identity.policy.is_none() && (brokered || runs.values().next().is_some_and(of_bound));
         let name = match identity.policy {
             Some(policy) => policy,
-            None if pooled => "pooled".to_owned(),
+            None if pooled => POOLED.to_owned(),
             None => "no-broker".to_owned(),
         };
         let role = match pooled || matches!(name.as_str(), "local-only" | "full-information") {

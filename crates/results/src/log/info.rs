@@ -40,6 +40,11 @@ impl Flow {
         }
     }
 
+    /// When the last one was sent, where that is known.
+    pub(super) fn last(&self) -> Option<SimTime> {
+        self.last
+    }
+
     /// Takes in what another log counted.
     pub(super) fn merge(&mut self, other: Flow) {
         self.count += other.count;

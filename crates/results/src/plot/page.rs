@@ -139,6 +139,16 @@ impl Page {
         self
     }
 
+    /// Adds such a block that is opened by a click on `summary`.
+    pub fn folded_code(&mut self, summary: &str, text: &str) -> &mut Self {
+        self.body.push_str("<details><summary>");
+        escape_into(&mut self.body, summary);
+        self.body.push_str("</summary>\n");
+        self.code(text);
+        self.body.push_str("</details>\n");
+        self
+    }
+
     /// Adds a picture with a caption, its notes, and the numbers behind it.
     pub fn figure(&mut self, figure: &dyn Figure, caption: &str) -> &mut Self {
         self.figures += 1;

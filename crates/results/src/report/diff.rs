@@ -78,7 +78,8 @@ fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError>
     Ok(())
 }
 
-fn text(run: &OneRun) -> Result<String, ReportError> {
+/// The resolved scenario of a run.
+pub(super) fn text(run: &OneRun) -> Result<String, ReportError> {
     rundir::is_unchanged(&run.dir, &run.manifest, names::SCENARIO)?;
     let path = run.dir.join(names::SCENARIO);
     std::fs::read_to_string(&path).map_err(|source| ReportError::Scenario { path, source })

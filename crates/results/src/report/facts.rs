@@ -1,6 +1,8 @@
 //! What the runs were, and how to make them again.
 
 use super::Options;
+use super::diff::text;
+use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
 use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
@@ -12,10 +14,18 @@ const MOST_RUNS: usize = 400;
 /// A longer list of them is folded.
 const MOST_OPEN: usize = 40;
 
-pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
+/// So many different scenarios are on the page, no longer than this in bytes.
+const MOST_SCENARIOS: usize = 3;
+const LONGEST_SCENARIO: usize = 64 * 1024;
+
+pub(super) fn draw(
+    page: &mut Page,
+    material: &Material,
+    options: &Options,
+) -> Result<(), ReportError> {
     page.heading("Runs and how to make them again");
     facts(page, material);
-    again(page, material, options);
+    again(page, material, options)?;
     warnings(page, material);
     list(page, material);
     let runs: usize = material
@@ -27,6 +37,7 @@ pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) {
         "Made by gridrig from {}. This page holds everything it shows and loads nothing.",
         count(runs as u64, "run directory").replace("directorys", "directories")
     ));
+    Ok(())
 }
 
 /// Values that the runs have, each once.
@@ -92,14 +103,25 @@ fn facts(page: &mut Page, material: &Material) {
     page.facts(facts);
 }
 
-fn again(page: &mut Page, material: &Material, options: &Options) {
+fn again(page: &mut Page, material: &Material, options: &Options) -> Result<(), ReportError> {
     page.subheading("Run it again");
     page.paragraph(
-        "The resolved scenario lies in each run directory, and on the virtual clock the same \
-         scenario gives the same bytes. Where the trace lies elsewhere, add \
-         --set workload.trace=PATH; its SHA-256 is above.",
+        "The resolved scenario lies in each run directory and is folded below, for those who have \
+         this page only; on the virtual clock the same scenario gives the same bytes. Where the \
+         trace lies elsewhere, add --set workload.trace=PATH; its SHA-256 is above.",
     );
-    page.code(&commands(material).join("\n"));
+    let made = makers(material);
+    let mut commands: Vec<String> = made.iter().flat_map(|column| commands_of(column)).collect();
+    commands.dedup();
+    page.code(&commands.join("\n"));
+    let firsts = made.iter().filter_map(|column| column.runs.first());
+    for run in firsts.take(MOST_SCENARIOS) {
+        let scenario = text(run)?;
+        if (1..=LONGEST_SCENARIO).contains(&scenario.len()) {
+            let file = run.dir.join(crate::rundir::names::SCENARIO);
+            page.folded_code(&file.display().to_string(), &scenario);
+        }
+    }
     let mut varies = material
         .runs()
         .filter_map(|run| run.manifest.study.varies.as_ref());
@@ -111,14 +133,15 @@ fn again(page: &mut Page, material: &Material, options: &Options) {
     }
     page.paragraph("And this page:");
     page.code(&page_again(material, options));
+    Ok(())
 }
 
-/// The commands that make all runs: a scenario has all of its policies, and
-/// with `run.bounds` the pooled cluster too, so that one command makes them.
-fn commands(material: &Material) -> Vec<String> {
+/// Columns whose scenarios make all runs: a scenario has all of its policies,
+/// and with `run.bounds` the pooled cluster too, so that one makes them.
+fn makers(material: &Material) -> Vec<&Column> {
     let bounded = material.runs().any(|run| run.manifest.study.bounds);
     let mut made: BTreeSet<&str> = BTreeSet::new();
-    let mut commands: Vec<String> = Vec::new();
+    let mut makers = Vec::new();
     for column in &material.columns {
         let Some(first) = column.runs.first() else {
             continue;
@@ -126,11 +149,10 @@ fn commands(material: &Material) -> Vec<String> {
         let manifest = &first.manifest;
         let pooled = manifest.policy.is_none() && bounded;
         if !pooled && made.insert(&manifest.scenario_hash) {
-            commands.extend(commands_of(column));
+            makers.push(column);
         }
     }
-    commands.dedup();
-    commands
+    makers
 }
 
 /// The command that makes this page.

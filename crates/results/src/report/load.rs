@@ -10,8 +10,8 @@ use crate::rundir::{self, ClusterSeries, SeriesPoint, names};
 /// Charts of so many clusters are drawn, those with the longest queues.
 const MOST_CLUSTERS: usize = 6;
 
-/// Lines of so many policies fit a chart.
-const MOST_LINES: usize = 6;
+/// Lines of so many policies fit a chart: as many as there are colours.
+const MOST_LINES: usize = Color::COUNT;
 
 /// Lines of utilization are means of so many equal parts of the run: the
 /// exact steps of several policies in one chart cover each other.

@@ -233,7 +233,7 @@ fn columns(runs: Vec<OneRun>) -> Vec<Column> {
     for run in runs {
         let study = run.dir.parent().and_then(Path::parent);
         let study = study.map_or(String::new(), |dir| dir.display().to_string());
-        let policy = run.manifest.policy.clone();
+        let policy = run.manifest.policy_or_bound();
         let policy = policy.unwrap_or_else(|| "no-broker".to_owned());
         let own = sorted.entry((traces(&run), study, policy)).or_default();
         own.push(run);

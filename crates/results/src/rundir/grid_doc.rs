@@ -13,6 +13,10 @@ use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
 use serde::{Deserialize, Serialize};
 
+/// Name of the bound that has every node of a grid in one cluster, and of that
+/// cluster.
+pub const POOLED: &str = "pooled";
+
 /// Domains, clusters and links by name. Lengths of time are durations with
 /// their unit, such as `5s`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,6 +83,14 @@ pub struct ResourceDoc {
 }
 
 impl GridDoc {
+    /// Whether it is the bound of one pooled cluster: no domains, and one
+    /// cluster of that name.
+    #[must_use]
+    pub fn is_pooled(&self) -> bool {
+        let clusters = self.clusters.as_slice();
+        self.domains.is_empty() && matches!(clusters, [only] if only.name == POOLED)
+    }
+
     /// All processors.
     #[must_use]
     pub fn processors(&self) -> u64 {

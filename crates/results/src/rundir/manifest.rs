@@ -1,7 +1,7 @@
 //! `manifest.json`: what the run was.
 
 use super::RunFiles;
-use super::grid_doc::GridDoc;
+use super::grid_doc::{GridDoc, POOLED};
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
 use crate::summary::RunSummary;
@@ -248,6 +248,14 @@ pub struct FileDoc {
 }
 
 impl Manifest {
+    /// What a run is called in lists: its policy; `pooled` for the bound that
+    /// has every node of the grid in one cluster and no broker; else nothing.
+    #[must_use]
+    pub fn policy_or_bound(&self) -> Option<String> {
+        let pooled = self.grid.is_pooled().then(|| POOLED.to_owned());
+        self.policy.clone().or(pooled)
+    }
+
     pub(super) fn new(run: &RunFiles<'_>, files: BTreeMap<String, FileDoc>) -> Self {
         let info = run.info;
         let names = run.table.names();

@@ -10,6 +10,8 @@ use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::Rule;
 use gridrig_results::rundir::{self, RunDirError, RunFiles, RunInfo, names};
 use gridrig_results::{EventLog, JobTable, RunHeader, RunSummary};
+use parquet::basic::Encoding;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -45,6 +47,44 @@ fn written() -> TempDir {
     let dir = TempDir::new().unwrap();
     write(dir.path(), false, &log(), &grid()).unwrap();
     dir
+}
+
+#[test]
+fn values_that_hardly_ever_repeat_are_no_dictionary() {
+    let dir = written();
+    let file = fs::File::open(dir.path().join(names::JOBS)).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let group = reader.metadata().row_group(0);
+    let encodings = |name: &str| -> Vec<Encoding> {
+        let found = group.columns().iter();
+        let mut found = found.filter(|column| column.column_path().string() == name);
+        found.next().expect(name).encodings().collect()
+    };
+    for name in ["job_id", "trace_job", "start_ns", "run_time_ref_ns"] {
+        let found = encodings(name);
+        assert!(
+            found.contains(&Encoding::DELTA_BINARY_PACKED),
+            "{name}: {found:?}"
+        );
+        assert!(
+            !found.contains(&Encoding::RLE_DICTIONARY),
+            "{name}: {found:?}"
+        );
+    }
+    for name in ["delay_s", "bounded_slowdown_ref"] {
+        let found = encodings(name);
+        assert!(
+            !found.contains(&Encoding::RLE_DICTIONARY),
+            "{name}: {found:?}"
+        );
+    }
+    for name in ["cluster", "user", "processors"] {
+        let found = encodings(name);
+        assert!(
+            found.contains(&Encoding::RLE_DICTIONARY),
+            "{name}: {found:?}"
+        );
+    }
 }
 
 #[test]

@@ -183,10 +183,11 @@ fn tolerance(manifest: &Manifest) -> SimDuration {
 
 /// Tells a tap of the information messages, which a log only counts.
 fn recall(tap: &mut Tap, manifest: &Manifest, names: &Names) {
-    for ((from, to), info) in information(manifest, names) {
+    let sent = information(manifest, names).into_iter();
+    tap.inform(sent.map(|((from, to), info)| {
         let last = info.age.map(|age| SimTime::from_nanos(age.last_ns));
-        tap.recall(info.count, last, from, to);
-    }
+        (from, to, info.count, last)
+    }));
 }
 
 fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Arc<str> {
@@ -303,7 +304,7 @@ fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
     let count = |at: &str| summary.pointer(at).and_then(serde_json::Value::as_u64);
     let text = |at: &str| summary.pointer(at).and_then(|value| value.as_str());
     RunDoc {
-        policy: manifest.policy.clone(),
+        policy: manifest.policy_or_bound(),
         replication: manifest.replication,
         key: manifest.study.key.clone(),
         state: "waiting",

@@ -1,4 +1,7 @@
 //! Listens to a run's events and counts; cheap enough for the hot loop.
+//!
+//! Most events of a quiet grid are messages with resource information. The log
+//! counts them anyway, and a tap asks it when somebody looks.
 
 mod tables;
 
@@ -110,6 +113,8 @@ pub struct Tap {
     due: SimTime,
     now: SimTime,
     events: u64,
+    /// Messages with resource information, at the last look.
+    informed: u64,
     /// A start so much later than the job was queued is a timer's lateness.
     tolerance: u64,
 }
@@ -138,6 +143,7 @@ impl Tap {
             due: SimTime::ZERO,
             now: SimTime::ZERO,
             events: 0,
+            informed: 0,
             tolerance: tolerance.as_nanos(),
         }
     }
@@ -202,7 +208,7 @@ impl Tap {
     /// How many events there were.
     #[must_use]
     pub fn events(&self) -> u64 {
-        self.events
+        self.events + self.informed
     }
 
     /// All jobs of the run.
@@ -322,16 +328,19 @@ impl Tap {
         }
     }
 
-    /// Takes note of messages that a log has only counted; the last of them was
-    /// sent at this instant.
-    pub fn recall(&mut self, count: u64, last: Option<SimTime>, from: Party, to: Party) {
-        self.events += count;
-        if let Some(last) = last {
-            self.inform(last, from, to);
+    /// Takes note of all messages with resource information so far: sender,
+    /// receiver, how many, and when the last of them was sent.
+    pub fn inform(&mut self, sent: impl Iterator<Item = (Party, Party, u64, Option<SimTime>)>) {
+        self.informed = 0;
+        for (from, to, count, last) in sent {
+            self.informed += count;
+            if let Some(last) = last {
+                self.last_informed(last, from, to);
+            }
         }
     }
 
-    fn inform(&mut self, at: SimTime, from: Party, to: Party) {
+    fn last_informed(&mut self, at: SimTime, from: Party, to: Party) {
         match (from, to) {
             (Party::Lrms(cluster), _) => {
                 if let Some(seen) = self.clusters.get_mut(cluster.index()) {
@@ -377,8 +386,13 @@ fn grid_steps(empty: &Series, width: usize, last: SimTime, end: SimTime) -> Seri
 }
 
 impl EventSink for Tap {
+    /// Messages with resource information are passed over: see
+    /// [`inform`](Tap::inform).
     #[inline]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        if matches!(event, Event::InfoSent { .. }) {
+            return;
+        }
         if at >= self.due {
             self.catch_up(at);
         }
@@ -414,7 +428,6 @@ impl EventSink for Tap {
             }
             Event::Finished { job, .. } => self.finish(nanos, job),
             Event::FinishSeen { job, .. } => self.see(nanos, job),
-            Event::InfoSent { from, to } => self.inform(at, from, to),
             Event::Forwarded { job, from, to } => self.forward(job, from, to),
             Event::Rejected { job, .. } => {
                 self.counts.rejected += 1;
@@ -428,7 +441,8 @@ impl EventSink for Tap {
                 self.counts.failed += 1;
                 self.leave(job, nanos);
             }
-            Event::BrokerArrival { .. }
+            Event::InfoSent { .. }
+            | Event::BrokerArrival { .. }
             | Event::Refused { .. }
             | Event::Dispatched { .. }
             | Event::Notified { .. } => {}

@@ -231,6 +231,7 @@ impl Watching<'_> {
     /// Shows how things are, and answers what is asked.
     fn show(&mut self, log: &EventLog) {
         self.looked = clock();
+        self.tap.inform(log.last_info_messages());
         let wall = self.looked.saturating_duration_since(self.started);
         self.watch.hub.publish(Shown {
             now: Now::of(&self.tap, &self.context, wall),
@@ -282,16 +283,23 @@ impl Watching<'_> {
 pub struct Watched<'l, 'w> {
     log: &'l mut EventLog,
     watching: Watching<'w>,
+    /// Events until the next look at the clock.
+    left: u64,
 }
 
 impl<'l, 'w> Watched<'l, 'w> {
     /// Keeps events in `log` and shows them.
     pub fn new(log: &'l mut EventLog, watching: Watching<'w>) -> Self {
-        Watched { log, watching }
+        Watched {
+            log,
+            watching,
+            left: EVENTS,
+        }
     }
 
     /// The run is over.
     pub fn end(mut self) {
+        self.watching.tap.advance(self.log.end());
         self.watching.tap.close(self.log.end());
         self.watching.show(self.log);
         self.watching.watch.hub.write_run();
@@ -299,7 +307,9 @@ impl<'l, 'w> Watched<'l, 'w> {
 
     #[cold]
     fn look(&mut self) {
+        self.left = EVENTS;
         if clock().saturating_duration_since(self.watching.looked) >= EVERY {
+            self.watching.tap.advance(self.log.end());
             self.watching.show(self.log);
         }
     }
@@ -310,7 +320,8 @@ impl EventSink for Watched<'_, '_> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.log.emit(at, event);
         self.watching.tap.emit(at, event);
-        if self.watching.tap.events().is_multiple_of(EVENTS) {
+        self.left -= 1;
+        if self.left == 0 {
             self.look();
         }
     }

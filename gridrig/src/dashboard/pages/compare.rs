@@ -14,6 +14,7 @@ use gridrig_results::catalogue::RunEntry;
 use gridrig_results::compare::{self, CompareError, Options, Role};
 use gridrig_results::plot;
 use gridrig_results::report::{self, Fragment, ReportError};
+use gridrig_results::rundir::POOLED;
 use gridrig_results::threshold::{Figure, Threshold};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -252,7 +253,7 @@ async fn compare_page(
             html: String::new(),
             jobs: count(asked.jobs()),
             runs: asked.chosen.runs.len(),
-            policies: policies_of(&asked.chosen.runs, asked.options.baseline.as_deref()),
+            policies: policies_of(&asked.chosen.runs, asked.pinned().baseline.as_deref()),
             figures: figures(&asked.options.primary),
             skip_damaged: asked.options.skip_damaged,
             named: asked.chosen.named.clone(),
@@ -273,12 +274,17 @@ async fn compare_page(
     }
 }
 
-/// The policies that the catalogue knows of, before anything is compared.
+/// The policies that the catalogue knows of, before anything is compared, and
+/// which of them will be the baseline: a form that is sent again keeps it.
 fn policies_of(runs: &[RunEntry], baseline: Option<&str>) -> Vec<(String, bool)> {
     let names: BTreeSet<&str> = runs
         .iter()
         .filter_map(|run| run.policy.as_deref())
         .collect();
+    let is_bound = |name: &&&str| matches!(**name, "local-only" | "full-information" | POOLED);
+    let baseline = baseline
+        .or_else(|| names.get("round-robin").copied())
+        .or_else(|| names.iter().find(|name| !is_bound(name)).copied());
     let names = names.into_iter();
     names
         .map(|name| (name.to_owned(), Some(name) == baseline))
@@ -394,4 +400,35 @@ async fn rules() -> Response {
         (header::CACHE_CONTROL, "max-age=3600"),
     ];
     (headers, plot::RULES).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(policies: &[&str]) -> Vec<RunEntry> {
+        let run = |policy: &&str| RunEntry {
+            policy: Some((*policy).to_owned()),
+            ..RunEntry::default()
+        };
+        policies.iter().map(run).collect()
+    }
+
+    fn chosen(policies: &[&str], baseline: Option<&str>) -> Vec<String> {
+        let all = policies_of(&runs(policies), baseline);
+        let current = all.into_iter().filter(|(_, current)| *current);
+        current.map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn the_form_has_the_baseline_that_the_comparison_takes() {
+        let all = ["pooled", "free-node", "round-robin", "full-information"];
+        assert_eq!(chosen(&all, None), ["round-robin"]);
+        assert_eq!(chosen(&all, Some("pooled")), ["pooled"]);
+        assert_eq!(
+            chosen(&["full-information", "utilization"], None),
+            ["utilization"]
+        );
+        assert!(chosen(&["pooled"], None).is_empty());
+    }
 }

@@ -18,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use gridrig_results::catalogue::RunEntry;
+use gridrig_results::rundir::POOLED;
 use load::Timeline;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
@@ -255,7 +256,7 @@ fn first_of_each(named: &[String], runs: &[RunEntry]) -> (Vec<RunEntry>, usize) 
 /// has no policy.
 fn is_bound(run: &RunEntry) -> bool {
     let policy = run.policy.as_deref();
-    policy.is_none_or(|policy| matches!(policy, "local-only" | "full-information"))
+    policy.is_none_or(|policy| matches!(policy, "local-only" | "full-information" | POOLED))
 }
 
 /// What can be put beside these runs: the others of their replication, or the

@@ -183,22 +183,21 @@ fn the_course_has_a_row_at_every_instant_of_its_grid_and_one_at_the_end() {
 fn information_is_told_by_whom_to_whom() {
     let mut tap = tap(0);
     let (a, b) = (DomainId(0), DomainId(1));
-    at(
-        &mut tap,
-        0,
-        Event::InfoSent {
-            from: Party::Broker(a),
-            to: Party::Broker(b),
-        },
-    );
-    at(
-        &mut tap,
-        15,
-        Event::InfoSent {
-            from: Party::Lrms(C),
-            to: Party::Broker(a),
-        },
-    );
+    let (from, to) = (Party::Broker(a), Party::Broker(b));
+    // The log counts these, and is asked.
+    at(&mut tap, 3, Event::InfoSent { from, to });
+    assert_eq!((tap.events(), tap.told(a, b)), (0, None));
+    let mut log = gridrig_results::EventLog::default();
+    log.emit(SimTime::ZERO, Event::InfoSent { from, to });
+    let from = Party::Lrms(C);
+    for second in [0, 15] {
+        let to = Party::Broker(a);
+        log.emit(SimTime::from_secs(second), Event::InfoSent { from, to });
+    }
+    for _ in 0..2 {
+        tap.inform(log.last_info_messages());
+        assert_eq!(tap.events(), 3, "looking again counts nothing twice");
+    }
     assert_eq!(tap.told(a, b), Some(SimTime::ZERO));
     assert_eq!(tap.told(b, a), None);
     assert_eq!(tap.clusters()[0].sampled, Some(SimTime::from_secs(15)));
