@@ -269,49 +269,51 @@ async fn a_workload_may_go_straight_into_a_cluster() {
     assert_eq!(outcome.faults, Vec::<String>::new());
 }
 
-#[tokio::test]
-async fn the_jobs_of_a_killed_lrms_fail_by_name() {
-    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+/// A run in which this service is killed at that second; every job ends at most
+/// once, and those that fail are named.
+fn killed_at(second: u64, service: ServiceId) -> RealOutcome {
     let mut options = options(10);
-    let service = ServiceId::Lrms(ClusterId(1));
     options.faults.push(Fault {
-        at: SimTime::from_secs(12),
+        at: SimTime::from_secs(second),
         service,
         kind: FaultKind::Kill,
     });
-    let outcome = run(&grid, &jobs, &options).await;
-    assert_eq!(ended(&outcome.log).len(), 20, "{:?}", outcome.unfinished);
-    assert!(ended(&outcome.log).values().all(|ends| *ends == 1));
-    assert!(!outcome.failed.is_empty());
-    let named = outcome
-        .failed
-        .iter()
-        .all(|job| outcome.faults[0].contains(&job.to_string()));
-    assert!(named, "{:?}", outcome.faults);
-    // What had not gone there yet runs elsewhere.
-    let elsewhere = executing(&outcome.log)
-        .values()
-        .filter(|c| **c == ClusterId(0))
-        .count();
-    assert!(elsewhere > 10, "{elsewhere}");
-}
-
-#[tokio::test]
-async fn the_jobs_of_a_killed_broker_fail_by_name() {
-    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
-    let mut options = options(10);
-    let service = ServiceId::Broker(DomainId(0));
-    options.faults.push(Fault {
-        at: SimTime::from_secs(7),
-        service,
-        kind: FaultKind::Kill,
-    });
-    let outcome = run(&grid, &jobs, &options).await;
-    assert!(!outcome.failed.is_empty());
+    let outcome = run_now(&two_sites(PolicyKind::RoundRobin), &jobs(20), &options);
     let ended = ended(&outcome.log);
     assert!(ended.values().all(|ends| *ends == 1), "{ended:?}");
-    assert_eq!(ended.len() + outcome.unfinished.len(), 20);
-    assert!(!outcome.faults.is_empty());
+    let named = |job: &JobId| {
+        outcome
+            .faults
+            .iter()
+            .any(|fault| fault.contains(&job.to_string()))
+    };
+    assert!(outcome.failed.iter().all(named), "{:?}", outcome.faults);
+    outcome
+}
+
+#[test]
+fn the_jobs_of_a_killed_lrms_fail_by_name() {
+    same_when_calm("a killed LRMS", || {
+        let outcome = killed_at(12, ServiceId::Lrms(ClusterId(1)));
+        assert_eq!(ended(&outcome.log).len(), 20, "{:?}", outcome.unfinished);
+        // What had not gone there yet runs elsewhere.
+        let executing = executing(&outcome.log);
+        let elsewhere = executing.values().filter(|c| **c == ClusterId(0)).count();
+        let failed = outcome.failed.len();
+        // Where the machine stood still, it may have died before it had a job.
+        let expected = failed > 0 && elsewhere > 10;
+        (!expected).then(|| format!("{failed} failed, {elsewhere} ran elsewhere"))
+    });
+}
+
+#[test]
+fn the_jobs_of_a_killed_broker_fail_by_name() {
+    same_when_calm("a killed broker", || {
+        let outcome = killed_at(7, ServiceId::Broker(DomainId(0)));
+        assert_eq!(ended(&outcome.log).len() + outcome.unfinished.len(), 20);
+        let expected = !outcome.failed.is_empty() && !outcome.faults.is_empty();
+        (!expected).then(|| format!("{:?} of {:?}", outcome.failed, outcome.faults))
+    });
 }
 
 #[tokio::test]

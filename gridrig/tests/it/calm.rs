@@ -1,5 +1,10 @@
 //! Whether the machine went on while a test compared times.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "a test says what it compares again, and what it skips"
+)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;

@@ -101,25 +101,31 @@ fn both_clocks_send_the_jobs_of_a_burst_to_the_same_sites() {
 fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
     let _alone = alone();
     let bench = Bench::new(PAIR, &BURST);
-    let output = bench.run(&[
-        "--clock",
-        "real",
-        "--set",
-        "run.speed=20",
-        "--kill",
-        "b1@15s",
-        "--json",
-        "--set",
-        "run.policies=[\"round-robin\"]",
-    ]);
-    expect_code(&output, 1);
-    let run = &json(&output)["runs"][0];
-    let lost =
-        run["jobs"]["failed"].as_u64().unwrap() + run["jobs"]["unfinished"].as_u64().unwrap();
-    assert!(lost > 0, "{run}");
-    assert_eq!(run["valid"], false);
-    assert_eq!(run["audit"], "ok", "{run}");
-    assert!(stderr(&output).contains("job "), "{}", stderr(&output));
+    same_when_calm("a service killed on the way", || {
+        let output = bench.run(&[
+            "--clock",
+            "real",
+            "--force",
+            "--set",
+            "run.speed=20",
+            "--kill",
+            "b1@15s",
+            "--json",
+            "--set",
+            "run.policies=[\"round-robin\"]",
+        ]);
+        let run = &json(&output)["runs"][0];
+        assert_eq!(run["audit"], "ok", "{run}");
+        let count = |state: &str| run["jobs"][state].as_u64().unwrap();
+        // Where the machine stood still, it may have died before it had a job.
+        if count("failed") + count("unfinished") == 0 {
+            return Some(run.to_string());
+        }
+        expect_code(&output, 1);
+        assert_eq!(run["valid"], false);
+        assert!(stderr(&output).contains("job "), "{}", stderr(&output));
+        None
+    });
 }
 
 #[test]
