@@ -200,7 +200,10 @@ impl Links {
             drop(state);
             return Ok(link);
         }
-        if self.iter().any(|link| link.state().opening) {
+        // The peer names the connection that it is asked for: it may use it
+        // before its answer is here. Names from here are given once.
+        let may_be = |link: &Arc<Link>| link.state().opening && !link.has_named(connection);
+        if self.iter().any(may_be) {
             let reason = "a session is being opened: ask again in a moment";
             return Err(PeerFault::new("busy", reason));
         }
@@ -268,6 +271,17 @@ impl Link {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the names begin with that this side gives to connections with the
+    /// peer in this life.
+    pub(super) fn own_names(&self) -> String {
+        format!("{}-{}-{:x}-", self.here, self.name(), self.life)
+    }
+
+    /// Whether this side has given a connection this name, now or once.
+    fn has_named(&self, connection: &str) -> bool {
+        connection.starts_with(&self.own_names())
     }
 
     /// The endpoint at which this broker takes the peer's messages.

@@ -174,8 +174,7 @@ fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, PeerFault> {
             state.named += 1;
             // No two connections have one name. It is no secret: who may speak
             // is another matter.
-            let (here, peer, life) = (&link.here, link.name(), link.life);
-            let name = format!("{here}-{peer}-{life:x}-{}", state.named);
+            let name = format!("{}{}", link.own_names(), state.named);
             Talks {
                 connection: name.into(),
                 round: 0,
