@@ -35,8 +35,10 @@ fn main() {
         return;
     }
     println!("cargo:rustc-link-arg-bins=-no-pie");
-    // For another machine the libraries of this one are of no use.
+    // For another machine the libraries of this one are of no use, and where
+    // another linker is the default nobody has tried.
     let plain = var("CARGO_CFG_TARGET_ENV") == "gnu"
+        && var("CARGO_CFG_TARGET_ARCH") == "x86_64"
         && var("HOST") == var("TARGET")
         && var("RUSTC_LINKER").is_empty();
     if !plain || var("GRIDRIG_LINK") == "dynamic" {

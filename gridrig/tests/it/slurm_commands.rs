@@ -225,6 +225,35 @@ fn garbage_on_the_socket_harms_nobody() {
 }
 
 #[test]
+fn a_client_that_vanishes_leaves_no_job_or_a_whole_one() {
+    use std::io::Write as _;
+    let cluster = Emulated::start(1, 1, &[]);
+    let socket = cluster.bin().join(".gridrig/slurm.sock");
+    let header = r#"{"command":"sbatch","called":"sbatch","args":["-H"],"cwd":"/","env":[]}"#;
+    let script = "#!/bin/sh\nsleep 600\n";
+    let mut request = b"GRS1".to_vec();
+    for length in [header.len(), script.len()] {
+        request.extend(u32::try_from(length).unwrap().to_be_bytes());
+    }
+    request.extend(header.as_bytes());
+    request.extend(script.as_bytes());
+    for sent in [8, 12, 20, 12 + header.len(), request.len() - 1] {
+        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+        stream.write_all(&request[..sent]).unwrap();
+    }
+    assert_eq!(cluster.ok("squeue", &["-h", "-t", "all"]), "");
+    // It has said everything, and does not wait for the answer.
+    let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+    stream.write_all(&request).unwrap();
+    drop(stream);
+    cluster.wait_for("1", "%T %r", "PENDING JobHeldUser");
+    assert_eq!(
+        cluster.ok("squeue", &["-h", "-t", "all", "-o", "%i"]),
+        "1\n"
+    );
+}
+
+#[test]
 fn a_directory_with_a_file_of_somebody_else_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("sbatch"), "mine").unwrap();

@@ -194,3 +194,28 @@ async fn a_cut_or_scrambled_request_never_breaks_the_service() {
     assert_eq!(ask(&lrms, &job(1, "1s")).await.status, 200);
     lrms.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_client_that_vanishes_leaves_no_activity() {
+    let lrms = start(1).await;
+    let (address, whole) = (lrms.address(), envelope(SOAP_1_1, "", &job(1, "1h")));
+    let sent = tokio::task::spawn_blocking(move || {
+        use std::io::Write as _;
+        for length in [0, whole.len() / 2, whole.len() - 1] {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            write!(
+                stream,
+                "POST /services/bes HTTP/1.1\r\nHost: a\r\nContent-Type: text/xml\r\n\
+                 Content-Length: {}\r\n\r\n",
+                whole.len()
+            )
+            .unwrap();
+            stream.write_all(&whole.as_bytes()[..length]).unwrap();
+        }
+    });
+    sent.await.unwrap();
+    // A later request on another connection is served after the breaks are seen.
+    assert_eq!(ask(&lrms, &job(1, "1s")).await.status, 200);
+    assert_eq!(jobs(&lrms).await, 1);
+    lrms.stop().await.unwrap();
+}
