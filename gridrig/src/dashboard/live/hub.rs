@@ -376,3 +376,34 @@ fn json(message: &Message<'_>) -> Arc<str> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock;
+    use super::*;
+
+    #[tokio::test]
+    async fn there_are_four_messages_a_second_at_the_most() {
+        let hub = Arc::new(Hub::default());
+        let mut reader = hub.reader().expect("a place");
+        let whole = reader.next().await.expect("the state");
+        assert_eq!(whole.kind, "snapshot");
+        let begin = clock();
+        let (ticking, changing) = (Arc::clone(&hub), Arc::clone(&hub));
+        let tasks = [
+            tokio::spawn(async move { ticking.tick().await }),
+            tokio::spawn(async move {
+                loop {
+                    changing.change_runs(|_| {});
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }),
+        ];
+        // The first may come at once; each of the others a quarter later.
+        for _ in 0..5 {
+            reader.next().await.expect("news");
+        }
+        assert!(clock().saturating_duration_since(begin) >= 4 * TICK);
+        tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
