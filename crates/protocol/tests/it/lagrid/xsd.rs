@@ -2,14 +2,16 @@
 //! oracle. Tests of other packages include this file.
 
 use gridrig_protocol::jsdl::JSDL;
+use gridrig_protocol::lagrid::LAGRID;
 use gridrig_protocol::soap::{Envelope, PROBLEM, Version};
 use gridrig_protocol::xml::{Element, Node};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What of a message, as the log of messages has it, is in the schema: the
-/// body of its envelope, or of a fault the problems in its detail. A text that
-/// is no XML, such as a fault in short, has nothing.
+/// body of its envelope, or of a fault the problems in its detail. What is no
+/// message has nothing: a fault in short, or the garbage that a test answers with,
+/// which no reader takes for an answer.
 pub fn in_schema(message: &str) -> Vec<String> {
     let body = match Envelope::read(message.as_bytes(), Version::Soap11) {
         Ok(envelope) => envelope.body,
@@ -18,9 +20,10 @@ pub fn in_schema(message: &str) -> Vec<String> {
             Err(_) => return Vec::new(),
         },
     };
-    match &*body.name {
-        "Fault" => problems(&body),
-        _ => vec![body.to_document()],
+    match (&*body.name, &*body.namespace) {
+        ("Fault", _) => problems(&body),
+        (_, LAGRID) => vec![body.to_document()],
+        _ => Vec::new(),
     }
 }
 
