@@ -14,6 +14,7 @@ mod envelope;
 mod job;
 mod measure;
 mod outcome;
+mod power;
 mod profiles;
 mod require;
 mod sampling;
@@ -25,6 +26,7 @@ pub use outcome::{
     Clusters, Curves, Design, MatchedCluster, RequirementReport, Standing, StatisticReport,
     Validation,
 };
+pub use power::{Demand, Power};
 pub use profiles::{Partition, k_means};
 pub use require::{Requirement, RequirementError};
 pub use sheet::sheet;

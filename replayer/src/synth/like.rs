@@ -13,8 +13,10 @@
 //! memory.
 
 mod calibrate;
+mod choose;
 mod deal;
 mod fit;
+mod gaps;
 mod generate;
 mod halves;
 mod hours;
@@ -24,6 +26,7 @@ mod levels;
 mod likeness;
 mod rows;
 mod splits;
+mod tilt;
 mod turns;
 mod week;
 mod weights;
@@ -112,6 +115,14 @@ pub struct LookAlike {
     /// of the larger half's share else, in thousandths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halves: Vec<Vec<Vec<f64>>>,
+    /// How hours lean away from distances of jobs once a trace is thinned to a
+    /// tenth, for each bin of distances (0, then four to an octave of milliseconds
+    /// from one second on). Where there are any, each hour is drawn six times, and
+    /// each of these also with its jobs at looks every 2, 3, 5, 10, 30 or 60 s,
+    /// fifty times less likely; one is taken with a probability in proportion to
+    /// exp(-sum of its distances' leanings).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gap_leanings: Vec<f64>,
     /// Probability that a recent user goes on, by time since the user's last job
     /// (below 1 s, 2 s, 4 s ... 2^17 s); a row for each class of jobs in a row
     /// (1, 2, 3 and 4, 5 to 8, 9 to 32, 33 to 128, more) of each class of
@@ -268,6 +279,12 @@ impl LookAlike {
                 within(&field, split[1], 0.0..=1.0)?;
                 within(&field, split[2], -10.0..=10.0)?;
             }
+        }
+        if !self.gap_leanings.is_empty() {
+            length("gap_leanings", self.gap_leanings.len(), gaps::BINS)?;
+        }
+        for leaning in &self.gap_leanings {
+            within("gap_leanings", *leaning, -1e4..=1e4)?;
         }
         self.check_rows()?;
         self.check_halves()?;

@@ -4,6 +4,7 @@ use super::encode::Encoded;
 use super::envelope::{Envelope, envelope};
 use super::job::{Identity, Pair};
 use super::measure::{GAP_BINS, Measured, Ruler};
+use super::power::{self, Demand, Power};
 use super::statistics::{Group, STATISTICS, Side, Statistic, Values};
 use super::{LEVEL, Options, ValidateError, sampling};
 use crate::linkage::LinkageError;
@@ -159,6 +160,10 @@ pub struct Validation {
     pub original_jobs: u64,
     /// Jobs of the reduced trace.
     pub reduced_jobs: u64,
+    /// The demand of both, and what share of it honest samples keep.
+    pub demand: Demand,
+    /// What the verdict could have told.
+    pub power: Power,
     /// Jobs of the original that could not, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Whether jobs are those of the original.
@@ -201,7 +206,11 @@ impl Validation {
             self.judged_by.name()
         );
         if self.passed {
-            return format!("all {statistics} statistics lie within {place}");
+            let little = match self.power.low {
+                true => "; that says little: see the warnings of low power",
+                false => "",
+            };
+            return format!("all {statistics} statistics lie within {place}{little}");
         }
         let outside = self.statistics.iter().filter(|s| !s.inside).count();
         let mut reasons = Vec::new();
@@ -279,6 +288,7 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
     let passed = pair.identity.holds()
         && best.inside()
         && requirements.iter().all(|requirement| requirement.met);
+    let jobs = (encoded.reference.len() as u64, encoded.reduced.len() as u64);
     let measured: Vec<&str> = statistics.iter().map(|s| s.name).collect();
     let not_judged = STATISTICS.iter().map(|s| s.name);
     Ok(Validation {
@@ -288,8 +298,10 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
         samples: options.samples,
         level: LEVEL,
         seed: options.seed,
-        original_jobs: encoded.reference.len() as u64,
-        reduced_jobs: encoded.reduced.len() as u64,
+        original_jobs: jobs.0,
+        reduced_jobs: jobs.1,
+        demand: power::demand(&encoded, &observed.values, &statistics),
+        power: power::power(jobs, &statistics),
         left_out: pair
             .left_out
             .iter()
@@ -306,15 +318,7 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
 }
 
 fn notes(pair: &Pair) -> Vec<String> {
-    /// Below this a sample says little about anything.
-    const FEW: usize = 50;
     let mut notes = pair.notes.clone();
-    if pair.reduced.len() < FEW {
-        notes.push(format!(
-            "the reduced trace has {} jobs: with so few, little can be told apart",
-            pair.reduced.len()
-        ));
-    }
     if pair.reduced.len() == pair.reference.len() {
         notes.push(
             "the reduced trace has as many jobs as the original's window: every sample is the \

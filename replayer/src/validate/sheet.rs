@@ -36,7 +36,12 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
             "reduced",
             format!("{reduced}: {} jobs", integer(validation.reduced_jobs)),
         ),
+        ("demand", validation.demand.to_string()),
         ("identity", validation.identity.to_string()),
+        (
+            "would pass unseen",
+            validation.power.passes_unseen.join("; "),
+        ),
         (
             "samples",
             format!(
@@ -45,6 +50,13 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
             ),
         ),
     ]);
+    page.list(
+        validation
+            .power
+            .warnings
+            .iter()
+            .map(|w| format!("Low power: {w}")),
+    );
     page.list(&validation.notes);
     page.heading("Processors");
     page.figure(

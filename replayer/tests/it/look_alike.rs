@@ -15,6 +15,7 @@ use gridrig_replayer::swf::SwfReader;
 use gridrig_replayer::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_replayer::synth::{Extent, Model, output};
 use gridrig_replayer::validate::{Group, Options, ValJob, validate};
+use rand::RngExt;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -254,6 +255,54 @@ fn a_look_alike_of_another_length_keeps_the_rate_and_the_mix() {
         .filter(|o| !o.starts_with("hour") && !o.starts_with("jobs of a batch"))
         .collect();
     assert!(off.is_empty(), "{off:?}");
+}
+
+/// A program that looks for jobs once a minute, at random how many.
+fn by_looks() -> Loaded {
+    let mut text = String::from("; MaxProcs: 64\n; UnixStartTime: 1704067200\n");
+    let mut random = gridrig_core::rng::stream(1, "test-looks");
+    let mut jobs = 0;
+    for look in 0..2 * 24 * 60 {
+        while random.random::<f64>() < 0.8 {
+            jobs += 1;
+            let (at, run) = (look * 60, 60 + jobs * 37 % 900);
+            text.push_str(&format!(
+                "{jobs} {at} -1 {run} 1 -1 -1 1 1800 -1 1 {} 1 1 1 -1 -1 -1\n",
+                jobs % 7
+            ));
+        }
+    }
+    load_from(
+        &mut SwfReader::new(text.as_bytes(), "looks.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
+}
+
+#[test]
+fn jobs_of_a_program_that_looks_once_a_minute_are_submitted_at_looks() {
+    let source = by_looks();
+    let Model::LookAlike(mut like) = fitted(&source) else {
+        panic!("a look-alike");
+    };
+    assert!(!like.gap_leanings.is_empty());
+    let gaps = |trace: &Loaded| -> Vec<u64> {
+        let submit = |at: usize| trace.jobs[at].submit.as_nanos() / 1_000_000_000;
+        (6..trace.jobs.len())
+            .map(|at| submit(at) - submit(at - 6))
+            .collect()
+    };
+    let apart = |like: &LookAlike| {
+        let made = reread(&Model::LookAlike(Box::new(like.clone())));
+        // Nothing comes before its time, however early a look would have been.
+        let first = made.jobs[0].submit.as_nanos() / 1_000_000_000;
+        assert!(first >= like.first_submit_s, "{first}");
+        distance(gaps(&source), gaps(&made))
+    };
+    let leaning = apart(&like);
+    like.gap_leanings.clear();
+    let plain = apart(&like);
+    assert!(leaning < 0.7 * plain, "{leaning} and {plain}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod clustering;
 mod converting;
 mod examples;
 mod gwf_files;
+mod koala;
 mod look_alike;
 mod lublin;
 mod need;

@@ -8,7 +8,7 @@
 //! moments: the model is run, compared and moved).
 
 use super::week::{Arrivals, Form, Instants};
-use super::{BATCH_WINDOW_S, LookAlike};
+use super::{BATCH_WINDOW_S, LookAlike, gaps, tilt};
 use crate::synth::error::SynthError;
 use crate::synth::unit::unit;
 use gridrig_core::rng;
@@ -25,6 +25,13 @@ const LEAST: usize = 2_000;
 
 /// Seeds that a way to tell arrivals is judged by.
 const SEEDS: u64 = 3;
+
+/// What leanings may cost, so that none is large for little: each is tried.
+const RIDGES: [f64; 3] = [0.000_5, 0.003, 0.03];
+
+/// The mean of Kolmogorov's distribution: how far a sample of n is from its
+/// source, times the root of n.
+const MEAN_DISTANCE: f64 = 0.868_7;
 
 /// Runs of the model, at most.
 const RUNS: usize = 6;
@@ -127,6 +134,45 @@ impl LookAlike {
             .map(|(at, way, form)| (missed(way, form), at, form))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         best.map_or_else(Default::default, |(_, at, form)| (at, form.clone()))
+    }
+
+    /// Finds the leanings of hours with which the gaps between submissions come
+    /// near to the source's; none where they are as near as a sample's anyway.
+    pub(super) fn lean_gaps(&self, submits: &[u64]) -> Vec<f64> {
+        let wanted = gaps::measure(submits);
+        let mut model = self.clone();
+        model.gap_leanings.clear();
+        let (_, missed) = model.run_gaps(&wanted);
+        if missed <= MEAN_DISTANCE / (KEPT * submits.len() as f64).sqrt() {
+            return Vec::new();
+        }
+        model.gap_leanings = vec![0.0; gaps::BINS];
+        let (hours, _) = model.run_gaps(&wanted);
+        let mut best = (missed, Vec::new());
+        for ridge in RIDGES {
+            model.gap_leanings = tilt::lean(&hours, &wanted, ridge);
+            let (_, missed) = model.run_gaps(&wanted);
+            if missed < best.0 {
+                best = (missed, model.gap_leanings.clone());
+            }
+        }
+        best.1
+    }
+
+    /// The hours that this model draws with a few seeds, and how far its gaps are
+    /// from those wanted, on the mean.
+    fn run_gaps(&self, wanted: &[f64; gaps::BINS]) -> (Vec<Vec<gaps::Bins>>, f64) {
+        let mut model = self.clone();
+        let (mut hours, mut missed) = (Vec::new(), 0.0);
+        for seed in self.seed..self.seed + SEEDS {
+            model.seed = seed;
+            let length = self.source.days * 86_400.0;
+            let instants = Instants::new(&model, self.source.jobs, length);
+            let (drawn, made) = instants.drawn_gaps();
+            hours.extend(drawn);
+            missed += gaps::apart(&gaps::measure(&made), wanted) / SEEDS as f64;
+        }
+        (hours, missed)
     }
 
     pub(super) fn set_arrivals(&mut self, arrivals: &Arrivals, form: &Form) {

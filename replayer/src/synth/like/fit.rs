@@ -130,12 +130,15 @@ impl LookAlike {
             .and_then(|p| u32::try_from(p).ok());
         let processors = options.processors.or(named).unwrap_or(widest).max(widest);
         let mut timing = Timing::of(trace);
-        let coarse = fit(trace, processors, &timing, DETAILS[DETAILS.len() - 1]);
+        let mut coarse = fit(trace, processors, &timing, DETAILS[DETAILS.len() - 1]);
         let submits: Vec<u64> = timing.submits.iter().map(|job| job.0).collect();
         let (way, form) = coarse.choose_arrivals(&timing.arrivals, &submits);
         (timing.way, timing.form) = (way, form);
+        coarse.set_arrivals(&timing.arrivals[way], &timing.form);
+        let leanings = coarse.lean_gaps(&submits);
         for detail in DETAILS {
             let mut model = fit(trace, processors, &timing, detail);
+            model.gap_leanings.clone_from(&leanings);
             let bytes = Model::LookAlike(Box::new(model.clone())).to_json().len();
             // Calibration may add a digit to a number of each profile.
             if bytes + 2 * model.profiles.len() < options.max_bytes {
@@ -234,6 +237,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         splits: Vec::new(),
         folds: Vec::new(),
         halves: Vec::new(),
+        gap_leanings: Vec::new(),
         turns: turns
             .odds
             .chunks(turns::AGES)

@@ -2,6 +2,8 @@
 //! a week, and splits from there down to a second.
 
 use super::LookAlike;
+use super::choose::{self, Chooser};
+use super::gaps::Bins;
 use super::halves::{self, Larger};
 use super::hours::{Hours, SourceDays, deal};
 use super::rows::{self, Row, Rows};
@@ -346,6 +348,7 @@ pub(super) struct Instants {
     hours: std::vec::IntoIter<Stretch>,
     next: Option<Stretch>,
     rows: Rows,
+    chooser: Option<Chooser>,
     shift: u64,
     span: Span,
     random: ChaCha8Rng,
@@ -385,6 +388,10 @@ impl Instants {
             next: hours.next(),
             hours,
             rows,
+            chooser: (!model.gap_leanings.is_empty()).then(|| {
+                let random = rng::stream(model.seed, "look-alike/gaps");
+                Chooser::new(&model.gap_leanings, from, random)
+            }),
             shift,
             span,
             random,
@@ -396,6 +403,16 @@ impl Instants {
     /// Hours that time 0 is after a Monday 0:00.
     pub(super) fn shift(&self) -> u64 {
         self.shift
+    }
+
+    /// The distances of all hours that could be chosen, and the submissions of
+    /// those that are.
+    pub(super) fn drawn_gaps(mut self) -> (Vec<Vec<Bins>>, Vec<u64>) {
+        if let Some(chooser) = &mut self.chooser {
+            chooser.keep();
+        }
+        let submits = self.by_ref().collect();
+        (self.chooser.map(Chooser::seen).unwrap_or_default(), submits)
     }
 
     /// The seconds with jobs of the next day that has any, in order.
@@ -415,18 +432,39 @@ impl Instants {
             stretches.push((stretch, SOMEHOW));
             self.next = self.hours.next();
         }
+        let of_rows: Vec<Stretch> = self
+            .rows
+            .of_day(day)
+            .into_iter()
+            .map(|at| Stretch {
+                at,
+                length: 1,
+                jobs: 1,
+            })
+            .collect();
+        let drawn = if self.chooser.is_some() {
+            choose::DRAWN
+        } else {
+            1
+        };
+        let days: Vec<Vec<Stretch>> = (0..drawn)
+            .map(|_| self.seconds(stretches.clone(), &of_rows))
+            .collect();
+        Some(match &mut self.chooser {
+            Some(chooser) => chooser.of_day(&days),
+            None => days.into_iter().next().unwrap_or_default(),
+        })
+    }
+
+    /// Draws the seconds of a day's hours, with those of its rows.
+    fn seconds(&mut self, mut hours: Vec<(Stretch, usize)>, of_rows: &[Stretch]) -> Vec<Stretch> {
         for row in &self.within {
-            stretches = splits::halve(&stretches, row, &mut self.random);
+            hours = splits::halve(&hours, row, &mut self.random);
         }
-        let mut seconds: Vec<Stretch> = stretches.into_iter().map(|stretch| stretch.0).collect();
-        let of_rows = self.rows.of_day(day).into_iter().map(|at| Stretch {
-            at,
-            length: 1,
-            jobs: 1,
-        });
-        seconds.extend(of_rows);
+        let seconds = hours.into_iter().map(|stretch| stretch.0);
+        let mut seconds: Vec<Stretch> = seconds.chain(of_rows.iter().copied()).collect();
         seconds.sort_by_key(|second| second.at);
-        Some(seconds)
+        seconds
     }
 }
 

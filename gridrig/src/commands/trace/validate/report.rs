@@ -23,6 +23,14 @@ pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> Strin
         false => writeln!(text, " (left out: {})", reasons.join(", ")),
     };
     let _ = writeln!(text, "{}", outcome.identity);
+    let _ = writeln!(text, "demand: {}", outcome.demand);
+    if !outcome.power.passes_unseen.is_empty() {
+        let unseen = outcome.power.passes_unseen.join("; ");
+        let _ = writeln!(text, "would pass unseen: {unseen}");
+    }
+    for warning in &outcome.power.warnings {
+        let _ = writeln!(text, "warning, low power: {warning}");
+    }
     for note in &outcome.notes {
         let _ = writeln!(text, "note: {note}");
     }
