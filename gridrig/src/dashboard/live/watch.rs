@@ -319,7 +319,10 @@ impl EventSink for Watched<'_, '_> {
     #[inline]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.log.emit(at, event);
-        self.watching.tap.emit(at, event);
+        // It would pass these over; not calling it is cheaper still.
+        if !matches!(event, Event::InfoSent { .. }) {
+            self.watching.tap.emit(at, event);
+        }
         self.left -= 1;
         if self.left == 0 {
             self.look();
