@@ -98,6 +98,27 @@ fn a_verdict_that_is_missed_ends_with_99_and_keeps_the_file() {
 }
 
 #[test]
+fn a_few_jobs_pass_with_a_word_on_how_little_that_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = out(&dir, "few.swf");
+    let output = run(&["trace", "reduce", SHIPPED, &target, "--keep", "1/60"]);
+    expect_code(&output, 0);
+    let text = stdout(&output);
+    assert!(text.contains("validation passed"), "{text}");
+    assert!(
+        text.contains("  low power: the reduced trace has"),
+        "{text}"
+    );
+    let again = run(&["trace", "validate", SHIPPED, &target]);
+    expect_code(&again, 0);
+    let text = stdout(&again);
+    assert!(text.contains("warning, low power: the reduced"), "{text}");
+    assert!(text.contains("; that says little: see"), "{text}");
+    let document = json(&run(&["trace", "validate", SHIPPED, &target, "--json"]));
+    assert_eq!(document["power"]["low"], true, "{document}");
+}
+
+#[test]
 fn what_is_sanitized_away_is_no_reason_to_miss_the_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let target = out(&dir, "short.swf");

@@ -206,10 +206,7 @@ impl Validation {
             self.judged_by.name()
         );
         if self.passed {
-            let little = match self.power.low {
-                true => "; that says little: see the warnings of low power",
-                false => "",
-            };
+            let little = self.power.reservation();
             return format!("all {statistics} statistics lie within {place}{little}");
         }
         let outside = self.statistics.iter().filter(|s| !s.inside).count();

@@ -19,6 +19,9 @@ const MOST_RATIO: f64 = 2.0;
 /// Fewer jobs say little about anything.
 const FEW: u64 = 50;
 
+/// The statistic of demand per job.
+const DEMAND: &str = "demand.ratio";
+
 /// Distances whose envelopes are told.
 const DISTANCES: [(&str, &str); 3] = [
     ("processors.ks", "processor CDF"),
@@ -77,6 +80,18 @@ pub struct Power {
     pub warnings: Vec<String>,
 }
 
+impl Power {
+    /// What is added to a verdict of "passed".
+    pub(super) fn reservation(&self) -> &'static str {
+        let is_of_demand = |warning: &String| warning.starts_with(DEMAND);
+        match (self.low, self.warnings.iter().all(is_of_demand)) {
+            (false, _) => "",
+            (true, true) => "; that says little about demand: see the warning of low power",
+            (true, false) => "; that says little: see the warnings of low power",
+        }
+    }
+}
+
 pub(super) fn demand(
     encoded: &Encoded,
     observed: &Values,
@@ -85,8 +100,8 @@ pub(super) fn demand(
     let jobs = encoded.reference.len().max(1) as f64;
     let sampled = encoded.reduced.len() as f64 / jobs;
     let original = encoded.mean_demand * encoded.reference.len() as f64;
-    let share = observed.get("demand.ratio").map(|ratio| ratio * sampled);
-    let judged = statistics.iter().find(|s| s.name == "demand.ratio");
+    let share = observed.get(DEMAND).map(|ratio| ratio * sampled);
+    let judged = statistics.iter().find(|s| s.name == DEMAND);
     let edge = |edge: Option<f64>| edge.map(|ratio| (ratio * sampled).clamp(0.0, 1.0));
     Demand {
         original_processor_s: original,
@@ -119,14 +134,14 @@ pub(super) fn power(jobs: (u64, u64), statistics: &[StatisticReport]) -> Power {
             ));
         }
     }
-    if let Some((low, high)) = find("demand.ratio").and_then(|s| s.low.zip(s.high)) {
+    if let Some((low, high)) = find(DEMAND).and_then(|s| s.low.zip(s.high)) {
         let low = low.max(0.0);
         unseen.push(format!(
             "demand per job {low:.2} to {high:.2} times as much"
         ));
         if low < LEAST_RATIO || high > MOST_RATIO {
             warnings.push(format!(
-                "demand.ratio: honest samples have {low:.2} to {high:.2} times the demand per job, \
+                "{DEMAND}: honest samples have {low:.2} to {high:.2} times the demand per job, \
                  beyond {LEAST_RATIO} to {MOST_RATIO}: a few large jobs decide it, and a reduction \
                  without them passes"
             ));
@@ -168,6 +183,7 @@ mod tests {
         ];
         let power = power((1_000, 50), &statistics);
         assert!(!power.low && power.warnings.is_empty(), "{power:?}");
+        assert_eq!(power.reservation(), "");
         assert_eq!(
             power.passes_unseen,
             [
@@ -193,6 +209,9 @@ mod tests {
             "demand.ratio",
         ];
         assert!(power.low);
+        assert!(power.reservation().contains("says little: see"));
+        let only_demand = super::power((1_000, 50), &statistics[3..]);
+        assert!(only_demand.reservation().contains("little about demand"));
         assert_eq!(power.warnings.len(), begin.len(), "{power:?}");
         for (warning, begin) in power.warnings.iter().zip(begin) {
             assert!(warning.starts_with(begin), "{warning}");

@@ -265,6 +265,9 @@ fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
     for failure in validation.failures() {
         writeln!(f, "  {failure}")?;
     }
+    for warning in &validation.power.warnings {
+        writeln!(f, "  low power: {warning}")?;
+    }
     Ok(())
 }
 
