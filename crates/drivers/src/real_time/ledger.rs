@@ -375,16 +375,9 @@ mod tests {
         );
         let (key, id) = (Some(key.to_owned()), id.map(JobId));
         Arrival {
-            tag: None,
             key,
             id,
-            spec,
-            from: Party::Client,
-            hop: 0,
-            origin: None,
-            settled: false,
-            meant: None,
-            notify: None,
+            ..Arrival::of(spec)
         }
     }
 
