@@ -54,6 +54,13 @@ pub(crate) struct Shape {
     memory_kib: u64,
 }
 
+impl Shape {
+    /// Whether there is nothing to choose among.
+    pub(crate) fn is_of_one_resource(&self) -> bool {
+        self.most.iter().filter(|most| **most > 0).count() == 1
+    }
+}
+
 /// What jobs of one class may use.
 #[derive(Clone, Debug)]
 struct Class {

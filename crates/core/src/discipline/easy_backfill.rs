@@ -29,6 +29,8 @@ pub struct EasyBackfill {
     given_back: u64,
     /// Whether only jobs that have come since the last pass may start.
     only_new: bool,
+    /// By shape, from which size on the nodes have said no in this pass.
+    refused: Vec<u32>,
     /// How long jobs may take, for one shape by size.
     longest: Vec<SimDuration>,
 }
@@ -48,6 +50,7 @@ impl Planner for EasyBackfill {
         self.given_back = book.given_back();
         self.next = 0;
         self.shadow = None;
+        self.refused.clear();
     }
 
     fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
@@ -119,6 +122,13 @@ impl EasyBackfill {
                 self.lines.forget(shape, processors, arrival);
                 return Some(start);
             }
+            // On one resource all that are as wide ask the nodes for the same,
+            // and what starts meanwhile makes nobody fit.
+            if book.shape_demand(shape).is_of_one_resource() {
+                let len = self.refused.len().max(shape + 1);
+                self.refused.resize(len, u32::MAX);
+                self.refused[shape] = self.refused[shape].min(processors);
+            }
         }
         self.next = self.lines.end();
         None
@@ -130,7 +140,8 @@ impl EasyBackfill {
         let (book, now) = (outlook.book, outlook.now);
         let mut first: Option<(u64, usize, u32)> = None;
         for (number, shape) in self.lines.shapes() {
-            let sizes = shape.sizes();
+            let refused = self.refused.get(number).copied().unwrap_or(u32::MAX);
+            let sizes = shape.sizes_below(refused);
             self.profile
                 .longest(book.shape_demand(number), now, sizes, &mut self.longest);
             for (index, longest) in self.longest.iter().enumerate() {
