@@ -61,7 +61,10 @@ fn call(name: &str, args: &[String], called: &Path) -> u8 {
                 Ok(line) => line,
                 Err(refusal) => return refused(&refusal),
             };
-            if !line.has("version") {
+            if !["version", "help", "usage"]
+                .iter()
+                .any(|told| line.has(told))
+            {
                 environment = environment::block();
                 script = match read_script(&line) {
                     Ok(script) => script,

@@ -115,7 +115,10 @@ impl Call<'_> {
                 length(script.len(), MOST_SCRIPT).ok_or_else(|| too_long("the script is"))?
             }
         };
-        let texts = self.env.iter().map(|(name, value)| name.len() + value.len());
+        let texts = self
+            .env
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
         let texts = texts.chain(self.args.iter().map(String::len));
         // Each text has its quotation marks, comma and bracket besides.
         let room: usize = texts.map(|length| length + 8).sum();

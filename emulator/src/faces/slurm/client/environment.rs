@@ -11,8 +11,8 @@ use std::os::unix::ffi::OsStrExt as _;
 /// allocator for; that is how it is done where the kernel does not tell.
 pub(super) fn block() -> Vec<u8> {
     let mut block = Vec::with_capacity(ROOM);
-    let told = std::fs::File::open("/proc/self/environ")
-        .and_then(|mut file| file.read_to_end(&mut block));
+    let told =
+        std::fs::File::open("/proc/self/environ").and_then(|mut file| file.read_to_end(&mut block));
     if told.is_err() {
         block.clear();
         for (name, value) in std::env::vars_os() {
