@@ -74,27 +74,7 @@ pub(super) fn squeue(book: &Book, request: &Request, caller: &Caller, now: SimTi
 
 fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
     let parsed = options("squeue", &OPTIONS, request)?;
-    if let Some(clusters) = list(&parsed, "clusters")
-        && clusters
-            .iter()
-            .any(|name| *name != book.site.cluster && name != "all")
-    {
-        let name = &clusters[0];
-        return Err(Answer::failed(
-            1,
-            format!(
-                "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
-                 --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
-            ),
-        ));
-    }
-    let alone = parsed.last("jobs") == Some("") || parsed.last("steps") == Some("");
-    if let Some(word) = parsed.rest.get(usize::from(alone)) {
-        return Err(Answer {
-            stdout: "Usage: squeue [OPTIONS]\n".to_owned(),
-            ..Answer::failed(1, format!("squeue: error: Unrecognized option: {word}\n"))
-        });
-    }
+    refuse(&parsed, book)?;
     let filter = Filter::of(&parsed, book, caller)?;
     let apart = parsed.has("array") || parsed.has("array-unique");
     let mut records = book.records(now, filter.jobs.as_deref(), apart);
@@ -155,6 +135,32 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
         stdout: out,
         stderr,
     })
+}
+
+/// What squeue refuses before it looks at any job.
+fn refuse(parsed: &Parsed, book: &Book) -> Result<(), Answer> {
+    if let Some(clusters) = list(parsed, "clusters")
+        && clusters
+            .iter()
+            .any(|name| *name != book.site.cluster && name != "all")
+    {
+        let name = &clusters[0];
+        return Err(Answer::failed(
+            1,
+            format!(
+                "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
+                 --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
+            ),
+        ));
+    }
+    let alone = parsed.last("jobs") == Some("") || parsed.last("steps") == Some("");
+    if let Some(word) = parsed.rest.get(usize::from(alone)) {
+        return Err(Answer {
+            stdout: "Usage: squeue [OPTIONS]\n".to_owned(),
+            ..Answer::failed(1, format!("squeue: error: Unrecognized option: {word}\n"))
+        });
+    }
+    Ok(())
 }
 
 fn pieces(parsed: &Parsed) -> (Vec<Piece<Field>>, String) {
