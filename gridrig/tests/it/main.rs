@@ -55,6 +55,7 @@ mod slurm_clients;
 mod slurm_commands;
 mod slurm_differential;
 mod slurm_execute;
+mod slurm_options;
 mod synthesize_command;
 mod topologies;
 mod trace_convert;

@@ -4,6 +4,7 @@
 mod array;
 mod script;
 mod table;
+mod values;
 
 pub(super) use array::{MAX_ARRAY_SIZE, TaskList, compress};
 pub(super) use script::{Interpreter, words};
@@ -46,6 +47,11 @@ pub(super) struct Batch {
     pub cpus_per_task_given: bool,
     pub tasks_per_node: Option<u32>,
     pub nodes: Option<u32>,
+    /// The most nodes; no fewer than the fewest.
+    pub most_nodes: Option<u32>,
+    /// Nodes asked for and not wanted, by name: shown, and without effect.
+    pub wanted_nodes: Option<String>,
+    pub unwanted_nodes: Option<String>,
     pub exclusive: bool,
     pub requeue: bool,
     /// Memory of each node, or of each processor, in MiB.
@@ -72,6 +78,29 @@ impl Batch {
         let processors = self.tasks.saturating_mul(self.cpus_per_task);
         processors.max(self.nodes.unwrap_or(1))
     }
+
+    /// The fewest processors of each node.
+    pub fn cpus_on_node(&self) -> u32 {
+        let tasks = self.tasks_per_node.unwrap_or(1).max(1);
+        tasks.saturating_mul(self.cpus_per_task)
+    }
+
+    /// The fewest nodes: those asked for, or what tasks need that are told
+    /// how many of them share one.
+    pub fn fewest_nodes(&self) -> u32 {
+        let shared = self.tasks_per_node.map(|per| self.tasks.div_ceil(per));
+        self.nodes.or(shared).unwrap_or(1)
+    }
+
+    /// The script's path with its arguments, as the commands show it.
+    pub fn called(&self) -> String {
+        let Some(command) = &self.command else {
+            return "(null)".to_owned();
+        };
+        let arguments = self.arguments.iter().map(String::as_str);
+        let words: Vec<&str> = std::iter::once(command.as_str()).chain(arguments).collect();
+        words.join(" ")
+    }
 }
 
 /// All that one `sbatch` asks for.
@@ -82,6 +111,7 @@ pub(super) struct Order {
     pub wishes: Vec<Wish>,
     pub hold: bool,
     pub begin: Option<String>,
+    pub deadline: Option<String>,
     pub parsable: bool,
     pub quiet: bool,
     pub wait: bool,
@@ -136,7 +166,8 @@ pub(super) fn read(
     let mut all = Parsed::default();
     if !line.has("wrap") {
         script::check(script)?;
-        all.options = script::directives(called, script)?;
+        let name = line.rest.first().map_or("stdin", String::as_str);
+        all.options = script::directives(called, name, script)?;
     }
     for (variable, option) in VARIABLES {
         if let Some((_, value)) = env.iter().find(|(name, _)| name == variable) {
@@ -178,13 +209,14 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     batch.input = text("input");
     batch.export = text("export");
     batch.work_dir = text("chdir").unwrap_or_default();
+    batch.wanted_nodes = text("nodelist");
+    batch.unwanted_nodes = text("exclude");
+    values::check(all)?;
     batch.exclusive = all.has("exclusive");
     batch.requeue = last_of(all, "requeue", "no-requeue").unwrap_or(true);
     batch.nice = match all.last("nice") {
         Some("") => 100,
-        Some(nice) => nice
-            .parse()
-            .map_err(|_| Refusal::error(BAD_OPTION, &format!("Invalid nice value \"{nice}\"")))?,
+        Some(nice) => values::leading_number(nice),
         None => 0,
     };
     batch.open_mode = match all.last("open-mode") {
@@ -197,11 +229,16 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
             limit.ok_or_else(|| Refusal::error(BAD_OPTION, "Invalid --time specification"))?;
         batch.limit = Some(limit);
     }
+    if all.has("mem") && all.has("mem-per-cpu") {
+        let what = "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.";
+        return Err(Refusal(1, format!("sbatch: fatal: {what}\n")));
+    }
     batch.mem = memory(all, "mem")?;
     batch.mem_per_cpu = memory(all, "mem-per-cpu")?;
     sizes(all, order)?;
     order.hold = all.has("hold");
     order.begin = text("begin");
+    order.deadline = text("deadline");
     order.parsable = all.has("parsable");
     order.quiet = all.has("quiet");
     order.wait = all.has("wait");
@@ -211,7 +248,7 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
         let bad = || Refusal::submission("Invalid job array specification");
         order.array = Some(tasks.ok_or_else(bad)?);
     }
-    if let Some(wishes) = all.last("dependency") {
+    if let Some(wishes) = all.last("dependency").filter(|wishes| !wishes.is_empty()) {
         let wishes = depend::parse(wishes);
         order.wishes = wishes.ok_or_else(|| Refusal::submission("Job dependency problem"))?;
     }
@@ -263,7 +300,8 @@ fn sizes(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     let tasks = number(all, "ntasks")?;
     let cpus = number(all, "cpus-per-task")?;
     let per_node = number(all, "ntasks-per-node")?;
-    let nodes = all.last("nodes").map(node_count).transpose()?;
+    let counts = all.last("nodes").map(node_count).transpose()?;
+    let nodes = counts.map(|(fewest, _)| fewest);
     let batch = &mut order.batch;
     batch.tasks = match (tasks, nodes, per_node) {
         (Some(tasks), _, _) => tasks,
@@ -282,6 +320,10 @@ fn sizes(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
         }
         _ => nodes,
     };
+    batch.most_nodes = match (batch.nodes, counts) {
+        (Some(fewest), Some((asked, most))) if fewest == asked => Some(most),
+        (fewest, _) => fewest,
+    };
     batch.tasks_given = tasks.is_some() || per_node.is_some();
     batch.cpus_per_task = cpus.unwrap_or(1);
     batch.cpus_per_task_given = cpus.is_some();
@@ -289,24 +331,32 @@ fn sizes(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The fewest nodes of `min[-max]`.
-fn node_count(text: &str) -> Result<u32, Refusal> {
+/// The fewest and the most nodes of `min[-max]`, each with a `k` or `m` where
+/// they are many.
+fn node_count(text: &str) -> Result<(u32, u32), Refusal> {
     let bad = || Refusal::error(BAD_OPTION, &format!("\"{text}\" is not a valid node count"));
-    let count = |text: &str| {
-        let count: Option<u32> = text.parse().ok().filter(|count| *count > 0);
-        count.ok_or_else(bad)
+    let count = |text: &str| -> Result<u32, Refusal> {
+        let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+            Some(digits) => (digits, 1 << 10),
+            None => match text.strip_suffix(['m', 'M']) {
+                Some(digits) => (digits, 1 << 20),
+                None => (text, 1),
+            },
+        };
+        let count: u32 = digits.parse().map_err(|_| bad())?;
+        Ok(count.saturating_mul(unit))
     };
-    match text.split_once('-') {
-        None => count(text),
-        Some((fewest, most)) => {
-            let (fewest, most) = (count(fewest)?, count(most)?);
-            if most < fewest {
-                let what =
-                    format!("Maximum node count {most} is less than minimum node count {fewest}");
-                return Err(Refusal::error(BAD_OPTION, &what));
-            }
-            Ok(fewest)
-        }
+    let (fewest, most) = match text.split_once('-') {
+        None => (count(text)?, count(text)?),
+        Some((fewest, most)) => (count(fewest)?, count(most)?),
+    };
+    if most < fewest {
+        let what = format!("Maximum node count {most} is less than minimum node count {fewest}");
+        return Err(Refusal::error(BAD_OPTION, &what));
+    }
+    match most {
+        0 => Err(Refusal::submission("Node count specification invalid")),
+        _ => Ok((fewest.max(1), most)),
     }
 }
 

@@ -5,11 +5,13 @@
 //! beside the link in the directory of the commands, so that an empty
 //! environment is enough.
 
+mod environment;
 mod srun;
 
 use super::COMMANDS;
 use super::batch::{self, Refusal};
-use super::wire::{ANSWER_HEAD, Request, answer_lengths};
+use super::options::Parsed;
+use super::wire::{ANSWER_HEAD, Call, answer_lengths};
 use super::{site::VERSION_LINE, socket_path};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -28,37 +30,56 @@ pub fn dispatch(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
     let code = match name {
         "srun" => srun::srun(&called.to_string_lossy(), &args),
-        _ => call(name, args, &called),
+        _ => call(name, &args, &called),
     };
     Some(ExitCode::from(code))
 }
 
-fn call(name: &str, args: Vec<String>, called: &Path) -> u8 {
+fn call(name: &str, args: &[String], called: &Path) -> u8 {
     let cwd = std::env::current_dir().unwrap_or_default();
-    let mut request = Request {
-        command: name.to_owned(),
-        called: called.to_string_lossy().into_owned(),
+    let shown = called.to_string_lossy();
+    let mut request = Call {
+        command: name,
+        called: &shown,
         args,
-        cwd: cwd.to_string_lossy().into_owned(),
-        env: Vec::new(),
-        script: None,
+        cwd: &cwd.to_string_lossy(),
+        env: &[],
     };
-    if name == "scontrol"
-        && let Ok(nodes) = std::env::var(JOB_NODES)
-    {
-        // `show hostnames` inside a script means the job's own.
-        request.env.push((JOB_NODES.to_owned(), nodes));
-    }
-    if name == "sbatch"
-        && let Err(Refusal(code, said)) = add_script(&mut request)
-    {
-        eprint(&said);
-        return code;
+    // `show hostnames` inside a script means the job's own.
+    let nodes = match name {
+        "scontrol" => std::env::var(JOB_NODES).ok(),
+        _ => None,
+    };
+    let nodes = nodes.as_deref().map(|nodes| [(JOB_NODES, nodes)]);
+    let mut environment = Vec::new();
+    let variables: Vec<(&str, &str)>;
+    let mut script = None;
+    match &nodes {
+        Some(nodes) => request.env = nodes,
+        None if name == "sbatch" => {
+            let line = match batch::command_line(&shown, args) {
+                Ok(line) => line,
+                Err(refusal) => return refused(&refusal),
+            };
+            if !["version", "help", "usage"]
+                .iter()
+                .any(|told| line.has(told))
+            {
+                environment = environment::block();
+                script = match read_script(&line) {
+                    Ok(script) => script,
+                    Err(refusal) => return refused(&refusal),
+                };
+            }
+            variables = environment::variables(&environment);
+            request.env = &variables;
+        }
+        None => {}
     }
     let Some(socket) = find_socket(called) else {
         return no_cluster(name, "this command belongs to no emulated cluster");
     };
-    match exchange(&socket, &request) {
+    match exchange(&socket, &request, script.as_deref()) {
         Ok(code) => code,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 1,
         Err(error) => no_cluster(name, &error.to_string()),
@@ -84,23 +105,19 @@ fn no_cluster(name: &str, why: &str) -> u8 {
     1
 }
 
-/// What `sbatch` sends along: the script and the environment.
-fn add_script(request: &mut Request) -> Result<(), Refusal> {
-    let line = batch::command_line(&request.called, &request.args)?;
-    if line.has("version") {
-        return Ok(());
-    }
-    let vars = std::env::vars_os();
-    let text = |text: OsString| text.into_string().ok();
-    request.env = vars
-        .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
-        .collect();
+fn refused(Refusal(code, said): &Refusal) -> u8 {
+    eprint(said);
+    *code
+}
+
+/// The batch script that `sbatch` sends along; none with `--wrap`.
+fn read_script(line: &Parsed) -> Result<Option<Vec<u8>>, Refusal> {
     let path = line.rest.first();
     if line.has("wrap") {
         let what = "Script arguments not permitted with --wrap option";
         return match path {
             Some(_) => Err(Refusal::error(1, what)),
-            None => Ok(()),
+            None => Ok(None),
         };
     }
     let script = match path {
@@ -114,12 +131,15 @@ fn add_script(request: &mut Request) -> Result<(), Refusal> {
         let what = "Pathname of a file, directory or other parameter too long";
         return Err(Refusal::submission(what));
     }
-    request.script = Some(script);
-    Ok(())
+    Ok(Some(script))
 }
 
+/// The room that most scripts and environments need: one size, since the
+/// allocator sets up another page for each.
+const ROOM: usize = 4 << 10;
+
 fn read_at_most(from: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(ROOM);
     let most = u64::from(super::wire::MOST_SCRIPT);
     from.take(most + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -162,9 +182,10 @@ fn in_search_path(name: &Path) -> Option<PathBuf> {
     found.next()
 }
 
-fn exchange(socket: &Path, request: &Request) -> io::Result<u8> {
+fn exchange(socket: &Path, request: &Call<'_>, script: Option<&[u8]>) -> io::Result<u8> {
+    let request = request.encode(script)?;
     let mut stream = UnixStream::connect(socket)?;
-    stream.write_all(&request.encode()?)?;
+    stream.write_all(&request)?;
     let mut head = [0; ANSWER_HEAD];
     stream.read_exact(&mut head)?;
     let (code, stdout, stderr) = answer_lengths(head);

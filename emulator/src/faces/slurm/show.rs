@@ -8,11 +8,11 @@ mod scontrol;
 mod sinfo;
 mod squeue;
 
-use super::book::Book;
+use super::book::{Book, Record, State};
 use super::depend::Target;
 use super::desk::{Caller, Outcome};
 use super::options::{Opt, Parsed, Place, Program, parse};
-use super::site::VERSION_LINE;
+use super::site::{Site, VERSION_LINE};
 use super::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
 
@@ -65,13 +65,16 @@ fn options(name: &str, table: &[Opt], request: &Request) -> Result<Parsed, Answe
         return Err(Answer::said(VERSION_LINE.to_owned()));
     }
     if parsed.has("help") || parsed.has("usage") {
-        let text = format!(
-            "Usage: {name} [OPTIONS]\nAs Slurm 22.05's {name}; docs/slurm.md of gridrig \
-             lists what has an effect here.\n"
-        );
-        return Err(Answer::said(text));
+        return Err(Answer::said(usage(name)));
     }
     Ok(parsed)
+}
+
+fn usage(name: &str) -> String {
+    format!(
+        "Usage: {name} [OPTIONS]\nAs Slurm 22.05's {name}; docs/slurm.md of gridrig lists what \
+         has an effect here.\n"
+    )
 }
 
 /// The words of all occurrences of an option, split at commas; `None` if it
@@ -84,6 +87,24 @@ fn list(parsed: &Parsed, name: &str) -> Option<Vec<String>> {
         .filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_owned).collect();
     (!words.is_empty()).then_some(words)
+}
+
+/// What a job takes of each kind of resource. Until it has nodes, Slurm counts
+/// the fewest that it asks for, with all of their memory.
+fn tres(site: &Site, record: &Record<'_>) -> String {
+    let (batch, cpus) = (&*record.job.batch, record.cpus);
+    if record.job.state != State::Pending {
+        return format!("cpu={cpus},node={},billing={cpus}", record.nodes);
+    }
+    let nodes = batch.fewest_nodes();
+    let memory = match batch.mem_per_cpu {
+        Some(mib) => mib.saturating_mul(u64::from(cpus)),
+        None => {
+            let of_node = batch.mem.unwrap_or_else(|| site.memory_mib());
+            of_node.saturating_mul(u64::from(nodes))
+        }
+    };
+    format!("cpu={cpus},mem={memory}M,node={nodes},billing={cpus}")
 }
 
 /// Reads `4_[1-3,7]` besides what [`Target`] reads.

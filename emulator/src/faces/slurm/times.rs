@@ -104,8 +104,9 @@ pub(super) fn date(unix: u64) -> String {
     format!("{weekday} {month} {day:02} {hour:02}:{minute:02}:{second:02} {year}")
 }
 
-/// Seconds since 1970 of `now`, `now+30`, `now+5minutes`, `YYYY-MM-DD[THH:MM[:SS]]`
-/// or `HH:MM[:SS]` (today, or tomorrow if that has passed), in UTC.
+/// Seconds since 1970 of `now`, `now+30`, `now+5minutes`, `YYYY-MM-DD[THH:MM[:SS]]`,
+/// `HH:MM[:SS][am|pm]` or a word for a time of day (today, or
+/// tomorrow if that has passed), `today` or `tomorrow`, in UTC.
 pub(crate) fn moment(text: &str, now: u64) -> Option<u64> {
     if let Some(later) = text.strip_prefix("now") {
         if later.is_empty() {
@@ -124,20 +125,23 @@ pub(crate) fn moment(text: &str, now: u64) -> Option<u64> {
         };
         return now.checked_add(count.checked_mul(unit)?);
     }
-    let clock = |text: &str| -> Option<u64> {
-        let parts: Vec<u64> = text
-            .split(':')
-            .map(|part| part.parse().ok())
-            .collect::<Option<_>>()?;
-        match parts.as_slice() {
-            [h, m] if *h < 24 && *m < 60 => Some(h * HOUR + m * MINUTE),
-            [h, m, s] if *h < 24 && *m < 60 && *s < 60 => Some(h * HOUR + m * MINUTE + s),
-            _ => None,
-        }
+    let today = now - now % DAY;
+    let next = |clock: u64| {
+        let at = today + clock;
+        if at < now { at + DAY } else { at }
     };
+    match text {
+        "today" => return Some(now),
+        "tomorrow" => return Some(today + DAY),
+        "midnight" => return Some(next(0)),
+        "elevenses" => return Some(next(11 * HOUR)),
+        "noon" => return Some(next(12 * HOUR)),
+        "fika" => return Some(next(15 * HOUR)),
+        "teatime" => return Some(next(16 * HOUR)),
+        _ => {}
+    }
     if !text.contains('-') {
-        let today = now - now % DAY + clock(text)?;
-        return Some(if today < now { today + DAY } else { today });
+        return clock(text).map(next);
     }
     let (day, time) = text.split_once('T').unwrap_or((text, "00:00"));
     let parts: Vec<u64> = day
@@ -149,6 +153,29 @@ pub(crate) fn moment(text: &str, now: u64) -> Option<u64> {
     };
     let days = days_since_1970(*year, *month, *day)?;
     Some(days * DAY + clock(time)?)
+}
+
+/// Seconds since midnight of `HH:MM[:SS]`, with `am` or `pm` of half a day.
+fn clock(text: &str) -> Option<u64> {
+    let (text, half) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
+        (Some(text), _) => (text, Some(0)),
+        (_, Some(text)) => (text, Some(12 * HOUR)),
+        _ => (text, None),
+    };
+    let parts: Vec<u64> = text
+        .split(':')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let at = match parts.as_slice() {
+        [h, m] if *h < 24 && *m < 60 => h * HOUR + m * MINUTE,
+        [h, m, s] if *h < 24 && *m < 60 && *s < 60 => h * HOUR + m * MINUTE + s,
+        _ => return None,
+    };
+    match half {
+        None => Some(at),
+        Some(_) if at >= 13 * HOUR => None,
+        Some(half) => Some(at % (12 * HOUR) + half),
+    }
 }
 
 /// Year, month and day of a day since 1970 (proleptic Gregorian calendar, in
@@ -218,7 +245,13 @@ mod tests {
         assert_eq!(moment("2026-11-21T08:58:01", now), Some(now));
         assert_eq!(moment("08:58:02", now), Some(now + 1));
         assert_eq!(moment("08:58", now), Some(now - 1 + 86_400));
-        for bad in ["later", "now-5", "2026-13-01", "25:00"] {
+        let midnight = now - now % DAY;
+        assert_eq!(moment("tomorrow", now), Some(midnight + DAY));
+        assert_eq!(moment("midnight", now), Some(midnight + DAY));
+        assert_eq!(moment("noon", now), Some(midnight + DAY / 2));
+        assert_eq!(moment("4:30pm", now), Some(midnight + 16 * HOUR + 1_800));
+        assert_eq!(moment("12:10am", now), Some(midnight + DAY + 600));
+        for bad in ["later", "now-5", "2026-13-01", "25:00", "4pm", "13:00pm"] {
             assert_eq!(moment(bad, now), None, "{bad}");
         }
     }

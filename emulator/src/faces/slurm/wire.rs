@@ -26,8 +26,25 @@ pub(super) const REQUEST_HEAD: usize = 12;
 /// Length of the fixed part of an answer.
 pub(super) const ANSWER_HEAD: usize = 12;
 
+/// A command as it is called: what [`Request`] is read from. It borrows, since
+/// each new size of block that the allocator is asked for costs a call more
+/// than what is then written into it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Call<'a> {
+    /// Which command.
+    pub command: &'a str,
+    /// As what it was called.
+    pub called: &'a str,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// Where it is called.
+    pub cwd: &'a str,
+    /// The environment, as far as the command looks at it.
+    pub env: &'a [(&'a str, &'a str)],
+}
+
 /// A command as it was called.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Request {
     /// Which command.
     pub command: String,
@@ -84,27 +101,37 @@ impl Answer {
     }
 }
 
-impl Request {
-    /// The request on the wire.
-    pub fn encode(&self) -> std::io::Result<Vec<u8>> {
-        let header = serde_json::to_vec(self)?;
-        let too_long = || std::io::Error::other("the arguments and environment are too long");
-        let length = u32::try_from(header.len()).ok();
-        let length = length.filter(|length| *length <= MOST_HEADER);
-        let length = length.ok_or_else(too_long)?;
-        let script = self.script.as_deref();
+impl Call<'_> {
+    /// The request on the wire, with the batch script if there is one.
+    pub fn encode(&self, script: Option<&[u8]>) -> std::io::Result<Vec<u8>> {
+        let too_long = |what: &str| std::io::Error::other(format!("{what} too long"));
+        let length = |length: usize, most: u32| {
+            let length = u32::try_from(length).ok();
+            length.filter(|length| *length <= most)
+        };
         let script_length = match script {
             None => NO_SCRIPT,
-            Some(script) => u32::try_from(script.len())
-                .ok()
-                .filter(|length| *length <= MOST_SCRIPT)
-                .ok_or_else(|| std::io::Error::other("the script is too long"))?,
+            Some(script) => {
+                length(script.len(), MOST_SCRIPT).ok_or_else(|| too_long("the script is"))?
+            }
         };
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(length.to_be_bytes());
-        bytes.extend(script_length.to_be_bytes());
-        bytes.extend(header);
-        bytes.extend(script.unwrap_or_default());
+        let texts = self
+            .env
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
+        let texts = texts.chain(self.args.iter().map(String::len));
+        // Each text has its quotation marks, comma and bracket besides.
+        let room: usize = texts.map(|length| length + 8).sum();
+        let script = script.unwrap_or_default();
+        let mut bytes = Vec::with_capacity((room + script.len() + 512).next_power_of_two());
+        bytes.extend([0; REQUEST_HEAD]);
+        serde_json::to_writer(&mut bytes, self)?;
+        let header = length(bytes.len() - REQUEST_HEAD, MOST_HEADER)
+            .ok_or_else(|| too_long("the arguments and environment are"))?;
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..8].copy_from_slice(&header.to_be_bytes());
+        bytes[8..REQUEST_HEAD].copy_from_slice(&script_length.to_be_bytes());
+        bytes.extend(script);
         Ok(bytes)
     }
 }
@@ -141,19 +168,31 @@ mod tests {
 
     #[test]
     fn a_request_announces_what_follows() {
-        let request = Request {
-            command: "sbatch".to_owned(),
-            args: vec!["-n".to_owned(), "3".to_owned()],
-            script: Some(b"#!/bin/sh\n".to_vec()),
-            ..Request::default()
+        let call = Call {
+            command: "sbatch",
+            called: "bin/sbatch",
+            args: &["-n".to_owned(), "3".to_owned()],
+            cwd: "/tmp",
+            env: &[("HOME", "/root"), ("QUOTED", "\"a\"\n")],
         };
-        let bytes = request.encode().unwrap();
+        let bytes = call.encode(Some(b"#!/bin/sh\n")).unwrap();
         let head = bytes[..REQUEST_HEAD].try_into().unwrap();
         let (header, script) = request_lengths(head).unwrap();
         assert_eq!(script, Some(10));
         assert_eq!(bytes.len(), REQUEST_HEAD + header + 10);
         let read: Request = serde_json::from_slice(&bytes[REQUEST_HEAD..][..header]).unwrap();
-        assert_eq!(read.args, request.args);
+        let wanted = Request {
+            command: "sbatch".to_owned(),
+            called: "bin/sbatch".to_owned(),
+            args: call.args.to_vec(),
+            cwd: "/tmp".to_owned(),
+            env: vec![
+                ("HOME".to_owned(), "/root".to_owned()),
+                ("QUOTED".to_owned(), "\"a\"\n".to_owned()),
+            ],
+            script: None,
+        };
+        assert_eq!(read, wanted);
     }
 
     #[test]

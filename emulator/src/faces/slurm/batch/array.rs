@@ -18,7 +18,8 @@ impl TaskList {
     /// Reads a list; `None` if Slurm would refuse it.
     pub fn parse(text: &str) -> Option<Self> {
         let (list, at_a_time) = match text.split_once('%') {
-            Some((list, most)) => (list, Some(most.parse().ok().filter(|most| *most > 0)?)),
+            // None at a time, or what is no number, is no bound.
+            Some((list, most)) => (list, most.parse().ok().filter(|most| *most > 0)),
             None => (text, None),
         };
         let list = list.strip_prefix('[').unwrap_or(list);
@@ -88,7 +89,8 @@ mod tests {
         );
         assert_eq!((list.at_a_time, list.step), (Some(2), 2));
         assert_eq!(TaskList::parse("1-3,7").unwrap().tasks.len(), 4);
-        for bad in ["5-1", "0-2000", "", "a", "1%0", "1-3:0", "1,,2"] {
+        assert_eq!(TaskList::parse("1-3%0").unwrap().at_a_time, None);
+        for bad in ["5-1", "0-2000", "", "a", "1-3:0", "1,,2"] {
             assert_eq!(TaskList::parse(bad), None, "{bad}");
         }
     }

@@ -62,12 +62,18 @@ pub(super) fn wrap(command: &str) -> Vec<u8> {
 /// The options of the `#SBATCH` lines, which end at the first command.
 pub(super) fn directives(
     called: &str,
+    name: &str,
     script: &[u8],
 ) -> Result<Vec<(&'static str, Option<String>)>, Refusal> {
     let text = String::from_utf8_lossy(script);
     let mut all = Vec::new();
-    for line in text.lines().skip(1) {
+    for (number, line) in (1..).zip(text.lines()).skip(1) {
         if let Some(options) = line.strip_prefix("#SBATCH") {
+            if let Some((quote, word)) = unmatched(options) {
+                let what = format!("Unmatched `{quote}` in [{word}]");
+                let what = format!("sbatch: fatal: {name}: line {number}: {what}\n");
+                return Err(Refusal(1, what));
+            }
             let args = words(options);
             let parsed = command_line(called, &args)?;
             all.extend(parsed.options);
@@ -80,6 +86,22 @@ pub(super) fn directives(
             .all(|(long, _)| OPTIONS.iter().any(|o| o.long == *long))
     );
     Ok(all)
+}
+
+/// A quotation mark that is never closed, and the word with it.
+fn unmatched(line: &str) -> Option<(char, &str)> {
+    let (mut quote, mut from, mut letters) = (None, 0, line.char_indices());
+    while let Some((at, letter)) = letters.next() {
+        match (letter, quote) {
+            ('\\', q) if q != Some('\'') => drop(letters.next()),
+            (c, Some(q)) if c == q => quote = None,
+            ('"' | '\'', None) => quote = Some(letter),
+            ('#', None) if at == from => break,
+            (c, None) if c.is_whitespace() => from = at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    quote.map(|quote| (quote, line[from..].trim_end()))
 }
 
 /// Splits a line into words: quotes hold together, a backslash takes the next

@@ -4,7 +4,7 @@
 
 use crate::faces::slurm::options::{Opt, flag, maybe, value};
 
-pub(in crate::faces::slurm) const OPTIONS: [Opt; 101] = [
+pub(in crate::faces::slurm) const OPTIONS: [Opt; 102] = [
     value("account", Some('A')),
     value("acctg-freq", None),
     value("array", Some('a')),
@@ -50,6 +50,7 @@ pub(in crate::faces::slurm) const OPTIONS: [Opt; 101] = [
     flag("ignore-pbs", None),
     value("input", Some('i')),
     value("job-name", Some('J')),
+    value("kill-on-invalid-dep", None),
     value("licenses", Some('L')),
     value("mail-type", None),
     value("mail-user", None),

@@ -67,6 +67,13 @@ impl Record<'_> {
         }
     }
 
+    /// When it started, or when it may begin if that lies ahead.
+    pub fn start(&self, now: SimTime) -> Option<SimTime> {
+        let ahead = self.job.begin.filter(|begin| *begin > now);
+        let pending = self.job.state == State::Pending;
+        self.job.start.or(ahead.filter(|_| pending))
+    }
+
     /// Seconds that it has run.
     pub fn run_seconds(&self, now: SimTime) -> u64 {
         let Some(start) = self.job.start.filter(|_| self.job.state != State::Pending) else {
@@ -137,14 +144,8 @@ impl Book {
         let (nodes, cpus) = match allocated.is_empty() {
             true => {
                 let packed = processors.div_ceil(self.site.widest());
-                let fewest = job
-                    .batch
-                    .tasks_per_node
-                    .map(|per| job.batch.tasks.div_ceil(per));
-                (
-                    packed.max(job.batch.nodes.or(fewest).unwrap_or(1)),
-                    processors,
-                )
+                let most = job.batch.most_nodes.unwrap_or(1);
+                (packed.max(job.batch.fewest_nodes()).max(most), processors)
             }
             false => {
                 let cpus = allocated.iter().map(|(_, cpus)| cpus).sum();

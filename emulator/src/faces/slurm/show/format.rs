@@ -24,6 +24,11 @@ pub(super) fn letters<F>(
         let after = &spec[digits_from.min(1)..];
         let digits = after.bytes().take_while(u8::is_ascii_digit).count();
         let letter = after[digits..].chars().next();
+        if letter == Some('%') && digits == 0 {
+            // Shown as nothing at all.
+            rest = &after[1..];
+            continue;
+        }
         match letter.and_then(&known) {
             Some(field) => {
                 if !text.is_empty() {
@@ -65,10 +70,12 @@ pub(super) fn names<F>(
             continue;
         };
         let right = width.starts_with('.');
-        let width = width
-            .trim_start_matches('.')
-            .parse()
-            .unwrap_or(DEFAULT_WIDTH);
+        let width = width.trim_start_matches('.');
+        let width = match width {
+            "" => DEFAULT_WIDTH,
+            // What is no number is no width.
+            width => width.parse().unwrap_or(0),
+        };
         pieces.push(Piece::Field {
             field,
             width,
@@ -149,6 +156,7 @@ mod tests {
     fn letters_are_cut_and_padded() {
         assert_eq!(shown("%i %.5j|%2P|%5u|").0, "iii   jjj|PP|uuu  |\n");
         assert_eq!(shown("JobId=%i").0, "JobId=iii\n");
+        assert_eq!(shown("%i%%|%i"), ("iii|iii\n".to_owned(), Vec::new()));
     }
 
     #[test]

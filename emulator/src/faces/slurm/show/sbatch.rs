@@ -4,6 +4,7 @@ use crate::faces::slurm::batch::{self, Refusal};
 use crate::faces::slurm::book::Book;
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::desk::{Caller, Outcome};
+use crate::faces::slurm::show::usage;
 use crate::faces::slurm::site::VERSION_LINE;
 use crate::faces::slurm::times;
 use crate::faces::slurm::wire::{Answer, Request};
@@ -27,6 +28,9 @@ fn submit(
     if line.has("version") {
         return Ok(Answer::said(VERSION_LINE.to_owned()).into());
     }
+    if line.has("help") || line.has("usage") {
+        return Ok(Answer::said(usage("sbatch")).into());
+    }
     let mut order = read(book, request, caller)?;
     check_size(book, &order)?;
     let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
@@ -35,6 +39,16 @@ fn submit(
         return Err(Refusal::submission(what));
     }
     let begin = begin(book, &order, now)?;
+    if let Some(text) = &order.deadline {
+        let at = times::moment(text, book.site.unix(now));
+        let at = at.ok_or_else(|| no_moment("deadline", text))?;
+        let limit = order.batch.limit.and_then(times::Limit::length);
+        let length = limit.map_or(0, |limit| limit.as_nanos() / 1_000_000_000);
+        if at < book.site.unix(now) + length {
+            let what = "Requested time limit is invalid (missing or exceeds some limit)";
+            return Err(Refusal::submission(what));
+        }
+    }
     if order.test_only {
         let cpus = book.processors(&order.batch);
         let stamp = times::stamp(book.site.unix(now));
@@ -90,7 +104,9 @@ fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, 
         *command = format!("{}/{name}", batch.work_dir);
     }
     let partition = batch.partition.as_deref();
-    if let Some(other) = partition.filter(|name| *name != book.site.partition) {
+    let mut wanted = partition.into_iter().flat_map(|names| names.split(','));
+    if let Some(other) = wanted.find(|name| *name != book.site.partition) {
+        let other = if other.is_empty() { "(null)" } else { other };
         let what = format!("invalid partition specified: {other}");
         let Refusal(code, first) = Refusal::error(1, &what);
         let Refusal(_, second) = Refusal::submission("Invalid partition name specified");
@@ -99,14 +115,27 @@ fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, 
     Ok(order)
 }
 
+/// Slurm's words for a time that is none.
+fn no_moment(option: &str, text: &str) -> Refusal {
+    let read = match text.strip_prefix("now+") {
+        Some(_) => "now+".len(),
+        None => text.bytes().take_while(u8::is_ascii_digit).count(),
+    };
+    let Refusal(code, said) = Refusal::error(
+        batch::BAD_OPTION,
+        &format!("Invalid --{option} specification"),
+    );
+    let what = format!("Invalid time specification (pos={read}): {text}\n{said}");
+    Refusal(code, what)
+}
+
 /// When the job may begin, if that lies ahead.
 fn begin(book: &Book, order: &batch::Order, now: SimTime) -> Result<Option<SimTime>, Refusal> {
     let Some(text) = &order.begin else {
         return Ok(None);
     };
     let unix = times::moment(text, book.site.unix(now));
-    let what = format!("Invalid --begin specification \"{text}\"");
-    let unix = unix.ok_or_else(|| Refusal::error(batch::BAD_OPTION, &what))?;
+    let unix = unix.ok_or_else(|| no_moment("begin", text))?;
     Ok(Some(book.site.instant(unix)).filter(|at| *at > now))
 }
 
@@ -120,6 +149,7 @@ fn check_size(book: &Book, order: &batch::Order) -> Result<(), Refusal> {
         .batch
         .nodes
         .is_some_and(|nodes| nodes > resources.nodes())
+        && spec.processors <= resources.processors()
     {
         return Err(Refusal::submission("Node count specification invalid"));
     }

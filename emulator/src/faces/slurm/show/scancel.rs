@@ -3,8 +3,10 @@
 use super::{list, options, split_jobs, targets};
 use crate::faces::slurm::book::{Book, Errand, Job, State};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::Caller;
+use crate::faces::slurm::desk::{Caller, is_user};
+use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::{Opt, Parsed, flag, value};
+use crate::faces::slurm::site::Site;
 use crate::faces::slurm::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
@@ -99,7 +101,7 @@ fn run(
     }
     chosen.retain(|seq| {
         let job = book.job(*seq);
-        job.is_some_and(|job| !job.state.is_ended() && filter.takes(job, &book.site.partition))
+        job.is_some_and(|job| !job.state.is_ended() && filter.takes(job, &book.site))
     });
     // Later ones first: what is pending does not start in place of what ends.
     for seq in chosen.into_iter().rev() {
@@ -120,7 +122,7 @@ fn read_signal(text: &str) -> Result<i32, Answer> {
     let named = SIGNALS.iter().find(|(known, _)| *known == name);
     let number = name.parse().ok().filter(|number| (1..32).contains(number));
     let found = named.map(|(_, number)| *number).or(number);
-    found.ok_or_else(|| Answer::failed(1, format!("scancel: error: Unknown job signal: {text}\n")))
+    found.ok_or_else(|| Answer::failed(1, format!("Unknown job signal: {text}\n")))
 }
 
 struct Filter {
@@ -128,6 +130,10 @@ struct Filter {
     names: Option<Vec<String>>,
     partitions: Option<Vec<String>>,
     accounts: Option<Vec<String>>,
+    qos: Option<Vec<String>>,
+    nodes: Option<Vec<String>>,
+    /// Whether a reservation is asked for, which no job has.
+    nothing: bool,
     states: Option<BTreeSet<Wanted>>,
 }
 
@@ -142,6 +148,13 @@ enum Wanted {
 impl Filter {
     fn of(parsed: &Parsed, caller: &Caller) -> Result<Self, Answer> {
         let mut users = list(parsed, "user");
+        for user in users.iter().flatten() {
+            let number = user.bytes().all(|byte| byte.is_ascii_digit());
+            if !number && !is_user(user) {
+                let what = format!("scancel: error: Invalid user name: {user}\n");
+                return Err(Answer::failed(1, what));
+            }
+        }
         if parsed.has("me") {
             users = Some(vec![caller.user.to_string()]);
         }
@@ -159,16 +172,28 @@ impl Filter {
             names: list(parsed, "name").or_else(|| list(parsed, "jobname")),
             partitions: list(parsed, "partition"),
             accounts: list(parsed, "account"),
+            qos: list(parsed, "qos"),
+            nodes: parsed
+                .last("nodelist")
+                .map(|nodes| hostlist::expand(nodes).unwrap_or_default()),
+            nothing: parsed.has("reservation"),
             states,
         })
     }
 
     fn is_any(&self) -> bool {
-        let lists = [&self.users, &self.names, &self.partitions, &self.accounts];
-        lists.iter().any(|list| list.is_some()) || self.states.is_some()
+        let lists = [
+            &self.users,
+            &self.names,
+            &self.partitions,
+            &self.accounts,
+            &self.qos,
+            &self.nodes,
+        ];
+        lists.iter().any(|list| list.is_some()) || self.states.is_some() || self.nothing
     }
 
-    fn takes(&self, job: &Job, partition: &str) -> bool {
+    fn takes(&self, job: &Job, site: &Site) -> bool {
         let among = |list: &Option<Vec<String>>, text: &str| {
             list.as_ref()
                 .is_none_or(|list| list.iter().any(|one| one == text))
@@ -180,7 +205,13 @@ impl Filter {
         let uid = job.batch.uid.to_string();
         (among(&self.users, &job.batch.user) || among(&self.users, &uid))
             && among(&self.names, &job.batch.name)
-            && among(&self.partitions, partition)
+            && !self.nothing
+            && among(&self.partitions, &site.partition)
+            && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
+            && self.nodes.as_ref().is_none_or(|wanted| {
+                let mut nodes = site.nodes_of(&job.placement).into_iter();
+                nodes.any(|(node, _)| wanted.contains(&format!("n{node}")))
+            })
             && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
             && self
                 .states
@@ -197,8 +228,8 @@ fn read_state(word: &str) -> Result<Wanted, Answer> {
         _ => Err(Answer::failed(
             1,
             format!(
-                "scancel: error: Invalid job state specified: {word}\nscancel: error: Valid job \
-                 states include: PENDING,RUNNING,SUSPENDED\n"
+                "Invalid job state specified: {word}\n\
+                 Valid job states are PENDING, RUNNING, and SUSPENDED\n"
             ),
         )),
     }

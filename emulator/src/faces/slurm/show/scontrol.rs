@@ -4,7 +4,7 @@ mod cluster;
 mod job;
 
 use super::{options, split_jobs, targets};
-use crate::faces::slurm::book::{Book, Hold};
+use crate::faces::slurm::book::{Book, Hold, Job, State};
 use crate::faces::slurm::client::JOB_NODES;
 use crate::faces::slurm::desk::Caller;
 use crate::faces::slurm::hostlist;
@@ -41,12 +41,12 @@ pub(super) fn scontrol(
         Ok(parsed) => parsed,
         Err(answer) => return answer,
     };
-    let one_line = parsed.has("oneliner");
+    let (one_line, quiet) = (parsed.has("oneliner"), parsed.has("quiet"));
     let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
     let Some((keyword, rest)) = words.split_first() else {
         return Answer::failed(1, "too few arguments for keyword:scontrol\n");
     };
-    match keyword.to_ascii_lowercase().as_str() {
+    let mut answer = match keyword.to_ascii_lowercase().as_str() {
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
         "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", book.site.host)),
         "show" => {
@@ -55,15 +55,34 @@ pub(super) fn scontrol(
             show(book, rest, of_job, one_line, now)
         }
         // As root, Slurm's operator, and as any other user.
-        "hold" if caller.uid == 0 => each(rest, |id| hold(book, now, id, Hold::Admin)),
-        "hold" | "uhold" => each(rest, |id| hold(book, now, id, Hold::User)),
-        "release" => each(rest, |id| release(book, now, id)),
+        "hold" if caller.uid == 0 => each(keyword, rest, |id| hold(book, now, id, Hold::Admin)),
+        "hold" | "uhold" => each(keyword, rest, |id| hold(book, now, id, Hold::User)),
+        "release" => each(keyword, rest, |id| release(book, now, id)),
+        "wait_job" => wait_job(book, rest),
         "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
         | "shutdown" | "create" | "delete" | "top" | "write" => Answer::failed(
             1,
             format!("slurm_{keyword} error: Requested operation not supported on this system\n"),
         ),
         _ => Answer::failed(1, format!("invalid keyword: {keyword}\n")),
+    };
+    if quiet {
+        answer.stderr.clear();
+    }
+    answer
+}
+
+/// Nodes are always ready, whether the job has them or not.
+fn wait_job(book: &Book, words: &[&str]) -> Answer {
+    match words {
+        [] => Answer::failed(1, "too few arguments for keyword:wait_job\n"),
+        [job] => {
+            match targets(job).is_some_and(|of| of.iter().any(|t| !book.find(*t).is_empty())) {
+                true => Answer::failed(0, format!("scontrol: Nodes are ready for job {job}\n")),
+                false => Answer::failed(1, format!("scontrol: Problem running job {job}\n")),
+            }
+        }
+        _ => Answer::failed(1, "too many arguments for keyword:wait_job\n"),
     }
 }
 
@@ -71,7 +90,15 @@ fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: 
     let Some((entity, rest)) = words.split_first() else {
         return Answer::failed(1, "too few arguments for keyword:show\n");
     };
-    let wanted = rest.first().copied();
+    if rest.len() > 1 {
+        return Answer::failed(1, "too many arguments for keyword:show\n");
+    }
+    // `job=7`, `JobId=7` and `job 7` alike.
+    let (entity, given) = match entity.split_once('=') {
+        Some((entity, given)) => (entity, Some(given)),
+        None => (*entity, None),
+    };
+    let wanted = given.or(rest.first().copied());
     // Entities may be cut short, as in `show part`.
     let is = |name: &str, least: usize| {
         entity.len() >= least && name.starts_with(&entity.to_ascii_lowercase())
@@ -82,7 +109,7 @@ fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: 
     if is("hostlistsorted", 9) || is("hostlist", 5) {
         return host_list(wanted.or(of_job), entity.len() > "hostlist".len());
     }
-    if is("jobs", 1) {
+    if is("jobs", 1) || is("jobid", 4) {
         return job::show(book, wanted, one_line, now);
     }
     if is("config", 3) {
@@ -93,6 +120,22 @@ fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: 
     }
     if is("partitions", 2) {
         return cluster::partition(book, wanted, one_line);
+    }
+    // What an emulated cluster has none of.
+    let none = [
+        ("reservations", 3, "No reservations in the system\n"),
+        ("licenses", 1, "No licenses configured in Slurm.\n"),
+        ("frontend", 1, "No nodes in the system\n"),
+        ("burstbuffer", 1, ""),
+        ("federation", 2, ""),
+        ("aliases", 2, ""),
+        ("daemons", 1, "slurmctld slurmd\n"),
+    ];
+    if let Some((_, _, said)) = none.iter().find(|(name, least, _)| is(name, *least)) {
+        return Answer::said((*said).to_owned());
+    }
+    if is("topology", 1) {
+        return Answer::failed(0, "scontrol: error: No topology information available\n");
     }
     Answer::failed(1, format!("invalid entity:{entity} for keyword:show \n"))
 }
@@ -131,11 +174,16 @@ enum Done {
     Ended,
 }
 
-fn each(words: &[&str], mut act: impl FnMut(&str) -> Done) -> Answer {
+fn each(keyword: &str, words: &[&str], mut act: impl FnMut(&str) -> Done) -> Answer {
     if words.is_empty() {
-        return Answer::failed(1, "too few arguments for keyword:hold\n");
+        return Answer::failed(1, format!("too few arguments for keyword:{keyword}\n"));
     }
     let mut answer = Answer::default();
+    let bare = |word: &&str| {
+        let id = word.strip_prefix("jobid=").or(word.strip_prefix("JobId="));
+        id.unwrap_or(word).to_owned()
+    };
+    let words: Vec<String> = words.iter().map(bare).collect();
     for word in words.iter().flat_map(|word| split_jobs(word)) {
         let why = match act(word) {
             Done::Yes => continue,
@@ -158,6 +206,15 @@ fn release(book: &mut Book, now: SimTime, word: &str) -> Done {
 }
 
 fn change(book: &mut Book, word: &str, mut act: impl FnMut(&mut Book, u32) -> bool) -> Done {
+    if let Some(name) = word.strip_prefix("name=") {
+        // Of all that wait under the name; none is no mistake.
+        let waits = |job: &&Job| job.state == State::Pending && job.batch.name == name;
+        let named: Vec<u32> = book.all().filter(waits).map(|job| job.seq).collect();
+        for seq in named {
+            act(book, seq);
+        }
+        return Done::Yes;
+    }
     let found: Vec<u32> = targets(word)
         .unwrap_or_default()
         .into_iter()

@@ -10,7 +10,7 @@ use crate::faces::slurm::times;
 use crate::faces::slurm::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
 
-const OPTIONS: [Opt; 27] = [
+const OPTIONS: [Opt; 28] = [
     flag("all", Some('a')),
     value("cluster", None),
     value("clusters", Some('M')),
@@ -31,6 +31,7 @@ const OPTIONS: [Opt; 27] = [
     flag("noconvert", None),
     flag("noheader", Some('h')),
     value("partition", Some('p')),
+    flag("reservation", Some('T')),
     flag("responding", Some('r')),
     value("sort", Some('S')),
     value("states", Some('t')),
@@ -44,10 +45,11 @@ const DEFAULT: &str = "%9P %.5a %.10l %.6D %.6t %N";
 const LONG: &str = "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
 const BY_NODE: &str = "%9N %.6D %.9P %6t";
 const BY_NODE_LONG: &str = "%9N %.6D %.9P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E";
+const REASONS: &str = "%20E %9u %19H %N";
 const SUMMARY: &str = "%9P %.5a %.10l %.16F %N";
 
 /// Letter and header.
-const LETTERS: [(char, &str); 40] = [
+const LETTERS: [(char, &str); 42] = [
     ('A', "NODES(A/I)"),
     ('B', "MAX_CPUS_PER_NODE"),
     ('C', "CPUS(A/I/O/T)"),
@@ -55,6 +57,7 @@ const LETTERS: [(char, &str); 40] = [
     ('E', "REASON"),
     ('F', "NODES(A/I/O/T)"),
     ('G', "GRES"),
+    ('I', "PRIO_JOB_FACTOR"),
     ('L', "DEFAULTTIME"),
     ('M', "PREEMPT_MODE"),
     ('N', "NODELIST"),
@@ -63,6 +66,7 @@ const LETTERS: [(char, &str); 40] = [
     ('R', "PARTITION"),
     ('S', "ALLOCNODES"),
     ('T', "STATE"),
+    ('U', "USER"),
     ('V', "CLUSTER"),
     ('X', "SOCKETS"),
     ('Y', "CORES"),
@@ -74,7 +78,7 @@ const LETTERS: [(char, &str); 40] = [
     ('e', "FREE_MEM"),
     ('f', "AVAIL_FEATURES"),
     ('g', "GROUPS"),
-    ('h', "OVERSUBS"),
+    ('h', "OVERSUBSCRIBE"),
     ('H', "TIMESTAMP"),
     ('l', "TIMELIMIT"),
     ('m', "MEMORY"),
@@ -90,22 +94,28 @@ const LETTERS: [(char, &str); 40] = [
     ('z', "S:C:T"),
 ];
 
-/// Names of `-O`, in small letters, with the letter of the same field.
-const NAMES: [(&str, char); 28] = [
-    ("all", 'P'),
+/// Names of `-O`, in small letters, with the letter of the same field; digits
+/// for those without one.
+const NAMES: [(&str, char); 48] = [
+    ("allocmem", '1'),
     ("allocnodes", 'S'),
     ("available", 'a'),
     ("cluster", 'V'),
+    ("comment", '2'),
     ("cores", 'Y'),
     ("cpus", 'c'),
     ("cpusload", 'O'),
     ("cpusstate", 'C'),
     ("defaulttime", 'L'),
     ("disk", 'd'),
+    ("extra", '3'),
     ("features", 'f'),
+    ("features_act", 'b'),
     ("freemem", 'e'),
     ("gres", 'G'),
+    ("gresused", '4'),
     ("groups", 'g'),
+    ("maxcpuspernode", 'B'),
     ("memory", 'm'),
     ("nodeaddr", 'o'),
     ("nodeai", 'A'),
@@ -116,10 +126,35 @@ const NAMES: [(&str, char); 28] = [
     ("oversubscribe", 'h'),
     ("partition", 'P'),
     ("partitionname", 'R'),
+    ("port", '5'),
+    ("preemptmode", 'M'),
+    ("priorityjobfactor", 'I'),
+    ("prioritytier", 'p'),
     ("reason", 'E'),
+    ("root", 'r'),
+    ("size", 's'),
+    ("socketcorethread", 'z'),
+    ("sockets", 'X'),
     ("statecompact", 't'),
+    ("statecomplete", '6'),
     ("statelong", 'T'),
+    ("threads", 'Z'),
     ("time", 'l'),
+    ("timestamp", 'H'),
+    ("user", 'u'),
+    ("userlong", 'U'),
+    ("version", 'v'),
+    ("weight", 'w'),
+];
+
+/// The headers of fields that have no letter.
+const UNLETTERED: [(char, &str); 6] = [
+    ('1', "ALLOCMEM"),
+    ('2', "COMMENT"),
+    ('3', "EXTRA"),
+    ('4', "GRES_USED"),
+    ('5', "PORT"),
+    ('6', "STATECOMPLETE"),
 ];
 
 /// Nodes that stand on one line.
@@ -132,6 +167,9 @@ pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Answer {
         Ok(parsed) => parsed,
         Err(answer) => return answer,
     };
+    if parsed.has("reservation") {
+        return Answer::said("No reservations in the system\n".to_owned());
+    }
     let (pieces, stderr) = pieces(&parsed);
     let site = &book.site;
     let all = site.nodes(book.placements());
@@ -147,7 +185,8 @@ pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Answer {
     }
     if !parsed.has("noheader") {
         format::line(&mut out, &pieces, |letter| {
-            let known = LETTERS.iter().find(|(known, _)| known == letter);
+            let all = LETTERS.iter().chain(&UNLETTERED);
+            let known = all.into_iter().find(|(known, _)| known == letter);
             known.map_or("", |(_, header)| header).to_owned()
         });
     }
@@ -183,14 +222,18 @@ fn pieces(parsed: &Parsed) -> (Vec<Piece<char>>, String) {
     let (pieces, unknown) = match given {
         Some(("Format", format)) => format::names(format.as_deref().unwrap_or_default(), name),
         Some((_, format)) => format::letters(format.as_deref().unwrap_or_default(), letter),
+        None if parsed.has("list-reasons") => format::letters(REASONS, letter),
         None if parsed.has("summarize") => format::letters(SUMMARY, letter),
         None if by_node && long => format::letters(BY_NODE_LONG, letter),
         None if by_node => format::letters(BY_NODE, letter),
         None if long => format::letters(LONG, letter),
         None => format::letters(DEFAULT, letter),
     };
-    let complain =
-        |what: &String| format!("sinfo: error: Invalid node format specification: {what}\n");
+    let by_name = given.is_some_and(|(name, _)| *name == "Format");
+    let complain = |what: &String| match by_name {
+        true => format!("sinfo: error: Invalid job format specification: {what}\n"),
+        false => format!("Invalid node format specification: {what}\n"),
+    };
     (pieces, unknown.iter().map(complain).collect())
 }
 
@@ -205,6 +248,12 @@ fn chosen<'a>(parsed: &Parsed, site: &Site, all: &'a [Node]) -> Result<Vec<&'a N
     if let Some(states) = list(parsed, "states")
         && !states.iter().any(|state| state.eq_ignore_ascii_case("all"))
     {
+        if let Some(other) = states.iter().find(|state| !is_state(state)) {
+            let what = format!(
+                "sinfo: error: Bad state string: \"{other}\"\nsinfo: error: valid states: {STATES}\n"
+            );
+            return Err(Answer::failed(1, what));
+        }
         chosen.retain(|node| {
             let (long, short) = node.state();
             let is = |state: &String| {
@@ -220,10 +269,26 @@ fn chosen<'a>(parsed: &Parsed, site: &Site, all: &'a [Node]) -> Result<Vec<&'a N
         };
         chosen.retain(|node| names.contains(&node.name));
     }
-    if parsed.has("dead") {
+    // No node of an emulated cluster is down.
+    if parsed.has("dead") || parsed.has("list-reasons") {
         chosen.clear();
     }
     Ok(chosen)
+}
+
+/// The states as sinfo lists them when it knows none of that name.
+const STATES: &str = "unknown,down,idle,allocated,?,mixed,future,drain,drained,draining,\
+    no_respond,reserved,perfctrs,cloud,completing,powering_down,powered_down,power_down,\
+    powering_up,fail,maint,reboot,reboot^,unknown";
+
+/// Whether sinfo knows a state by its name or short name.
+fn is_state(state: &str) -> bool {
+    const SHORT: [&str; 16] = [
+        "alloc", "comp", "unk", "drng", "failing", "futr", "mix", "npc", "plnd", "pow_dn",
+        "pow_up", "power_up", "resv", "planned", "no_resp", "error",
+    ];
+    let lower = state.to_ascii_lowercase();
+    STATES.split(',').chain(SHORT).any(|known| known == lower)
 }
 
 /// Nodes that are alike in what the format shows stand together.
@@ -238,7 +303,7 @@ fn lines<'a>(
         pieces.iter().any(field)
     };
     let apart = parsed.has("Node") || shows("no");
-    let by_state = shows("tT") && !parsed.has("summarize");
+    let by_state = shows("tT6") && !parsed.has("summarize");
     let by_kind = shows("cmdXYZzwe");
     let mut lines: Vec<Line<'a>> = Vec::new();
     for node in chosen {
@@ -255,7 +320,8 @@ fn lines<'a>(
     }
     let partition = list(parsed, "partition");
     let named = partition.is_none_or(|names| names.contains(&site.partition));
-    if lines.is_empty() && !parsed.has("Node") && named && shows("PR") {
+    let reasons = parsed.has("list-reasons");
+    if lines.is_empty() && !parsed.has("Node") && !reasons && named && shows("PR") {
         // A partition is shown with no nodes of the kind that is asked for.
         lines.push(Line { nodes: Vec::new() });
     }
@@ -288,14 +354,15 @@ fn value_of(letter: char, line: &Line<'_>, site: &Site) -> String {
         'F' => return format!("{busy}/{idle}/0/{}", nodes.len()),
         'N' => return hostlist::compress(nodes.iter().map(|node| node.name.as_str())),
         't' => first.map_or("n/a", |node| node.state().1),
-        'T' => first.map_or("n/a", |node| node.state().0),
+        'T' | '6' => first.map_or("n/a", |node| node.state().0),
         'n' | 'o' => return name(),
         'c' | 'X' => return first.map_or(0, |node| node.cpus).to_string(),
         'z' => return format!("{}:1:1", first.map_or(0, |node| node.cpus)),
         'm' | 'e' => return group.and_then(|g| g.memory_mib).unwrap_or(1).to_string(),
         'd' => return group.and_then(|g| g.disk_mib).unwrap_or(0).to_string(),
         'O' => return format!("{taken}.00"),
-        'Y' | 'Z' | 'w' | 'p' => "1",
+        'Y' | 'Z' | 'w' | 'p' | 'I' => "1",
+        '1' | '5' => "0",
         'l' => "infinite",
         'L' => "n/a",
         'a' => "up",
@@ -308,7 +375,7 @@ fn value_of(letter: char, line: &Line<'_>, site: &Site) -> String {
         'M' => "OFF",
         'v' => VERSION,
         'V' => "N/A",
-        'u' => "Unknown",
+        'u' | 'U' => "Unknown",
         'H' => "Unknown",
         _ => "(null)",
     };

@@ -1,10 +1,12 @@
 //! `squeue`
 
 mod fields;
+mod names;
+mod steps;
 
 use super::format::{self, Piece};
 use super::{list, options, split_jobs, targets};
-use crate::faces::slurm::book::{Book, Record, State};
+use crate::faces::slurm::book::{Book, Job, Record, State};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::desk::{Caller, is_user};
 use crate::faces::slurm::hostlist;
@@ -72,24 +74,19 @@ pub(super) fn squeue(book: &Book, request: &Request, caller: &Caller, now: SimTi
 
 fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
     let parsed = options("squeue", &OPTIONS, request)?;
-    if let Some(clusters) = list(&parsed, "clusters")
-        && clusters
-            .iter()
-            .any(|name| *name != book.site.cluster && name != "all")
-    {
-        let name = &clusters[0];
-        return Err(Answer::failed(
-            1,
-            format!(
-                "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
-                 --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
-            ),
-        ));
-    }
+    refuse(&parsed, book)?;
     let filter = Filter::of(&parsed, book, caller)?;
     let apart = parsed.has("array") || parsed.has("array-unique");
     let mut records = book.records(now, filter.jobs.as_deref(), apart);
-    if filter.jobs.as_ref().is_some_and(|jobs| jobs.len() == 1) && records.is_empty() {
+    if let Some([Target { id, .. }]) = filter.jobs.as_deref()
+        && records.is_empty()
+        && book
+            .find(Target {
+                id: *id,
+                task: None,
+            })
+            .is_empty()
+    {
         return Err(Answer::failed(
             1,
             "slurm_load_jobs error: Invalid job id specified\n",
@@ -103,6 +100,14 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
             false => "P,t,-p",
         }),
     );
+    if parsed.has("steps") {
+        return Ok(steps::list(
+            &records,
+            &book.site,
+            !parsed.has("noheader"),
+            now,
+        ));
+    }
     let (pieces, mut stderr) = pieces(&parsed);
     for user in filter.users.iter().flatten() {
         let number = user.bytes().all(|byte| byte.is_ascii_digit());
@@ -130,6 +135,32 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
         stdout: out,
         stderr,
     })
+}
+
+/// What squeue refuses before it looks at any job.
+fn refuse(parsed: &Parsed, book: &Book) -> Result<(), Answer> {
+    if let Some(clusters) = list(parsed, "clusters")
+        && clusters
+            .iter()
+            .any(|name| *name != book.site.cluster && name != "all")
+    {
+        let name = &clusters[0];
+        return Err(Answer::failed(
+            1,
+            format!(
+                "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
+                 --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
+            ),
+        ));
+    }
+    let alone = parsed.last("jobs") == Some("") || parsed.last("steps") == Some("");
+    if let Some(word) = parsed.rest.get(usize::from(alone)) {
+        return Err(Answer {
+            stdout: "Usage: squeue [OPTIONS]\n".to_owned(),
+            ..Answer::failed(1, format!("squeue: error: Unrecognized option: {word}\n"))
+        });
+    }
+    Ok(())
 }
 
 fn pieces(parsed: &Parsed) -> (Vec<Piece<Field>>, String) {
@@ -165,6 +196,9 @@ struct Filter {
     /// Whether the one partition is among those wanted.
     partition: bool,
     accounts: Option<Vec<String>>,
+    qos: Option<Vec<String>>,
+    /// Whether licenses or a reservation are asked for, which no job has.
+    nothing: bool,
     nodes: Option<BTreeSet<String>>,
 }
 
@@ -195,7 +229,7 @@ impl Filter {
                 let shown = [State::Pending, State::Running, State::Completing];
                 Some(shown.map(|state| state.names().1.to_owned()).into())
             }
-            Some(words) if words.iter().any(|word| word.eq_ignore_ascii_case("all")) => None,
+            Some(words) if words.len() == 1 && words[0].eq_ignore_ascii_case("all") => None,
             Some(words) => Some(read_states(&words)?),
         };
         let mut users = list(parsed, "user");
@@ -204,7 +238,7 @@ impl Filter {
         }
         let nodes = list(parsed, "nodelist").map(|nodes| nodes.join(","));
         let nodes = nodes.map(|list| match hostlist::expand(&list) {
-            Some(names) => Ok(names.into_iter().collect()),
+            Some(names) => known_nodes(names, book),
             None => {
                 let what = format!("squeue: error: Invalid node name specified {list}\n");
                 Err(Answer::failed(1, what))
@@ -218,6 +252,8 @@ impl Filter {
             names: list(parsed, "name"),
             partition: partition.is_none_or(|names| names.contains(&book.site.partition)),
             accounts: list(parsed, "account"),
+            qos: list(parsed, "qos"),
+            nothing: parsed.has("licenses") || parsed.has("reservation"),
             nodes: nodes.transpose()?,
         })
     }
@@ -239,14 +275,29 @@ impl Filter {
             let names = hostlist::expand(&record.node_list).unwrap_or_default();
             names.iter().any(|name| wanted.contains(name))
         });
-        self.states
-            .as_ref()
-            .is_none_or(|states| states.contains(state))
+        !self.nothing
+            && self
+                .states
+                .as_ref()
+                .is_none_or(|states| states.contains(state))
             && by_user
             && on_nodes
             && among(&self.names, &job.batch.name)
             && self.partition
             && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
+            && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
+    }
+}
+
+fn known_nodes(names: Vec<String>, book: &Book) -> Result<BTreeSet<String>, Answer> {
+    let all = book.site.nodes(std::iter::empty());
+    let is_known = |name: &String| all.iter().any(|node| node.name == *name);
+    match names.iter().find(|name| !is_known(name)) {
+        Some(other) => {
+            let what = format!("squeue: error: Invalid node name {other}\n");
+            Err(Answer::failed(1, what))
+        }
+        None => Ok(names.into_iter().collect()),
     }
 }
 
@@ -303,7 +354,11 @@ fn compare(a: &Record<'_>, b: &Record<'_>, key: char) -> Ordering {
         'u' => one.batch.user.cmp(&other.batch.user),
         'C' => a.cpus.cmp(&b.cpus),
         'D' => a.nodes.cmp(&b.nodes),
-        'S' => one.start.cmp(&other.start),
+        'S' => {
+            // What may begin later is expected to; what nobody knows is last.
+            let start = |job: &Job| job.start.or(job.begin).unwrap_or(SimTime::MAX);
+            start(one).cmp(&start(other))
+        }
         'e' => one.end.cmp(&other.end),
         'V' => one.submit.cmp(&other.submit),
         'l' => one.limit.cmp(&other.limit),

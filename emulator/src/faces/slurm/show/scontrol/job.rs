@@ -2,31 +2,32 @@
 
 use super::layout;
 use crate::faces::slurm::book::{Book, Record, State};
+use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::desk::group_name;
 use crate::faces::slurm::execute::fill_for;
-use crate::faces::slurm::show::targets;
+use crate::faces::slurm::show::{targets, tres};
 use crate::faces::slurm::times;
 use crate::faces::slurm::wire::Answer;
 use gridrig_core::time::SimTime;
 
 pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
-    let unknown = || Answer::failed(1, "slurm_load_jobs error: Invalid job id specified\n");
+    let unknown = |of: &str| Answer::failed(1, format!("{of} error: Invalid job id specified\n"));
     let chosen = match wanted {
         None => None,
-        Some(word) => {
-            let word = word
-                .trim_start_matches("JobId=")
-                .trim_start_matches("jobid=");
-            match targets(word) {
-                Some(targets) => Some(targets),
-                None => return unknown(),
-            }
-        }
+        Some(word) => match targets(word) {
+            Some(targets) => Some(targets),
+            None => return unknown("scontrol_print_job"),
+        },
     };
     let mut records = book.records(now, chosen.as_deref(), false);
     if records.is_empty() {
         return match wanted {
-            Some(_) => unknown(),
+            // The array is known, its task is not.
+            Some(word) if is_array(book, chosen.as_deref()) => Answer {
+                code: 1,
+                ..Answer::said(format!("Job {word} not found\n"))
+            },
+            Some(_) => unknown("slurm_load_jobs"),
             None => Answer::said("No jobs in the system\n".to_owned()),
         };
     }
@@ -43,6 +44,15 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
         out.push_str(if one_line { " \n" } else { "\n   \n\n" });
     }
     Answer::said(out)
+}
+
+/// Whether the one job is a task of an array that is there.
+fn is_array(book: &Book, chosen: Option<&[Target]>) -> bool {
+    let Some([Target { id, task: Some(_) }]) = chosen else {
+        return false;
+    };
+    let (id, task) = (*id, None);
+    !book.find(Target { id, task }).is_empty()
 }
 
 fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
@@ -81,10 +91,14 @@ fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
         "Partition={} AllocNode:Sid=localhost:0",
         book.site.partition
     ));
-    lines.push("ReqNodeList=(null) ExcNodeList=(null)".to_owned());
+    lines.push(format!(
+        "ReqNodeList={} ExcNodeList={}",
+        null(&batch.wanted_nodes),
+        null(&batch.unwanted_nodes)
+    ));
     lines.push(format!("NodeList={}", record.node_list));
     lines.extend(size_lines(book, record));
-    lines.push(format!("Command={}", null(&batch.command)));
+    lines.push(format!("Command={}", batch.called()));
     lines.push(format!("WorkDir={}", batch.work_dir));
     if batch.comment.is_some() {
         lines.push(format!("Comment={} ", null(&batch.comment)));
@@ -125,7 +139,8 @@ fn time_lines(book: &Book, record: &Record<'_>, now: SimTime) -> [String; 5] {
     };
     let limit = job.limit.map(|limit| limit.as_nanos() / 1_000_000_000);
     let limit_text = limit.map_or("UNLIMITED".to_owned(), times::long);
-    let end = match (job.end, job.start, job.limit) {
+    let (start, eligible) = (record.start(now), job.eligible.or(job.begin));
+    let end = match (job.end, start, job.limit) {
         (None, Some(start), Some(limit)) => Some(start + limit),
         (end, _, _) => end,
     };
@@ -137,12 +152,12 @@ fn time_lines(book: &Book, record: &Record<'_>, now: SimTime) -> [String; 5] {
         format!(
             "SubmitTime={} EligibleTime={}",
             stamp(Some(job.submit)),
-            stamp(job.eligible)
+            stamp(eligible)
         ),
-        format!("AccrueTime={}", stamp(job.eligible)),
+        format!("AccrueTime={}", stamp(eligible)),
         format!(
             "StartTime={} EndTime={} Deadline=N/A",
-            stamp(job.start),
+            stamp(start),
             stamp(end)
         ),
         format!(
@@ -156,11 +171,9 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
     let batch = &*record.job.batch;
     let (nodes, cpus) = (record.nodes, record.cpus);
     let pending = record.job.state == State::Pending;
-    // Until it has nodes, Slurm counts one, with all of its memory.
-    let memory = batch.mem.unwrap_or_else(|| book.site.memory_mib());
-    let tres = match pending {
-        true => format!("TRES=cpu={cpus},mem={memory}M,node=1,billing={cpus}"),
-        false => format!("TRES=cpu={cpus},node={nodes},billing={cpus}"),
+    let nodes = match batch.most_nodes.filter(|_| pending) {
+        Some(_) => format!("{nodes}-{nodes}"),
+        None => nodes.to_string(),
     };
     let per_node = batch.tasks_per_node.unwrap_or(0);
     let memory = match (batch.mem, batch.mem_per_cpu) {
@@ -179,11 +192,11 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
             "NumNodes={nodes} NumCPUs={cpus} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*",
             batch.tasks, batch.cpus_per_task
         ),
-        tres,
+        format!("TRES={}", tres(&book.site, record)),
         format!("Socks/Node=* NtasksPerN:B:S:C={per_node}:0:*:* CoreSpec=*"),
         format!(
             "MinCPUsNode={} {memory} MinTmpDiskNode=0",
-            per_node.max(1) * batch.cpus_per_task
+            batch.cpus_on_node()
         ),
         "Features=(null) DelayBoot=00:00:00".to_owned(),
         format!("OverSubscribe={shared} Contiguous=0 Licenses=(null) Network=(null)"),

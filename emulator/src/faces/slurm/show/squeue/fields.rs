@@ -1,5 +1,6 @@
 //! The fields of squeue: letter and name, header, value.
 
+use super::names::{NAMED, Named, OF_LETTERS};
 use crate::faces::slurm::batch::Batch;
 use crate::faces::slurm::book::{Record, State};
 use crate::faces::slurm::desk::group_name;
@@ -13,9 +14,14 @@ pub(super) struct View<'a> {
     pub now: SimTime,
 }
 
-/// A field, by its letter; those of `-O` alone by letters of their own.
+/// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field(char);
+pub(super) enum Field {
+    /// By its letter.
+    Letter(char),
+    /// One that only `-O` knows.
+    Named(&'static Named),
+}
 
 /// Letter and header.
 const LETTERS: [(char, &str); 52] = [
@@ -73,90 +79,26 @@ const LETTERS: [(char, &str); 52] = [
     ('z', "S:C:T"),
 ];
 
-/// Names of `-O`, in small letters, with the letter of the same field.
-const NAMES: [(&str, char); 55] = [
-    ("account", 'a'),
-    ("allocnodes", '1'),
-    ("arrayjobid", 'F'),
-    ("arraytaskid", 'K'),
-    ("batchhost", 'B'),
-    ("cluster", '2'),
-    ("command", 'o'),
-    ("comment", 'k'),
-    ("contiguous", 'O'),
-    ("cpus-per-task", '3'),
-    ("dependency", 'E'),
-    ("eligibletime", '4'),
-    ("endtime", 'e'),
-    ("exit_code", '5'),
-    ("feature", 'f'),
-    ("groupid", 'G'),
-    ("groupname", 'g'),
-    ("jobarrayid", 'i'),
-    ("jobid", 'A'),
-    ("licenses", 'W'),
-    ("maxcpus", 'C'),
-    ("mincpus", 'c'),
-    ("minmemory", 'm'),
-    ("mintmpdisk", 'd'),
-    ("name", 'j'),
-    ("nice", 'y'),
-    ("nodelist", 'N'),
-    ("numcpus", 'C'),
-    ("numnodes", 'D'),
-    ("numtasks", '6'),
-    ("oversubscribe", 'h'),
-    ("partition", 'P'),
-    ("priority", 'p'),
-    ("prioritylong", 'Q'),
-    ("qos", 'q'),
-    ("reason", 'r'),
-    ("reasonlist", 'R'),
-    ("reqnodes", 'n'),
-    ("reservation", 'v'),
-    ("schednodes", 'Y'),
-    ("sct", 'z'),
-    ("starttime", 'S'),
-    ("state", 'T'),
-    ("statecompact", 't'),
-    ("stderr", '7'),
-    ("stdin", '8'),
-    ("stdout", '9'),
-    ("submittime", 'V'),
-    ("timeleft", 'L'),
-    ("timelimit", 'l'),
-    ("timeused", 'M'),
-    ("userid", 'U'),
-    ("username", 'u'),
-    ("wckey", 'w'),
-    ("workdir", 'Z'),
-];
-
 impl Field {
     pub fn of_letter(letter: char) -> Option<Field> {
         let known = LETTERS.iter().any(|(known, _)| *known == letter);
-        known.then_some(Field(letter))
+        known.then_some(Field::Letter(letter))
     }
 
     pub fn of_name(name: &str) -> Option<Field> {
-        let found = NAMES.iter().find(|(known, _)| *known == name)?;
-        Some(Field(found.1))
+        if let Some((_, letter)) = OF_LETTERS.iter().find(|(known, _)| *known == name) {
+            return Some(Field::Letter(*letter));
+        }
+        let found = NAMED.iter().find(|field| field.name == name)?;
+        Some(Field::Named(found))
     }
 
     pub fn header(&self) -> &'static str {
-        match self.0 {
-            '1' => "ALLOC_NODES",
-            '2' => "CLUSTER",
-            '3' => "CPUS_PER_TASK",
-            '4' => "ELIGIBLE_TIME",
-            '5' => "EXIT_CODE",
-            '6' => "TASKS",
-            '7' => "STDERR",
-            '8' => "STDIN",
-            '9' => "STDOUT",
-            letter => LETTERS
+        match self {
+            Field::Named(named) => named.header,
+            Field::Letter(letter) => LETTERS
                 .iter()
-                .find(|(known, _)| *known == letter)
+                .find(|(known, _)| known == letter)
                 .map_or("", |f| f.1),
         }
     }
@@ -164,104 +106,99 @@ impl Field {
     /// The value, and whether it may be cut to the field's width: squeue
     /// shows lengths whole.
     pub fn value(&self, record: &Record<'_>, view: &View<'_>) -> (String, bool) {
-        let text = self.whole_value(record, view);
-        let is_length = matches!(self.0, 'L' | 'M' | 'l');
+        let letter = match self {
+            Field::Letter(letter) => *letter,
+            Field::Named(named) => return (named.value(record, view), true),
+        };
+        let text = whole_value(letter, record, view);
+        let is_length = matches!(letter, 'L' | 'M' | 'l');
         let cut = !is_length || !text.starts_with(|c: char| c.is_ascii_digit());
         (text, cut)
     }
+}
 
-    fn whole_value(&self, record: &Record<'_>, view: &View<'_>) -> String {
-        let (job, site) = (record.job, view.site);
-        let batch = &*job.batch;
-        match self.0 {
-            'A' => job.id.to_string(),
-            'F' => record.array_id().to_string(),
-            'K' => record.task_ids(),
-            'i' => record.id(),
-            'j' => batch.name.clone(),
-            't' => job.state.names().1.to_owned(),
-            'T' => job.state.names().0.to_owned(),
-            'P' => site.partition.clone(),
-            'u' => batch.user.to_string(),
-            'U' => batch.uid.to_string(),
-            'g' => group_name(batch.gid).to_string(),
-            'G' => batch.gid.to_string(),
-            'C' => record.cpus.to_string(),
-            'D' => record.nodes.to_string(),
-            'N' => record.node_list.clone(),
-            'R' => place(record),
-            'r' => record.reason.to_owned(),
-            'B' | '1' => host(record, site, self.0),
-            'p' => format!("{:.14}", f64::from(record.priority()) / f64::from(u32::MAX)),
-            'Q' => record.priority().to_string(),
-            'E' => record.dependency(),
-            '3' => batch.cpus_per_task.to_string(),
-            '5' => job.exit.0.to_string(),
-            '6' => batch.tasks.to_string(),
-            'c' => batch.cpus_per_task.to_string(),
-            'y' => batch.nice.to_string(),
-            'M' | 'L' | 'l' | 'S' | 'e' | 'V' | '4' => self.time(record, view),
-            _ => self.text(batch, site),
-        }
+fn whole_value(letter: char, record: &Record<'_>, view: &View<'_>) -> String {
+    let (job, site) = (record.job, view.site);
+    let batch = &*job.batch;
+    match letter {
+        'A' => job.id.to_string(),
+        'F' => record.array_id().to_string(),
+        'K' => record.task_ids(),
+        'i' => record.id(),
+        'j' => batch.name.clone(),
+        't' => job.state.names().1.to_owned(),
+        'T' => job.state.names().0.to_owned(),
+        'P' => site.partition.clone(),
+        'u' => batch.user.to_string(),
+        'U' => batch.uid.to_string(),
+        'g' => group_name(batch.gid).to_string(),
+        'G' => batch.gid.to_string(),
+        'C' => record.cpus.to_string(),
+        'D' => record.nodes.to_string(),
+        'N' => record.node_list.clone(),
+        'R' => place(record),
+        'r' => record.reason.to_owned(),
+        'B' => host(record, site),
+        'p' => format!("{:.14}", f64::from(record.priority()) / f64::from(u32::MAX)),
+        'Q' => record.priority().to_string(),
+        'E' => record.dependency(),
+        'c' => batch.cpus_on_node().to_string(),
+        'y' => batch.nice.to_string(),
+        'M' | 'L' | 'l' | 'S' | 'e' | 'V' => time(letter, record, view),
+        _ => text(letter, batch),
     }
+}
 
-    /// Fields that are a time or a length.
-    fn time(&self, record: &Record<'_>, view: &View<'_>) -> String {
-        let job = record.job;
-        let stamp = |at: SimTime| times::stamp(view.site.unix(at));
-        let seconds = |length: SimDuration| length.as_nanos() / 1_000_000_000;
-        match self.0 {
-            'M' => short(record.run_seconds(view.now)),
-            'l' => job
-                .limit
-                .map_or("UNLIMITED".to_owned(), |limit| short(seconds(limit))),
-            'L' => match job.limit.map(seconds) {
-                None => "UNLIMITED".to_owned(),
-                Some(limit) => short(limit.saturating_sub(record.run_seconds(view.now))),
-            },
-            'S' => job.start.map_or("N/A".to_owned(), stamp),
-            'V' => stamp(job.submit),
-            '4' => job.eligible.map_or("N/A".to_owned(), stamp),
-            _ => match (job.end, job.start, job.limit) {
-                (Some(end), _, _) => stamp(end),
-                (None, Some(start), Some(limit)) => stamp(start + limit),
-                (None, Some(_), None) => "NONE".to_owned(),
-                (None, None, _) => "N/A".to_owned(),
-            },
-        }
+/// Fields that are a time or a length.
+fn time(letter: char, record: &Record<'_>, view: &View<'_>) -> String {
+    let job = record.job;
+    let stamp = |at: SimTime| times::stamp(view.site.unix(at));
+    let seconds = |length: SimDuration| length.as_nanos() / 1_000_000_000;
+    match letter {
+        'M' => short(record.run_seconds(view.now)),
+        'l' => job
+            .limit
+            .map_or("UNLIMITED".to_owned(), |limit| short(seconds(limit))),
+        'L' => match job.limit.map(seconds) {
+            None => "UNLIMITED".to_owned(),
+            Some(limit) => short(limit.saturating_sub(record.run_seconds(view.now))),
+        },
+        'S' => record.start(view.now).map_or("N/A".to_owned(), stamp),
+        'V' => stamp(job.submit),
+        _ => match (job.end, record.start(view.now), job.limit) {
+            (Some(end), _, _) => stamp(end),
+            (None, Some(start), Some(limit)) => stamp(start + limit),
+            (None, Some(_), None) => "NONE".to_owned(),
+            (None, None, _) => "N/A".to_owned(),
+        },
     }
+}
 
-    /// Fields that are what was asked for, or the same for every job.
-    fn text(&self, batch: &Batch, site: &Site) -> String {
-        let or_null = |text: &Option<String>| text.clone().unwrap_or("(null)".to_owned());
-        match self.0 {
-            'a' => or_null(&batch.account),
-            'k' => or_null(&batch.comment),
-            'q' => or_null(&batch.qos),
-            'w' => or_null(&batch.wckey),
-            'o' => or_null(&batch.command),
-            'Z' => batch.work_dir.clone(),
-            '2' => site.cluster.clone(),
-            '7' => batch
-                .error
-                .clone()
-                .or_else(|| batch.output.clone())
-                .unwrap_or_default(),
-            '8' => batch.input.clone().unwrap_or("/dev/null".to_owned()),
-            '9' => batch.output.clone().unwrap_or_default(),
-            'm' => match (batch.mem, batch.mem_per_cpu) {
-                (Some(mib), _) | (None, Some(mib)) => format!("{mib}M"),
-                (None, None) => "0".to_owned(),
-            },
-            'h' if batch.exclusive => "NO".to_owned(),
-            'h' => "OK".to_owned(),
-            'n' | 'x' | 's' => String::new(),
-            'z' => "*:*:*".to_owned(),
-            'H' | 'I' | 'J' => "*".to_owned(),
-            'O' | 'd' => "0".to_owned(),
-            'X' | 'b' => "N/A".to_owned(),
-            _ => "(null)".to_owned(),
-        }
+/// Fields that are what was asked for, or the same for every job.
+fn text(letter: char, batch: &Batch) -> String {
+    let or_null = |text: &Option<String>| text.clone().unwrap_or("(null)".to_owned());
+    match letter {
+        'a' => or_null(&batch.account),
+        'k' => or_null(&batch.comment),
+        'q' => or_null(&batch.qos),
+        'w' => or_null(&batch.wckey),
+        'o' => batch.called(),
+        'n' => batch.wanted_nodes.clone().unwrap_or_default(),
+        'x' => batch.unwanted_nodes.clone().unwrap_or_default(),
+        'Z' => batch.work_dir.clone(),
+        'm' => match (batch.mem, batch.mem_per_cpu) {
+            (Some(0), _) => "0".to_owned(),
+            (Some(mib), _) | (None, Some(mib)) => format!("{mib}M"),
+            (None, None) => "0".to_owned(),
+        },
+        'h' if batch.exclusive => "NO".to_owned(),
+        'h' => "OK".to_owned(),
+        's' => String::new(),
+        'z' => "*:*:*".to_owned(),
+        'H' | 'I' | 'J' => "*".to_owned(),
+        'O' | 'd' => "0".to_owned(),
+        'X' | 'b' => "N/A".to_owned(),
+        _ => "(null)".to_owned(),
     }
 }
 
@@ -274,10 +211,7 @@ fn place(record: &Record<'_>) -> String {
     }
 }
 
-fn host(record: &Record<'_>, site: &Site, letter: char) -> String {
-    if letter == '1' {
-        return "localhost".to_owned();
-    }
+fn host(record: &Record<'_>, site: &Site) -> String {
     let nodes = site.nodes_of(&record.job.placement);
     let first = nodes.first().map(|(node, _)| format!("n{node}"));
     first.unwrap_or("n/a".to_owned())

@@ -1,0 +1,113 @@
+//! Values of options that have no effect here, and that sbatch refuses all the
+//! same when they are mistaken.
+
+use super::{BAD_OPTION, Parsed, Refusal};
+use crate::faces::slurm::times::Limit;
+
+/// Refuses what sbatch refuses, in its words.
+pub(super) fn check(all: &Parsed) -> Result<(), Refusal> {
+    for (option, is_known) in CHECKS {
+        if all.last(option).is_some_and(|value| !is_known(value)) {
+            let what = format!("Invalid --{option} specification");
+            return Err(Refusal::error(BAD_OPTION, &what));
+        }
+    }
+    let length = |option: &str| all.last(option).and_then(Limit::parse)?.length();
+    match (length("time-min"), length("time")) {
+        (Some(least), Some(most)) if least > most => Err(Refusal::submission(
+            "Invalid time-min specification (exceeds job's time or other limits)",
+        )),
+        _ => Ok(()),
+    }
+}
+
+type Check = (&'static str, fn(&str) -> bool);
+
+const CHECKS: [Check; 7] = [
+    ("distribution", is_distribution),
+    ("exclusive", |value| ["", "user", "mcs"].contains(&value)),
+    ("kill-on-invalid-dep", |value| {
+        value.eq_ignore_ascii_case("yes") || value.eq_ignore_ascii_case("no")
+    }),
+    ("mail-type", is_mail),
+    ("open-mode", |value| value.starts_with(['a', 'A', 't', 'T'])),
+    ("signal", is_signal),
+    ("time-min", |value| Limit::parse(value).is_some()),
+];
+
+/// `block`, `cyclic`, `plane=N`, `arbitrary`, for nodes, sockets and cores.
+fn is_distribution(value: &str) -> bool {
+    let levels = value.split(',').next().unwrap_or(value);
+    if let Some(size) = levels.strip_prefix("plane=") {
+        return size.parse::<u32>().is_ok_and(|size| size > 0);
+    }
+    let known = ["*", "arbitrary", "block", "cyclic", "fcyclic"];
+    levels.split(':').all(|level| known.contains(&level))
+}
+
+/// One word that sbatch knows is enough.
+fn is_mail(value: &str) -> bool {
+    const KNOWN: [&str; 15] = [
+        "ALL",
+        "ARRAY_TASKS",
+        "BEGIN",
+        "END",
+        "FAIL",
+        "INVALID_DEPEND",
+        "NONE",
+        "REQUEUE",
+        "STAGE_OUT",
+        "TIME_LIMIT",
+        "TIME_LIMIT_50",
+        "TIME_LIMIT_80",
+        "TIME_LIMIT_90",
+        "TIMELIMIT",
+        "REVOKED",
+    ];
+    let mut words = value.split(',');
+    words.any(|word| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(word)))
+}
+
+/// `[R][B][:]SIGNAL[@SECONDS]`, with a number or a name.
+fn is_signal(value: &str) -> bool {
+    let value = match value.split_once(':') {
+        Some((flags, rest)) if flags.chars().all(|flag| "RrBb".contains(flag)) => rest,
+        _ => value,
+    };
+    let (signal, seconds) = value.split_once('@').unwrap_or((value, "60"));
+    let names = [
+        "HUP", "INT", "QUIT", "ABRT", "KILL", "ALRM", "TERM", "USR1", "USR2", "URG", "CONT",
+        "STOP", "TSTP", "TTIN", "TTOU",
+    ];
+    let upper = signal.to_ascii_uppercase();
+    let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+    let number = signal.parse::<u16>().is_ok_and(|number| number > 0);
+    (number || names.contains(&name)) && seconds.parse::<u16>().is_ok()
+}
+
+/// The number that a text begins with, 0 if with none, as C's `strtol`.
+pub(super) fn leading_number(text: &str) -> i64 {
+    let sign = usize::from(text.starts_with(['-', '+']));
+    let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    text[..sign + digits].parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_apart_as_sbatch_does() {
+        for signal in ["USR1", "B:USR1@60", "R:10@5", "SIGTERM", "99"] {
+            assert!(is_signal(signal), "{signal}");
+        }
+        for signal in ["foo", "USR1@99999", "", "B:", "0"] {
+            assert!(!is_signal(signal), "{signal}");
+        }
+        assert!(is_mail("foo,END") && is_mail("begin,TIME_LIMIT_80") && !is_mail("foo"));
+        assert!(is_distribution("cyclic:block,NoPack") && is_distribution("plane=4"));
+        assert!(!is_distribution("plane") && !is_distribution("foo"));
+        assert_eq!(leading_number("-5"), -5);
+        assert_eq!((leading_number("x"), leading_number("12x")), (0, 12));
+    }
+}
