@@ -34,6 +34,7 @@ pub async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
 }
 
 pub fn b(token: Option<&str>) -> PeerClient {
+    wire::listen();
     let client = peer_client(None, WAIT).unwrap();
     client.with_token(token.map(Token::new))
 }
