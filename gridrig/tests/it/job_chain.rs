@@ -133,6 +133,16 @@ impl Chain {
         }
     }
 
+    /// What a broker answers when a peer of it asks where a job stands.
+    fn query(&self, broker: &str, peer: &str, job: u32) -> Value {
+        let list = self.ask("GET", broker, "/v1/peers", None);
+        let mut peers = list["peers"].as_array().unwrap().iter();
+        let peer = peers.find(|known| known["name"] == peer).unwrap();
+        let connection = &peer["session"]["connection"];
+        let body = format!(r#"{{"connection": {connection}, "job": {job}}}"#);
+        self.ask("POST", broker, "/v1/peers/queryJob", Some(&body))
+    }
+
     /// The requests that a broker has made for an operation, each once however
     /// often it was sent.
     fn requests(&self, site: &str, operation: &str) -> BTreeSet<String> {
@@ -170,6 +180,14 @@ fn what_becomes_of_a_job_and_a_cancellation_travel_along_a_chain_of_brokers() {
             ("c1", "running"),
         ],
     );
+    // Whoever asks b is told what c1 says.
+    let runs = chain.ask("GET", "c1", "/v1/jobs/2", None);
+    for (broker, peer) in [("b", "a"), ("c", "b")] {
+        let told = chain.query(broker, peer, 2);
+        assert_eq!(told["state"], "running", "{broker}: {told}");
+        assert_eq!(told["start_ns"], runs["start_ns"], "{broker}: {told}");
+        assert_eq!((&told["job"], &told["cluster"]), (&2.into(), &2.into()));
+    }
     chain.ask("DELETE", "a", "/v1/jobs/2", None);
     chain.wait(2, end.map(|name| (name, "cancelled")));
     // Each broker has tagged the job with its own reference ...

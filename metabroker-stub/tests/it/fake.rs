@@ -2,8 +2,8 @@
 //! test wants, or not at all. It speaks JSON and SOAP, as it is spoken to.
 
 use gridrig_protocol::lagrid::{
-    CancelJob, Heartbeat, Message as _, NotifyJob, OpenConn, Operation, Request, SendResourceData,
-    SubmitJob,
+    CancelJob, Heartbeat, Message as _, NotifyConn, NotifyJob, OpenConn, Operation, Request,
+    SendResourceData, SubmitJob,
 };
 use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::xml::Element;
@@ -42,6 +42,7 @@ struct Inner {
     submitted: Mutex<Vec<u64>>,
     news: Mutex<Vec<Value>>,
     cancelled: Mutex<Vec<u64>>,
+    ended: Mutex<Vec<String>>,
     longest: AtomicU64,
 }
 
@@ -57,6 +58,7 @@ impl Fake {
             submitted: Mutex::default(),
             news: Mutex::default(),
             cancelled: Mutex::default(),
+            ended: Mutex::default(),
             longest: AtomicU64::new(0),
         }));
         let served = fake.clone();
@@ -96,6 +98,11 @@ impl Fake {
         self.0.cancelled.lock().unwrap().clone()
     }
 
+    /// The connections whose end it was told of.
+    pub fn ended(&self) -> Vec<String> {
+        self.0.ended.lock().unwrap().clone()
+    }
+
     /// Bytes of the longest answer that somebody listened to.
     pub fn longest(&self) -> u64 {
         self.0.longest.load(Ordering::Relaxed)
@@ -118,6 +125,10 @@ impl Fake {
         }
         match last {
             "notifyJob" => self.0.news.lock().unwrap().push(body.clone()),
+            "notifyConn" if body["event"] == "end" => {
+                let connection = body["connection"].as_str().unwrap();
+                self.0.ended.lock().unwrap().push(connection.to_owned());
+            }
             "cancelJob" => {
                 let job = body["job"].as_u64().unwrap();
                 self.0.cancelled.lock().unwrap().push(job);
@@ -142,7 +153,7 @@ impl Fake {
                         "endpoint": {"address": self.url()},
                     }),
                     "sendResourceData" => json!({"verdict": "accepted", "have": sequence}),
-                    "notifyJob" => json!({"repeated": false}),
+                    "notifyJob" | "notifyConn" => json!({"repeated": false}),
                     "cancelJob" => json!({"job": body["job"], "state": "cancelled"}),
                     _ => {
                         let _ = reply(&mut stream, "500 Internal Server Error", "{}").await;
@@ -198,6 +209,7 @@ impl Asked {
             Operation::SendResourceData => fields::<SendResourceData>(body),
             Operation::SubmitJob => fields::<SubmitJob>(body),
             Operation::CancelJob => fields::<CancelJob>(body),
+            Operation::NotifyConn => fields::<NotifyConn>(body),
             Operation::NotifyJob => {
                 let read = NotifyJob::from_element(body).unwrap();
                 let read = read.with_header(&envelope.header).unwrap();
@@ -223,6 +235,7 @@ impl Asked {
             Operation::SubmitJob => element::<SubmitJob>(json),
             Operation::NotifyJob => element::<NotifyJob>(json),
             Operation::CancelJob => element::<CancelJob>(json),
+            Operation::NotifyConn => element::<NotifyConn>(json),
             other => panic!("an answer to {}", other.name()),
         };
         let header = Vec::new();

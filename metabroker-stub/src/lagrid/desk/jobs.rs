@@ -80,18 +80,19 @@ impl BrokerDesk {
         request: QueryJob,
     ) -> Result<JobReport, PeerFault> {
         let link = self.admit(caller, &request.connection)?;
-        self.look_up(&link, request.job).await
-    }
-
-    async fn look_up(&self, link: &Link, job: u32) -> Result<JobReport, PeerFault> {
-        let domain = link.domain;
+        let (domain, job) = (link.domain, JobId(request.job));
         let call = self
             .app
             .actor
-            .call(move |broker, _| broker.view_for(domain, JobId(job)));
+            .call(move |broker, _| broker.view_for(domain, job));
         let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
-        view.map(|view| report(&view))
-            .ok_or_else(|| PeerFault::unknown_job(job))
+        let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
+        if let Stands::Sent { to } = view.state
+            && let Some(said) = self.follow(job, to).await
+        {
+            return Ok(said);
+        }
+        Ok(report(&view))
     }
 
     /// `cancelJob`.

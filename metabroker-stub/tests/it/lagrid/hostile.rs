@@ -190,6 +190,37 @@ async fn what_is_no_json_message_gets_a_problem_and_never_reaches_the_desk() {
     unharmed(&served, asked).await;
 }
 
+#[tokio::test]
+async fn a_request_without_headers_is_read_as_soap_1_1_or_refused() {
+    let (served, asked) = with_connection().await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let bare = async |path: &str, body: Vec<u8>| {
+        let request = http.post(format!("{}{path}", served.url)).body(body);
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let (status, text) = bare("/lagrid", enveloped("", "<l:explode/>")).await;
+    assert_eq!(
+        (status, fault(&text).code.as_str()),
+        (500, "unknown-operation")
+    );
+    let beat = br#"{"connection":"conn-1","sequence":1,"incarnation":1}"#.to_vec();
+    let (status, text) = bare("/v1/peers/heartbeat", beat).await;
+    assert!(
+        status == 415 && text.contains("unsupported-media-type"),
+        "{text}"
+    );
+    // An envelope needs no header either, and WS-Addressing may be left out.
+    unharmed(&served, asked).await;
+    let headless = String::from_utf8(enveloped("", BEAT)).unwrap();
+    let headless = headless.replace("<s:Header></s:Header>", "");
+    let (status, text) = bare("/lagrid", headless.into_bytes()).await;
+    assert!(
+        status == 200 && text.contains("heartbeatResponse"),
+        "{text}"
+    );
+}
+
 /// Announces 100 MB and sends them as long as somebody takes them.
 fn flood(address: &str, path: &str, media: &str) -> (u64, String) {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
