@@ -40,6 +40,8 @@ struct Inner {
     manner: Mutex<Manner>,
     updates: Mutex<Vec<Value>>,
     submitted: Mutex<Vec<u64>>,
+    /// The document of each job.
+    documents: Mutex<Vec<String>>,
     news: Mutex<Vec<Value>>,
     cancelled: Mutex<Vec<u64>>,
     ended: Mutex<Vec<String>>,
@@ -56,6 +58,7 @@ impl Fake {
             manner: Mutex::new(Manner::Good),
             updates: Mutex::default(),
             submitted: Mutex::default(),
+            documents: Mutex::default(),
             news: Mutex::default(),
             cancelled: Mutex::default(),
             ended: Mutex::default(),
@@ -86,6 +89,11 @@ impl Fake {
     /// The jobs that it was forwarded, by the number they have where they entered.
     pub fn submitted(&self) -> Vec<u64> {
         self.0.submitted.lock().unwrap().clone()
+    }
+
+    /// The JSDL documents of those jobs.
+    pub fn documents(&self) -> Vec<String> {
+        self.0.documents.lock().unwrap().clone()
     }
 
     /// What it was told of jobs.
@@ -122,6 +130,8 @@ impl Fake {
         let job = &body["origin"]["job"];
         if let ("submitJob", Some(job)) = (last, job.as_u64()) {
             self.0.submitted.lock().unwrap().push(job);
+            let document = body["jsdl"].as_str().unwrap().to_owned();
+            self.0.documents.lock().unwrap().push(document);
         }
         match last {
             "notifyJob" => self.0.news.lock().unwrap().push(body.clone()),

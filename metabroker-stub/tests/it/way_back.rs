@@ -7,6 +7,7 @@ use crate::fake::{Fake, own_number};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::session::Roles;
 use gridrig_metabroker_stub::lagrid::LinkSetup;
+use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{CancelJob, Codec, NotifyJob, Parameter, Reference, SubmitJob};
 use gridrig_protocol::tls::peer_client;
 
@@ -72,6 +73,32 @@ async fn news_of_a_job_bring_back_the_reference_that_its_forwarder_gave() {
         assert_eq!(news.reference, [ticket], "{codec:?}");
         assert_eq!(news.report.job, 5);
         wire::holds(&broker, &["submitJob", "cancelJob"]).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_job_brings_and_asks_for_goes_along_to_the_next_broker() {
+    for codec in [Codec::Soap12, Codec::Json] {
+        let fake = Fake::start(7).await;
+        let broker = broker(&fake, codec, SOON).await;
+        open(&b(None), &broker).await;
+        let wanted = json!({"memory_kib": 512, "speed_millionths": 750_000});
+        let submit = json!({"id": 3, "processors": 2, "run_time": "1.5s", "requested_time": "2s",
+                            "data_kib": 3, "requirements": wanted});
+        let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(submit)).await;
+        assert_eq!(status, 201, "{said}");
+        let documents = until("forward", || fake.documents()).await;
+        let read = JobDefinition::read("test", documents[0].as_bytes()).unwrap();
+        let job = read.to_job(read.run_time.unwrap(), &[]).unwrap();
+        let millis = SimDuration::from_millis;
+        assert_eq!((job.processors, job.data_kib), (2, 3), "{codec:?}");
+        assert_eq!(
+            (job.run_time, job.requested_time),
+            (millis(1500), Some(millis(2000)))
+        );
+        let wanted = &job.requirements;
+        assert_eq!((wanted.memory_kib, wanted.speed_millionths), (512, 750_000));
+        wire::holds(&broker, &["submitJob"]).await;
     }
 }
 
