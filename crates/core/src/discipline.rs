@@ -4,6 +4,7 @@ mod conservative_backfill;
 mod easy_backfill;
 mod fcfs;
 mod first_in_first_fit;
+mod lines;
 mod slurm_backfill;
 
 pub use slurm_backfill::SlurmBackfillSettings;

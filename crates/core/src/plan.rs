@@ -22,7 +22,7 @@ use crate::placement::{ClassId, PlacementRun};
 use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Processors of each resource, in file order.
 pub type Shares = Vec<u32>;
@@ -44,14 +44,28 @@ pub struct Waiting {
     at_full_speed: SimDuration,
 }
 
-/// What jobs of one class may use.
-#[derive(Clone, Debug)]
-struct Shape {
+/// What jobs may use: all that a plan has to know of their requirements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
     /// By resource, the most processors on the empty cluster; 0 where the
     /// resource does not match.
     most: Shares,
     /// Memory per processor.
     memory_kib: u64,
+}
+
+impl Shape {
+    /// Whether there is nothing to choose among.
+    pub(crate) fn is_of_one_resource(&self) -> bool {
+        self.most.iter().filter(|most| **most > 0).count() == 1
+    }
+}
+
+/// What jobs of one class may use.
+#[derive(Clone, Debug)]
+struct Class {
+    /// Which of the shapes.
+    shape: usize,
     /// The slowest resource that matches.
     slowest: Decimal,
 }
@@ -73,7 +87,10 @@ pub struct Book {
     /// By resource, in KiB; `None` is unlimited.
     memory: Vec<Option<u64>>,
     speeds: Vec<Decimal>,
+    /// By class.
+    classes: Vec<Class>,
     shapes: Vec<Shape>,
+    shape_numbers: HashMap<Shape, usize>,
     waiting: BTreeMap<u64, Waiting>,
     /// By expected end.
     running: BTreeMap<(SimTime, JobId), Hold>,
@@ -82,6 +99,7 @@ pub struct Book {
     expected: IdMap<SimTime>,
     version: u64,
     loosened: u64,
+    given_back: u64,
 }
 
 impl Book {
@@ -98,13 +116,16 @@ impl Book {
             processors: groups.iter().map(|g| g.count * g.cpu_count).collect(),
             memory: memory.collect(),
             speeds: groups.iter().map(|group| group.speed).collect(),
+            classes: Vec::new(),
             shapes: Vec::new(),
+            shape_numbers: HashMap::new(),
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             held: vec![(0, 0); groups.len()],
             expected: IdMap::default(),
             version: 0,
             loosened: 0,
+            given_back: 0,
         }
     }
 
@@ -125,6 +146,12 @@ impl Book {
         self.waiting.contains_key(&arrival)
     }
 
+    /// The job of this arrival, if it waits.
+    #[must_use]
+    pub fn waiting_job(&self, arrival: u64) -> Option<&Waiting> {
+        self.waiting.get(&arrival)
+    }
+
     /// Changes with every arrival, start, end and removal.
     #[must_use]
     pub fn version(&self) -> u64 {
@@ -136,6 +163,14 @@ impl Book {
     #[must_use]
     pub fn loosened(&self) -> u64 {
         self.loosened
+    }
+
+    /// How often a running job has given back what it held, or a waiting one
+    /// was removed: as long as this stays and no job runs too long, nothing
+    /// fits that did not fit before.
+    #[must_use]
+    pub fn given_back(&self) -> u64 {
+        self.given_back
     }
 
     /// Whether a job runs that should have ended by now.
@@ -205,16 +240,26 @@ impl Book {
         (now, (now + self.length_on(job, shares)).max(now.after()))
     }
 
+    /// The shape of a job: jobs of one shape may use the same.
+    pub(crate) fn shape(&self, waiting: &Waiting) -> usize {
+        self.classes[waiting.class.0 as usize].shape
+    }
+
+    /// What jobs of this shape may use.
+    pub(crate) fn shape_demand(&self, shape: usize) -> &Shape {
+        &self.shapes[shape]
+    }
+
     /// What this job may take of each resource at most, and its memory per
     /// processor.
     pub(crate) fn demand(&self, waiting: &Waiting) -> (&[u32], u64) {
-        let shape = &self.shapes[waiting.class.0 as usize];
+        let shape = &self.shapes[self.shape(waiting)];
         (&shape.most, shape.memory_kib)
     }
 
     /// Makes a class known; classes come in the order of their numbers.
     pub(crate) fn know(&mut self, class: ClassId, resources: &Resources, wanted: &Requirements) {
-        if (class.0 as usize) < self.shapes.len() {
+        if (class.0 as usize) < self.classes.len() {
             return;
         }
         let groups = resources.groups().iter();
@@ -224,16 +269,24 @@ impl Book {
         });
         let usable = groups.filter(|group| group.meets(wanted));
         let slowest = usable.map(|group| group.speed).min_by(|a, b| a.compare(*b));
-        self.shapes.push(Shape {
+        let shape = Shape {
             most: most.collect(),
             memory_kib: wanted.memory_kib,
+        };
+        let next = self.shapes.len();
+        let number = *self.shape_numbers.entry(shape).or_insert_with_key(|shape| {
+            self.shapes.push(shape.clone());
+            next
+        });
+        self.classes.push(Class {
+            shape: number,
             slowest: slowest.unwrap_or(Decimal::ONE),
         });
     }
 
     pub(crate) fn arrive(&mut self, job: &JobSpec, class: ClassId, arrival: u64, slot: Slot) {
         let at_full_speed = job.requested_time.unwrap_or(job.run_time);
-        let slowest = self.shapes[class.0 as usize].slowest;
+        let slowest = self.classes[class.0 as usize].slowest;
         let waiting = Waiting {
             arrival,
             slot,
@@ -251,6 +304,7 @@ impl Book {
         self.waiting.remove(&arrival);
         self.version += 1;
         self.loosened += 1;
+        self.given_back += 1;
     }
 
     /// A waiting job starts.
@@ -267,7 +321,7 @@ impl Book {
         for run in placement {
             shares[usize::from(run.resource)] += run.nodes * run.processors;
         }
-        let memory_kib = self.shapes[waiting.class.0 as usize].memory_kib;
+        let (_, memory_kib) = self.demand(&waiting);
         let end = now + self.length_on(&waiting, &shares);
         let promised = now + waiting.estimate;
         let hold = Hold {
@@ -285,6 +339,7 @@ impl Book {
     pub(crate) fn end(&mut self, now: SimTime, job: JobId) {
         if let Some(end) = self.expected.remove(&job) {
             self.version += 1;
+            self.given_back += 1;
             if let Some(hold) = self.running.remove(&(end, job)) {
                 self.count(&hold, -1);
                 self.loosened += u64::from(now < hold.promised);

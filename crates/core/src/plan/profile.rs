@@ -1,7 +1,7 @@
 //! Free capacity over time.
 
-use super::{Book, Shares, Waiting};
-use crate::time::SimTime;
+use super::{Book, Shape, Shares, Waiting};
+use crate::time::{SimDuration, SimTime};
 
 /// What is free by resource, as steps from one instant on; the last step lasts
 /// for ever. Numbers are signed, since a plan that jobs have overrun may
@@ -65,6 +65,46 @@ impl Profile {
         }
         let last = self.steps_before(start + job.estimate, first);
         self.shares(book, job, first, last).ok()
+    }
+
+    /// The longest estimates with which jobs of a shape [fit](Self::fit) at
+    /// `start`: for each of `sizes`, which rise, as far as that many processors
+    /// are free at all.
+    pub(crate) fn longest(
+        &mut self,
+        shape: &Shape,
+        start: SimTime,
+        sizes: &[u32],
+        longest: &mut Vec<SimDuration>,
+    ) {
+        longest.clear();
+        let width = self.resources;
+        let first = self.step_at(start);
+        let (free, memory) = (&mut self.least.0, &mut self.least.1);
+        free.fill(i64::MAX);
+        memory.fill(i64::MAX);
+        // Sizes before this one fit for ever, as far as has been looked.
+        let mut open = 0;
+        for step in first..self.times.len() {
+            let here = step * width..(step + 1) * width;
+            let lower = lower_to(free, &self.free[here.clone()])
+                | (shape.memory_kib > 0 && lower_to(memory, &self.memory[here]));
+            if !lower {
+                continue;
+            }
+            let offer: i64 = offered(&shape.most, shape.memory_kib, free, memory).sum();
+            if step == first {
+                open = sizes.partition_point(|size| i64::from(*size) <= offer);
+                longest.resize(open, SimDuration::from_nanos(u64::MAX));
+            }
+            while open > 0 && i64::from(sizes[open - 1]) > offer {
+                open -= 1;
+                longest[open] = self.times[step].since(start);
+            }
+            if open == 0 {
+                break;
+            }
+        }
     }
 
     /// The earliest instant from `from` on at which the job fits, and what it
@@ -229,14 +269,9 @@ impl Profile {
             if !suffices(most, memory_kib, now_free, now_memory, wanted) {
                 return Err(step);
             }
-            for (least, now) in free.iter_mut().zip(now_free) {
-                *least = (*least).min(*now);
-            }
+            lower_to(free, now_free);
             if memory_kib > 0 {
-                let now_memory = &self.memory[step * width..(step + 1) * width];
-                for (least, now) in memory.iter_mut().zip(now_memory) {
-                    *least = (*least).min(*now);
-                }
+                lower_to(memory, &self.memory[step * width..(step + 1) * width]);
             }
         }
         let mut left = wanted;
@@ -252,6 +287,16 @@ impl Profile {
             _ => Err(first),
         }
     }
+}
+
+/// Lowers each number to what it is at most now; answers whether any was.
+fn lower_to(least: &mut [i64], now: &[i64]) -> bool {
+    let mut lower = false;
+    for (least, now) in least.iter_mut().zip(now) {
+        lower |= now < least;
+        *least = (*least).min(*now);
+    }
+    lower
 }
 
 /// Whether what is free is enough for a job. Where a cluster is of one resource
