@@ -548,8 +548,8 @@ pub struct BrokerArgs {
     /// the initiator of this name: it asks and is never called
     #[arg(long = "client", value_name = "NAME")]
     pub clients: Vec<String>,
-    /// How it talks to its peers, whatever the scenario says: native, json or
-    /// soap
+    /// How it talks to its peers, whatever the scenario says: native, json,
+    /// soap (1.1) or soap12; it understands them all
     #[arg(long, value_name = "PROTOCOL")]
     pub protocol: Option<String>,
     /// Sessions with peers.
@@ -594,7 +594,7 @@ pub struct RoleArgs {
     pub json: bool,
 }
 
-/// Sessions of a broker with its peers (links that speak json or soap).
+/// Sessions of a broker with its peers (links that speak json, soap or soap12).
 #[derive(Debug, Args)]
 pub struct SessionArgs {
     /// A way in which peers show who they are, the preferred one first: none
@@ -668,11 +668,11 @@ pub struct ReplayArgs {
     )]
     pub to: Vec<String>,
     /// How the jobs of a domain or cluster leave, if not by our own interface:
-    /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP) or lagrid-json:URL#INITIATOR
-    /// (a session as a consumer), slurm:DIR, or command:WORDS with {xrsl}, {jsdl},
-    /// {adl}, {script} or {template} for the job's description (no shell; ' and
-    /// " hold words together). The LRMSs given to --collect are then looked
-    /// through for the jobs' tags
+    /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP 1.1), lagrid-soap12: or
+    /// lagrid-json: (a session as a consumer), slurm:DIR, or command:WORDS with
+    /// {xrsl}, {jsdl}, {adl}, {script} or {template} for the job's description (no
+    /// shell; ' and " hold words together). The LRMSs given to --collect are then
+    /// looked through for the jobs' tags
     #[arg(long = "outlet", value_name = "NAME=OUTLET")]
     pub outlet: Vec<String>,
     /// How long a command of --outlet may take, in wall time

@@ -277,9 +277,11 @@ fn across(text: &mut String, comparisons: &[Comparison]) {
     };
     let _ = writeln!(
         text,
-        "\nmean delay over {} replications (s), lowest to highest",
+        "\nmean delay over {} replications (s)  [smallest .. largest replication]",
         comparisons.len()
     );
+    let names = first.runs.iter().map(|run| run.name().chars().count());
+    let width = names.max().unwrap_or(0).max(16);
     for (position, run) in first.runs.iter().enumerate() {
         let runs = comparisons
             .iter()
@@ -289,7 +291,7 @@ fn across(text: &mut String, comparisons: &[Comparison]) {
         if let (Some(mean), Some(min), Some(max)) = (over.mean, over.min, over.max) {
             let _ = writeln!(
                 text,
-                "{:<16} {mean:>9.2}  [{min:.2} .. {max:.2}]",
+                "{:<width$} {mean:>9.2}  [{min:.2} .. {max:.2}]",
                 run.name()
             );
         }

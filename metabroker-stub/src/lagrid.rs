@@ -1,6 +1,7 @@
 //! The peer protocol of LA Grid: how its messages come in and are answered,
 //! and how the sessions with peers are kept.
 
+mod callings;
 mod deliver;
 mod desk;
 mod face;

@@ -17,6 +17,17 @@ struct Signs {
     silent: Duration,
 }
 
+impl Signs {
+    /// A look that `took` so long was not answered; it may take `most`.
+    ///
+    /// Where this machine stood still, the clock has gone on without anybody
+    /// having been asked: a look counts for no more than it may take.
+    fn note_silence(&mut self, took: Duration, most: Duration, every: Duration) {
+        self.refused = 0;
+        self.silent += took.min(most) + every;
+    }
+}
+
 /// Looks after every service that has jobs of this broker, and tells the
 /// broker of those that are lost. Ends with the machine.
 pub(crate) async fn watch(
@@ -75,10 +86,27 @@ async fn look(
     match transport.client.healthy(base).await {
         Err(ClientError::NotReached { .. }) => seen.refused += 1,
         Err(ClientError::NoAnswer { .. }) => {
-            seen.refused = 0;
-            seen.silent += began.elapsed() + every;
+            seen.note_silence(began.elapsed(), transport.client.timeout(), every);
         }
         // Any answer is a sign of life.
         _ => *seen = Signs::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_stood_still_takes_nobody_for_lost_at_once() {
+        let Liveness { every, silent, .. } = Liveness::default();
+        let most = Duration::from_secs(10);
+        let mut seen = Signs::default();
+        seen.note_silence(Duration::from_secs(3600), most, every);
+        assert!(seen.silent < silent);
+        // Who stays silent is lost as before.
+        seen.note_silence(most, most, every);
+        seen.note_silence(most, most, every);
+        assert!(seen.silent >= silent);
     }
 }

@@ -89,6 +89,8 @@ fn jsdl(job: &JobSpec, tag: &str) -> String {
     // Elements of the standard alone: others may read it strictly.
     document.run_time = None;
     document.requested_time = None;
+    // There is no such file where they look for it.
+    document.staging.clear();
     let application = document.application.get_or_insert_default();
     let program = application.program.get_or_insert_with(Program::default);
     program.executable = Some(FileName::of("/bin/sleep"));

@@ -15,6 +15,8 @@ pub struct Requirements {
     pub memory_kib: u64,
     /// Disk a node must have, in MiB. It is a property of the node, not used up.
     pub disk_mib: u64,
+    /// Least speed of a node, in millionths of speed 1.0; 0 is any.
+    pub speed_millionths: u64,
 }
 
 impl Requirements {
@@ -25,6 +27,7 @@ impl Requirements {
             && self.os.is_none()
             && self.memory_kib == 0
             && self.disk_mib == 0
+            && self.speed_millionths == 0
     }
 }
 

@@ -131,6 +131,13 @@ impl Resource {
         same(&self.architecture, &wanted.architecture)
             && same(&self.os, &wanted.os)
             && self.disk_mib.is_none_or(|disk| disk >= wanted.disk_mib)
+            && self.speed_millionths() >= wanted.speed_millionths
+    }
+
+    /// Its speed as jobs ask for it, in millionths, rounded down.
+    #[must_use]
+    pub fn speed_millionths(&self) -> u64 {
+        self.speed.multiply(1_000_000)
     }
 
     /// Processors of one empty node that a job may take when each of them

@@ -95,6 +95,12 @@ impl Client {
         Ok(Client { http, timeout })
     }
 
+    /// How long a request may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// `POST /v1/jobs`.
     ///
     /// # Errors

@@ -15,6 +15,8 @@ const SHORT_RUNS: f64 = 0.05;
 const LOAD_CHANGE: f64 = 0.1;
 /// Jobs between two exchanges that are a burst even where the mean is low.
 const BURST: u64 = 5;
+/// So many domains are named in a warning that holds for many.
+const NAMED: usize = 3;
 /// How late a timer of the real clock may be without anything being wrong.
 const TIMER_LATENESS: SimDuration = SimDuration::from_millis(10);
 
@@ -175,24 +177,36 @@ fn herding(facts: &Facts<'_>, report: &CheckReport, add: &mut impl FnMut(&'stati
     if stale.is_empty() {
         return;
     }
+    let mut crowds = Vec::new();
     for (domain, seen) in facts.scenario.grid.domains.iter().zip(&report.domains) {
         let crowded = seen.jobs_per_cycle > 1.0
             || seen.jobs_per_exchange > 1.0
             || seen.busiest_exchange >= BURST;
         if domain.broker.own_dispatch == OwnDispatch::Ignored && crowded {
-            let message = format!(
-                "domain {}: {:.2} jobs per cycle, {:.2} per exchange, up to {} in one: with \
-                 own_dispatch = \"ignored\" all jobs between two exchanges follow the same \
-                 information to the same place ({})",
-                domain.name,
-                seen.jobs_per_cycle,
-                seen.jobs_per_exchange,
-                seen.busiest_exchange,
-                stale.join(", ")
-            );
-            add("herding", message);
+            crowds.push(format!(
+                "{}: {:.2} jobs per cycle, {:.2} per exchange, up to {} in one",
+                domain.name, seen.jobs_per_cycle, seen.jobs_per_exchange, seen.busiest_exchange,
+            ));
         }
     }
+    let where_to = match crowds.len() {
+        0 => return,
+        1 => format!("domain {}", crowds[0]),
+        all => {
+            let more = match all.saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            crowds.truncate(NAMED);
+            format!("{all} domains, {}{more}", crowds.join("; "))
+        }
+    };
+    let message = format!(
+        "{where_to}: with own_dispatch = \"ignored\" all jobs between two exchanges follow the \
+         same information to the same place ({})",
+        stale.join(", ")
+    );
+    add("herding", message);
 }
 
 fn reduction(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {

@@ -191,7 +191,7 @@ impl ExternalBroker {
                 };
                 match OutletText::read(&filled) {
                     Ok(OutletText::Command(_)) | Err(_) => {
-                        Err("json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-json:URL (each http://) or slurm:DIR".to_owned())
+                        Err("json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-soap12:URL, lagrid-json:URL (each http://) or slurm:DIR".to_owned())
                     }
                     Ok(_) => Ok(()),
                 }

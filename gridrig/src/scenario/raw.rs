@@ -440,7 +440,7 @@ pub(crate) struct RawBroker {
     /// The command that submits a job. Or outlet.
     pub(crate) submit: Option<At<Words>>,
     /// The interface that takes its jobs: json:URL, bes:URL, arc:URL,
-    /// lagrid:URL, lagrid-json:URL or slurm:DIR. Or submit.
+    /// lagrid:URL, lagrid-soap12:URL, lagrid-json:URL or slurm:DIR. Or submit.
     pub(crate) outlet: Option<At<String>>,
     /// What submit says on standard output when it has worked. Default: its
     /// exit code is enough.
@@ -589,7 +589,7 @@ pub(crate) struct RawLink {
     /// One-way latency. Default "1ms".
     pub(crate) latency: Option<Str<AboveZero>>,
     /// How the two brokers talk in real time: "native" (the default), or in
-    /// sessions of the LA Grid protocol as "json" or "soap".
+    /// sessions of the LA Grid protocol as "json", "soap" (1.1) or "soap12".
     pub(crate) protocol: Option<Str<Name<LinkProtocol>>>,
     /// MiB of job data a second carries. A forwarded job that has data arrives
     /// so much later. Default: data costs no time.

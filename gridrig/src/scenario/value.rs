@@ -190,7 +190,6 @@ pub(crate) use named;
 
 named!(LocalInfo, "a source of local information", "exchange" => LocalInfo::Exchange, "fresh" => LocalInfo::Fresh);
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
-named!(LinkProtocol, "a protocol between brokers", "native" => LinkProtocol::Native, "json" => LinkProtocol::Json, "soap" => LinkProtocol::Soap);
 named!(Window, "a window", "0s" => Window::Instant, "30s" => Window::Seconds30, "300s" => Window::Seconds300);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
 
@@ -199,6 +198,15 @@ impl Named for FaceKind {
 
     fn names() -> Vec<(&'static str, Self)> {
         Self::ALL.iter().map(|face| (face.name(), *face)).collect()
+    }
+}
+
+impl Named for LinkProtocol {
+    const WHAT: &'static str = "a protocol between brokers";
+
+    fn names() -> Vec<(&'static str, Self)> {
+        let all = Self::ALL.iter();
+        all.map(|protocol| (protocol.name(), *protocol)).collect()
     }
 }
 

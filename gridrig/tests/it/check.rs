@@ -1,6 +1,7 @@
 //! What `gridrig check` predicts and warns of.
 
 use super::scenario::{PAIR, parse_with};
+use crate::command::{expect_code, json, root, run};
 use gridrig::check::{CheckReport, check};
 use gridrig::scenario::Scenario;
 use gridrig_replayer::prepare::prepare;
@@ -86,6 +87,27 @@ fn a_crowd_between_two_exchanges_is_warned_of_where_it_herds() {
     assert!(!codes(&report(&crowd, &debited)).contains(&"herding"));
     let blind = ["run.policies=[\"round-robin\"]"];
     assert!(!codes(&report(&crowd, &blind)).contains(&"herding"));
+}
+
+#[test]
+fn crowds_in_many_domains_are_one_warning_that_names_the_first() {
+    let path = root().join("resources/scenarios/la-grid-27.toml");
+    let path = path.display().to_string();
+    let window = ["--set", "workload.window.length=1h"];
+    let output = run(&[&["check", &path, "--json"], &window[..]].concat());
+    expect_code(&output, 0);
+    let told = json(&output);
+    let warnings = told["warnings"].as_array().unwrap();
+    let of_crowds = warnings.iter().filter(|w| w["code"] == "herding");
+    let messages: Vec<&str> = of_crowds
+        .map(|warning| warning["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].starts_with("27 domains, "), "{messages:?}");
+    assert!(
+        messages[0].contains("; and 24 more: with own_dispatch"),
+        "{messages:?}"
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Three brokers in sessions over SOAP, one of which dies three times.
 
 use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard};
+use crate::overheard::{Overheard, served_wsdl};
 use crate::patience::Patience;
-use crate::xsd;
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
@@ -11,7 +11,7 @@ use gridrig_protocol::rest::EventPage;
 use gridrig_service::free_ports;
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 const SITES: [&str; 3] = ["a", "b", "c"];
 /// The broker that dies; jobs enter there, are forwarded from there, and come
@@ -121,22 +121,7 @@ impl Rig {
     /// Holds every message that the brokers have sent or received against the
     /// schema in the WSDL that one of them serves.
     fn check_messages(&self, test: &str) {
-        let mut said = BTreeSet::new();
-        let mut operations = BTreeSet::new();
-        for site in SITES {
-            let log = std::fs::read_to_string(self.bench.path(&format!("{site}.wire")));
-            for line in log.unwrap().lines() {
-                // What a broker was writing when it was killed breaks off.
-                let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else {
-                    continue;
-                };
-                let field = |name: &str| entry["fields"][name].as_str().unwrap_or_default();
-                if entry["target"] == "gridrig::wire" {
-                    operations.insert(field("operation").to_owned());
-                    said.extend(xsd::in_schema(field("message")));
-                }
-            }
-        }
+        let logs = SITES.map(|site| self.bench.path(&format!("{site}.wire")));
         let expected = [
             "openConn",
             "heartbeat",
@@ -145,25 +130,7 @@ impl Rig {
             "submitJob",
             "notifyJob",
         ];
-        for operation in expected {
-            assert!(
-                operations.contains(operation),
-                "{operation}: {operations:?}"
-            );
-        }
-        if !xsd::xmllint(test) {
-            return;
-        }
-        let asked = Command::new("curl")
-            .args(["-s", &format!("{}/lagrid?wsdl", self.url("a"))])
-            .output();
-        let wsdl = String::from_utf8(asked.unwrap().stdout).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let driver = xsd::extracted(&wsdl, folder.path());
-        let said: Vec<String> = said.into_iter().collect();
-        for some in said.chunks(500) {
-            assert_eq!(xsd::complaint(folder.path(), &driver, some), None);
-        }
+        Overheard::in_files(logs).holds(test, &served_wsdl(&self.url("a")), &expected);
     }
 
     /// What a service tells of its events.

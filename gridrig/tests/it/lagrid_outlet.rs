@@ -1,10 +1,14 @@
 //! A workload that leaves over the peer protocol of LA Grid: the replayer is a
 //! consumer in a session with a real broker.
 
-use crate::command::{Bench, PAIR, Service, expect_code, gridrig, json, start, stderr};
+use crate::command::{
+    Bench, PAIR, Service, expect_code, gridrig, json, start, start_overheard, stderr,
+};
+use crate::overheard::{Overheard, heard_of, overheard, served_wsdl};
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::soap::Version;
 use gridrig_service::free_ports;
 use std::process::{Command, Stdio};
 
@@ -63,7 +67,10 @@ impl Rig {
             let mut words = vec![kind, "--scenario", &scenario, "--name", name];
             words.extend(["--listen", &listen, "--speed", "20", "--epoch", &epoch]);
             words.extend(more.iter().map(String::as_str));
-            start(&words)
+            match kind {
+                "broker" => start_overheard(&words, &bench.path(&format!("{name}.wire"))),
+                _ => start(&words),
+            }
         };
         let text = str::to_owned;
         let services = vec![
@@ -114,6 +121,11 @@ impl Rig {
         String::from_utf8(output.unwrap().stdout).unwrap()
     }
 
+    /// What the brokers have said, to each other and to the replayer.
+    fn overheard(&self) -> Overheard {
+        Overheard::in_files(["a", "b"].map(|name| self.bench.path(&format!("{name}.wire"))))
+    }
+
     fn replay(&self, outlet: &str) -> Command {
         let mut replay = gridrig();
         replay.args(["replay", &self.bench.path("whole.toml"), "--json"]);
@@ -127,11 +139,18 @@ impl Rig {
 fn a_trace_leaves_over_soap_and_json_and_is_found_again_in_the_lrmss() {
     let _alone = crate::real_time::alone();
     let rig = Rig::start(&JOBS);
-    for kind in ["lagrid", "lagrid-json"] {
+    for kind in ["lagrid", "lagrid-soap12", "lagrid-json"] {
         let outlet = format!("{kind}:{}#tester", rig.urls[2]);
         let out = rig.bench.path(kind);
-        let output = rig.replay(&outlet).args(["--out", &out]).output().unwrap();
+        let mut replay = rig.replay(&outlet);
+        let output = overheard(&mut replay).args(["--out", &out]).output();
+        let output = output.unwrap();
         expect_code(&output, 0);
+        match kind {
+            "lagrid" => heard_of(&output).spoke(Version::Soap11),
+            "lagrid-soap12" => heard_of(&output).spoke(Version::Soap12),
+            _ => {}
+        }
         let run = &json(&output)["runs"][0];
         assert_eq!(run["audit"], "ok", "{kind}: {run}");
         assert_eq!(run["jobs"]["submitted"], 9, "{kind}: {run}");
@@ -148,12 +167,27 @@ fn a_trace_leaves_over_soap_and_json_and_is_found_again_in_the_lrmss() {
     }
     // Who is not known there gets no session, and learns why.
     let outlet = format!("lagrid:{}#mallory", rig.urls[2]);
-    let output = rig.replay(&outlet).output().unwrap();
+    let mut replay = rig.replay(&outlet);
+    let output = overheard(&mut replay).output().unwrap();
     expect_code(&output, 1);
+    let said = stderr(&output);
+    let last = said.lines().rfind(|line| !line.starts_with('{'));
     assert!(
-        stderr(&output).contains("not-authorized"),
-        "{}",
-        stderr(&output)
+        last.is_some_and(|line| line.contains("not-authorized")),
+        "{said}"
+    );
+    let mut heard = rig.overheard();
+    heard.listen(&said);
+    heard.holds(
+        "a_trace_leaves_over_soap_and_json_and_is_found_again_in_the_lrmss",
+        &served_wsdl(&rig.urls[2]),
+        &[
+            "openConn",
+            "submitJob",
+            "queryJob",
+            "sendResourceData",
+            "notifyJob",
+        ],
     );
 }
 
@@ -184,6 +218,11 @@ fn a_replay_that_is_broken_off_removes_what_it_has_submitted() {
     while !(cancelled(0) && cancelled(1)) {
         patience.wait("every job to be cancelled");
     }
+    rig.overheard().holds(
+        "a_replay_that_is_broken_off_removes_what_it_has_submitted",
+        &served_wsdl(&rig.urls[2]),
+        &["openConn", "submitJob", "cancelJob"],
+    );
 }
 
 fn replay_quietly(mut replay: Command) -> std::process::Child {

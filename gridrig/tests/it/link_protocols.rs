@@ -1,8 +1,11 @@
 //! Whole grids in real time whose brokers talk in different ways.
 
-use crate::command::{Bench, expect_code, json};
+use crate::command::{Bench, expect_code, gridrig, json};
+use crate::overheard::{heard_of, overheard};
 use crate::real_time::alone;
 use gridrig_core::event::Event;
+use gridrig_protocol::lagrid::wsdl;
+use gridrig_protocol::soap::Version;
 use gridrig_results::rundir;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,9 +43,13 @@ fn grid(protocols: [&str; 3]) -> Bench {
 #[test]
 fn every_protocol_and_all_of_them_in_one_grid_carry_a_whole_run() {
     let _alone = alone();
-    for protocols in [["json"; 3], ["soap", "json", "native"]] {
+    for protocols in [["json"; 3], ["soap", "soap12", "native"]] {
         let bench = grid(protocols);
-        let output = bench.run(&["--json"]);
+        let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
+        let mut command = gridrig();
+        let command = overheard(&mut command);
+        let output = command.args(["run", &scenario, "--out", &out, "--json"]);
+        let output = output.output().unwrap();
         expect_code(&output, 0);
         let run = &json(&output)["runs"][0];
         assert_eq!(run["audit"], "ok", "{protocols:?}: {run}");
@@ -60,5 +67,16 @@ fn every_protocol_and_all_of_them_in_one_grid_carry_a_whole_run() {
         assert_eq!(jobs.len(), 6, "{protocols:?}: {jobs:?}");
         // Three LRMSs and six ends of links tell of themselves.
         assert_eq!(log.info_messages().count(), 9, "{protocols:?}");
+        if !protocols.contains(&"soap12") {
+            continue;
+        }
+        let heard = heard_of(&output);
+        heard.spoke(Version::Soap11);
+        heard.spoke(Version::Soap12);
+        heard.holds(
+            "every_protocol_and_all_of_them_in_one_grid_carry_a_whole_run",
+            &wsdl::document("http://127.0.0.1/lagrid"),
+            &["openConn", "sendResourceData", "submitJob", "notifyJob"],
+        );
     }
 }

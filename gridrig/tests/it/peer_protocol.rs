@@ -1,8 +1,9 @@
 //! The peer protocol of `gridrig broker`, spoken by a client of another
 //! ecosystem.
 
-use crate::command::{Bench, JOBS, PAIR, root, start};
+use crate::command::{Bench, JOBS, PAIR, root, start, start_overheard};
 use crate::need;
+use crate::overheard::{Overheard, served_wsdl};
 use gridrig_service::free_ports;
 use std::process::Command;
 
@@ -36,7 +37,8 @@ fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
         "--protocol",
         "soap",
     ];
-    let broker = start(&[&broker[..], &common].concat());
+    let log = bench.path("a.wire");
+    let broker = start_overheard(&[&broker[..], &common].concat(), &log);
     let script = root().join("metabroker-stub/tests/it/lagrid/zeep_client.py");
     for port in ["MetaSchedulerSoap11", "MetaSchedulerSoap12"] {
         let output = Command::new("timeout")
@@ -49,4 +51,13 @@ fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{port}: {said}");
     }
+    // zeep has held what it saw against the schema; this is what the broker saw.
+    let used = [
+        "openConn",
+        "submitJob",
+        "queryJob",
+        "cancelJob",
+        "heartbeat",
+    ];
+    Overheard::in_files([log]).holds(test, &served_wsdl(&broker.url), &used);
 }

@@ -1,7 +1,11 @@
 //! Emulators, brokers and the replayer, each a process of its own.
 
 use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, start};
+use gridrig_core::time::Decimal;
+use gridrig_drivers::real_time::RunClock;
 use gridrig_service::free_ports;
+use std::process::Stdio;
+use std::time::Duration;
 
 #[test]
 fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
@@ -95,6 +99,60 @@ fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
             "a service shuts down gracefully"
         );
     }
+}
+
+#[test]
+fn a_replay_waits_until_the_brokers_know_each_other() {
+    let _alone = crate::real_time::alone();
+    let soap = "latency = \"50ms\"\nprotocol = \"soap\"";
+    let bench = Bench::new(&PAIR.replace("latency = \"50ms\"", soap), &JOBS);
+    let scenario = bench.path("s.toml");
+    let ports = free_ports(4).unwrap();
+    let url = |index: usize| format!("http://127.0.0.1:{}", ports[index]);
+    let clock = RunClock::starting_in(Duration::ZERO, Decimal::from_whole(20));
+    let epoch = clock.epoch_unix_ns().to_string();
+    let service = |kind: &str, name: &str, port: usize, rest: &[(&str, String)]| {
+        let listen = format!("127.0.0.1:{}", ports[port]);
+        let mut words = vec![kind, "--scenario", &scenario, "--name", name];
+        words.extend(["--listen", &listen, "--speed", "20", "--epoch", &epoch]);
+        for (flag, value) in rest {
+            words.extend([*flag, value.as_str()]);
+        }
+        start(&words)
+    };
+    let _lrms = [
+        service("emulator", "a1", 0, &[("--broker", url(2))]),
+        service("emulator", "b1", 1, &[("--broker", url(3))]),
+    ];
+    let ends = |lrms: &str, at: usize, peer: &str, there: usize| {
+        [
+            ("--lrms", format!("{lrms}={}", url(at))),
+            ("--peer", format!("{peer}={}", url(there))),
+        ]
+    };
+    let _a = service("broker", "a", 2, &ends("a1", 0, "b", 3));
+    let mut replay = gridrig();
+    replay.args([
+        "replay",
+        &scenario,
+        "--json",
+        "--set",
+        "run.lag_tolerance=1h",
+    ]);
+    replay.args(["--to", &format!("a={}", url(2))]);
+    for index in 0..3 {
+        replay.args(["--collect", &url(index)]);
+    }
+    let replay = replay.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let replay = replay.spawn().unwrap();
+    // Long enough for the first jobs to be decided, if they were submitted.
+    std::thread::sleep(Duration::from_secs(2));
+    let _b = service("broker", "b", 3, &ends("b1", 1, "a", 2));
+    let output = replay.wait_with_output().unwrap();
+    let run = &json(&output)["runs"][0];
+    assert_eq!(run["jobs"]["submitted"], 6, "{run}");
+    // Every other job goes to b, from the first one on.
+    assert_eq!(run["forwarding_ratio"], 0.5, "{run}");
 }
 
 #[test]

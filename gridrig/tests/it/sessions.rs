@@ -170,7 +170,7 @@ fn what_sessions_need_and_do_not_have_is_said_before_anything_starts() {
     };
     check(
         &["--protocol", "smtp"],
-        "--protocol smtp: expected one of native, json, soap",
+        "--protocol smtp: expected one of native, json, soap, soap12",
     );
     check(
         &["--protocol", "soap", "--auth", "password"],

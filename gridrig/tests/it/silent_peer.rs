@@ -1,7 +1,8 @@
 //! Brokers that stand still for a while, without being started anew: their
 //! peers lose them, and find them again with everything as it was.
 
-use crate::command::{Bench, Service, expect_code, gridrig, json, start, stderr};
+use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard, stderr};
+use crate::overheard::{Overheard, served_wsdl};
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
@@ -64,7 +65,10 @@ impl Rig {
             let mut words = vec![kind, "--scenario", &scenario, "--name", name];
             words.extend(["--listen", &listen, "--speed", &speed, "--epoch", &epoch]);
             words.extend(more.iter().map(String::as_str));
-            start(&words)
+            match kind {
+                "broker" => start_overheard(&words, &bench.path(&format!("{name}.wire"))),
+                _ => start(&words),
+            }
         };
         let broker = |name: &str, peer: &str| {
             let lrms = format!("{name}1");
@@ -155,6 +159,19 @@ impl Rig {
         replay.spawn().unwrap()
     }
 
+    /// Holds what both brokers have said against the schema that one serves.
+    fn check_messages(&self, test: &str) {
+        let logs = ["a", "b"].map(|name| self.bench.path(&format!("{name}.wire")));
+        let expected = [
+            "openConn",
+            "heartbeat",
+            "sendResourceData",
+            "submitJob",
+            "notifyJob",
+        ];
+        Overheard::in_files(logs).holds(test, &served_wsdl(&self.urls["a"]), &expected);
+    }
+
     /// Stops b while jobs are with it, until a has lost it.
     fn lose_b(&self) {
         let at_b = |rig: &Rig| rig.asked("b1", "/v1/jobs?limit=1000")["jobs"].to_string();
@@ -184,6 +201,7 @@ fn a_peer_that_stands_still_is_lost_and_found_with_its_jobs_by_heartbeats_alone(
     for kind in ["queued", "started", "finished"] {
         assert_eq!(rig.most(kind), (JOBS as usize, 1), "{kind}");
     }
+    rig.check_messages("a_peer_that_stands_still_is_lost_and_found_with_its_jobs");
 }
 
 #[test]
@@ -208,4 +226,5 @@ fn jobs_of_a_peer_that_is_given_up_fail_by_name_and_none_runs_twice() {
     for kind in ["queued", "started", "finished"] {
         assert_eq!(rig.most(kind).1, 1, "{kind}");
     }
+    rig.check_messages("jobs_of_a_peer_that_is_given_up_fail_by_name");
 }

@@ -55,30 +55,32 @@ impl Link {
                         letter,
                     )
                 };
-                self.call(&request).await.map(drop)
+                let answer = self.call(&request).await?;
+                self.state().callings.went(spec.id, answer.job);
+                Ok(())
             }
             Message::Notice(end) => {
                 let report = report_of(end);
-                let request = news(connection, letter, JobNews::State, report);
-                self.call(&request).await.map(drop)
+                self.tell_news(connection, letter, JobNews::State, report)
+                    .await
             }
             Message::Refusal { job, reason } => {
                 let report = refused(*job, *reason);
-                let request = news(connection, letter, JobNews::Refused, report);
-                self.call(&request).await.map(drop)
+                self.tell_news(connection, letter, JobNews::Refused, report)
+                    .await
             }
             Message::Update(push) => self.update(connection, push, letter, site).await,
             Message::Cancel(job) => {
                 let request = CancelJob {
                     connection,
-                    job: job.0,
+                    job: self.state().callings.theirs(*job),
                 };
                 self.call(&request).await.map(drop)
             }
             Message::Locate(job) => {
                 let request = QueryJob {
                     connection,
-                    job: job.0,
+                    job: self.state().callings.theirs(*job),
                 };
                 match self.call(&request).await?.state {
                     JobState::Rejected => Err(self.turned_away("it has turned the job away")),
@@ -192,6 +194,29 @@ impl Link {
         }
     }
 
+    /// Tells the forwarder of a job how it ended, or that it comes back, under
+    /// the reference that the forwarder has tagged it with.
+    async fn tell_news(
+        &self,
+        connection: String,
+        letter: &Letter,
+        news: JobNews,
+        report: JobReport,
+    ) -> Result<(), TransportError> {
+        let job = JobId(report.job);
+        let request = NotifyJob {
+            connection,
+            letter: Some(letter_name(letter.id)),
+            meant_ns: Some(letter.due.as_nanos()),
+            news,
+            report,
+            reference: self.state().callings.reference(job),
+        };
+        self.call(&request).await?;
+        self.state().callings.told(job);
+        Ok(())
+    }
+
     async fn update(
         &self,
         connection: String,
@@ -248,19 +273,6 @@ pub(super) fn update_of(push: &Push) -> ResourceUpdate {
         clusters: clusters.collect(),
         inventory: None,
         removed: Vec::new(),
-    }
-}
-
-fn news(connection: String, letter: &Letter, news: JobNews, report: JobReport) -> NotifyJob {
-    // The number of a job in the run is its name everywhere.
-    let reference = Reference::of_job(String::new(), report.job).parameters;
-    NotifyJob {
-        connection,
-        letter: Some(letter_name(letter.id)),
-        meant_ns: Some(letter.due.as_nanos()),
-        news,
-        report,
-        reference,
     }
 }
 

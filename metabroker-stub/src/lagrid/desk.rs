@@ -1,6 +1,7 @@
 //! The desk of a broker: what peers may ask of it, and what it answers.
 
 mod describe;
+mod follow;
 mod jobs;
 mod sessions;
 
@@ -8,6 +9,8 @@ pub(super) use jobs::take_update;
 
 use super::links::{Link, Links};
 use crate::config::Config;
+use follow::Asking;
+use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::{
     Caller, CancelJob, Desk, Heartbeat, HeartbeatAnswer, JobReport, NotifyConn, NotifyJob,
     OpenConn, OpenConnAnswer, PeerFault, QueryJob, RequestResourceData, ResourceUpdate,
@@ -19,13 +22,20 @@ use std::sync::Arc;
 /// Where the messages of peers arrive.
 pub struct BrokerDesk {
     app: App<Config>,
+    asking: Asking,
+    /// Asks those who speak our own interface; nobody is asked without.
+    client: Option<Client>,
 }
 
 impl BrokerDesk {
     /// The desk of this broker.
     #[must_use]
     pub fn new(app: App<Config>) -> Self {
-        BrokerDesk { app }
+        BrokerDesk {
+            app,
+            asking: Asking::default(),
+            client: Client::new(follow::PATIENCE).ok(),
+        }
     }
 
     fn links(&self) -> &Links {

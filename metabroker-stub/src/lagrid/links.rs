@@ -1,5 +1,6 @@
 //! The sessions of a broker: their state, and who may speak in them.
 
+use super::callings::Callings;
 use super::setup::LinkSetup;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
@@ -79,6 +80,8 @@ pub(super) struct State {
     pub told: BTreeMap<ClusterId, LoadSample>,
     /// What the peer has last told of its resources as records.
     pub records: Option<Arc<InventoryDocument>>,
+    /// What the sides call the jobs that travel between them.
+    pub callings: Callings,
 }
 
 /// A negotiation that is under way.
@@ -375,6 +378,7 @@ impl State {
             given_up: false,
             told: BTreeMap::new(),
             records: None,
+            callings: Callings::default(),
         }
     }
 

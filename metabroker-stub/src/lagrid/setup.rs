@@ -19,12 +19,18 @@ pub enum LinkProtocol {
     Json,
     /// The operations of LA Grid in SOAP 1.1.
     Soap,
+    /// The operations of LA Grid in SOAP 1.2.
+    Soap12,
 }
 
 impl LinkProtocol {
     /// All of them.
-    pub const ALL: [LinkProtocol; 3] =
-        [LinkProtocol::Native, LinkProtocol::Json, LinkProtocol::Soap];
+    pub const ALL: [LinkProtocol; 4] = [
+        LinkProtocol::Native,
+        LinkProtocol::Json,
+        LinkProtocol::Soap,
+        LinkProtocol::Soap12,
+    ];
 
     /// The name used in files and flags.
     #[must_use]
@@ -33,6 +39,7 @@ impl LinkProtocol {
             LinkProtocol::Native => "native",
             LinkProtocol::Json => "json",
             LinkProtocol::Soap => "soap",
+            LinkProtocol::Soap12 => "soap12",
         }
     }
 
@@ -50,6 +57,7 @@ impl LinkProtocol {
             LinkProtocol::Native => None,
             LinkProtocol::Json => Some(Codec::Json),
             LinkProtocol::Soap => Some(Codec::Soap11),
+            LinkProtocol::Soap12 => Some(Codec::Soap12),
         }
     }
 }

@@ -27,9 +27,14 @@ async fn wait_until(broker: &Handle, state: &str) {
 
 #[tokio::test]
 async fn a_peer_that_answers_late_garbage_or_endlessly_is_lost_and_found_as_it_was() {
+    // Over SOAP and over JSON.
+    tokio::join!(lost_and_found(Codec::Soap12), lost_and_found(Codec::Json));
+}
+
+async fn lost_and_found(codec: Codec) {
     let fake = Fake::start(LIFE).await;
     let broker = broker(|link| {
-        link.codec = Codec::Json;
+        link.codec = codec;
         link.url = fake.url().to_owned();
         link.stance.heartbeat = SimDuration::from_millis(100);
     })
@@ -64,4 +69,5 @@ async fn a_peer_that_answers_late_garbage_or_endlessly_is_lost_and_found_as_it_w
         "{}",
         fake.longest()
     );
+    wire::holds(&broker, &["openConn", "submitJob", "submitJobResponse"]).await;
 }

@@ -76,5 +76,6 @@ async fn a_broker_decides_by_what_its_peer_has_last_pushed() {
         }
         let forwarded = fake.submitted();
         assert_eq!(forwarded, [20, 21], "{}", policy.name());
+        wire::holds(&broker, &["sendResourceData", "sendResourceDataResponse"]).await;
     }
 }

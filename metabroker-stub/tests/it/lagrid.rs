@@ -7,15 +7,16 @@ mod hostile;
 mod need;
 mod zeep;
 
+use crate::wire;
 use axum::Router;
 use book::Book;
 use gridrig_metabroker_stub::lagrid::routes;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
     AuthMethod, CancelJob, Codec, ConnEvent, Heartbeat, JobLanguage, JobNews, JobReport, JobState,
-    NotifyConn, NotifyJob, OpenConn, Origin, PeerClient, PeerError, Proposal, QueryJob, Reference,
-    RequestResourceData, ResourceForm, ResourceLanguage, Role, SendResourceData, SubmitJob, Token,
-    UpdateVerdict, Verdict,
+    NotifyConn, NotifyJob, OpenConn, Operation, Origin, PeerClient, PeerError, Proposal, QueryJob,
+    Reference, RequestResourceData, ResourceForm, ResourceLanguage, Role, SendResourceData,
+    SubmitJob, Token, UpdateVerdict, Verdict,
 };
 use gridrig_protocol::rest::serve::{self, Door, Labels, Life, Metrics, Stall};
 use std::net::TcpListener;
@@ -51,6 +52,7 @@ fn serve() -> Served {
 }
 
 fn client(codec: Codec) -> PeerClient {
+    wire::listen();
     gridrig_protocol::tls::init();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     PeerClient::new(http, codec, Duration::from_secs(30))
@@ -165,6 +167,9 @@ async fn every_operation_is_answered_in_every_codec() {
         assert_eq!(fault.code, "unknown-connection", "{codec:?}");
         assert!(fault.reason.contains(connection), "{fault}");
     }
+    let each = Operation::ALL.iter();
+    let both = each.flat_map(|operation| [operation.name(), operation.response()]);
+    wire::holds_at(at, &both.collect::<Vec<_>>()).await;
 }
 
 /// Submits a job twice, asks, cancels, tells news of another; answers the
@@ -247,6 +252,7 @@ async fn the_desk_is_told_who_asks() {
         client(codec).call(&served.url, &open(1000)).await.unwrap();
         assert!(served.book.caller().unwrap().token.is_none());
     }
+    wire::holds_at(&served.url, &["openConn", "openConnResponse"]).await;
 }
 
 #[tokio::test]
@@ -270,6 +276,7 @@ async fn a_job_goes_on_from_one_broker_to_the_next_in_another_codec() {
     let (length, _) = last.job.virtual_length().unwrap().unwrap();
     assert_eq!(length.to_string(), "5400s");
     assert_eq!(last.forwarder.unwrap().job(), Some(7));
+    wire::holds_at(&served.url, &["submitJob", "submitJobResponse"]).await;
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod pushed_forms;
 mod resources;
 mod sessions;
 mod submissions;
+mod way_back;
 mod wire;
 #[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]
 mod xsd;

@@ -4,7 +4,7 @@ use super::*;
 use gridrig_core::session::{Auth, Roles};
 use gridrig_metabroker_stub::PeerDoor;
 use gridrig_metabroker_stub::lagrid::LinkSetup;
-use gridrig_protocol::lagrid::Codec;
+use gridrig_protocol::lagrid::{Codec, wsdl};
 use gridrig_protocol::tls::{OutgoingTls, ServerTls, TlsFiles, peer_client};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
@@ -69,6 +69,9 @@ impl Papers {
     }
 }
 
+/// What is said until a session is open.
+const OPENED: [&str; 2] = ["openConn", "openConnResponse"];
+
 /// One of two brokers, with a door for its peer; `shows` is the certificate it
 /// shows.
 async fn broker(
@@ -77,6 +80,7 @@ async fn broker(
     peer: (u16, &str, SocketAddr),
     shows: Option<&str>,
 ) -> Handle {
+    wire::listen();
     let url = format!("https://{}", peer.2);
     let mut link = LinkSetup::new(peer.1, &url, Codec::Soap12, Roles::BOTH);
     link.stance.auth = vec![Auth::MutualTls];
@@ -120,6 +124,7 @@ async fn brokers_with_certificates_agree_on_mutual_tls() {
         if here["state"] == "open" && there["state"] == "open" {
             assert_eq!(here["authentication"], "mutual-tls");
             assert_eq!(there["role"], "both");
+            wire::holds_against(&wsdl::document("https://h/lagrid"), &OPENED);
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -138,4 +143,5 @@ async fn a_broker_with_anothers_certificate_or_none_gets_no_session() {
         assert_eq!(session(&a).await["state"], "closed", "{shows:?}");
         assert_eq!(session(&b).await["state"], "closed", "{shows:?}");
     }
+    wire::holds_against(&wsdl::document("https://h/lagrid"), &["openConn"]);
 }

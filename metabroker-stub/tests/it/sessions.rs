@@ -1,17 +1,19 @@
 //! Sessions with peers, as a peer sees them.
 
 use super::*;
+use crate::fake::Fake;
 use gridrig_core::ids::JobId;
+use gridrig_core::inventory::Form;
 use gridrig_core::job::JobSpec;
 use gridrig_core::load::LoadSample;
 use gridrig_core::session::{Auth, Roles};
 use gridrig_metabroker_stub::lagrid::LinkSetup;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
-    AuthMethod, CancelJob, ClusterReport, Codec, Heartbeat, JobLanguage, JobState, OpenConn,
-    OpenConnAnswer, Origin, PeerClient, PeerError, Proposal, QueryJob, Reference,
-    RequestResourceData, ResourceForm, ResourceLanguage, ResourceUpdate, Role, SendResourceData,
-    SubmitJob, Token, UpdateKind, UpdateVerdict, Verdict,
+    AuthMethod, CancelJob, ClusterReport, Codec, ConnEvent, Heartbeat, JobLanguage, JobState,
+    NotifyConn, OpenConn, OpenConnAnswer, Origin, PeerClient, PeerError, Proposal, QueryJob,
+    Reference, RequestResourceData, ResourceForm, ResourceLanguage, ResourceUpdate, Role,
+    SendResourceData, SubmitJob, Token, UpdateKind, UpdateVerdict, Verdict,
 };
 use gridrig_protocol::rest::LoadReport;
 use gridrig_protocol::tls::peer_client;
@@ -34,6 +36,7 @@ pub async fn broker(change: impl FnOnce(&mut LinkSetup)) -> Handle {
 }
 
 pub fn b(token: Option<&str>) -> PeerClient {
+    wire::listen();
     let client = peer_client(None, WAIT).unwrap();
     client.with_token(token.map(Token::new))
 }
@@ -223,6 +226,98 @@ async fn terms_are_negotiated_in_rounds_over_either_codec() {
             &["openConn", "openConnResponse", "heartbeatResponse"],
         )
         .await;
+    }
+}
+
+#[tokio::test]
+async fn what_can_never_be_agreed_on_is_refused_with_its_reason_over_either_codec() {
+    let wants = proposal();
+    let no_method = Proposal {
+        authentication: vec![AuthMethod::MutualTls],
+        ..wants.clone()
+    };
+    let no_role = Proposal {
+        initiator_roles: vec![Role::Provider],
+        responder_roles: vec![Role::Consumer],
+        ..wants.clone()
+    };
+    let no_form = Proposal {
+        resource_forms: vec![ResourceForm::NToN],
+        ..wants.clone()
+    };
+    for codec in Codec::ALL {
+        let broker = broker(|link| {
+            link.stance.roles = Roles::PROVIDER;
+            link.stance.forms = vec![Form::Flat];
+        })
+        .await;
+        let (peer, url) = (b(None).speaking(codec), broker.url());
+        let refused = async |proposal: &Proposal, most: u32| {
+            let request = OpenConn {
+                max_rounds: most,
+                ..round(1, None, proposal.clone())
+            };
+            match peer.call(&url, &request).await.unwrap().verdict {
+                Verdict::Refused(refusal) => (refusal.code, refusal.reason),
+                other => panic!("{other:?}"),
+            }
+        };
+        for (proposal, most, code) in [
+            (&no_method, 5, "no-common-authentication"),
+            (&no_role, 5, "no-common-role"),
+            (&no_form, 5, "no-common-resource-form"),
+            // It would counter, and there is no round left to agree in.
+            (&wants, 1, "too-many-rounds"),
+        ] {
+            let (found, reason) = refused(proposal, most).await;
+            assert_eq!(found, code, "{codec:?}");
+            assert!(reason.contains(' '), "{reason}");
+        }
+        let (_, peers) = ask(&broker, "GET", "/v1/peers", None).await;
+        assert_eq!(peers["peers"][0]["session"]["state"], "closed");
+        wire::holds(&broker, &["openConn", "openConnResponse"]).await;
+    }
+}
+
+#[tokio::test]
+async fn an_error_leaves_a_connection_open_and_an_end_ends_it() {
+    for codec in Codec::ALL {
+        let broker = broker(|_| ()).await;
+        let (peer, url) = (b(None).speaking(codec), broker.url());
+        let connection = open(&peer, &broker).await.connection;
+        let tell = |event| NotifyConn {
+            connection: connection.clone(),
+            event,
+            code: "overloaded".to_owned(),
+            reason: "the peer has its reasons".to_owned(),
+        };
+        let state = async || {
+            let (_, peers) = ask(&broker, "GET", "/v1/peers", None).await;
+            peers["peers"][0]["session"]["state"].clone()
+        };
+        peer.call(&url, &tell(ConnEvent::Error)).await.unwrap();
+        assert_eq!(state().await, "open");
+        peer.call(&url, &tell(ConnEvent::End)).await.unwrap();
+        assert_ne!(state().await, "open");
+        let after = peer.call(&url, &tell(ConnEvent::Error)).await;
+        assert_eq!(code(after), "unknown-connection");
+        wire::holds(&broker, &["notifyConn", "notifyConnResponse", "problem"]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_broker_that_is_stopped_ends_its_connections() {
+    for codec in [Codec::Soap11, Codec::Json] {
+        let fake = Fake::start(7).await;
+        let broker = broker(|link| {
+            link.codec = codec;
+            link.url = fake.url().to_owned();
+        })
+        .await;
+        let connection = open(&b(None), &broker).await.connection;
+        broker.stop().await.unwrap();
+        let ended = fake.ended();
+        assert_eq!(ended, [connection], "{codec:?}");
     }
 }
 

@@ -23,9 +23,28 @@ pub fn listen() {
     ONCE.call_once(|| tracing::subscriber::set_global_default(Listener).unwrap());
 }
 
-/// Holds every message so far against the schema; there are some of each of
-/// these operations.
+/// Takes in what was said on a socket of the test's own.
+pub fn hear(message: &[u8]) {
+    let message = String::from_utf8_lossy(message);
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    said.extend(in_schema(&message));
+}
+
+/// Holds every message so far against the schema that a broker serves; there
+/// are some of each of these operations.
 pub async fn holds(broker: &Handle, operations: &[&str]) {
+    holds_at(&broker.url(), operations).await;
+}
+
+/// The same with the schema that is served at this base URL.
+pub async fn holds_at(url: &str, operations: &[&str]) {
+    let url = format!("{url}/lagrid?wsdl");
+    let served = reqwest::get(&url).await.unwrap().text().await.unwrap();
+    holds_against(&served, operations);
+}
+
+/// The same with the schema in this WSDL.
+pub fn holds_against(wsdl: &str, operations: &[&str]) {
     let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let roots = said
         .iter()
@@ -37,10 +56,8 @@ pub async fn holds(broker: &Handle, operations: &[&str]) {
     if !xmllint("messages over SOAP hold against the schema") {
         return;
     }
-    let url = format!("{}/lagrid?wsdl", broker.url());
-    let served = reqwest::get(&url).await.unwrap().text().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let driver = extracted(&served, folder.path());
+    let driver = extracted(wsdl, folder.path());
     let said: Vec<String> = said.into_iter().collect();
     assert_eq!(complaint(folder.path(), &driver, &said), None);
 }

@@ -13,7 +13,8 @@ pub enum OutletText {
     Arc(String),
     /// `slurm:DIR`: `sbatch` in this directory.
     Slurm(String),
-    /// `lagrid:URL` (SOAP) or `lagrid-json:URL`: the peer protocol of LA Grid.
+    /// `lagrid:URL` (SOAP 1.1), `lagrid-soap12:URL` or `lagrid-json:URL`: the peer
+    /// protocol of LA Grid.
     LaGrid(LaGridText),
     /// `command:WORDS`: a command, as words.
     Command(Vec<String>),
@@ -49,8 +50,8 @@ impl LaGridText {
 
 impl OutletText {
     /// What is expected, for messages.
-    pub const EXPECTED: &'static str = "json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-json:URL \
-                                        (each http://), slurm:DIR or command:WORDS";
+    pub const EXPECTED: &'static str = "json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-soap12:URL, \
+                                        lagrid-json:URL (each http://), slurm:DIR or command:WORDS";
 
     /// Reads one.
     ///
@@ -68,9 +69,10 @@ impl OutletText {
             "json" => url().map(OutletText::Json),
             "bes" => url().map(OutletText::Bes),
             "arc" => url().map(OutletText::Arc),
-            "lagrid" | "lagrid-json" => {
+            "lagrid" | "lagrid-soap12" | "lagrid-json" => {
                 let codec = match kind {
                     "lagrid" => Codec::Soap11,
+                    "lagrid-soap12" => Codec::Soap12,
                     _ => Codec::Json,
                 };
                 url().map(|url| OutletText::LaGrid(LaGridText::read(codec, &url)))
@@ -145,6 +147,8 @@ mod tests {
         );
         assert_eq!(named(soap), (Codec::Soap11, at(), INITIATOR.to_owned()));
         assert_eq!(named(json), (Codec::Json, at(), "me".to_owned()));
+        let newer = "lagrid-soap12:http://127.0.0.1:1";
+        assert_eq!(named(newer), (Codec::Soap12, at(), INITIATOR.to_owned()));
         for bad in ["", "arc:", "bes:ftp://x", "command:", "condor:x", "slurm:"] {
             assert!(OutletText::read(bad).is_err(), "{bad}");
         }

@@ -75,6 +75,12 @@ impl Query {
             let test = Test::AtLeastIfBounded(wanted.disk_mib.into());
             query = query.with(names::FILE_SYSTEM, names::SIZE_MB, test);
         }
+        if wanted.speed_millionths > 0 {
+            let test = Test::AtLeast(Number::of_billionths(
+                u128::from(wanted.speed_millionths) * 1000,
+            ));
+            query = query.with(names::COMPUTER_SYSTEM, names::PROC_SPEED, test);
+        }
         query
     }
 

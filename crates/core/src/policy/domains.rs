@@ -60,6 +60,9 @@ impl Kinds {
             os: kind(requirements.os.as_deref()),
             memory_kib: requirements.memory_kib,
             disk_mib: requirements.disk_mib,
+            speed: requirements
+                .speed_millionths
+                .saturating_mul(SPEED_ONE / 1_000_000),
         }
     }
 }
@@ -71,6 +74,8 @@ pub struct Wanted {
     os: Kind,
     memory_kib: u64,
     disk_mib: u64,
+    /// The least speed of a node, in parts of 1e-9.
+    speed: u64,
 }
 
 fn meets(have: Kind, want: Kind) -> bool {
@@ -156,6 +161,7 @@ impl Machine {
             if meets(nodes.architecture, wanted.architecture)
                 && meets(nodes.os, wanted.os)
                 && nodes.disk_mib >= wanted.disk_mib
+                && nodes.speed >= wanted.speed
             {
                 let each = fitting(nodes.cpus, nodes.memory_kib, wanted.memory_kib);
                 let processors = u64::from(nodes.count) * u64::from(each);

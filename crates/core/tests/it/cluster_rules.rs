@@ -316,8 +316,8 @@ fn nodes_are_of_the_wanted_kind_whatever_the_case_and_unnamed_kinds_fit_no_wish(
         let requirements = Requirements {
             architecture: Some(Arc::from(architecture)),
             os: Some(Arc::from(os)),
-            memory_kib: 0,
             disk_mib,
+            ..Requirements::default()
         };
         JobSpec {
             requirements,
@@ -337,6 +337,30 @@ fn nodes_are_of_the_wanted_kind_whatever_the_case_and_unnamed_kinds_fit_no_wish(
     );
     cluster.handle_pass(secs(0), &mut NoEvents);
     assert_eq!(running(&cluster, 0).expect("it fits").1, [run(1, 0, 1, 1)]);
+}
+
+#[test]
+fn a_job_that_asks_for_speed_runs_on_nodes_that_have_it_or_nowhere() {
+    let fast = Resource {
+        speed: Decimal::parse("2.5").unwrap(),
+        ..nodes(1, 1)
+    };
+    let mut cluster = cluster(groups(&[nodes(3, 1), fast]), FIRST_FIT);
+    let wish = |id, processors, speed_millionths| JobSpec {
+        requirements: Requirements {
+            speed_millionths,
+            ..Requirements::default()
+        },
+        ..job(id, processors, 10)
+    };
+    let mut refusal = |job: &JobSpec| cluster.submit(secs(0), job, &mut NoEvents).err();
+    assert_eq!(refusal(&wish(0, 1, 2_500_000)), None);
+    assert_eq!(refusal(&wish(1, 1, 2_500_001)), Some(Reason::NeverFits));
+    assert_eq!(refusal(&wish(2, 2, 1_000_001)), Some(Reason::NeverFits));
+    assert_eq!(refusal(&wish(3, 3, 1_000_000)), None);
+    cluster.handle_pass(secs(0), &mut NoEvents);
+    assert_eq!(running(&cluster, 0).expect("it fits").1, [run(1, 0, 1, 1)]);
+    assert_eq!(running(&cluster, 3).expect("it fits").1, [run(0, 0, 3, 1)]);
 }
 
 #[test]

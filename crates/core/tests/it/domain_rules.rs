@@ -186,6 +186,24 @@ fn aggregated_information_forgets_what_belongs_together() {
 }
 
 #[test]
+fn a_domain_without_nodes_of_the_wanted_speed_is_no_place_in_either_form() {
+    for policy in [PolicyKind::BestBrokerRank, PolicyKind::BestBrokerRankAggr] {
+        for (speed_millionths, expected) in [
+            (2_000_000, vec![(0, PEER_1)]),
+            (2_000_001, Vec::new()),
+            (0, vec![(0, PEER_1)]),
+        ] {
+            let mut rig = Rig::new(&[&[4], &[8]], policy);
+            let mixed = [nodes(6, "x86", "AIX", "1"), nodes(2, "x86", "AIX", "2")];
+            rig.resources(1, cluster(&mixed));
+            let mut job = wanting(0, 2, "x86", "aix");
+            job.requirements.speed_millionths = speed_millionths;
+            assert_eq!(rig.decide(5, &[job]), expected, "{speed_millionths}");
+        }
+    }
+}
+
+#[test]
 fn a_debited_broker_counts_what_it_has_sent_against_the_rank() {
     for (own_dispatch, expected) in [
         (OwnDispatch::Ignored, [(0, PEER_1), (1, PEER_1)]),

@@ -179,7 +179,10 @@ struct Courier<T> {
     reports: mpsc::UnboundedSender<Delivery>,
     under_way: Arc<watch::Sender<usize>>,
     /// The last letter did not get through: the next gets one try only, so
-    /// that a long queue to a dead service is not a long wait.
+    /// that a long queue to a dead service is not a long wait. Where somebody
+    /// is there who does not answer it gets a second one, since a machine that
+    /// stood still for as long as a request may take makes every service on it
+    /// look silent once.
     down: bool,
 }
 
@@ -230,7 +233,7 @@ impl<T: Transport> Courier<T> {
     async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
         let mut unanswered = None;
         let mut waits = RETRY_AFTER.iter();
-        let mut busy = 0;
+        let (mut busy, mut silences) = (0, 0);
         loop {
             let error = match self.transport.deliver(letter).await {
                 Ok(()) => return Ok(()),
@@ -244,11 +247,14 @@ impl<T: Transport> Courier<T> {
                     continue;
                 }
                 TransportError::Busy { .. } => return Err(error),
-                TransportError::NoAnswer { .. } => unanswered = Some(error.clone()),
+                TransportError::NoAnswer { .. } => {
+                    silences += 1;
+                    unanswered = Some(error.clone());
+                }
                 TransportError::NotReached { .. } => {}
             }
             match waits.next() {
-                Some(wait) if !self.down => tokio::time::sleep(*wait).await,
+                Some(wait) if !self.down || silences == 1 => tokio::time::sleep(*wait).await,
                 // A try that may have got through weighs more than a later
                 // one that certainly did not.
                 _ => return Err(unanswered.unwrap_or(error)),
@@ -265,6 +271,46 @@ mod tests {
     use gridrig_core::ids::{DomainId, JobId};
     use gridrig_core::time::{Decimal, SimDuration, SimTime};
     use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Never answers, and counts how often it is asked.
+    #[derive(Default)]
+    struct Silent(AtomicU32);
+
+    impl Transport for Silent {
+        async fn deliver(&self, _letter: &Letter) -> Result<(), TransportError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Err(TransportError::NoAnswer {
+                to: "somebody".to_owned(),
+                why: "a test".to_owned(),
+            })
+        }
+
+        async fn sample(&self, _cluster: ClusterId) -> Result<LoadSample, TransportError> {
+            Err(TransportError::CalledBack)
+        }
+    }
+
+    #[test]
+    fn nobody_is_given_up_after_one_silence() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
+            let (reports_in, mut reports) = mpsc::unbounded_channel();
+            let transport = Arc::new(Silent::default());
+            let mut outbox = Outbox::new(clock, Arc::clone(&transport), reports_in);
+            // Three tries, and two where the letter before was not answered.
+            for tries in [3, 5] {
+                outbox.send(letter(clock.now(), &Recall::default()));
+                let report = reports.recv().await.unwrap();
+                let silent = matches!(report.result, Err(TransportError::NoAnswer { .. }));
+                assert!(silent, "{:?}", report.result);
+                assert_eq!(transport.0.load(Ordering::Relaxed), tries);
+            }
+        });
+    }
 
     /// Takes everything, and counts it.
     #[derive(Default)]

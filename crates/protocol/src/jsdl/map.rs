@@ -2,8 +2,8 @@
 
 use super::length::wall_time;
 use super::{
-    JobDefinition, JsdlError, Limit, OperatingSystem, Processes, Program, ProgramKind, Quantity,
-    RangeValue,
+    DataStaging, JobDefinition, JsdlError, Limit, OperatingSystem, Processes, Program, ProgramKind,
+    Quantity, RangeValue,
 };
 use crate::jsdl::{Application, Identification};
 use crate::tag::TAG_VARIABLE;
@@ -53,8 +53,21 @@ impl JobDefinition {
             let bytes = RangeValue::at_least(as_number(wanted.disk_mib) * MIB);
             set(Quantity::IndividualDiskSpace, bytes);
         }
+        if wanted.speed_millionths > 0 {
+            let hertz = RangeValue::at_least(as_number(wanted.speed_millionths) * KILOHERTZ);
+            set(Quantity::IndividualCpuSpeed, hertz);
+        }
         let processors = RangeValue::exactly(f64::from(spec.processors));
         set(Quantity::TotalCpuCount, processors);
+        if spec.data_kib > 0 {
+            job.staging.push(DataStaging {
+                file: "data".to_owned(),
+                // Wherever it is: it comes with the job.
+                source: Some(None),
+                size: Some(spec.data_kib.saturating_mul(KIB as u64)),
+                ..DataStaging::default()
+            });
+        }
         job
     }
 
@@ -100,8 +113,12 @@ impl JobDefinition {
                     Some(bytes) => bytes.div_ceil(MIB as u64),
                     None => 0,
                 },
+                speed_millionths: match self.least(Quantity::IndividualCpuSpeed, 0)? {
+                    Some(hertz) => hertz.div_ceil(KILOHERTZ as u64),
+                    None => 0,
+                },
             },
-            data_kib: 0,
+            data_kib: self.staged_in_bytes().div_ceil(KIB as u64),
         })
     }
 
@@ -212,10 +229,11 @@ impl JobDefinition {
 const NANOS: u64 = 1_000_000_000;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
+/// A millionth of speed 1.0, which counts as 1 GHz.
+const KILOHERTZ: f64 = 1000.0;
 
 /// What a job of ours has no word for.
-const UNSUPPORTED: [Quantity; 7] = [
-    Quantity::IndividualCpuSpeed,
+const UNSUPPORTED: [Quantity; 6] = [
     Quantity::IndividualCpuTime,
     Quantity::IndividualNetworkBandwidth,
     Quantity::IndividualVirtualMemory,

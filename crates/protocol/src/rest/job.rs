@@ -90,6 +90,9 @@ pub struct JobRequirements {
     /// Disk of each node in MiB.
     #[serde(default)]
     pub disk_mib: u64,
+    /// Least speed of each node, in millionths of speed 1.0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub speed_millionths: u64,
 }
 
 /// Whether a number that means nothing at 0 may be left out.
@@ -118,6 +121,7 @@ impl JobSubmission {
             os: wanted.os.as_deref().map(str::to_owned),
             memory_kib: wanted.memory_kib,
             disk_mib: wanted.disk_mib,
+            speed_millionths: wanted.speed_millionths,
         };
         JobSubmission {
             processors: spec.processors,
@@ -170,6 +174,7 @@ impl JobSubmission {
                 os: text(wanted.os),
                 memory_kib: wanted.memory_kib,
                 disk_mib: wanted.disk_mib,
+                speed_millionths: wanted.speed_millionths,
             },
             data_kib: self.data_kib,
         })

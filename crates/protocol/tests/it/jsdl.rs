@@ -127,7 +127,13 @@ fn spec() -> impl Strategy<Value = JobSpec> {
     let architecture = prop::option::of(prop::sample::select(vec!["x86_64", "powerpc", "riscv64"]));
     let os = prop::option::of(prop::sample::select(vec!["LINUX", "AIX", "Plan 9"]));
     let times = (0..u64::MAX / 2, prop::option::of(0..u64::MAX / 2));
-    let sizes = (1..u32::MAX, 0..1_u64 << 42, 0..1_u64 << 32);
+    let sizes = (
+        1..u32::MAX,
+        0..1_u64 << 42,
+        0..1_u64 << 32,
+        0..1_u64 << 32,
+        0..1_u64 << 42,
+    );
     (architecture, os, times, sizes).prop_map(|(architecture, os, times, sizes)| JobSpec {
         id: JobId(0),
         processors: sizes.0,
@@ -138,8 +144,9 @@ fn spec() -> impl Strategy<Value = JobSpec> {
             os: os.map(Into::into),
             memory_kib: sizes.1,
             disk_mib: sizes.2,
+            speed_millionths: sizes.3,
         },
-        data_kib: 0,
+        data_kib: sizes.4,
     })
 }
 

@@ -182,6 +182,9 @@ fn unmet(resource: &Resource, spec: &JobSpec, run: &PlacementRun) -> Option<Faul
         ("architecture", have, name(&wanted.architecture))
     } else if other(&resource.os, &wanted.os) {
         ("operating system", shown(&resource.os), name(&wanted.os))
+    } else if resource.speed_millionths() < wanted.speed_millionths {
+        let want = format!("{} millionths of 1.0", wanted.speed_millionths);
+        ("speed", resource.speed.to_string(), want)
     } else {
         let disk = resource.disk_mib.filter(|disk| *disk < wanted.disk_mib)?;
         let want = format!("{} MiB", wanted.disk_mib);

@@ -235,6 +235,7 @@ pub(super) fn read_submission(
                 os: text("os")?,
                 memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
                 disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+                speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
             },
             data_kib: 0,
         },
@@ -353,6 +354,18 @@ impl Batch<'_> {
 
     pub(super) fn u64(&self, name: &'static str, index: usize) -> Result<Option<u64>, RunDirError> {
         self.number::<UInt64Type>(name, index, "uint64")
+    }
+
+    /// The same of a column that older runs have not.
+    pub(super) fn newer_u64(
+        &self,
+        name: &'static str,
+        index: usize,
+    ) -> Result<Option<u64>, RunDirError> {
+        match self.column(name) {
+            Some(_) => self.u64(name, index),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn f64(&self, name: &'static str, index: usize) -> Result<Option<f64>, RunDirError> {

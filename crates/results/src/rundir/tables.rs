@@ -90,6 +90,9 @@ fn fact_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
     columns.text("os", move |row| wants(row)?.os.as_deref());
     columns.u64("memory_kib", move |row| Some(wants(row)?.memory_kib));
     columns.u64("disk_mib", move |row| Some(wants(row)?.disk_mib));
+    columns.u64("speed_millionths", move |row| {
+        Some(wants(row)?.speed_millionths)
+    });
 }
 
 fn placement<'a>(

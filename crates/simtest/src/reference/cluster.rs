@@ -645,5 +645,9 @@ fn is_of_kind(resource: &Resource, wanted: &Requirements) -> bool {
         None => true,
         Some(have) => have >= wanted.disk_mib,
     };
-    architecture && os && disk
+    // Speeds have exact decimals, wishes millionths.
+    let (mantissa, scale) = resource.speed.ratio();
+    let speed =
+        u128::from(mantissa) * 1_000_000 >= u128::from(wanted.speed_millionths) * u128::from(scale);
+    architecture && os && disk && speed
 }

@@ -67,10 +67,10 @@ async fn what_is_no_request_gets_the_specification_s_fault() {
         ),
         (
             description(
-                "<Resources><IndividualCPUSpeed><Exact>2e9</Exact></IndividualCPUSpeed></Resources>",
+                "<Resources><IndividualCPUTime><Exact>2e9</Exact></IndividualCPUTime></Resources>",
             ),
             "UnsupportedFeatureFault",
-            "IndividualCPUSpeed",
+            "IndividualCPUTime",
         ),
         (
             description(

@@ -1,5 +1,7 @@
 //! `gridrig replay`
 
+mod sessions;
+
 use super::{duration, named_url};
 use crate::cli::ReplayArgs;
 use crate::commands::run::{finish, say_where};
@@ -49,6 +51,8 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         .collect();
     let asked: Vec<String> = entries.values().chain(&urls).cloned().collect();
     let clock = runtime.block_on(service_clock(&asked, scenario.speed))?;
+    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
+    runtime.block_on(sessions::open(&client, &asked, &scenario.grid));
     let workdir = WorkDir::make().map_err(Failure::run)?;
     let outlets = Wanted::read(args, &scenario.grid)?.outlets(args, workdir.path(), clock)?;
     let outlets = runtime.block_on(with_logs(outlets, &scenario.grid, &urls))?;

@@ -41,10 +41,14 @@ impl BrokerDesk {
             let reason = "this broker takes no jobs on this connection";
             return Err(PeerFault::new(codes::WRONG_ROLE, reason));
         }
+        let forwarder = request.forwarder.clone();
         let arrival = arrival(&link, request)?;
         let (meant, identity) = (arrival.meant, link.setup.local_identity.clone());
+        let peer = Arc::clone(&link);
         let call = move |broker: &mut BrokerMachine, now: SimTime| {
             let receipt = broker.submit(now, arrival)?;
+            // Noted before there can be any news of it.
+            peer.state().callings.came(receipt.job, forwarder);
             if let Some(identity) = identity {
                 broker.set_identity(receipt.job, identity);
             }
@@ -76,18 +80,19 @@ impl BrokerDesk {
         request: QueryJob,
     ) -> Result<JobReport, PeerFault> {
         let link = self.admit(caller, &request.connection)?;
-        self.look_up(&link, request.job).await
-    }
-
-    async fn look_up(&self, link: &Link, job: u32) -> Result<JobReport, PeerFault> {
-        let domain = link.domain;
+        let (domain, job) = (link.domain, JobId(request.job));
         let call = self
             .app
             .actor
-            .call(move |broker, _| broker.view_for(domain, JobId(job)));
+            .call(move |broker, _| broker.view_for(domain, job));
         let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
-        view.map(|view| report(&view))
-            .ok_or_else(|| PeerFault::unknown_job(job))
+        let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
+        if let Stands::Sent { to } = view.state
+            && let Some(said) = self.follow(job, to).await
+        {
+            return Ok(said);
+        }
+        Ok(report(&view))
     }
 
     /// `cancelJob`.
@@ -130,7 +135,10 @@ impl BrokerDesk {
             parameters: request.reference,
             ..Reference::default()
         };
-        let job = JobId(own.job().unwrap_or(request.report.job));
+        let job = match own.job() {
+            Some(job) => JobId(job),
+            None => link.state().callings.ours(request.report.job),
+        };
         let (kind, end) = match request.news {
             JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),
             JobNews::State => (MessageKind::Notify, Some(end(job, &request.report)?)),
@@ -155,6 +163,7 @@ impl BrokerDesk {
             None => self.app.actor.message(meant, hear).await,
         };
         let new = heard.map_err(|error| PeerFault::from(gone(error)))?;
+        link.state().callings.forget(job);
         match new {
             true => self.app.metrics.count_message(kind),
             false => self.app.metrics.count_repeated(),

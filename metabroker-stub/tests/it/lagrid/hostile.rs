@@ -6,13 +6,19 @@ use gridrig_protocol::soap::{Envelope, Fault, Version};
 use gridrig_protocol::xml::{SOAP_1_1, SOAP_1_2};
 use std::io::{Read as _, Write as _};
 
+/// Every fault holds against the schema, and so does what is taken.
 async fn post(served: &Served, path: &str, media: &str, body: Vec<u8>) -> (u16, String) {
     gridrig_protocol::tls::init();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = http.post(format!("{}{path}", served.url));
-    let request = request.header("content-type", media).body(body);
+    let request = request.header("content-type", media).body(body.clone());
     let answer = request.send().await.unwrap();
-    (answer.status().as_u16(), answer.text().await.unwrap())
+    let (status, text) = (answer.status().as_u16(), answer.text().await.unwrap());
+    wire::hear(text.as_bytes());
+    if status == 200 {
+        wire::hear(&body);
+    }
+    (status, text)
 }
 
 fn fault(text: &str) -> Fault {
@@ -47,6 +53,7 @@ async fn unharmed(served: &Served, asked: u32) {
     assert_eq!(served.book.connections().len(), 1);
     let (status, text) = post(served, "/lagrid", "text/xml", enveloped("", BEAT)).await;
     assert_eq!(status, 200, "{text}");
+    wire::holds_at(&served.url, &["heartbeat", "heartbeatResponse"]).await;
 }
 
 /// What it is, the body, and the code of the fault.
@@ -183,6 +190,37 @@ async fn what_is_no_json_message_gets_a_problem_and_never_reaches_the_desk() {
     unharmed(&served, asked).await;
 }
 
+#[tokio::test]
+async fn a_request_without_headers_is_read_as_soap_1_1_or_refused() {
+    let (served, asked) = with_connection().await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let bare = async |path: &str, body: Vec<u8>| {
+        let request = http.post(format!("{}{path}", served.url)).body(body);
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let (status, text) = bare("/lagrid", enveloped("", "<l:explode/>")).await;
+    assert_eq!(
+        (status, fault(&text).code.as_str()),
+        (500, "unknown-operation")
+    );
+    let beat = br#"{"connection":"conn-1","sequence":1,"incarnation":1}"#.to_vec();
+    let (status, text) = bare("/v1/peers/heartbeat", beat).await;
+    assert!(
+        status == 415 && text.contains("unsupported-media-type"),
+        "{text}"
+    );
+    // An envelope needs no header either, and WS-Addressing may be left out.
+    unharmed(&served, asked).await;
+    let headless = String::from_utf8(enveloped("", BEAT)).unwrap();
+    let headless = headless.replace("<s:Header></s:Header>", "");
+    let (status, text) = bare("/lagrid", headless.into_bytes()).await;
+    assert!(
+        status == 200 && text.contains("heartbeatResponse"),
+        "{text}"
+    );
+}
+
 /// Announces 100 MB and sends them as long as somebody takes them.
 fn flood(address: &str, path: &str, media: &str) -> (u64, String) {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -274,6 +312,7 @@ async fn a_replayed_or_reordered_update_changes_nothing() {
             assert_eq!((answer.verdict, answer.have), (*verdict, *have), "{push:?}");
         }
     }
+    wire::holds_at(&served.url, &["sendResourceData"]).await;
 }
 
 #[tokio::test]
@@ -300,6 +339,7 @@ async fn a_cut_or_scrambled_request_never_breaks_the_service() {
         assert!([200, 500].contains(&status), "{status}: {text}");
     }
     assert_eq!(served.book.connections().len(), 1);
+    wire::holds_at(&served.url, &["heartbeat", "problem"]).await;
 }
 
 #[tokio::test]

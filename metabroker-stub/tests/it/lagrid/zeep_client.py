@@ -149,7 +149,7 @@ def main(url, port, everything):
     refused("unknown-connection", broker.queryJob, connection="nobody's", job=first.job)
     unsupported = definition(name, 1, "1h")
     resources = unsupported.find(f".//{{{JSDL}}}Resources")
-    etree.SubElement(resources, f"{{{JSDL}}}FileSystem", name="HOME")
+    resources.insert(0, etree.Element(f"{{{JSDL}}}FileSystem", name="HOME"))
     unsupported = {"_value_1": unsupported}
     refused("unsupported-jsdl", broker.submitJob, **{**sent, "key": "other", "job": unsupported})
 

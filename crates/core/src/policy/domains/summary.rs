@@ -29,6 +29,8 @@ pub struct Aggregate {
     pub widest: u64,
     /// Mean speed of its processors, in parts of 1e-9.
     pub speed: u64,
+    /// The fastest one's.
+    fastest: u64,
     /// Busy processors, the load of a mixed cluster being shared out by the
     /// number of processors, rounded down.
     pub busy: u64,
@@ -79,14 +81,16 @@ impl Summary {
                     summary.contains.push((architecture, os));
                 }
             }
-            let mut speeds = children.filter(|child| &*child.kind == PROCESSOR);
-            let speed = speeds.find_map(|child| child.attribute(names::PROC_SPEED)?.mean());
+            let mut of_speed = children.filter(|child| &*child.kind == PROCESSOR);
+            let speeds = of_speed.find_map(|child| child.attribute(names::PROC_SPEED));
+            let part = |part: Option<Number>| part.map_or(0, |part| narrow(part.billionths()));
             summary.aggregates.push(Aggregate {
                 architecture,
                 count: system.count,
                 processors: total(system, names::PROC_NUM),
                 widest: most(system, names::PROC_NUM).unwrap_or(0),
-                speed: speed.map_or(0, |mean| narrow(mean.billionths())),
+                speed: part(speeds.and_then(Attribute::mean)),
+                fastest: part(speeds.and_then(Attribute::max)),
                 busy: total(system, names::PROC_BUSY),
                 queued: total(system, names::PROC_QUEUED),
             });
@@ -118,8 +122,8 @@ impl Summary {
     }
 
     /// The aggregates whose ranges the job lies in: an architecture that
-    /// contains the operating system somewhere, memory and disk that some node
-    /// has, and a cluster wide enough. That all of it is true of *one* cluster
+    /// contains the operating system somewhere, memory, disk and speed that some
+    /// node has, and a cluster wide enough. That all of it is true of *one* cluster
     /// is what aggregation has forgotten.
     pub fn matching(&self, wanted: Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
         let fits = move |aggregate: &&Aggregate| {
@@ -135,6 +139,7 @@ impl Summary {
             meets(aggregate.architecture, wanted.architecture)
                 && widest >= u64::from(processors)
                 && self.disk_mib >= wanted.disk_mib
+                && aggregate.fastest >= wanted.speed
                 && self.systems.iter().any(system)
         };
         self.aggregates.iter().filter(fits)

@@ -374,7 +374,9 @@ fn matching(visit: &Visit, clusters: &[Seen<'_>]) -> Vec<Together> {
         });
         let widest = widest.max().unwrap_or(0);
         let right = asked.is_none() || asked == architecture;
-        if !(right && system && disk && widest >= u128::from(visit.spec.processors)) {
+        let fastest = groups().filter(of).map(billionths).max().unwrap_or(0);
+        let fast = fastest >= u128::from(wanted.speed_millionths) * 1000;
+        if !(right && system && disk && fast && widest >= u128::from(visit.spec.processors)) {
             continue;
         }
         let all: u128 = clusters.iter().map(share).sum();

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// How long a request to a peer may take.
 const REQUEST: Duration = Duration::from_secs(10);
 
-/// The sessions with those peers that speak json or soap.
+/// The sessions with those peers that speak the protocol of LA Grid.
 pub(super) fn links(
     args: &BrokerArgs,
     setup: &BrokerSetup,
@@ -184,8 +184,8 @@ impl Said {
     fn refuse_native(&self, name: &str) -> Result<(), Failure> {
         if self.tokens.contains_key(name) || self.identities.contains_key(name) {
             return Err(Failure::input(anyhow!(
-                "peer {name} speaks natively and shows no credentials (expected --protocol json \
-                 or soap, or protocol in its [[link]])"
+                "peer {name} speaks natively and shows no credentials (expected --protocol \
+                 json, soap or soap12, or protocol in its [[link]])"
             )));
         }
         Ok(())
