@@ -26,7 +26,8 @@ const SECOND: usize = 39;
 pub(super) type Bins = [f32; BINS];
 
 fn bin(gap_s: u64) -> usize {
-    let millis = u128::from(gap_s) * 1_000;
+    // What is longer is in the last bin anyway.
+    let millis = gap_s.min(1 << 40) * 1_000;
     let Some(octave) = millis.checked_ilog2() else {
         return 0;
     };
