@@ -33,10 +33,6 @@ const RIDGES: [f64; 3] = [0.000_5, 0.003, 0.03];
 /// source, times the root of n.
 const MEAN_DISTANCE: f64 = 0.868_7;
 
-/// So much nearer to the source than a sample's on the mean gaps are to be: what
-/// a thinned look-alike is off by chance comes on top.
-const NEARER: f64 = 0.5;
-
 /// How often leanings are corrected by what the model then does.
 const CORRECTIONS: usize = 2;
 
@@ -144,14 +140,13 @@ impl LookAlike {
     }
 
     /// Finds the leanings of hours with which the gaps between submissions come
-    /// near to the source's; none where they are much nearer than a sample's
-    /// anyway.
+    /// near to the source's; none where they are as near as a sample's anyway.
     pub(super) fn lean_gaps(&self, submits: &[u64]) -> Vec<f64> {
         let wanted = gaps::measure(submits);
         let mut model = self.clone();
         model.gap_leanings.clear();
         let (_, missed, _) = model.run_gaps(&wanted);
-        if missed <= NEARER * MEAN_DISTANCE / (KEPT * submits.len() as f64).sqrt() {
+        if missed <= MEAN_DISTANCE / (KEPT * submits.len() as f64).sqrt() {
             return Vec::new();
         }
         model.gap_leanings = vec![0.0; gaps::BINS];
