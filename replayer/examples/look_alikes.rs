@@ -40,9 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             (true, false) => "folds",
             (true, true) => "splits",
         };
+        let looks = if like.gap_leanings.is_empty() {
+            "no leanings"
+        } else {
+            "leanings"
+        };
         let mut model = Model::LookAlike(Box::new(like));
         println!(
-            "{name}: {} bytes, {profiles} profiles, {sizes} x {run_times} cells, {form}, {rows} rows",
+            "{name}: {} bytes, {profiles} profiles, {sizes} x {run_times} cells, {form}, {rows} \
+             rows, {looks}",
             model.to_json().len()
         );
         let mut cells = vec![name.to_owned()];

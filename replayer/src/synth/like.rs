@@ -24,7 +24,9 @@ mod inside;
 mod leaning;
 mod levels;
 mod likeness;
+mod owed;
 mod rows;
+mod silences;
 mod splits;
 mod tilt;
 mod turns;
@@ -82,8 +84,8 @@ pub struct LookAlike {
     /// Jobs of each day of the source, in order; the first one is a day of the
     /// week of `first_submit_s`.
     pub days: Vec<u64>,
-    /// The longest silences of the source: pairs of the hours from the beginning
-    /// of the first day, and of the length in hours.
+    /// The longest silences of the source: pairs of the minutes from the beginning
+    /// of the first day, and of the length in minutes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<u64>,
     /// Rows of jobs at even distances, those of the source with most jobs, in
@@ -363,7 +365,7 @@ impl LookAlike {
             return Err(SynthError::parameter(
                 "silences",
                 format!("{:?}", self.silences),
-                "pairs of a rising hour and a number of hours",
+                "pairs of a rising minute and a number of minutes",
             ));
         }
         if !self.folds.is_empty() {

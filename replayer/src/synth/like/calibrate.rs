@@ -33,6 +33,9 @@ const RIDGES: [f64; 3] = [0.000_5, 0.003, 0.03];
 /// source, times the root of n.
 const MEAN_DISTANCE: f64 = 0.868_7;
 
+/// How often leanings are corrected by what the model then does.
+const CORRECTIONS: usize = 2;
+
 /// Runs of the model, at most.
 const RUNS: usize = 6;
 
@@ -142,37 +145,51 @@ impl LookAlike {
         let wanted = gaps::measure(submits);
         let mut model = self.clone();
         model.gap_leanings.clear();
-        let (_, missed) = model.run_gaps(&wanted);
+        let (_, missed, _) = model.run_gaps(&wanted);
         if missed <= MEAN_DISTANCE / (KEPT * submits.len() as f64).sqrt() {
             return Vec::new();
         }
         model.gap_leanings = vec![0.0; gaps::BINS];
-        let (hours, _) = model.run_gaps(&wanted);
+        let (hours, _, _) = model.run_gaps(&wanted);
         let mut best = (missed, Vec::new());
         for ridge in RIDGES {
-            model.gap_leanings = tilt::lean(&hours, &wanted, ridge);
-            let (_, missed) = model.run_gaps(&wanted);
-            if missed < best.0 {
-                best = (missed, model.gap_leanings.clone());
+            // What a run has too much of is asked for less in the next one.
+            let mut asked = wanted;
+            for _ in 0..CORRECTIONS {
+                model.gap_leanings = tilt::lean(&hours, &asked, ridge);
+                let (_, missed, mean) = model.run_gaps(&wanted);
+                if missed < best.0 {
+                    best = (missed, model.gap_leanings.clone());
+                }
+                for ((asked, mean), wanted) in asked.iter_mut().zip(mean).zip(wanted) {
+                    *asked += wanted - mean;
+                }
             }
         }
         best.1
     }
 
-    /// The hours that this model draws with a few seeds, and how far its gaps are
-    /// from those wanted, on the mean.
-    fn run_gaps(&self, wanted: &[f64; gaps::BINS]) -> (Vec<Vec<gaps::Bins>>, f64) {
+    /// The hours that this model draws with a few seeds, how far its gaps are
+    /// from those wanted, on the mean, and their mean distribution function.
+    fn run_gaps(
+        &self,
+        wanted: &[f64; gaps::BINS],
+    ) -> (Vec<Vec<gaps::Bins>>, f64, [f64; gaps::BINS]) {
         let mut model = self.clone();
-        let (mut hours, mut missed) = (Vec::new(), 0.0);
+        let (mut hours, mut missed, mut mean) = (Vec::new(), 0.0, [0.0; gaps::BINS]);
         for seed in self.seed..self.seed + SEEDS {
             model.seed = seed;
             let length = self.source.days * 86_400.0;
             let instants = Instants::new(&model, self.source.jobs, length);
             let (drawn, made) = instants.drawn_gaps();
             hours.extend(drawn);
-            missed += gaps::apart(&gaps::measure(&made), wanted) / SEEDS as f64;
+            let found = gaps::measure(&made);
+            missed += gaps::apart(&found, wanted) / SEEDS as f64;
+            for (mean, found) in mean.iter_mut().zip(found) {
+                *mean += found / SEEDS as f64;
+            }
         }
-        (hours, missed)
+        (hours, missed, mean)
     }
 
     pub(super) fn set_arrivals(&mut self, arrivals: &Arrivals, form: &Form) {

@@ -6,7 +6,8 @@
 //! of a program, and one of these is taken with a probability in proportion to
 //! exp(-sum of its distances' leanings). [`tilt`](super::tilt) finds leanings.
 
-use super::gaps::{Before, Bins};
+use super::gaps::{BINS, Before, Bins};
+use super::owed::Owed;
 use super::splits::Stretch;
 use super::week::HOUR;
 use crate::synth::unit::unit;
@@ -26,7 +27,8 @@ const LOOKS: f64 = 0.02;
 /// Chooses hours.
 pub(super) struct Chooser {
     /// The leaning of each bin; none is 0.
-    leanings: Vec<f64>,
+    leanings: [f64; BINS],
+    owed: Owed,
     /// Nothing is submitted before this second.
     from: u64,
     before: Before,
@@ -36,9 +38,11 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    pub(super) fn new(leanings: &[f64], from: u64, random: ChaCha8Rng) -> Self {
+    pub(super) fn new(leanings: &[f64], owed: Owed, from: u64, random: ChaCha8Rng) -> Self {
+        let of = |at: usize| leanings.get(at).copied().unwrap_or(0.0);
         Chooser {
-            leanings: leanings.to_vec(),
+            leanings: std::array::from_fn(of),
+            owed,
             from,
             before: Before::new(),
             random,
@@ -91,19 +95,25 @@ impl Chooser {
     /// The place of the hour that is taken.
     fn choose(&mut self, hours: &[Vec<u64>]) -> usize {
         let bins: Vec<Bins> = hours.iter().map(|hour| self.before.bins(hour)).collect();
-        let scores: Vec<f64> = bins
-            .iter()
-            .map(|bins| score(bins, &self.leanings))
-            .collect();
-        let shares = shares(&scores);
+        let scores = |leanings: &[f64; BINS]| -> Vec<f64> {
+            bins.iter().map(|bins| score(bins, leanings)).collect()
+        };
+        let expected = shares(&scores(&self.leanings));
+        let mut leanings = self.owed.leanings();
+        for (leaning, fitted) in leanings.iter_mut().zip(self.leanings) {
+            *leaning += fitted;
+        }
         let mut at = unit(&mut self.random);
-        let place = shares.iter().position(|share| {
+        let place = shares(&scores(&leanings)).iter().position(|share| {
             at -= share;
             at < 0.0
         });
         let place = place.unwrap_or(0);
         if let Some(hour) = hours.get(place) {
             self.before.add(hour);
+        }
+        if let Some(taken) = bins.get(place) {
+            self.owed.add(taken, &bins, &expected);
         }
         if let Some(seen) = &mut self.seen {
             seen.push(bins);
@@ -118,7 +128,7 @@ fn submits(seconds: &[Stretch]) -> Vec<u64> {
     seconds.iter().flat_map(jobs).collect()
 }
 
-fn score(bins: &Bins, leanings: &[f64]) -> f64 {
+fn score(bins: &Bins, leanings: &[f64; BINS]) -> f64 {
     let pairs = bins.iter().zip(leanings);
     pairs.map(|(bin, leaning)| f64::from(*bin) * leaning).sum()
 }

@@ -4,7 +4,6 @@
 //! arrivals go on for a while, as single gaps do not.
 
 use super::week::HOUR;
-use std::collections::VecDeque;
 
 /// The share of the jobs that is kept, as `trace validate --generated` does.
 const KEPT: f64 = 0.1;
@@ -25,13 +24,32 @@ const SECOND: usize = 39;
 /// How many distances of jobs kept are in each bin.
 pub(super) type Bins = [f32; BINS];
 
-fn bin(gap_s: u64) -> usize {
-    let millis = u128::from(gap_s) * 1_000;
+const fn bin_of(gap_s: u64) -> usize {
+    let millis = gap_s * 1_000;
     let Some(octave) = millis.checked_ilog2() else {
         return 0;
     };
     let quarter = ((millis << 2) >> octave) & 3;
-    (1 + 4 * octave as usize + quarter as usize - SECOND).min(BINS - 1)
+    1 + 4 * octave as usize + quarter as usize - SECOND
+}
+
+/// Bins of the distances that are most.
+static SHORT: [u8; 1 << 12] = {
+    let mut bins = [0; 1 << 12];
+    let mut gap = 0;
+    while gap < bins.len() {
+        bins[gap] = bin_of(gap as u64) as u8;
+        gap += 1;
+    }
+    bins
+};
+
+fn bin(gap_s: u64) -> usize {
+    match SHORT.get(gap_s as usize) {
+        Some(bin) => usize::from(*bin),
+        // What is longer is in the last bin anyway.
+        None => bin_of(gap_s.min(1 << 40)).min(BINS - 1),
+    }
 }
 
 /// How likely the job so many before is the last one kept before a kept one.
@@ -48,14 +66,14 @@ fn weights() -> [f64; LAGS.len()] {
 /// The submissions before an hour.
 #[derive(Clone, Debug)]
 pub(super) struct Before {
-    last: VecDeque<u64>,
+    last: Vec<u64>,
     weights: [f64; LAGS.len()],
 }
 
 impl Before {
     pub(super) fn new() -> Self {
         Before {
-            last: VecDeque::new(),
+            last: Vec::new(),
             weights: weights(),
         }
     }
@@ -63,16 +81,13 @@ impl Before {
     /// The distances of an hour's jobs to those before them.
     pub(super) fn bins(&self, hour: &[u64]) -> Bins {
         let mut bins = [0.0; BINS];
-        for (place, at) in hour.iter().enumerate() {
+        let all = [&self.last, hour].concat();
+        for place in self.last.len()..all.len() {
             for (lag, weight) in LAGS.iter().zip(self.weights) {
-                let before = match place.checked_sub(*lag) {
-                    Some(before) => hour[before],
-                    None => match self.last.len().checked_sub(lag - place) {
-                        Some(before) => self.last[before],
-                        None => break,
-                    },
+                let Some(before) = place.checked_sub(*lag) else {
+                    break;
                 };
-                bins[bin(at - before)] += weight as f32;
+                bins[bin(all[place] - all[before])] += weight as f32;
             }
         }
         bins

@@ -3,9 +3,12 @@
 use super::LookAlike;
 use super::splits::{self, CROWDS, Split, Stretch};
 use super::week::DAY;
-use super::weights::{Span, Weights};
+use super::weights::{MINUTE, Span, Weights};
 use crate::synth::unit::below;
 use rand::rngs::ChaCha8Rng;
+
+/// Minutes of a day.
+const MINUTES: u64 = DAY / MINUTE;
 
 /// Which day of the source each day of a span is like: those of the source from
 /// a week on that the seed says, from the first one if the span is as long as
@@ -41,7 +44,7 @@ impl<'a> SourceDays<'a> {
         }
     }
 
-    /// The hours of the span in which the source is silent.
+    /// The minutes of the span in which the source is silent.
     pub(super) fn silences(&self) -> Vec<(u64, u64)> {
         let mut silences: Vec<(u64, u64)> = Vec::new();
         let of_source: Vec<(u64, u64)> = self
@@ -51,12 +54,12 @@ impl<'a> SourceDays<'a> {
             .map(|pair| (pair[0], pair[0].saturating_add(pair[1])))
             .collect();
         for (day, place) in self.places.iter().enumerate() {
-            let (from, until) = (*place as u64 * 24, *place as u64 * 24 + 24);
+            let (from, until) = (*place as u64 * MINUTES, (*place as u64 + 1) * MINUTES);
             let first = of_source.partition_point(|silence| silence.1 <= from);
             let inside = of_source[first..]
                 .iter()
                 .take_while(|silence| silence.0 < until);
-            let base = (self.span.first_day() + day as u64) * 24;
+            let base = (self.span.first_day() + day as u64) * MINUTES;
             for silence in inside {
                 let (from, until) = (silence.0.max(from) - from, silence.1.min(until) - from);
                 match silences.last_mut() {

@@ -8,6 +8,9 @@
 use super::choose::{odds, shares};
 use super::gaps::{BINS, Bins};
 
+/// What rounding can make of sums that are the same.
+const ROUNDING: f64 = 1e-9;
+
 /// Steps of Newton's method.
 const STEPS: usize = 12;
 
@@ -117,12 +120,15 @@ impl Dual<'_> {
             }
             for (sums, share) in hour.iter().zip(&shares) {
                 let off: [f64; BINS] = std::array::from_fn(|at| sums[at] - mean[at]);
-                for (at, row) in bends.iter_mut().enumerate() {
+                // A few jobs differ at a few distances only.
+                let apart = |off: &f64| off.abs() > ROUNDING;
+                let from = off.iter().position(apart).unwrap_or(BINS);
+                let until = off.iter().rposition(apart).map_or(from, |at| at + 1);
+                for at in from..until {
                     let here = off[at] * share / self.all;
-                    if here != 0.0 {
-                        for (bend, off) in row[..=at].iter_mut().zip(off) {
-                            *bend += here * off;
-                        }
+                    let row = &mut bends[at][from..=at];
+                    for (bend, off) in row.iter_mut().zip(&off[from..=at]) {
+                        *bend += here * off;
                     }
                 }
             }

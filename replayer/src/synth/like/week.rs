@@ -6,11 +6,13 @@ use super::choose::{self, Chooser};
 use super::gaps::Bins;
 use super::halves::{self, Larger};
 use super::hours::{Hours, SourceDays, deal};
+use super::owed::Owed;
 use super::rows::{self, Row, Rows};
+use super::silences;
 use super::splits::{
     self, CROWDS, DAY_HALVINGS, Fold, HOUR_HALVINGS, Halved, KINDS, SOMEHOW, Split, Stretch, Within,
 };
-use super::weights::{Span, Weights};
+use super::weights::{self, MINUTES, Span, Weights};
 use crate::characterize::calendar::Clock;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
@@ -86,6 +88,11 @@ fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arr
     let first = all.first().copied().unwrap_or(0);
     let last = all.last().copied().unwrap_or(0);
     let span = Span::new(first, last + 1, shift);
+    let silences = silences::longest(all, shift);
+    let submits = &match silences::have_ends(&silences, all.len() as u64) {
+        true => silences::without_ends(submits, &silences, shift),
+        false => submits.to_vec(),
+    };
     let mut by_week = vec![0.0; 168];
     let mut covered = vec![0.0; 168];
     for hour in span.hours() {
@@ -100,7 +107,6 @@ fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arr
         days[(hour / 24 - span.first_day()) as usize] += 1;
     }
     let rates = rates(&by_week, &covered);
-    let silences = silences(all, shift);
     let weights = Weights::new(span, &rates, silences.clone());
     let forms = measure_forms(submits, &weights, shift, &days);
     whole(&mut days, span, &rates);
@@ -113,7 +119,9 @@ fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arr
             ..*row
         })
         .collect();
-    let kept = silences.iter().filter(|silence| silence.0 >= begin);
+    let kept = silences
+        .iter()
+        .filter(|silence| silence.0 >= begin * MINUTES);
     let rounded = |rate: f64| (rate * 1e3).round() / 1e3;
     Arrivals {
         unix_start: clock.unix_start.map(|_| MADE_UP_MONDAY + start),
@@ -122,7 +130,7 @@ fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arr
         days: days.split_off(from.min(days.len() - 1)),
         forms,
         silences: kept
-            .flat_map(|(at, until)| [at - begin, until - at])
+            .flat_map(|(at, until)| [at - begin * MINUTES, until - at])
             .collect(),
         rows: rows::numbers(&shifted, begin * HOUR),
     }
@@ -145,27 +153,6 @@ fn rates(jobs: &[f64], covered: &[f64]) -> Vec<f64> {
                 .unwrap_or(all)
         })
         .collect()
-}
-
-/// Silences that a model keeps, the longest ones, and how many hours they have
-/// at least.
-const SILENCES: usize = 100;
-const SILENT_HOURS: u64 = 6;
-
-/// The longest stretches of whole hours without a submission, by hours of the
-/// span: from and until.
-fn silences(submits: &[u64], shift: u64) -> Vec<(u64, u64)> {
-    let between = submits.windows(2).map(|pair| {
-        let from = pair[0] / HOUR + 1 + shift;
-        (from, (pair[1] / HOUR + shift).max(from))
-    });
-    let mut silences: Vec<(u64, u64)> = between
-        .filter(|(from, until)| until - from >= SILENT_HOURS)
-        .collect();
-    silences.sort_by_key(|(from, until)| std::cmp::Reverse(until - from));
-    silences.truncate(SILENCES);
-    silences.sort_unstable();
-    silences
 }
 
 /// Brings the first and the last day to what they would have if the trace
@@ -218,8 +205,9 @@ fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64
         splits.push(split_row(&seen));
     }
     for (stretch, kind) in &mut stretches {
-        stretch.at = (stretch.at - shift) * HOUR;
-        stretch.length = HOUR;
+        let (from, until) = weights::open(*span, &weights.silences, stretch.at);
+        stretch.at = from - shift * HOUR;
+        stretch.length = until.saturating_sub(from);
         *kind = SOMEHOW;
     }
     let (mut within, mut after, mut alone) = (Vec::new(), Vec::new(), Vec::new());
@@ -351,6 +339,9 @@ pub(super) struct Instants {
     chooser: Option<Chooser>,
     shift: u64,
     span: Span,
+    silences: Vec<(u64, u64)>,
+    /// The jobs at the ends of silences, by seconds of the span.
+    ends: std::iter::Peekable<std::vec::IntoIter<u64>>,
     random: ChaCha8Rng,
     ready: std::vec::IntoIter<Stretch>,
     /// Jobs of the current second that are still to be submitted.
@@ -376,7 +367,10 @@ impl Instants {
         let of_source = source.of_source(&weights);
         let others: f64 = of_source.iter().sum();
         rows.scale(jobs as f64 / (others + rows.jobs() as f64).max(1.0));
-        let days = deal(&of_source, jobs.saturating_sub(rows.jobs()));
+        let ends = silences::ends(&weights, jobs);
+        let set = rows.jobs() + ends.len() as u64;
+        let days = deal(&of_source, jobs.saturating_sub(set));
+        let silences = weights.silences.clone();
         let hours = Hours {
             model,
             weights,
@@ -390,10 +384,12 @@ impl Instants {
             rows,
             chooser: (!model.gap_leanings.is_empty()).then(|| {
                 let random = rng::stream(model.seed, "look-alike/gaps");
-                Chooser::new(&model.gap_leanings, from, random)
+                Chooser::new(&model.gap_leanings, Owed::new(jobs), from, random)
             }),
             shift,
             span,
+            silences,
+            ends: ends.into_iter().peekable(),
             random,
             ready: Vec::new().into_iter(),
             together: (0, 0),
@@ -418,23 +414,26 @@ impl Instants {
     /// The seconds with jobs of the next day that has any, in order.
     fn day(&mut self) -> Option<Vec<Stretch>> {
         let of_hours = self.next.map(|hour| hour.at / 24);
-        let day = of_hours.into_iter().chain(self.rows.next_day()).min()?;
+        let of_ends = self.ends.peek().map(|at| at / DAY);
+        let others = self.rows.next_day().into_iter().chain(of_ends);
+        let day = of_hours.into_iter().chain(others).min()?;
         let mut stretches = Vec::new();
         while let Some(hour) = self.next.filter(|hour| hour.at / 24 == day) {
-            // An hour at an edge of the trace is shorter.
-            let from = (hour.at * HOUR).max(self.span.from);
-            let until = ((hour.at + 1) * HOUR).min(self.span.until);
+            // An hour at an edge of the trace or of a silence is shorter.
+            let (from, until) = weights::open(self.span, &self.silences, hour.at);
             let stretch = Stretch {
                 at: from - self.shift * HOUR,
-                length: until - from,
+                length: until.saturating_sub(from).max(1),
                 jobs: hour.jobs,
             };
             stretches.push((stretch, SOMEHOW));
             self.next = self.hours.next();
         }
-        let of_rows: Vec<Stretch> = self
-            .rows
-            .of_day(day)
+        let mut set = self.rows.of_day(day);
+        while let Some(at) = self.ends.next_if(|at| at / DAY == day) {
+            set.push(at - self.shift * HOUR);
+        }
+        let set: Vec<Stretch> = set
             .into_iter()
             .map(|at| Stretch {
                 at,
@@ -448,7 +447,7 @@ impl Instants {
             1
         };
         let days: Vec<Vec<Stretch>> = (0..drawn)
-            .map(|_| self.seconds(stretches.clone(), &of_rows))
+            .map(|_| self.seconds(stretches.clone(), &set))
             .collect();
         Some(match &mut self.chooser {
             Some(chooser) => chooser.of_day(&days),
@@ -456,13 +455,13 @@ impl Instants {
         })
     }
 
-    /// Draws the seconds of a day's hours, with those of its rows.
-    fn seconds(&mut self, mut hours: Vec<(Stretch, usize)>, of_rows: &[Stretch]) -> Vec<Stretch> {
+    /// Draws the seconds of a day's hours, with those that are set.
+    fn seconds(&mut self, mut hours: Vec<(Stretch, usize)>, set: &[Stretch]) -> Vec<Stretch> {
         for row in &self.within {
             hours = splits::halve(&hours, row, &mut self.random);
         }
         let seconds = hours.into_iter().map(|stretch| stretch.0);
-        let mut seconds: Vec<Stretch> = seconds.chain(of_rows.iter().copied()).collect();
+        let mut seconds: Vec<Stretch> = seconds.chain(set.iter().copied()).collect();
         seconds.sort_by_key(|second| second.at);
         seconds
     }

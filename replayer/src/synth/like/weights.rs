@@ -3,6 +3,11 @@
 use super::splits::Stretch;
 use super::week::{DAY, HOUR};
 
+pub(super) const MINUTE: u64 = 60;
+
+/// Minutes of an hour.
+pub(super) const MINUTES: u64 = HOUR / MINUTE;
+
 /// What is submitted at an hour of the week at least, as a share of the mean
 /// hour: what never happened may happen.
 const LEAST: f64 = 0.01;
@@ -44,12 +49,30 @@ impl Span {
     }
 }
 
+/// The seconds of an hour that lie in a span and outside its silences, which
+/// leave one stretch of it at most, being longer than an hour.
+pub(super) fn open(span: Span, silences: &[(u64, u64)], hour: u64) -> (u64, u64) {
+    let mut from = (hour * HOUR).max(span.from);
+    let mut until = ((hour + 1) * HOUR).min(span.until);
+    let first = silences.partition_point(|silence| silence.1 <= hour * MINUTES);
+    for silence in &silences[first..] {
+        if silence.0 >= (hour + 1) * MINUTES {
+            break;
+        }
+        match silence.0 <= hour * MINUTES {
+            true => from = from.max(silence.1 * MINUTE),
+            false => until = until.min(silence.0 * MINUTE),
+        }
+    }
+    (from, until)
+}
+
 /// What hours weigh among those of their day.
 pub(super) struct Weights<'a> {
     pub(super) span: Span,
     pub(super) rates: &'a [f64],
     least: f64,
-    /// Silent hours: from and until, in order.
+    /// Silent minutes: from and until, in order.
     pub(super) silences: Vec<(u64, u64)>,
 }
 
@@ -65,9 +88,8 @@ impl<'a> Weights<'a> {
     }
 
     fn of(&self, hour: u64) -> f64 {
-        let after = self.silences.partition_point(|silence| silence.0 <= hour);
-        let silent = after.checked_sub(1).and_then(|at| self.silences.get(at));
-        if silent.is_some_and(|silence| hour < silence.1) {
+        let (from, until) = open(self.span, &self.silences, hour);
+        if until <= from {
             return 0.0;
         }
         let rate = self
@@ -75,7 +97,7 @@ impl<'a> Weights<'a> {
             .get((hour % 168) as usize)
             .copied()
             .unwrap_or(0.0);
-        rate.max(self.least) * self.span.covered(hour)
+        rate.max(self.least) * (until - from) as f64 / HOUR as f64
     }
 
     pub(super) fn sum(&self, hours: std::ops::Range<u64>) -> f64 {
@@ -88,5 +110,27 @@ impl<'a> Weights<'a> {
         let left = self.sum(stretch.at..middle);
         let all = left + self.sum(middle..stretch.at + stretch.length);
         if all > 0.0 { left / all } else { 0.5 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silences_leave_the_hours_they_begin_and_end_in_open_in_part() {
+        let span = Span::new(600, 20 * HOUR, 0);
+        // From 2:10 to 5:50, and from 5:55 on.
+        let silences = vec![(130, 350), (355, 900)];
+        let hours = [(0, 600, 3_600), (2, 7_200, 7_800), (5, 21_000, 21_300)];
+        for (hour, from, until) in hours {
+            assert_eq!(open(span, &silences, hour), (from, until), "{hour}");
+        }
+        let rates = [6.0; 168];
+        let weights = Weights::new(span, &rates, silences);
+        assert_eq!((weights.of(3), weights.of(1)), (0.0, 6.0));
+        assert!(
+            (weights.sum(0..10) - 6.0 * (5.0 / 6.0 + 1.0 + 1.0 / 6.0 + 1.0 / 12.0)).abs() < 1e-12
+        );
     }
 }
