@@ -87,7 +87,7 @@ pub struct LookAlike {
     /// The longest silences of the source: pairs of the minutes from the beginning
     /// of the first day, and of the length in minutes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub silences: Vec<u64>,
+    pub silences_min: Vec<u64>,
     /// Rows of jobs at even distances, those of the source with most jobs, in
     /// threes: minutes from the beginning of the first day, from the second row
     /// on from that of the row before; jobs; seconds from the first job to the
@@ -353,18 +353,18 @@ impl LookAlike {
     }
 
     fn check_folds(&self) -> Result<(), SynthError> {
-        let pairs = self.silences.len();
-        within("silences (entries)", pairs as f64, 0.0..=1e5)?;
+        let pairs = self.silences_min.len();
+        within("silences_min (entries)", pairs as f64, 0.0..=1e5)?;
         let rising = |pair: &[u64]| pair[0] >= pair[1] && pair[0] < 1 << 40;
         let ends: Vec<u64> = self
-            .silences
+            .silences_min
             .chunks_exact(2)
             .flat_map(|pair| [pair[0], pair[0].saturating_add(pair[1])])
             .collect();
         if !pairs.is_multiple_of(2) || ends.windows(2).any(|pair| !rising(&[pair[1], pair[0]])) {
             return Err(SynthError::parameter(
-                "silences",
-                format!("{:?}", self.silences),
+                "silences_min",
+                format!("{:?}", self.silences_min),
                 "pairs of a rising minute and a number of minutes",
             ));
         }

@@ -196,7 +196,7 @@ impl LookAlike {
         self.hours_of_week.clone_from(&arrivals.hours_of_week);
         self.hours_of_day.clone_from(&arrivals.hours_of_day);
         self.days.clone_from(&arrivals.days);
-        self.silences.clone_from(&arrivals.silences);
+        self.silences_min.clone_from(&arrivals.silences);
         self.rows.clone_from(&arrivals.rows);
         self.splits.clone_from(&form.splits);
         self.folds.clone_from(&form.folds);

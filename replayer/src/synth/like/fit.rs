@@ -232,7 +232,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         hours_of_week: Vec::new(),
         hours_of_day: Vec::new(),
         days: Vec::new(),
-        silences: Vec::new(),
+        silences_min: Vec::new(),
         rows: Vec::new(),
         splits: Vec::new(),
         folds: Vec::new(),

@@ -49,7 +49,7 @@ impl<'a> SourceDays<'a> {
         let mut silences: Vec<(u64, u64)> = Vec::new();
         let of_source: Vec<(u64, u64)> = self
             .model
-            .silences
+            .silences_min
             .chunks_exact(2)
             .map(|pair| (pair[0], pair[0].saturating_add(pair[1])))
             .collect();
