@@ -105,18 +105,39 @@ fn hours(grid: &Grid, link: &gridrig_core::grid::Link) -> String {
     format!(", open {open} of a day of {day}, begun at {starts_at}")
 }
 
+/// So many peers are listed by name where their links are alike.
+const LISTED: usize = 6;
+
 fn peers(grid: &Grid, domain: usize) -> String {
     let id = gridrig_core::ids::DomainId(domain as u16);
     let one = |link: &gridrig_core::grid::Link| {
-        let name = &grid.domains[link.provider.index()].name;
+        let name = grid.domains[link.provider.index()].name.clone();
         let bandwidth = link.bandwidth.map(|rate| format!(", {rate} MiB/s"));
         let bandwidth = bandwidth.unwrap_or_default();
-        format!("{name} ({}{bandwidth}{})", link.latency, hours(grid, link))
+        let hours = hours(grid, link);
+        (name, format!("{}{bandwidth}{hours}", link.latency))
     };
-    let peers: Vec<String> = grid.providers_of(id).map(one).collect();
+    let peers: Vec<(String, String)> = grid.providers_of(id).map(one).collect();
     match peers.is_empty() {
         true => String::new(),
-        false => format!(", forwards to {}", peers.join(", ")),
+        false => format!(", forwards to {}", listed(&peers)),
+    }
+}
+
+/// Peers with their links; many that are alike are counted.
+fn listed(peers: &[(String, String)]) -> String {
+    let alike = peers.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    match peers {
+        [(first, link), .., (last, _)] if alike && peers.len() > LISTED => {
+            format!("{} domains, {first} to {last} ({link} each)", peers.len())
+        }
+        _ => {
+            let all: Vec<String> = peers
+                .iter()
+                .map(|(name, link)| format!("{name} ({link})"))
+                .collect();
+            all.join(", ")
+        }
     }
 }
 
@@ -295,5 +316,28 @@ fn across(text: &mut String, comparisons: &[Comparison]) {
                 run.name()
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    fn peers(links: &[&str]) -> String {
+        let peers = links.iter().zip('a'..);
+        let peers: Vec<(String, String)> = peers
+            .map(|(link, name)| (name.to_string(), (*link).to_owned()))
+            .collect();
+        listed(&peers)
+    }
+
+    #[test]
+    fn many_peers_that_are_alike_are_counted_and_others_named() {
+        assert_eq!(peers(&["50ms", "50ms"]), "a (50ms), b (50ms)");
+        assert_eq!(peers(&["50ms"; 7]), "7 domains, a to g (50ms each)");
+        let mut links = ["50ms"; 7];
+        links[6] = "10ms";
+        let named = peers(&links);
+        assert!(named.ends_with(", f (50ms), g (10ms)"), "{named}");
     }
 }
