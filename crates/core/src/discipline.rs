@@ -5,6 +5,7 @@ mod easy_backfill;
 mod fcfs;
 mod first_in_first_fit;
 mod lines;
+mod reservations;
 mod slurm_backfill;
 
 pub use slurm_backfill::SlurmBackfillSettings;
@@ -37,7 +38,7 @@ pub struct Outlook<'a> {
 impl Outlook<'_> {
     /// What the job gets if it starts at this instant, by the plan and by the
     /// nodes; `None` if it has to wait.
-    fn fit_now(&self, profile: &mut Profile, job: &Waiting) -> Option<Shares> {
+    fn fit_now(&self, profile: &Profile, job: &Waiting) -> Option<Shares> {
         let shares = profile.fit(self.book, job, self.now)?;
         self.nodes.offers(job.class, &shares).then_some(shares)
     }
@@ -47,7 +48,7 @@ impl Outlook<'_> {
 pub struct PlannedStart {
     /// The job.
     pub first: First,
-    /// How many processors of each resource it may take.
+    /// What it gets.
     pub shares: Shares,
 }
 
