@@ -3,6 +3,7 @@
 mod disciplines;
 mod load;
 mod nodes;
+mod promises;
 mod wishes;
 
 pub use load::{RefLoad, RefMean};
@@ -38,7 +39,8 @@ struct Running {
     promised: SimTime,
 }
 
-/// A conservative promise.
+/// A reservation that is kept from pass to pass.
+#[derive(Clone)]
 struct Promise {
     job: JobId,
     hold: Hold,
@@ -53,6 +55,13 @@ pub struct RefCluster {
     /// Every change of (queued jobs, busy processors) since the start.
     history: Vec<(SimTime, u64, u64)>,
     promises: Vec<Promise>,
+    /// Whether these say which nodes.
+    promises_by_node: bool,
+    /// What each job was promised first: made when, to whom, for when.
+    first_promises: Vec<(SimTime, JobId, SimTime)>,
+    /// Whether plans are made by node: a job that minds the memory of nodes
+    /// has come.
+    by_node: bool,
     /// Whether a job ended before its promise or was removed since the last
     /// pass.
     loosened: bool,
@@ -82,6 +91,9 @@ impl RefCluster {
             running: Vec::new(),
             history: Vec::new(),
             promises: Vec::new(),
+            promises_by_node: false,
+            first_promises: Vec::new(),
+            by_node: false,
             loosened: false,
             unplanned: false,
         }
@@ -102,6 +114,7 @@ impl RefCluster {
             return Err(Reason::QueueFull);
         }
         self.queue.push(job.clone());
+        self.by_node |= self.minds_memory(job);
         self.unplanned = true;
         self.note(now);
         Ok(())
@@ -149,6 +162,9 @@ impl RefCluster {
             DisciplineKind::Fcfs => self.first_that_fit(now, 1, &mut started),
             DisciplineKind::EasyBackfill => self.easy(now, &mut started),
             DisciplineKind::ConservativeBackfill => self.conservative(now, &mut started),
+            DisciplineKind::SlurmBackfill if self.config.slurm.bf_resolution.is_zero() => {
+                self.slurm_that_promises(now, &mut started);
+            }
             DisciplineKind::SlurmBackfill => self.slurm(now, &mut started),
         }
         if !started.is_empty() {
@@ -158,29 +174,29 @@ impl RefCluster {
     }
 
     /// When a pass is due though nothing changes: `slurm-backfill` plans on a
-    /// grid of instants, and conservative promises are kept when their time
-    /// comes, unless a job overruns: then they wait for its end.
+    /// grid of instants, and promises are kept when their time comes, unless a
+    /// job overruns: then they wait for its end.
     #[must_use]
     pub fn wakeup(&self, now: SimTime) -> Option<SimTime> {
-        match self.config.discipline {
-            DisciplineKind::SlurmBackfill => {
-                let grid = self.config.slurm.bf_interval.as_nanos();
-                (self.unplanned && !self.queue.is_empty())
-                    .then(|| SimTime::from_nanos((now.as_nanos() / grid + 1) * grid))
-            }
-            DisciplineKind::ConservativeBackfill => {
-                if self.running.iter().any(|running| running.expected <= now) {
-                    return None;
-                }
-                let starts = self.promises.iter().map(|promise| promise.hold.from);
-                starts.filter(|start| *start > now).min()
-            }
-            _ => None,
-        }
+        let is_slurm = self.config.discipline == DisciplineKind::SlurmBackfill;
+        let grid = self.config.slurm.bf_interval.as_nanos();
+        let plan = (is_slurm && self.unplanned && !self.queue.is_empty())
+            .then(|| SimTime::from_nanos((now.as_nanos() / grid + 1) * grid));
+        let overrun = self.running.iter().any(|running| running.expected <= now);
+        let starts = self.promises.iter().map(|promise| promise.hold.from);
+        let starts = starts.filter(|start| *start > now && !overrun);
+        starts.chain(plan).min()
+    }
+
+    /// What each job was promised first: made when, to whom, for when.
+    #[must_use]
+    pub fn first_promises(&self) -> &[(SimTime, JobId, SimTime)] {
+        &self.first_promises
     }
 
     fn start(&mut self, now: SimTime, index: usize, placement: Vec<Share>) -> RefStart {
         let spec = self.queue.remove(index);
+        self.take_promise(spec.id);
         let later = |length: SimDuration| {
             let finish = now.as_nanos().saturating_add(length.as_nanos());
             SimTime::from_nanos(finish)

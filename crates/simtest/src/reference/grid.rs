@@ -43,7 +43,11 @@ pub fn simulate(
             _ => break,
         }
     }
-    simulation.trails
+    let mut trails = simulation.trails;
+    for cluster in &simulation.clusters {
+        trails.promises.extend(cluster.first_promises());
+    }
+    trails
 }
 
 /// A message that takes effect later.

@@ -1,9 +1,11 @@
 //! The disciplines, each as its page in `docs/disciplines.md` tells it.
 
-use super::{Promise, RefCluster, RefStart};
+use super::wishes::after;
+use super::{RefCluster, RefStart};
 use crate::reference::plan::Hold;
-use gridrig_core::ids::JobId;
-use gridrig_core::time::{SimDuration, SimTime};
+use crate::trail::Share;
+use gridrig_core::job::JobSpec;
+use gridrig_core::time::SimTime;
 
 impl RefCluster {
     pub(super) fn first_that_fit(
@@ -33,84 +35,110 @@ impl RefCluster {
             let job = self.queue[index].clone();
             let mut holds = self.running_holds(now);
             holds.extend(promise.clone());
-            if let Some(placement) = self.fits_now(&holds, &job, now) {
+            if let Some(placement) = self.fits_now(holds.clone(), &job, now) {
                 started.push(self.start(now, index, placement));
                 continue;
             }
             if promise.is_none() {
-                let next = now + SimDuration::from_nanos(1);
-                let found = self.plan(holds).earliest(&self.wish(&job), next);
-                promise = found.map(|(from, shares)| Hold {
-                    from,
+                let found = self.plan(holds).earliest(&self.wish(&job), after(now));
+                promise = found.map(|found| Hold {
                     to: SimTime::MAX,
-                    shares,
-                    memory_kib: job.requirements.memory_kib,
+                    ..self.hold(&job, found)
                 });
+                if let Some(hold) = &promise {
+                    self.promised(now, job.id, hold.from);
+                }
             }
             index += 1;
         }
     }
 
     pub(super) fn conservative(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
-        let waiting: Vec<JobId> = self.queue.iter().map(|job| job.id).collect();
-        self.promises
-            .retain(|promise| waiting.contains(&promise.job));
-        let missed = self.promises.iter().any(|promise| promise.hold.from < now);
-        let overrun = self.running.iter().any(|running| running.expected <= now);
-        if missed || overrun {
-            self.promises.clear();
-        }
+        self.keep_promises(now);
         let compress = std::mem::take(&mut self.loosened);
         for job in self.queue.clone() {
-            let held = self.promises.iter().position(|p| p.job == job.id);
-            if held.is_some() && !compress {
+            let held = self.take_promise(job.id);
+            if let Some(held) = held.filter(|_| !compress) {
+                self.promises.push(held);
                 continue;
             }
-            if let Some(held) = held {
-                self.promises.remove(held);
-            }
-            let mut holds = self.running_holds(now);
-            holds.extend(self.promises.iter().map(|promise| promise.hold.clone()));
-            let wish = self.wish(&job);
-            if let Some((from, shares)) = self.plan(holds).earliest(&wish, now) {
-                let to = from + wish.length;
-                let memory_kib = wish.memory_kib;
-                let hold = Hold {
-                    from,
-                    to,
-                    shares,
-                    memory_kib,
-                };
-                self.promises.push(Promise { job: job.id, hold });
+            let found = self
+                .plan(self.all_holds(now))
+                .earliest(&self.wish(&job), now);
+            if let Some(found) = found {
+                self.promise(now, &job, found);
             }
         }
         let mut index = 0;
         while index < self.queue.len() {
-            let job = self.queue[index].clone();
-            let promise = self.promises.iter().find(|promise| promise.job == job.id);
-            let due = promise.filter(|promise| promise.hold.from <= now);
-            match due.and_then(|due| self.place_within(&job, &due.hold.shares)) {
-                Some(placement) => {
-                    self.promises.retain(|promise| promise.job != job.id);
-                    started.push(self.start(now, index, placement));
-                }
+            match self.due(now, &self.queue[index]) {
+                Some(placement) => started.push(self.start(now, index, placement)),
                 None => index += 1,
             }
         }
     }
 
+    /// First come, first served beside what is promised; at intervals the
+    /// others are promised something, too.
+    pub(super) fn slurm_that_promises(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
+        self.keep_promises(now);
+        let mut tests = match self.is_time_to_plan(now) {
+            true => self.config.slurm.bf_max_job_test,
+            false => 0,
+        };
+        while let Some(job) = self.queue.first().cloned() {
+            let own = self.take_promise(job.id);
+            let Some(placement) = self.fits_now(self.all_holds(now), &job, now) else {
+                self.promises.extend(own);
+                break;
+            };
+            started.push(self.start(now, 0, placement));
+        }
+        let mut index = 0;
+        while index < self.queue.len() {
+            let job = self.queue[index].clone();
+            let placement = match tests {
+                0 => self.due(now, &job),
+                _ => self.start_or_promise(now, &job),
+            };
+            tests = tests.saturating_sub(1);
+            match placement {
+                Some(placement) => started.push(self.start(now, index, placement)),
+                None => index += 1,
+            }
+        }
+    }
+
+    /// The turn of a job in such a plan: where it goes now; else it has been
+    /// promised what there is.
+    fn start_or_promise(&mut self, now: SimTime, job: &JobSpec) -> Option<Vec<Share>> {
+        let own = self.take_promise(job.id);
+        let holds = self.all_holds(now);
+        if let Some(placement) = self.fits_now(holds.clone(), job, now) {
+            return Some(placement);
+        }
+        let found = self.plan(holds).earliest(&self.wish(job), after(now));
+        match found.filter(|(start, _)| *start <= now + self.config.slurm.bf_window) {
+            Some(found) => self.promise(now, job, found),
+            None => self.promises.extend(own),
+        }
+        None
+    }
+
+    /// Whether this pass is to plan; it counts as done then.
+    fn is_time_to_plan(&mut self, now: SimTime) -> bool {
+        let grid = self.config.slurm.bf_interval.as_nanos();
+        let plans = self.unplanned && now.as_nanos().is_multiple_of(grid);
+        self.unplanned &= !plans;
+        plans
+    }
+
     pub(super) fn slurm(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         let settings = self.config.slurm;
-        let on_grid = now
-            .as_nanos()
-            .is_multiple_of(settings.bf_interval.as_nanos());
-        let plans = on_grid && self.unplanned;
-        if plans {
-            self.unplanned = false;
-        }
+        let plans = self.is_time_to_plan(now);
         while let Some(head) = self.queue.first().cloned() {
             let holds = self.running_holds(now);
-            let Some(placement) = self.fits_now(&holds, &head, now) else {
+            let Some(placement) = self.fits_now(holds, &head, now) else {
                 break;
             };
             started.push(self.start(now, 0, placement));
@@ -133,7 +161,7 @@ impl RefCluster {
             let memory_kib = wish.memory_kib;
             let shares = self.plan(holds.clone()).fit(&wish, now);
             let placed = shares.and_then(|shares| {
-                let placement = self.place_within(&job, &shares)?;
+                let placement = self.place_as_planned(&job, &shares)?;
                 Some((shares, placement))
             });
             if let Some((shares, placement)) = placed {
@@ -148,8 +176,7 @@ impl RefCluster {
                 continue;
             }
             index += 1;
-            let next = now + SimDuration::from_nanos(1);
-            if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wish, next)
+            if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wish, after(now))
                 && start <= now + settings.bf_window
             {
                 let to = floor(start + wish.length);

@@ -14,6 +14,12 @@ pub(super) struct Node {
     pub(super) memory_left_kib: Option<u64>,
 }
 
+impl Node {
+    pub(super) fn is_of(&self, share: Share) -> bool {
+        (self.resource, self.number) == (share.resource, share.node)
+    }
+}
+
 impl RefCluster {
     /// Resources in file order, nodes in number order, on each as many
     /// processors as it has free and its remaining memory allows.
@@ -54,6 +60,26 @@ impl RefCluster {
         (missing == 0).then_some(placement)
     }
 
+    /// On each node so many as said, if they all are free.
+    pub(super) fn place_on(&self, job: &JobSpec, shares: &[u32]) -> Option<Vec<Share>> {
+        let mut placement = Vec::new();
+        for (node, &processors) in self.nodes.iter().zip(shares) {
+            let memory = u64::from(processors) * job.requirements.memory_kib;
+            let has_memory = node.memory_left_kib.is_none_or(|left| memory <= left);
+            if processors > node.free || !has_memory {
+                return None;
+            }
+            if processors > 0 {
+                placement.push(Share {
+                    resource: node.resource,
+                    node: node.number,
+                    processors,
+                });
+            }
+        }
+        Some(placement)
+    }
+
     /// Over mixed speeds a job runs at the slowest: the longest of the times
     /// it would take on each of its nodes.
     pub(super) fn time_on(&self, run_time: SimDuration, placement: &[Share]) -> SimDuration {
@@ -67,7 +93,7 @@ impl RefCluster {
 
     pub(super) fn take(&mut self, share: Share, memory_kib: u64) {
         for node in &mut self.nodes {
-            if (node.resource, node.number) == (share.resource, share.node) {
+            if node.is_of(share) {
                 node.free -= share.processors;
                 if let Some(left) = &mut node.memory_left_kib {
                     *left -= u64::from(share.processors) * memory_kib;
@@ -80,7 +106,7 @@ impl RefCluster {
         let memory_kib = running.spec.requirements.memory_kib;
         for share in &running.placement {
             for node in &mut self.nodes {
-                if (node.resource, node.number) == (share.resource, share.node) {
+                if node.is_of(*share) {
                     node.free += share.processors;
                     if let Some(left) = &mut node.memory_left_kib {
                         *left += u64::from(share.processors) * memory_kib;
