@@ -2,6 +2,7 @@
 
 mod clusters;
 mod grids;
+mod promises;
 mod rules;
 
 /// How many random scenarios a test tries: `GRIDRIG_SCENARIOS`, or `default`.
