@@ -54,7 +54,7 @@ pub struct Waiting {
     pub class: ClassId,
     /// Its processors.
     pub processors: u32,
-    /// How long it is expected to take, wherever it runs.
+    /// How long it is expected to take, wherever it runs; above 0.
     pub estimate: SimDuration,
     /// The estimate at speed 1.0.
     at_full_speed: SimDuration,
@@ -230,6 +230,14 @@ impl Book {
             node,
             processors,
         }
+    }
+
+    /// The columns of a resource.
+    fn columns_of(&self, resource: u16) -> std::ops::Range<usize> {
+        let resource = usize::from(resource);
+        let next = self.first_columns.get(resource + 1);
+        let end = next.map_or(self.columns.len(), |first| *first as usize);
+        self.first_columns[resource] as usize..end
     }
 
     fn shares_of(&self, placement: &[PlacementRun]) -> Shares {
@@ -413,7 +421,9 @@ impl Book {
             slot,
             class,
             processors: job.processors,
-            estimate: SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos())),
+            // For an instant at least: else nothing would be held for it, and
+            // its promise could be given away.
+            estimate: SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos()).max(1)),
             at_full_speed,
         };
         self.waiting.insert(arrival, waiting);

@@ -70,8 +70,9 @@ impl Reservations {
         for (start, arrival) in by_start {
             let found = self.by_arrival.remove(&arrival).and_then(|held| {
                 let job = book.waiting_job(arrival)?;
-                let shares = profile.fit_in(book, job, (start, held.end))?;
-                profile.reserve(book, job, (start, held.end), &shares);
+                let span = (start, held.end);
+                let shares = profile.fit_nodes(book, job, span, &held.shares)?;
+                profile.reserve(book, job, span, &shares);
                 Some(Reservation { shares, ..held })
             });
             if let Some(found) = found {

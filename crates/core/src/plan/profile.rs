@@ -3,6 +3,7 @@
 use super::line::{Line, Offer, Step};
 use super::{Book, Need, Share, Shares, Waiting};
 use crate::time::{SimDuration, SimTime};
+use std::ops::Range;
 
 /// What is free, column by column, from one instant on.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +58,7 @@ impl Profile {
     /// that is not enough.
     #[must_use]
     pub fn fit(&self, book: &Book, job: &Waiting, start: SimTime) -> Option<Shares> {
-        self.fit_in(book, job, (start, start + job.estimate))
-    }
-
-    /// The same from one instant to another.
-    pub(crate) fn fit_in(
-        &self,
-        book: &Book,
-        job: &Waiting,
-        span: (SimTime, SimTime),
-    ) -> Option<Shares> {
+        let span = (start, start + job.estimate);
         let mut left = i64::from(job.processors);
         let enough = match self.lines.len() {
             1 => left,
@@ -83,21 +75,55 @@ impl Profile {
         None
     }
 
-    fn shares(&self, book: &Book, job: &Waiting, span: (SimTime, SimTime)) -> Shares {
-        let mut left = job.processors;
+    /// The nodes for what was planned by resource, as many of each: the first
+    /// that are free all the while. `None` if some are missing.
+    pub(crate) fn fit_nodes(
+        &self,
+        book: &Book,
+        job: &Waiting,
+        span: (SimTime, SimTime),
+        planned: &[Share],
+    ) -> Option<Shares> {
         let mut shares = Shares::new();
-        for (column, (line, need)) in self.lines.iter().zip(book.needs(job)).enumerate() {
-            let least = line.least(need, span, 1).min(i64::from(left));
-            if least > 0 {
-                let processors = least as u32;
-                shares.push(book.share(column, processors));
-                left -= processors;
-                if left == 0 {
-                    break;
-                }
+        for share in planned {
+            let columns = book.columns_of(share.resource);
+            let missing = self.take_from(book, job, span, (columns, share.processors), &mut shares);
+            if missing > 0 {
+                return None;
             }
         }
+        Some(shares)
+    }
+
+    fn shares(&self, book: &Book, job: &Waiting, span: (SimTime, SimTime)) -> Shares {
+        let mut shares = Shares::new();
+        let all = (0..self.lines.len(), job.processors);
+        self.take_from(book, job, span, all, &mut shares);
         shares
+    }
+
+    /// Adds what these columns have of so many processors; answers how many
+    /// are missing.
+    fn take_from(
+        &self,
+        book: &Book,
+        job: &Waiting,
+        span: (SimTime, SimTime),
+        (columns, mut missing): (Range<usize>, u32),
+        shares: &mut Shares,
+    ) -> u32 {
+        let lines = self.lines.iter().zip(book.needs(job)).enumerate();
+        for (column, (line, need)) in lines.take(columns.end).skip(columns.start) {
+            if missing == 0 {
+                break;
+            }
+            let processors = line.least(need, span, 1).min(i64::from(missing)) as u32;
+            if processors > 0 {
+                shares.push(book.share(column, processors));
+                missing -= processors;
+            }
+        }
+        missing
     }
 
     /// The longest estimates with which jobs of a shape [fit](Self::fit) at

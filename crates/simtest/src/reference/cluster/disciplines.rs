@@ -179,7 +179,8 @@ impl RefCluster {
             if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wish, after(now))
                 && start <= now + settings.bf_window
             {
-                let to = floor(start + wish.length);
+                let step = settings.bf_resolution;
+                let to = floor(start + wish.length).max(floor(start) + step);
                 if start < to {
                     holds.push(Hold {
                         from: start,
