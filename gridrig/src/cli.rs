@@ -264,8 +264,11 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gridrig dashboard\n  gridrig dashboard runs --listen 127.0.0.1:8080\n\n\
-        The first line on stdout says where it listens. On an address that other machines reach \
-        it wants a token: GRIDRIG_TOKEN, or a new one that is printed once on stderr."
+        The first line on stdout says where it listens. Every page wants a token: GRIDRIG_TOKEN, \
+        or one that is made once, kept in $XDG_STATE_HOME/gridrig/dashboard-token (by default \
+        ~/.local/state/gridrig/dashboard-token) and printed on stderr as a link to open. A script \
+        sends it:\n\n  curl -H \"Authorization: Bearer $(cat ~/.local/state/gridrig/dashboard-token)\" \\\n    \
+        http://127.0.0.1:8080/api/live"
 )]
 pub struct DashboardArgs {
     /// The folder of runs; what is started from the page is written there
@@ -277,6 +280,10 @@ pub struct DashboardArgs {
     /// Also answer to this name, as behind a proxy; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
+    /// Scenarios from the page may name programs, directories, any file and
+    /// real LRMSs: whoever has the token runs commands as you
+    #[arg(long)]
+    pub allow_commands: bool,
 }
 
 /// `gridrig audit`

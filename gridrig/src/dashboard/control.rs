@@ -30,6 +30,7 @@ pub struct Control {
     hub: Arc<Hub>,
     runs: PathBuf,
     starts: bool,
+    allow_commands: bool,
     state: Mutex<Work>,
     changed: Condvar,
 }
@@ -73,13 +74,15 @@ pub enum StartError {
 
 impl Control {
     /// Runs scenarios into this folder, if `starts`; otherwise it can stop
-    /// what is [given to it](Self::adopt).
+    /// what is [given to it](Self::adopt). Scenarios from the page may name
+    /// programs, files and real LRMSs if `allow_commands`.
     #[must_use]
-    pub fn new(hub: Arc<Hub>, runs: &Path, starts: bool) -> Self {
+    pub fn new(hub: Arc<Hub>, runs: &Path, starts: bool, allow_commands: bool) -> Self {
         Control {
             hub,
             runs: runs.to_owned(),
             starts,
+            allow_commands,
             state: Mutex::default(),
             changed: Condvar::new(),
         }

@@ -12,7 +12,7 @@ use gridrig_protocol::client::Client;
 use gridrig_protocol::tls::peer_client;
 use gridrig_replayer::outlet::{
     ArcRest, Bes, Command, CommandLog, Exit, LaGrid, LaGridText, Limits, Native, Outlet,
-    OutletText, Ran, Template, end_group, run_program,
+    OutletText, Ran, Template, end_group, prepare_program, run_program,
 };
 use gridrig_replayer::player::Outlets;
 use gridrig_service::incarnation;
@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -302,16 +301,8 @@ impl Running {
         let refuse = |error: io::Error| format!("serve: {}: {error}", words[0]);
         let log = File::create(self.dir.join(LOGS).join("serve.log")).map_err(refuse)?;
         let same = log.try_clone().map_err(refuse)?;
-        let mut command = tokio::process::Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .current_dir(&self.dir)
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(same)
-            .process_group(0)
-            .kill_on_drop(true);
-        command.spawn().map_err(refuse)
+        let mut command = prepare_program(&words, &self.dir).map_err(refuse)?;
+        command.stdout(log).stderr(same).spawn().map_err(refuse)
     }
 
     fn still_serves(&mut self) -> Result<(), String> {
