@@ -1,6 +1,6 @@
 //! Where a service may be made to post to.
 
-use crate::rest::problem::Problem;
+use gridrig_protocol::rest::Problem;
 use reqwest::Url;
 use std::net::IpAddr;
 

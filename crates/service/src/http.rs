@@ -22,13 +22,13 @@ pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
 pub use thread::{Life, ServiceThread, Stall, Weather};
 
-use super::problem::Problem;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use gridrig_protocol::rest::Problem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,10 +43,21 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
 /// The longest that a request may wait for news.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
 
-impl IntoResponse for Problem {
+/// A request that is answered with a problem document.
+#[derive(Debug)]
+pub struct ProblemResponse(pub Problem);
+
+impl From<Problem> for ProblemResponse {
+    fn from(problem: Problem) -> Self {
+        ProblemResponse(problem)
+    }
+}
+
+impl IntoResponse for ProblemResponse {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, Json(self)).into_response();
+        let status = self.0.status;
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(self.0)).into_response();
         let headers = response.headers_mut();
         let media = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, media);
@@ -87,13 +98,19 @@ pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: S
 /// method, bounds on body and time, and counting.
 pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
     let router = router
-        .fallback(async || Problem::new(404, "no-such-route", "there is no such route here"))
+        .fallback(async || {
+            ProblemResponse(Problem::new(
+                404,
+                "no-such-route",
+                "there is no such route here",
+            ))
+        })
         .method_not_allowed_fallback(async || {
-            Problem::new(
+            ProblemResponse(Problem::new(
                 405,
                 "method-not-allowed",
                 "the route does not have this method",
-            )
+            ))
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn(bound_time))
@@ -107,7 +124,9 @@ pub fn counted(router: Router, metrics: Arc<Metrics>) -> Router {
 }
 
 async fn bound_time(request: Request, next: Next) -> Response {
-    let late = || Problem::new(503, "timeout", "the request took too long").into_response();
+    let late = || {
+        ProblemResponse(Problem::new(503, "timeout", "the request took too long")).into_response()
+    };
     let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
     answer.unwrap_or_else(|_| late())
 }

@@ -1,6 +1,6 @@
 //! The problems that many routes share, as the OpenAPI documents name them.
 
-use crate::rest::problem::Problem;
+use gridrig_protocol::rest::Problem;
 use utoipa::IntoResponses;
 
 /// The service has too much to do, or is ending.

@@ -5,7 +5,7 @@
 //! authority. So proxies are checked here, link by link, down to the person's
 //! own certificate, which rustls then checks against the authorities.
 
-use crate::certificate::{self, CertificateError};
+use gridrig_protocol::certificate::{self, CertificateError};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{
     WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,

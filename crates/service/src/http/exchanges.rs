@@ -1,7 +1,7 @@
 //! What is said over HTTP about jobs, kept for whoever looks at a run: the
 //! newest requests with their answers, whatever the interface.
 
-use super::MAX_BODY_BYTES;
+use super::{MAX_BODY_BYTES, Problem, ProblemResponse};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -121,7 +121,7 @@ pub async fn overhear(State(ear): State<Ear>, request: Request, next: Next) -> R
     let (parts, body) = request.into_parts();
     let Ok(asked) = to_bytes(body, MAX_BODY_BYTES).await else {
         let detail = "the body is too long or broke off";
-        return super::Problem::new(413, "too-large", detail).into_response();
+        return ProblemResponse(Problem::new(413, "too-large", detail)).into_response();
     };
     let method = parts.method.to_string();
     let target = parts.uri.to_string();
@@ -131,7 +131,8 @@ pub async fn overhear(State(ear): State<Ear>, request: Request, next: Next) -> R
         return Response::from_parts(parts, body);
     }
     let Ok(said) = to_bytes(body, usize::MAX).await else {
-        return super::Problem::new(500, "broken-answer", "the answer broke off").into_response();
+        let detail = "the answer broke off";
+        return ProblemResponse(Problem::new(500, "broken-answer", detail)).into_response();
     };
     let jobs = jobs_of(&target, &asked, &said);
     if !jobs.is_empty() {

@@ -1,7 +1,7 @@
 //! The queries that every service understands.
 
 use super::MAX_WAIT;
-use crate::rest::problem::Problem;
+use gridrig_protocol::rest::Problem;
 use serde::Deserialize;
 use std::time::Duration;
 use utoipa::IntoParams;

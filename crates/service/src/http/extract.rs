@@ -1,23 +1,24 @@
 //! Extractors that answer with problem documents.
 
-use crate::rest::problem::Problem;
+use super::ProblemResponse;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use gridrig_protocol::rest::Problem;
 use serde::de::DeserializeOwned;
 
 /// A JSON body.
 pub struct Body<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
-    type Rejection = Problem;
+    type Rejection = ProblemResponse;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, ProblemResponse> {
         match Json::<T>::from_request(request, state).await {
             Ok(Json(body)) => Ok(Body(body)),
-            Err(rejection) => Err(of_json(&rejection)),
+            Err(rejection) => Err(of_json(&rejection).into()),
         }
     }
 }
@@ -42,12 +43,12 @@ fn of_json(rejection: &JsonRejection) -> Problem {
 pub struct Query<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = Problem;
+    type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemResponse> {
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         let invalid = |rejection: axum::extract::rejection::QueryRejection| {
-            Problem::new(422, "invalid", rejection.body_text())
+            ProblemResponse(Problem::new(422, "invalid", rejection.body_text()))
         };
         query
             .map(|axum::extract::Query(query)| Query(query))
@@ -59,12 +60,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 pub struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
-    type Rejection = Problem;
+    type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemResponse> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         let unknown = |rejection: axum::extract::rejection::PathRejection| {
-            Problem::new(404, "unknown-job", rejection.body_text())
+            ProblemResponse(Problem::new(404, "unknown-job", rejection.body_text()))
         };
         path.map(|axum::extract::Path(path)| Path(path))
             .map_err(unknown)

@@ -1,10 +1,10 @@
 //! The door of a service: plain connections, or TLS over them.
 
 use super::listener::{BoundedListener, Connection};
-use crate::certificate;
 use crate::tls::ServerTls;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use gridrig_protocol::certificate;
 use rustls::ServerConnection;
 use std::io;
 use std::net::SocketAddr;
