@@ -3,8 +3,8 @@
 use crate::lagrid::Links;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_drivers::real_time::{BrokerSetup, RunClock};
-use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
-use gridrig_protocol::tls::ServerTls;
+use gridrig_service::http::{Monitoring, NotifyHosts};
+use gridrig_service::tls::ServerTls;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;

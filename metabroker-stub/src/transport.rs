@@ -8,7 +8,7 @@ use gridrig_core::load::LoadSample;
 use gridrig_drivers::real_time::{Letter, Message, Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{JobSubmission, LoadReport};
-use gridrig_service::{failure, inform, notify};
+use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -49,7 +49,11 @@ impl HttpTransport {
     /// Whether the receiver has a job that it has not turned away.
     async fn locate(&self, letter: &Letter, job: u32) -> Result<(), TransportError> {
         let base = self.base(letter.to)?;
-        let status = self.client.job(base, job).await.map_err(failure)?;
+        let status = self
+            .client
+            .job(base, job)
+            .await
+            .map_err(TransportError::from)?;
         match status.state.as_str() {
             "rejected" => Err(TransportError::Answered {
                 to: base.to_owned(),
@@ -83,7 +87,7 @@ impl Transport for HttpTransport {
                 };
                 let job = job.on_its_way(*origin, *settled);
                 let sent = self.client.submit(self.base(letter.to)?, &job).await;
-                sent.map(drop).map_err(failure)
+                sent.map(drop).map_err(TransportError::from)
             }
             Message::Dispatch {
                 spec,
@@ -97,7 +101,7 @@ impl Transport for HttpTransport {
                     ..JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due)
                 };
                 let sent = self.client.submit(self.base(letter.to)?, &job).await;
-                sent.map(drop).map_err(failure)
+                sent.map(drop).map_err(TransportError::from)
             }
             Message::Submit { .. } => Err(TransportError::NotReached {
                 to: "nobody".to_owned(),
@@ -118,14 +122,18 @@ impl Transport for HttpTransport {
             }
             Message::Cancel(job) => {
                 let sent = self.client.cancel(self.base(letter.to)?, job.0).await;
-                sent.map(drop).map_err(failure)
+                sent.map(drop).map_err(TransportError::from)
             }
         }
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         let base = self.base(Party::Lrms(cluster))?;
-        let info = self.client.cluster(base).await.map_err(failure)?;
+        let info = self
+            .client
+            .cluster(base)
+            .await
+            .map_err(TransportError::from)?;
         let sample = LoadSample::try_from(&info.load);
         let sample = sample.map_err(|problem| TransportError::Answered {
             to: base.to_owned(),

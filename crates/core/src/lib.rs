@@ -55,3 +55,4 @@ pub mod session;
 pub mod submitter;
 pub mod time;
 pub mod timetable;
+pub mod transport;

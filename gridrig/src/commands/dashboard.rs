@@ -8,7 +8,7 @@ use crate::dashboard::{self, Access, Dashboard};
 use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::anyhow;
-use gridrig_protocol::rest::serve::{ServiceThread, listening_line};
+use gridrig_service::http::{ServiceThread, listening_line};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
@@ -171,7 +172,7 @@ fn forbidden(code: &str, detail: &str) -> Response {
 fn titled(status: u16, title: &str, code: &str, detail: &str) -> Response {
     let mut problem = Problem::new(status, code, detail);
     problem.title = title.to_owned();
-    problem.into_response()
+    ProblemResponse(problem).into_response()
 }
 
 fn put_headers(headers: &mut HeaderMap) {

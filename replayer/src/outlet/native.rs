@@ -1,9 +1,9 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
 use super::{Answer, Outlet, Ticket};
+use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
-use gridrig_service::failure;
 
 /// Submits to a broker or an LRMS of ours.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl Outlet for Native {
         };
         Box::pin(async move {
             let receipt = self.client.submit(&self.url, &job).await;
-            receipt.map(drop).map_err(failure)
+            receipt.map(drop).map_err(TransportError::from)
         })
     }
 

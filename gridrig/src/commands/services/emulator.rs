@@ -16,8 +16,8 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_emulator::faces::{FaceKind, Faces, slurm};
 use gridrig_emulator::{Broker, Config};
-use gridrig_protocol::rest::serve::{Labels, Monitoring};
-use gridrig_protocol::tls::{ServerTls, TlsFiles};
+use gridrig_service::http::{Labels, Monitoring};
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ use axum::extract::{Json, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -82,9 +83,12 @@ async fn list(State(dashboard): State<Shared>) -> Response {
     });
     match listed.await {
         Ok(listed) => Json(serde_json::json!({ "scenarios": listed })).into_response(),
-        Err(_panicked) => {
-            Problem::new(500, "no-list", "the scenarios cannot be listed").into_response()
-        }
+        Err(_panicked) => ProblemResponse(Problem::new(
+            500,
+            "no-list",
+            "the scenarios cannot be listed",
+        ))
+        .into_response(),
     }
 }
 
@@ -110,11 +114,11 @@ async fn text(State(dashboard): State<Shared>, Query(wanted): Query<Wanted>) -> 
         Some(Ok(text)) if is_scenario(&text) => {
             Json(serde_json::json!({ "file": file, "text": text })).into_response()
         }
-        _ => Problem::new(
+        _ => ProblemResponse(Problem::new(
             404,
             "no-such-scenario",
             "there is no such scenario in the list",
-        )
+        ))
         .into_response(),
     }
 }
