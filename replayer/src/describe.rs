@@ -13,7 +13,10 @@ use gridrig_protocol::tag::TAG_VARIABLE;
 use std::fmt::Write as _;
 
 /// A language of job descriptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Form {
     /// JSDL 1.0 with the POSIX application.
     Jsdl,
@@ -29,24 +32,12 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Form; 5] = [
-        Form::Jsdl,
-        Form::Xrsl,
-        Form::Adl,
-        Form::Script,
-        Form::Template,
-    ];
+    pub const ALL: &'static [Form] = <Form as strum::VariantArray>::VARIANTS;
 
     /// Its name: that of its placeholder, and the end of its files' names.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Form::Jsdl => "jsdl",
-            Form::Xrsl => "xrsl",
-            Form::Adl => "adl",
-            Form::Script => "script",
-            Form::Template => "template",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The job in this form.

@@ -45,7 +45,8 @@ pub struct ExportArgs {
 }
 
 /// What a run can be exported as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 enum Form {
     /// The job table, column by column.
     Csv,
@@ -57,12 +58,8 @@ enum Form {
 }
 
 impl Form {
-    const fn name(self) -> &'static str {
-        match self {
-            Form::Csv => "csv",
-            Form::Batsim => "batsim",
-            Form::Swf => "swf",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Behind the name of a run.

@@ -52,7 +52,7 @@ impl Command {
     /// The placeholders that stand for something of a job.
     #[must_use]
     pub fn places() -> BTreeSet<String> {
-        let forms = Form::ALL.map(Form::name);
+        let forms = Form::ALL.iter().map(|form| form.name());
         let all = OF_A_JOB.into_iter().chain(forms);
         all.map(str::to_owned).collect()
     }
@@ -92,7 +92,7 @@ impl Command {
                 .iter()
                 .any(|word| word.places().any(|p| p == form.name()))
         };
-        let forms = Form::ALL.into_iter().filter(uses).collect();
+        let forms = Form::ALL.iter().copied().filter(uses).collect();
         Ok(Command {
             words,
             fixed,

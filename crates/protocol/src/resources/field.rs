@@ -5,12 +5,16 @@ use gridrig_core::resource::Resource;
 use gridrig_core::time::Decimal;
 
 /// An element of `Resource`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+)]
 pub(super) enum Field {
     Name,
     Count,
     Architecture,
+    #[strum(to_string = "CPUCount")]
     CpuCount,
+    #[strum(to_string = "OS")]
     Os,
     PhysicalMemory,
     Disk,
@@ -19,32 +23,14 @@ pub(super) enum Field {
 
 impl Field {
     /// All of them, in the order in which they are written.
-    pub(super) const ALL: [Field; 8] = [
-        Field::Name,
-        Field::Count,
-        Field::Architecture,
-        Field::CpuCount,
-        Field::Os,
-        Field::PhysicalMemory,
-        Field::Disk,
-        Field::Speed,
-    ];
+    pub(super) const ALL: &'static [Field] = <Field as strum::VariantArray>::VARIANTS;
 
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Field::Name => "Name",
-            Field::Count => "Count",
-            Field::Architecture => "Architecture",
-            Field::CpuCount => "CPUCount",
-            Field::Os => "OS",
-            Field::PhysicalMemory => "PhysicalMemory",
-            Field::Disk => "Disk",
-            Field::Speed => "Speed",
-        }
+    pub(super) fn name(self) -> &'static str {
+        self.into()
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| field.name() == name)
+        name.parse().ok()
     }
 
     /// The five elements of the paper have to be there.
@@ -86,8 +72,8 @@ impl Draft {
     /// The group of nodes, once `Resource` has ended.
     pub(super) fn finish(&self, file: &str) -> Result<Resource, ResourceError> {
         if let Some(missing) = Field::ALL
-            .into_iter()
-            .find(|field| field.is_required() && !self.has(*field))
+            .iter()
+            .find(|field| field.is_required() && !self.has(**field))
         {
             return Err(ResourceError::Element {
                 file: file.to_owned(),
