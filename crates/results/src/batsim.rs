@@ -4,7 +4,6 @@
 use crate::index::JobIndex;
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::log::EventLog;
-use crate::rundir::csv::quote;
 use gridrig_core::event::{Event, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
@@ -14,40 +13,47 @@ use gridrig_core::time::SimTime;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io;
 
 const HEADER: &str = "job_id,workload_name,profile,submission_time,\
                       requested_number_of_resources,requested_time,success,final_state,\
                       starting_time,execution_time,finish_time,waiting_time,turnaround_time,\
-                      stretch,allocated_resources,consumed_energy,metadata\n";
+                      stretch,allocated_resources,consumed_energy,metadata";
 
-/// The file as text, one line per submitted job in the order of the workload.
+/// Writes the file, one line per submitted job in the order of the workload.
 /// Times are seconds since the run's start; what a job does not have is
 /// empty. `docs/run-directory.md` says what stands in each column.
-#[must_use]
+///
+/// # Errors
+/// An output that refuses.
 pub fn jobs_csv(
     log: &EventLog,
     table: &JobTable,
     submissions: &[Submission],
     grid: &Grid,
-) -> String {
+    out: impl io::Write,
+) -> io::Result<()> {
     let allocated = allocate(log, submissions, grid);
-    let mut text = HEADER.to_owned();
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(HEADER.split(','))?;
     for (index, (row, job)) in table.rows().iter().zip(submissions).enumerate() {
         if row.submit.is_some() {
             let processors = allocated.get(&index).map(String::as_str);
-            push_line(&mut text, table, row, job, processors.unwrap_or_default());
+            for field in fields(table, row, job, processors.unwrap_or_default()) {
+                csv.write_field(field.as_bytes())?;
+            }
+            csv.write_record(None::<&[u8]>)?;
         }
     }
-    text
+    csv.flush()
 }
 
-fn push_line(
-    text: &mut String,
-    table: &JobTable,
+fn fields<'a>(
+    table: &'a JobTable,
     row: &JobRow,
     job: &Submission,
-    processors: &str,
-) {
+    processors: &'a str,
+) -> [Cow<'a, str>; 17] {
     let end = row.start.and(row.end);
     let ran = row.start.zip(end).map(|(start, end)| end.since(start));
     let turnaround = row.submit.zip(end).map(|(submit, end)| end.since(submit));
@@ -58,7 +64,7 @@ fn push_line(
         _ => None,
     };
     let requested = job.spec.requested_time.map(|time| time.to_seconds());
-    let fields: [Cow<'_, str>; 17] = [
+    [
         row.job.0.to_string().into(),
         table.workload(row.label.workload).into(),
         // Batsim's profile says what a job does; here it is a length.
@@ -83,10 +89,7 @@ fn push_line(
         "".into(),
         row.cluster
             .map_or(Cow::Borrowed(""), |id| table.names().cluster(id).into()),
-    ];
-    let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quote(field)).collect();
-    text.push_str(&quoted.join(","));
-    text.push('\n');
+    ]
 }
 
 fn final_state(row: &JobRow) -> &'static str {

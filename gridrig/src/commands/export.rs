@@ -250,8 +250,8 @@ fn write(dir: &Path, form: Form, out: &mut impl Write) -> Result<Written, Refusa
     match form {
         Form::Swf => swf::write(&run, &table, out).map_err(Refusal::Out)?,
         Form::Batsim | Form::Csv => {
-            let text = batsim::jobs_csv(&run.log, &table, &run.submissions, &run.grid);
-            out.write_all(text.as_bytes()).map_err(Refusal::Out)?;
+            batsim::jobs_csv(&run.log, &table, &run.submissions, &run.grid, out)
+                .map_err(Refusal::Out)?;
         }
     }
     let submitted = table.rows().iter().filter(|row| row.submit.is_some());
