@@ -3,7 +3,7 @@
 use super::program::{Exit, Ran, run};
 use super::template::{Template, TemplateError};
 use super::{Answer, Outlet, Ticket, shown};
-use crate::describe::{Form, seconds, whole_seconds};
+use crate::describe::{Form, whole_seconds};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use serde_json::json;
@@ -129,7 +129,7 @@ impl Command {
             ticket.tag.clone(),
             job.id.0.to_string(),
             job.processors.to_string(),
-            seconds(job.run_time),
+            job.run_time.seconds().to_string(),
             whole_seconds(limit).to_string(),
         ];
         let names = OF_A_JOB.map(str::to_owned);
