@@ -226,7 +226,7 @@ fn links(rng: &mut ChaCha8Rng, grid: &mut Grid, domains: u16) {
 }
 
 fn cluster(rng: &mut ChaCha8Rng, id: ClusterId) -> ClusterConfig {
-    let discipline = pick(rng, &DisciplineKind::ALL);
+    let discipline = pick(rng, DisciplineKind::ALL);
     let mut config = ClusterConfig::new(id, resources(rng), discipline);
     config.interval = millis(pick(rng, &[0, 0, 0, 5, 500, 750]));
     config.slurm = SlurmBackfillSettings {

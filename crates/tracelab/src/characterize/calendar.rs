@@ -9,6 +9,9 @@
 
 use crate::swf::Header;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 const DAY: i64 = 86_400;
@@ -173,15 +176,9 @@ impl Clock {
         let unix = i64::try_from(self.unix_start?).ok()?;
         let nanos = i64::try_from(at.as_nanos() / NANOS_PER_SEC).ok()?;
         let local = unix.checked_add(nanos)?.checked_add(self.utc_offset_s)?;
-        let (year, month, day) = civil(local.div_euclid(DAY));
-        let second = local.rem_euclid(DAY);
-        let name = &WEEKDAYS[self.weekday(at)][..3];
-        Some(format!(
-            "{name} {year:04}-{month:02}-{day:02} {:02}:{:02} {}",
-            second / 3_600,
-            second / 60 % 60,
-            self.zone_name()
-        ))
+        let date = Timestamp::from_second(local).ok()?;
+        let date = date.strftime("%a %Y-%m-%d %H:%M");
+        Some(format!("{date} {}", self.zone_name()))
     }
 
     /// `UTC`, `UTC-4`, `UTC+5:30`.
@@ -209,20 +206,24 @@ fn parse_date(value: &str) -> Option<i64> {
     let words = value.split(|c: char| c.is_whitespace() || c == ',');
     for word in words.filter(|word| !word.is_empty()) {
         let lower = word.to_ascii_lowercase();
-        let named = MONTHS.iter().position(|name| lower.starts_with(name));
+        let named = (1i8..)
+            .zip(MONTHS)
+            .find(|(_, name)| lower.starts_with(name));
         if word.contains(':') {
             time = time.or_else(|| parse_time(word));
-        } else if let Ok(number) = word.parse::<i64>() {
+        } else if let Ok(number) = word.parse::<i16>() {
             match number {
-                1..=31 if day.is_none() => day = Some(number),
+                1..=31 if day.is_none() => day = i8::try_from(number).ok(),
                 1_970..=2_999 => year = year.or(Some(number)),
                 _ => {}
             }
-        } else if let Some(found) = named {
-            month = month.or(Some(found as i64 + 1));
+        } else if let Some((found, _)) = named {
+            month = month.or(Some(found));
         }
     }
-    Some(days_from_civil(year?, month?, day?) * DAY + time?)
+    let day = Date::new(year?, month?, day?).ok()?;
+    let day = TimeZone::UTC.to_timestamp(day.into()).ok()?;
+    Some(day.as_second() + time?)
 }
 
 /// `17:06:00` in seconds.
@@ -232,32 +233,6 @@ fn parse_time(word: &str) -> Option<i64> {
     let minute = parts.next()?.ok().filter(|minute| *minute < 60)?;
     let second = parts.next().unwrap_or(Ok(0)).ok().filter(|s| *s < 61)?;
     Some(i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second))
-}
-
-/// Days from 1970-01-01, after Howard Hinnant's `days_from_civil`.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// Year, month and day of a day counted from 1970-01-01.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
@@ -311,16 +286,6 @@ mod tests {
         assert_eq!(trace.hour(SimDuration::from_secs(90_000)), 1);
         assert_eq!(trace.weekday(SimDuration::from_secs(8 * 86_400)), 1);
         assert_eq!(trace.date(SimDuration::ZERO), None);
-    }
-
-    #[test]
-    fn dates_and_days_are_each_others_inverse() {
-        for days in (-200_000..200_000).step_by(37) {
-            let (year, month, day) = civil(days);
-            assert_eq!(days_from_civil(year, month, day), days);
-        }
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(11_016), (2000, 2, 29));
     }
 
     #[test]

@@ -277,48 +277,8 @@ fn describe(model: &Model) -> String {
 
 /// An instant as the headers of the archive spell it, in UTC.
 fn date(unix: u64) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let (days, second) = (unix / 86_400, unix % 86_400);
-    let mut left = days;
-    let mut year = 1970;
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    while left >= 365 + u64::from(leap(year)) {
-        left -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let lengths = [
-        31,
-        28 + u64::from(leap(year)),
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ];
-    let mut month = 0;
-    while left >= lengths[month] {
-        left -= lengths[month];
-        month += 1;
-    }
-    format!(
-        "{} {} {:02} {:02}:{:02}:{:02} UTC {year}",
-        DAYS[(days % 7) as usize],
-        MONTHS[month],
-        left + 1,
-        second / 3_600,
-        second / 60 % 60,
-        second % 60
-    )
+    let at = gridrig_protocol::calendar::utc(unix);
+    at.strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
 }
 
 #[cfg(test)]

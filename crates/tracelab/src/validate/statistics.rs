@@ -5,7 +5,20 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a statistic is about. A whole group is judged or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// Processors, run times and demand of the jobs.
@@ -30,17 +43,7 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the report.
-    pub const ALL: [Group; 9] = [
-        Group::Marginals,
-        Group::Classes,
-        Group::Shares,
-        Group::Hours,
-        Group::Arrivals,
-        Group::Batches,
-        Group::Order,
-        Group::Association,
-        Group::Clusters,
-    ];
+    pub const ALL: &'static [Group] = <Group as strum::VariantArray>::VARIANTS;
 
     /// What a trace that was generated from a model can be held to: its jobs
     /// are nobody's, at no particular time.
@@ -53,18 +56,8 @@ impl Group {
 
     /// Its name in options and reports.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Group::Marginals => "marginals",
-            Group::Classes => "classes",
-            Group::Shares => "shares",
-            Group::Hours => "hours",
-            Group::Arrivals => "arrivals",
-            Group::Batches => "batches",
-            Group::Order => "order",
-            Group::Association => "association",
-            Group::Clusters => "clusters",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -78,7 +71,10 @@ impl FromStr for Group {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Group::ALL.into_iter().find(|group| group.name() == text);
+        let found = Group::ALL
+            .iter()
+            .copied()
+            .find(|group| group.name() == text);
         found.ok_or_else(|| {
             let names: Vec<&str> = Group::ALL.iter().map(|group| group.name()).collect();
             format!("expected one of {}", names.join(", "))

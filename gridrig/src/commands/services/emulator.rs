@@ -120,7 +120,8 @@ fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
         }
     };
     let discipline = DisciplineKind::from_name(&args.discipline).ok_or_else(|| {
-        let names = DisciplineKind::ALL.map(DisciplineKind::name).join(", ");
+        let names: Vec<_> = DisciplineKind::ALL.iter().map(|k| k.name()).collect();
+        let names = names.join(", ");
         Failure::input(anyhow!(
             "--discipline {}: expected one of {names}",
             args.discipline

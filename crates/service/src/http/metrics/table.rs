@@ -2,7 +2,8 @@
 //! the documentation, the dashboards and the tests are made from.
 
 /// What a metric counts or shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Kind {
     /// Only rises while a service lives.
     Counter,
@@ -17,13 +18,8 @@ pub enum Kind {
 impl Kind {
     /// Its name in OpenMetrics.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-            Kind::Info => "info",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

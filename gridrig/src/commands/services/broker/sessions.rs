@@ -195,7 +195,8 @@ impl Said {
 
 fn protocol_named(name: &str) -> Result<LinkProtocol, Failure> {
     LinkProtocol::from_name(name).ok_or_else(|| {
-        let names = LinkProtocol::ALL.map(LinkProtocol::name).join(", ");
+        let names: Vec<_> = LinkProtocol::ALL.iter().map(|p| p.name()).collect();
+        let names = names.join(", ");
         Failure::input(anyhow!("--protocol {name}: expected one of {names}"))
     })
 }
