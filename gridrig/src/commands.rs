@@ -16,7 +16,6 @@ mod schema;
 mod services;
 pub(crate) mod trace;
 
-pub(crate) use services::slurm_setup;
 use crate::cli::{ClockArg, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;
