@@ -13,7 +13,7 @@ mod watched;
 mod workdir;
 
 pub use ears::Ears;
-pub use external::outlet;
+pub use external::{outlet, slurm_setup};
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;

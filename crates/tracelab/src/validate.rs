@@ -11,6 +11,7 @@ mod arrivals;
 mod curves;
 mod encode;
 mod envelope;
+mod identity;
 mod job;
 mod measure;
 mod outcome;
@@ -21,10 +22,11 @@ mod sampling;
 mod sheet;
 mod statistics;
 
-pub use job::{Identity, Selection, ValJob};
+pub use curves::Curves;
+pub use identity::Identity;
+pub use job::{Selection, ValJob};
 pub use outcome::{
-    Clusters, Curves, Design, MatchedCluster, RequirementReport, Standing, StatisticReport,
-    Validation,
+    Clusters, Design, MatchedCluster, RequirementReport, Standing, StatisticReport, Validation,
 };
 pub use power::{Demand, Power};
 pub use profiles::{Partition, k_means};

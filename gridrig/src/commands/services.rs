@@ -6,7 +6,6 @@ mod replay;
 
 pub(super) use broker::broker;
 pub(super) use emulator::emulator;
-pub(crate) use emulator::slurm_setup;
 pub(super) use replay::replay;
 
 use crate::cli::ServiceArgs;

@@ -8,7 +8,7 @@ mod scenarios;
 use super::Shared;
 use super::live::{Hub, Watch};
 use crate::exit::Failure;
-use crate::runner::{self, RunOptions};
+use crate::runner::{self, Observer as _, RunOptions};
 use crate::scenario::Scenario;
 use axum::Router;
 use axum::extract::{Json, State};
@@ -239,7 +239,7 @@ fn options(runs: &Path, force: bool, watch: Option<&Arc<Watch>>) -> RunOptions {
         csv: false,
         kill: Vec::new(),
         monitoring: Monitoring::default(),
-        watch: watch.cloned(),
+        watch: watch.map(|watch| Arc::clone(watch) as _),
     }
 }
 

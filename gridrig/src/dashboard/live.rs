@@ -17,7 +17,7 @@ mod words;
 pub use exchange::Exchange;
 pub use finished::{FinishedError, Shelf};
 pub use hub::Hub;
-pub use watch::{Start, Watch, Watched, Watching};
+pub use watch::Watch;
 
 use super::Shared;
 use super::layout::{Layout, Tab, message, page};
@@ -193,7 +193,10 @@ async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life
     if let Some(dir) = current.dir {
         return finished_life(dashboard, dir, JobId(number))
             .await?
-            .map(|life| dashboard.hub.exchanges.put_into(life))
+            .map(|life| life::Life {
+                exchanges: dashboard.hub.exchanges.about(JobId(life.job)),
+                ..life
+            })
             .ok_or_else(unknown);
     }
     let not_kept = || {

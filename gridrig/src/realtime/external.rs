@@ -2,12 +2,13 @@
 //! jobs, and ended with it.
 
 use super::{RealError, RealOptions, Services, WorkDir};
-use crate::commands::slurm_setup;
 use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
+use anyhow::Context as _;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_emulator::faces::slurm;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::tls::peer_client;
 use gridrig_replayer::outlet::{
@@ -418,4 +419,11 @@ pub fn outlet(
         }
         OutletText::Command(words) => command(words, None)?,
     })
+}
+
+/// Installs the commands in `dir` as links to this very program.
+pub fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let door = slurm::install(dir, &program)?;
+    Ok(slurm::Setup::new(door))
 }

@@ -3,7 +3,23 @@
 use super::arrivals::{Arrivals, UNIT_NS};
 use super::job::{Pair, ValJob};
 use super::measure::{Measured, Ruler};
-use super::outcome::Curves;
+
+/// What the pictures show; not part of the document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// Processors and cumulative share of the original, at each size.
+    pub original_processors: Vec<(f64, f64)>,
+    /// The same of the reduced trace.
+    pub reduced_processors: Vec<(f64, f64)>,
+    /// Submit time in seconds, processors and cluster of the original's jobs.
+    pub original_jobs: Vec<(f64, f64, usize)>,
+    /// The same of the reduced trace, in the time of the original.
+    pub reduced_jobs: Vec<(f64, f64, usize)>,
+    /// Where the clusters of the original begin, in seconds.
+    pub original_starts: Vec<f64>,
+    /// Where those of the reduced trace begin.
+    pub reduced_starts: Vec<f64>,
+}
 
 /// The processor CDFs (LSAP Figure 3) and the jobs by cluster (Figure 4).
 pub(super) fn curves(pair: &Pair, ruler: &Ruler<'_>, observed: &Measured) -> Curves {

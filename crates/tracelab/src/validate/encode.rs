@@ -2,7 +2,7 @@
 //! is looked up once.
 
 use super::job::{Pair, ValJob};
-use super::profiles::Profiles;
+use super::profiles::{Profiles, hour};
 use gridrig_core::time::NANOS_PER_SEC;
 use std::collections::BTreeMap;
 
@@ -258,11 +258,6 @@ fn class(job: &ValJob) -> u32 {
     let run = job.run_time_ns / NANOS_PER_SEC;
     let run = RUN_TIME_CLASSES.partition_point(|bound| *bound <= run) as u32;
     run * SIZE_CLASSES + size_class(job.processors)
-}
-
-/// Hour of day, counted from the original's time 0.
-pub(super) fn hour(job: &ValJob) -> u32 {
-    (job.submit_ns / NANOS_PER_SEC % 86_400 / 3_600) as u32
 }
 
 /// Jobs by label within short stretches of the window.

@@ -1,8 +1,10 @@
 //! The verdict, and everything it rests on.
 
+use super::curves::{Curves, curves};
 use super::encode::Encoded;
 use super::envelope::{Envelope, envelope};
-use super::job::{Identity, Pair};
+use super::identity::Identity;
+use super::job::Pair;
 use super::measure::{GAP_BINS, Measured, Ruler};
 use super::power::{self, Demand, Power};
 use super::statistics::{Group, STATISTICS, Side, Statistic, Values};
@@ -121,23 +123,6 @@ pub struct RequirementReport {
     pub value: f64,
     /// Whether it is within the bound.
     pub met: bool,
-}
-
-/// What the pictures show; not part of the document.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Curves {
-    /// Processors and cumulative share of the original, at each size.
-    pub original_processors: Vec<(f64, f64)>,
-    /// The same of the reduced trace.
-    pub reduced_processors: Vec<(f64, f64)>,
-    /// Submit time in seconds, processors and cluster of the original's jobs.
-    pub original_jobs: Vec<(f64, f64, usize)>,
-    /// The same of the reduced trace, in the time of the original.
-    pub reduced_jobs: Vec<(f64, f64, usize)>,
-    /// Where the clusters of the original begin, in seconds.
-    pub original_starts: Vec<f64>,
-    /// Where those of the reduced trace begin.
-    pub reduced_starts: Vec<f64>,
 }
 
 /// The outcome of a comparison.
@@ -310,7 +295,7 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
         requirements,
         clusters: clusters(&ruler, &observed),
         notes: notes(pair),
-        curves: super::curves::curves(pair, &ruler, &observed),
+        curves: curves(pair, &ruler, &observed),
     })
 }
 

@@ -1,6 +1,5 @@
 //! Kinds of jobs by k-means; the only module that knows linfa and ndarray.
 
-use super::encode::hour;
 use super::job::ValJob;
 use gridrig_core::rng;
 use gridrig_core::time::NANOS_PER_SEC;
@@ -136,6 +135,11 @@ impl Profiles {
 fn raw(job: &ValJob) -> [f64; 2] {
     let run = job.run_time_ns as f64 / NANOS_PER_SEC as f64;
     [run.ln_1p(), f64::from(job.processors).ln()]
+}
+
+/// Hour of day, counted from the original's time 0.
+pub(super) fn hour(job: &ValJob) -> u32 {
+    (job.submit_ns / NANOS_PER_SEC % 86_400 / 3_600) as u32
 }
 
 /// Standardized logarithms of run time and processors, and the hour of day as

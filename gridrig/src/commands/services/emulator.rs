@@ -8,8 +8,9 @@ use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
+use crate::realtime::slurm_setup;
 use crate::scenario::Scenario;
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -207,13 +208,6 @@ fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> Result<Option<slurm::S
     let at_once = args.slurm_at_once;
     setup.execute = args.slurm_execute.then_some(slurm::Execute { at_once });
     Ok(Some(setup))
-}
-
-/// Installs the commands in `dir` as links to this very program.
-pub(crate) fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
-    let program = std::env::current_exe().context("the path of this program")?;
-    let door = slurm::install(dir, &program)?;
-    Ok(slurm::Setup::new(door))
 }
 
 fn broker(domain: DomainId, url: &str, settings: &BrokerSettings) -> Broker {

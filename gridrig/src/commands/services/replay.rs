@@ -11,7 +11,7 @@ use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::{SubmitterMetrics, WorkDir, least_common_multiple, outlet, remote};
-use crate::runner::{Comparison, Executed, Load, PolicyRun, RunOptions, TIMER_TOLERANCE, notes_of};
+use crate::runner::{Comparison, Executed, Load, RunOptions, TIMER_TOLERANCE, conclude, notes_of};
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
@@ -351,7 +351,7 @@ fn with_log(
     };
     let policy = replication.scenario.policies.first().copied().flatten();
     let grid = replication.scenario.grid_for(policy);
-    let run = PolicyRun::new(replication, policy, &grid, load, executed, &options)?;
+    let run = conclude(replication, policy, &grid, load, &executed, &options)?;
     let comparisons = vec![Comparison::new(replication, vec![run])];
     if !args.json {
         say_where(&comparisons);
