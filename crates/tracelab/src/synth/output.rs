@@ -277,7 +277,8 @@ fn describe(model: &Model) -> String {
 
 /// An instant as the headers of the archive spell it, in UTC.
 fn date(unix: u64) -> String {
-    let at = gridrig_protocol::calendar::utc(unix);
+    let unix = i64::try_from(unix).unwrap_or(i64::MAX);
+    let at = jiff::Timestamp::from_second(unix).unwrap_or(jiff::Timestamp::MAX);
     at.strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
 }
 
