@@ -20,7 +20,7 @@ mod tables;
 
 pub use csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
-pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, POOLED, ResourceDoc};
+pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, POOLED, ResourceDoc, SlurmDoc};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
 pub use manifest::{
     AgeDoc, ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest,

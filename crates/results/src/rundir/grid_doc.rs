@@ -3,7 +3,7 @@
 use crate::names::Names;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
-use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::Window;
@@ -62,11 +62,24 @@ pub struct ClusterDoc {
     domain: Option<String>,
     discipline: String,
     interval: String,
+    /// What `slurm-backfill` went by; absent of other disciplines, and in runs
+    /// from before it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slurm: Option<SlurmDoc>,
     queue_limit: Option<u64>,
     /// Whether a real LRMS ran its jobs; left out where the model did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_real: bool,
     resources: Vec<ResourceDoc>,
+}
+
+/// Settings of `slurm-backfill`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SlurmDoc {
+    bf_interval: String,
+    bf_resolution: String,
+    bf_window: String,
+    bf_max_job_test: u32,
 }
 
 /// A group of identical nodes.
@@ -422,6 +435,12 @@ fn cluster_doc(name: String, cluster: &GridCluster, names: &Names) -> ClusterDoc
         domain: cluster.domain.map(|id| names.domain(id)),
         discipline: config.discipline.name().to_owned(),
         interval: config.interval.to_string(),
+        slurm: (config.discipline == DisciplineKind::SlurmBackfill).then(|| SlurmDoc {
+            bf_interval: config.slurm.bf_interval.to_string(),
+            bf_resolution: config.slurm.bf_resolution.to_string(),
+            bf_window: config.slurm.bf_window.to_string(),
+            bf_max_job_test: config.slurm.bf_max_job_test,
+        }),
         queue_limit: config.queue_limit.map(|limit| limit as u64),
         is_real: config.is_real,
         resources: config.resources.groups().iter().map(resource_doc).collect(),
@@ -450,6 +469,15 @@ fn read_cluster(
     })?;
     let mut config = ClusterConfig::new(id, resources, discipline);
     config.interval = length(&doc.interval, path, "interval")?;
+    if let Some(slurm) = &doc.slurm {
+        let path = format!("{path}.slurm");
+        config.slurm = SlurmBackfillSettings {
+            bf_interval: length(&slurm.bf_interval, &path, "bf_interval")?,
+            bf_resolution: length(&slurm.bf_resolution, &path, "bf_resolution")?,
+            bf_window: length(&slurm.bf_window, &path, "bf_window")?,
+            bf_max_job_test: slurm.bf_max_job_test,
+        };
+    }
     config.is_real = doc.is_real;
     config.queue_limit = doc
         .queue_limit
