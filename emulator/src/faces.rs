@@ -7,37 +7,9 @@ pub mod slurm;
 
 use crate::config::Config;
 use axum::Router;
+pub use gridrig_scenario::interface::FaceKind;
 use gridrig_service::App;
 use std::time::Duration;
-
-/// A face that needs no more than to be named to be switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FaceKind {
-    /// ARC REST 1.0 with GLUE2.
-    Arc,
-    /// OGSA-BES 1.0 with JSDL.
-    Bes,
-}
-
-impl FaceKind {
-    /// All of them.
-    pub const ALL: [FaceKind; 2] = [FaceKind::Arc, FaceKind::Bes];
-
-    /// The name used in flags and files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            FaceKind::Arc => "arc",
-            FaceKind::Bes => "bes",
-        }
-    }
-
-    /// The face with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|face| face.name() == name)
-    }
-}
 
 /// Which faces an emulated cluster shows; none by default.
 #[derive(Clone, Debug, Default)]

@@ -20,9 +20,9 @@ pub mod report;
 pub mod rundir;
 pub mod stats;
 pub mod summary;
-pub mod threshold;
 
 pub use audit::{AuditFacts, AuditReport, Violation, audit};
+pub use gridrig_scenario::threshold;
 pub use jobs::JobTable;
 pub use log::EventLog;
 pub use measure::{Measure, Stop};

@@ -13,9 +13,7 @@ use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
 use serde::{Deserialize, Serialize};
 
-/// Name of the bound that has every node of a grid in one cluster, and of that
-/// cluster.
-pub const POOLED: &str = "pooled";
+pub use gridrig_scenario::POOLED;
 
 /// Domains, clusters and links by name. Lengths of time are durations with
 /// their unit, such as `5s`.

@@ -9,8 +9,9 @@ use gridrig_core::resource::Resources;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-// Name of the cluster, and of the directory of its runs.
-pub use gridrig_results::rundir::POOLED;
+/// Name of the bound that has every node of a grid in one cluster, of that
+/// cluster, and of the directory of its runs.
+pub const POOLED: &str = "pooled";
 
 /// Where the pooled cluster's nodes are described, beside the resolved
 /// scenario, if a number of processors does not.

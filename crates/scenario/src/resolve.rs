@@ -6,19 +6,19 @@ mod lrms;
 mod provides;
 mod workload;
 
-use super::document::Document;
 use super::external::External;
 use super::raw::{RawMeasure, RawReplicate, RawRun, RawScenario};
+use super::source::Document;
 use super::value::{At, UntilText};
 use super::{
     Clock, ClockName, ClusterSource, Measure, Over, OverName, Replicate, Scenario, ScenarioError,
     ScenarioText, Until, Warning,
 };
+use crate::threshold::Figure;
+use crate::workload::{Keep, WorkloadSpec};
 use grid::Built;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{Keep, WorkloadSpec};
-use gridrig_results::threshold::Figure;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 pub(super) use workload::capacity_in_reach;

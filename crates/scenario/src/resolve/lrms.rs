@@ -1,11 +1,11 @@
 //! A real LRMS in the place of an emulated one.
 
 use super::Context;
-use crate::scenario::raw::{LrmsName, RawCluster};
-use crate::scenario::value::At;
-use crate::scenario::{RealLrms, ScenarioError};
+use crate::interface::SlurmAccess;
+use crate::raw::{LrmsName, RawCluster};
+use crate::value::At;
+use crate::{RealLrms, ScenarioError};
 use gridrig_core::time::SimDuration;
-use gridrig_emulator::lrms::slurm::Settings;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ impl Context<'_> {
             let expected = "no slurm_bin, since a real Slurm has commands of its own";
             return Err(self.document.refuse(&bin.span(), expected));
         }
-        let mut settings = Settings::default();
+        let mut settings = SlurmAccess::default();
         let mut template = None;
         if let Some(raw) = cluster.lrms_settings.as_ref().map(At::get) {
-            let path = |text: &crate::scenario::value::PathText| PathBuf::from(&text.0);
+            let path = |text: &crate::value::PathText| PathBuf::from(&text.0);
             settings.bin = raw.bin.as_ref().map(|bin| path(&bin.0));
             settings.conf = raw.conf.as_ref().map(|conf| path(&conf.0));
             settings.partition = raw.partition.as_ref().map(|name| name.0.0.clone());

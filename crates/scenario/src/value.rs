@@ -2,15 +2,15 @@
 //! itself, what to say when it cannot, and its JSON Schema.
 
 use super::nearest::hint;
+use crate::interface::FaceKind;
+use crate::interface::LinkProtocol;
+use crate::threshold::{Figure, Threshold};
+use crate::workload::{Sanitize, SizeFrom, ZeroRunTime};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_emulator::faces::FaceKind;
-use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::spec::{Sanitize, SizeFrom, ZeroRunTime};
-use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use std::borrow::Cow;

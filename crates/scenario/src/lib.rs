@@ -4,17 +4,21 @@
 //! refuses all others; [`Scenario`] is what they mean, with every default in
 //! its place. The format has a page of its own, `docs/scenario.md`.
 
-mod document;
 mod error;
 pub mod external;
+pub mod interface;
 mod nearest;
 mod pooled;
 mod provides;
 mod raw;
 mod replicate;
 mod resolve;
+pub mod sanitize;
 mod schema;
+mod source;
+pub mod threshold;
 mod value;
+pub mod workload;
 mod write;
 
 pub use error::{Place, ScenarioError};
@@ -23,23 +27,22 @@ pub use provides::{DayHours, Provides, TimeOfDay};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
-use document::Source;
 use external::External;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_emulator::faces::FaceKind;
-use gridrig_emulator::lrms::slurm;
-use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::spec::WorkloadSpec;
-use gridrig_results::threshold::{Figure, Threshold};
+use interface::FaceKind;
+use interface::LinkProtocol;
 use raw::RawScenario;
 use serde::Deserialize;
+use source::Source;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use threshold::{Figure, Threshold};
 use value::{Named, named};
+use workload::WorkloadSpec;
 
 /// A scenario with every default in its place.
 #[derive(Clone, Debug)]
@@ -106,7 +109,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealLrms {
     /// How it is reached and used.
-    pub settings: slurm::Settings,
+    pub settings: interface::SlurmAccess,
     /// The file of the batch script, where it is not the usual one.
     pub template: Option<PathBuf>,
 }

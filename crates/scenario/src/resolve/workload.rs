@@ -1,16 +1,16 @@
 //! Workloads: reduction steps, files, and where jobs enter.
 
 use super::Context;
-use crate::scenario::ScenarioError;
-use crate::scenario::nearest::hint;
-use crate::scenario::raw::{RawLoad, RawScenario, RawWorkload, Weight};
-use crate::scenario::value::{At, Duration, Identifier, KeepText, Str};
+use crate::ScenarioError;
+use crate::nearest::hint;
+use crate::raw::{RawLoad, RawScenario, RawWorkload, Weight};
+use crate::value::{At, Duration, Identifier, KeepText, Str};
+use crate::workload::{Disk, Draw};
+use crate::workload::{Keep, Spread, TraceWindow, WindowChoice, WorkloadSpec};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::draw::{Disk, Draw};
-use gridrig_replayer::spec::{Keep, Spread, TraceWindow, WindowChoice, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -45,8 +45,7 @@ impl Context<'_> {
         seed: u64,
     ) -> Result<WorkloadSpec, ScenarioError> {
         let scale = raw.scale.as_ref();
-        let factor =
-            |scale: Option<crate::scenario::value::Positive>| scale.map_or(Decimal::ONE, |s| s.0);
+        let factor = |scale: Option<crate::value::Positive>| scale.map_or(Decimal::ONE, |s| s.0);
         let (entry, spread) = self.entry_or_spread(span, raw, grid)?;
         let (window, choose) = self.window(raw)?;
         Ok(WorkloadSpec {
@@ -353,7 +352,7 @@ impl Context<'_> {
 
 /// Processors at speed 1.0 that the clusters in reach are worth: what the
 /// loads of `gridrig check` refer to.
-pub(in crate::scenario) fn capacity_in_reach(entry: Entry, grid: &Grid) -> u64 {
+pub(crate) fn capacity_in_reach(entry: Entry, grid: &Grid) -> u64 {
     let reach = match entry {
         Entry::Cluster(id) => vec![id],
         Entry::Domain(id) => grid.reachable(id, grid.domains[id.index()].broker.max_hops),

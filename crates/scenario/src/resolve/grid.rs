@@ -1,11 +1,11 @@
 //! Domains, clusters and links.
 
 use super::Context;
-use crate::scenario::raw::{
-    RawBroker, RawCluster, RawDomain, RawLink, RawMesh, RawRun, RawScenario,
-};
-use crate::scenario::value::{At, Identifier, Str};
-use crate::scenario::{ClusterSource, RealLrms, ScenarioError};
+use crate::interface::FaceKind;
+use crate::interface::LinkProtocol;
+use crate::raw::{RawBroker, RawCluster, RawDomain, RawLink, RawMesh, RawRun, RawScenario};
+use crate::value::{At, Identifier, Str};
+use crate::{ClusterSource, RealLrms, ScenarioError};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
@@ -13,8 +13,6 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
-use gridrig_emulator::faces::FaceKind;
-use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_protocol::resources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

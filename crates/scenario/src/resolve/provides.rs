@@ -1,16 +1,16 @@
 //! When domains take the jobs of others.
 
 use super::Context;
-use crate::scenario::ScenarioError;
-use crate::scenario::provides::{DayHours, Provides, TimeOfDay};
-use crate::scenario::raw::{List, RawRun, RawScenario};
-use crate::scenario::value::{At, Str};
-use crate::scenario::{Over, Replicate};
+use crate::ScenarioError;
+use crate::provides::{DayHours, Provides, TimeOfDay};
+use crate::raw::{List, RawRun, RawScenario};
+use crate::value::{At, Str};
+use crate::workload::WorkloadSpec;
+use crate::{Over, Replicate};
 use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
-use gridrig_replayer::spec::WorkloadSpec;
 use std::ops::Range;
 
 /// A day of a trace.

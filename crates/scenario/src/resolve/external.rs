@@ -1,17 +1,17 @@
 //! Brokers that are somebody else's programs.
 
 use super::Context;
-use crate::scenario::external::{
+use crate::external::{
     Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
 };
-use crate::scenario::raw::{RawBroker, RawRun, RawScenario};
-use crate::scenario::value::{At, Name, Named, Text};
-use crate::scenario::{BrokerKind, ClockName, ScenarioError};
+use crate::interface::FaceKind;
+use crate::raw::{RawBroker, RawRun, RawScenario};
+use crate::value::{At, Name, Named, Text};
+use crate::{BrokerKind, ClockName, ScenarioError};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
-use gridrig_emulator::faces::FaceKind;
 use std::path::{Path, PathBuf};
 
 /// Bounds that are not written.
@@ -168,17 +168,17 @@ impl Context<'_> {
                 return Err(self.document.missing(span, "broker.submit", expected));
             }
         };
-        let commands = |commands: &Option<At<crate::scenario::raw::Commands>>| {
+        let commands = |commands: &Option<At<crate::raw::Commands>>| {
             commands
                 .as_ref()
                 .map_or_else(Vec::new, |all| all.get().0.clone())
         };
-        let words = |words: &Option<At<crate::scenario::raw::Words>>| {
+        let words = |words: &Option<At<crate::raw::Words>>| {
             words.as_ref().map(|words| words.get().0.clone())
         };
-        let length =
-            |written: Option<crate::scenario::value::Str<crate::scenario::value::AboveZero>>,
-             default| written.map_or(default, |length| length.0.0);
+        let length = |written: Option<crate::value::Str<crate::value::AboveZero>>, default| {
+            written.map_or(default, |length| length.0.0)
+        };
         Ok(ExternalBroker {
             files: raw
                 .files
@@ -272,7 +272,7 @@ impl Context<'_> {
     /// A policy of ours.
     pub(super) fn our_policy(
         &self,
-        written: &At<crate::scenario::value::Str<crate::scenario::raw::PolicyText>>,
+        written: &At<crate::value::Str<crate::raw::PolicyText>>,
     ) -> Result<PolicyKind, ScenarioError> {
         let name = &written.get().0.0;
         let read = <Name<PolicyKind> as Text>::read(name);
@@ -281,7 +281,7 @@ impl Context<'_> {
     }
 }
 
-impl crate::scenario::Scenario {
+impl crate::Scenario {
     /// What is run on every replication, one after the other.
     #[must_use]
     pub fn contenders(&self) -> Vec<Contender> {

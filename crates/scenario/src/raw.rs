@@ -7,14 +7,14 @@ use super::value::{
     Text, UntilText, Whole, named,
 };
 use super::{BrokerKind, ClockName, OverName, Stop};
+use crate::interface::FaceKind;
+use crate::interface::LinkProtocol;
+use crate::threshold::{Figure, Threshold};
+use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
-use gridrig_emulator::faces::FaceKind;
-use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::spec::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
-use gridrig_results::threshold::{Figure, Threshold};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor, value};
