@@ -7,6 +7,7 @@ pub mod slurm;
 
 use crate::config::Config;
 use axum::Router;
+use gridrig_scenario::document::Cluster;
 pub use gridrig_scenario::interface::FaceKind;
 use gridrig_service::App;
 use std::time::Duration;
@@ -44,6 +45,12 @@ impl Faces {
             arc.step = step;
         }
         self
+    }
+
+    /// Those that a scenario gives a cluster.
+    #[must_use]
+    pub fn written(cluster: &Cluster) -> Self {
+        Faces::of(&cluster.faces()).with_arc_step(cluster.arc_step())
     }
 
     /// Which of them are on.

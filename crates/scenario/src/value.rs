@@ -1,37 +1,110 @@
 //! The kinds of value a scenario is written in. Each knows how to read
 //! itself, what to say when it cannot, and its JSON Schema.
 
-use super::nearest::hint;
-use crate::interface::FaceKind;
-use crate::interface::LinkProtocol;
-use crate::threshold::{Figure, Threshold};
-use crate::workload::{Sanitize, SizeFrom, ZeroRunTime};
-use gridrig_core::broker::{LocalInfo, OwnDispatch};
-use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::load::Window;
-use gridrig_core::policy::{PolicyKind, Tie};
+mod texts;
+
+pub use texts::{AboveZero, Duration, Identifier, KeepText, PathText, UntilText};
+
+use crate::nearest::hint;
+use crate::workload::ZeroRunTime;
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use toml::Spanned;
 
-/// A value and where it stands.
-#[derive(Clone, Debug, serde::Deserialize)]
+/// A value and where it stands in the file.
+#[derive(Clone, serde::Deserialize)]
 #[serde(transparent)]
-pub(crate) struct At<T>(Spanned<T>);
+pub struct At<T>(Spanned<T>);
 
 impl<T> At<T> {
-    pub(crate) fn get(&self) -> &T {
+    /// A value that nobody wrote.
+    pub fn new(value: T) -> Self {
+        At(Spanned::new(0..0, value))
+    }
+
+    /// The value.
+    pub fn get(&self) -> &T {
         self.0.get_ref()
     }
 
+    /// The value, to be completed.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+
+    /// The value alone.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+
+    /// Where it stands.
     pub(crate) fn span(&self) -> Range<usize> {
         self.0.span()
     }
+}
+
+/// Two scenarios that say the same look the same, wherever it is written.
+impl<T: fmt::Debug> fmt::Debug for At<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl<T: Serialize> Serialize for At<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+/// A value that a document has, or gets where it is not written.
+pub trait Written {
+    /// What it means.
+    type Value: Copy;
+
+    /// As it is written.
+    fn of(value: Self::Value) -> Self;
+
+    /// What was written.
+    fn value(&self) -> Self::Value;
+}
+
+/// The value, which is the default where none is written: then it is now.
+pub fn fill<W: Written>(slot: &mut Option<W>, default: W::Value) -> W::Value {
+    slot.get_or_insert_with(|| W::of(default)).value()
+}
+
+/// How values are written, and read.
+macro_rules! written {
+    ($([$($generics:tt)*] $type:ty => $value:ty, $of:expr, $get:expr;)+) => {$(
+        impl<$($generics)*> Written for $type {
+            type Value = $value;
+
+            fn of(value: $value) -> Self {
+                $of(value)
+            }
+
+            fn value(&self) -> $value {
+                $get(self)
+            }
+        }
+    )+};
+}
+
+written! {
+    [] bool => bool, |value| value, |it: &bool| *it;
+    [] Positive => Decimal, Positive, |it: &Positive| it.0;
+    [] Str<SimDuration> => SimDuration, Str, |it: &Str<SimDuration>| it.0;
+    [] Str<AboveZero> => SimDuration, |value| Str(AboveZero(value)), |it: &Str<AboveZero>| it.0.0;
+    [] Str<ZeroRunTime> => ZeroRunTime, Str, |it: &Str<ZeroRunTime>| it.0;
+    [T: Named] Str<Name<T>> => T, |value| Str(Name(value)), |it: &Str<Name<T>>| it.0.0;
+    [const MIN: u64, const MAX: u64] Whole<MIN, MAX> => u64, Whole, |it: &Self| it.0;
+    [W: Written] At<W> => W::Value, |value| At::new(W::of(value)), |it: &At<W>| it.get().value();
 }
 
 impl<T: JsonSchema> JsonSchema for At<T> {
@@ -49,12 +122,18 @@ impl<T: JsonSchema> JsonSchema for At<T> {
 }
 
 /// Something that is written as a string.
-pub(crate) trait Text: Sized {
+pub trait Text: Sized {
     /// What is expected, for messages that need no more.
     const EXPECTED: &'static str;
 
     /// Reads it, or says what was expected.
+    ///
+    /// # Errors
+    /// What was expected.
     fn read(text: &str) -> Result<Self, String>;
+
+    /// Writes what is read as the same.
+    fn write(&self) -> String;
 
     /// Its JSON Schema.
     fn schema() -> Schema;
@@ -62,7 +141,7 @@ pub(crate) trait Text: Sized {
 
 /// A [`Text`] as serde reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Str<T>(pub(crate) T);
+pub struct Str<T>(pub T);
 
 impl<'de, T: Text> Deserialize<'de> for Str<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -87,6 +166,12 @@ impl<'de, T: Text> Deserialize<'de> for Str<T> {
     }
 }
 
+impl<T: Text> Serialize for Str<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.write())
+    }
+}
+
 impl<T: Text> JsonSchema for Str<T> {
     fn schema_name() -> Cow<'static, str> {
         Cow::Borrowed("Text")
@@ -101,46 +186,8 @@ impl<T: Text> JsonSchema for Str<T> {
     }
 }
 
-/// A duration: a decimal number and its unit.
-const DURATION: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|ms|s|m|min|h|d|w)$";
-
-/// Any duration.
-pub(crate) type Duration = Str<SimDuration>;
-
-impl Text for SimDuration {
-    const EXPECTED: &'static str = "a duration such as \"5s\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        SimDuration::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": DURATION })
-    }
-}
-
-/// A duration that is longer than nothing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AboveZero(pub(crate) SimDuration);
-
-impl Text for AboveZero {
-    const EXPECTED: &'static str = "a duration above 0 such as \"5s\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        match SimDuration::parse(text) {
-            Ok(duration) if duration.is_zero() => Err(Self::EXPECTED.to_owned()),
-            Ok(duration) => Ok(AboveZero(duration)),
-            Err(why) => Err(format!("{} ({why})", Self::EXPECTED)),
-        }
-    }
-
-    fn schema() -> Schema {
-        SimDuration::schema()
-    }
-}
-
 /// Things that have a fixed list of names.
-pub(crate) trait Named: Copy + 'static {
+pub trait Named: Copy + PartialEq + 'static {
     /// What it is, with its article.
     const WHAT: &'static str;
 
@@ -150,7 +197,7 @@ pub(crate) trait Named: Copy + 'static {
 
 /// A [`Named`] thing as serde reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Name<T>(pub(crate) T);
+pub struct Name<T>(pub T);
 
 impl<T: Named> Text for Name<T> {
     const EXPECTED: &'static str = T::WHAT;
@@ -166,6 +213,10 @@ impl<T: Named> Text for Name<T> {
             T::WHAT,
             hint(text, &names).replace(": expected ", ", ")
         ))
+    }
+
+    fn write(&self) -> String {
+        name_of(self.0).to_owned()
     }
 
     fn schema() -> Schema {
@@ -188,221 +239,24 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-named!(LocalInfo, "a source of local information", "exchange" => LocalInfo::Exchange, "fresh" => LocalInfo::Fresh);
-named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
-named!(Window, "a window", "0s" => Window::Instant, "30s" => Window::Seconds30, "300s" => Window::Seconds300);
-named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
-
-impl Named for FaceKind {
-    const WHAT: &'static str = "a face";
-
-    fn names() -> Vec<(&'static str, Self)> {
-        Self::ALL.iter().map(|face| (face.name(), *face)).collect()
-    }
-}
-
-impl Named for LinkProtocol {
-    const WHAT: &'static str = "a protocol between brokers";
-
-    fn names() -> Vec<(&'static str, Self)> {
-        let all = Self::ALL.iter();
-        all.map(|protocol| (protocol.name(), *protocol)).collect()
-    }
-}
-
-impl Named for PolicyKind {
-    const WHAT: &'static str = "a policy";
-
-    fn names() -> Vec<(&'static str, Self)> {
-        Self::ALL
-            .iter()
-            .map(|policy| (policy.name(), *policy))
-            .collect()
-    }
-}
-
-impl Named for Tie {
-    const WHAT: &'static str = "a tie rule";
-
-    fn names() -> Vec<(&'static str, Self)> {
-        Self::ALL.iter().map(|tie| (tie.name(), *tie)).collect()
-    }
-}
-
-impl Named for DisciplineKind {
-    const WHAT: &'static str = "a discipline";
-
-    fn names() -> Vec<(&'static str, Self)> {
-        Self::ALL.iter().map(|kind| (kind.name(), *kind)).collect()
-    }
-}
-
 /// The name used in scenarios.
-pub(crate) fn name_of<T: Named + PartialEq>(value: T) -> &'static str {
+pub fn name_of<T: Named>(value: T) -> &'static str {
     let names = T::names();
     let found = names.iter().find(|(_, candidate)| *candidate == value);
     found.map_or("", |(name, _)| name)
 }
 
-impl Text for Sanitize {
-    const EXPECTED: &'static str = "sanitizing rules such as \"failed,wider-than=64\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        Sanitize::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "examples": ["failed,wider-than=64"] })
-    }
-}
-
-impl Text for ZeroRunTime {
-    const EXPECTED: &'static str = "a duration above 0, \"drop\" or \"keep\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        match text {
-            "drop" => Ok(ZeroRunTime::Drop),
-            "keep" => Ok(ZeroRunTime::Keep),
-            _ => match AboveZero::read(text) {
-                Ok(AboveZero(duration)) => Ok(ZeroRunTime::As(duration)),
-                Err(_) => Err(Self::EXPECTED.to_owned()),
-            },
-        }
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [
-            { "type": "string", "enum": ["drop", "keep"] },
-            { "type": "string", "pattern": DURATION },
-        ] })
-    }
-}
-
-/// `keep`: all jobs, or `m` of every `n`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeepText {
-    All,
-    Of { m: u64, n: u64 },
-}
-
-impl Text for KeepText {
-    const EXPECTED: &'static str = "\"m/n\" with 1 <= m <= n, such as \"2/5\", or \"all\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        // The index of a job times m has to fit its arithmetic.
-        const LARGEST: u64 = 1_000_000;
-        if text == "all" {
-            return Ok(KeepText::All);
-        }
-        let parts = text.split_once('/');
-        let parsed =
-            parts.and_then(|(m, n)| Some((m.trim().parse().ok()?, n.trim().parse().ok()?)));
-        match parsed {
-            Some((m, n)) if 0 < m && m <= n && n <= LARGEST => Ok(KeepText::Of { m, n }),
-            _ => Err(Self::EXPECTED.to_owned()),
-        }
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": r"^(all|\s*[0-9]+\s*/\s*[0-9]+\s*)$" })
-    }
-}
-
-/// `measure.until`: an instant or the end of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UntilText(pub(crate) Option<SimDuration>);
-
-impl Text for UntilText {
-    const EXPECTED: &'static str = "a duration such as \"7d\", or \"end\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        if text == "end" {
-            return Ok(UntilText(None));
-        }
-        let until = SimDuration::parse(text).map(|until| UntilText(Some(until)));
-        until.map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [{ "const": "end" }, { "type": "string", "pattern": DURATION }] })
-    }
-}
-
-/// The name of a run, a domain or a cluster. It is part of file names and of
-/// override paths, so that points and slashes cannot be in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identifier(pub(crate) String);
-
-impl Text for Identifier {
-    const EXPECTED: &'static str = "a name of 1 to 64 letters, digits, `-` and `_`";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        if (1..=64).contains(&text.len()) && text.chars().all(good) {
-            return Ok(Identifier(text.to_owned()));
-        }
-        Err(Self::EXPECTED.to_owned())
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })
-    }
-}
-
-/// A path to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PathText(pub(crate) String);
-
-impl Text for PathText {
-    const EXPECTED: &'static str = "the path of a file";
-
-    fn read(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Err(Self::EXPECTED.to_owned());
-        }
-        Ok(PathText(text.to_owned()))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "minLength": 1 })
-    }
-}
-
-impl Text for Threshold {
-    const EXPECTED: &'static str = "a threshold such as \"delay_s.p95 < 60\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        Threshold::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "examples": ["delay_s.p95 < 60"] })
-    }
-}
-
-impl Text for Figure {
-    const EXPECTED: &'static str = "a statistic of a job metric such as \"delay_s.mean\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        Figure::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn schema() -> Schema {
-        let names: Vec<String> = Figure::all().map(|figure| figure.to_string()).collect();
-        json_schema!({ "type": "string", "enum": names })
-    }
-}
-
 /// A whole number between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
+pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
 
 /// A number of processors or of hops: at least 1, in 32 bits.
-pub(crate) type Count = Whole<1, { u32::MAX as u64 }>;
+pub type Count = Whole<1, { u32::MAX as u64 }>;
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
     /// The value, of a type whose bounds fit 32 bits.
-    pub(crate) fn as_u32(self) -> u32 {
+    #[must_use]
+    pub fn as_u32(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 }
@@ -440,6 +294,12 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
+impl<const MIN: u64, const MAX: u64> Serialize for Whole<MIN, MAX> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
 impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
     fn schema_name() -> Cow<'static, str> {
         Cow::Borrowed("Whole")
@@ -456,7 +316,7 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
 
 /// A decimal number above 0, kept exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Positive(pub(crate) Decimal);
+pub struct Positive(pub Decimal);
 
 impl<'de> Deserialize<'de> for Positive {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -491,6 +351,15 @@ impl<'de> Deserialize<'de> for Positive {
         }
 
         deserializer.deserialize_any(PositiveVisitor)
+    }
+}
+
+impl Serialize for Positive {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_string().parse() {
+            Ok(whole) => serializer.serialize_u64(whole),
+            Err(_) => serializer.serialize_f64(self.0.as_f64()),
+        }
     }
 }
 
