@@ -7,37 +7,10 @@ pub mod slurm;
 
 use crate::config::Config;
 use axum::Router;
+use gridrig_scenario::document::Cluster;
+pub use gridrig_scenario::interface::FaceKind;
 use gridrig_service::App;
 use std::time::Duration;
-
-/// A face that needs no more than to be named to be switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FaceKind {
-    /// ARC REST 1.0 with GLUE2.
-    Arc,
-    /// OGSA-BES 1.0 with JSDL.
-    Bes,
-}
-
-impl FaceKind {
-    /// All of them.
-    pub const ALL: [FaceKind; 2] = [FaceKind::Arc, FaceKind::Bes];
-
-    /// The name used in flags and files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            FaceKind::Arc => "arc",
-            FaceKind::Bes => "bes",
-        }
-    }
-
-    /// The face with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|face| face.name() == name)
-    }
-}
 
 /// Which faces an emulated cluster shows; none by default.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +45,12 @@ impl Faces {
             arc.step = step;
         }
         self
+    }
+
+    /// Those that a scenario gives a cluster.
+    #[must_use]
+    pub fn written(cluster: &Cluster) -> Self {
+        Faces::of(&cluster.faces()).with_arc_step(cluster.arc_step())
     }
 
     /// Which of them are on.

@@ -14,7 +14,7 @@ mod progress;
 pub mod realtime;
 pub mod reproduce;
 mod runner;
-pub mod scenario;
 mod table;
 
 pub use commands::main;
+pub use gridrig_scenario as scenario;

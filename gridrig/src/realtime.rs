@@ -29,9 +29,9 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
-use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
+use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{Monitoring, Weather};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,11 +59,9 @@ pub struct RealOptions {
     pub lrms: BTreeMap<ClusterId, gridrig_emulator::lrms::slurm::Site>,
     /// When a service counts as lost.
     pub liveness: gridrig_metabroker_stub::Liveness,
-    /// The interfaces of other systems that clusters offer, by position in
-    /// the grid; those beyond its end offer none.
-    pub faces: Vec<Vec<FaceKind>>,
-    /// How long each step of a computing element around its LRMS takes.
-    pub arc_steps: BTreeMap<ClusterId, Duration>,
+    /// What the scenario says of each cluster, by position in the grid; of
+    /// those beyond its end nothing.
+    pub clusters: Vec<Cluster>,
     /// How brokers talk, by the two domains of a link, the lower first; links
     /// that are not here talk natively.
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
@@ -89,8 +87,7 @@ impl RealOptions {
             slurm: BTreeMap::new(),
             lrms: BTreeMap::new(),
             liveness: gridrig_metabroker_stub::Liveness::default(),
-            faces: Vec::new(),
-            arc_steps: BTreeMap::new(),
+            clusters: Vec::new(),
             protocols: BTreeMap::new(),
             monitoring: Monitoring::default(),
             ears: Ears::default(),

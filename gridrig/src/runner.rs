@@ -298,8 +298,10 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
 /// Input errors.
 pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replication>, Failure> {
     refuse_truth_in_real_time(scenario)?;
-    if let (Clock::Virtual, Some(id)) = (scenario.clock, scenario.lrms.keys().next()) {
-        let name = &scenario.grid.clusters[id.index()].name;
+    let mut clusters = scenario.grid.clusters.iter();
+    let real = clusters.find(|cluster| cluster.config.is_real);
+    if let (Clock::Virtual, Some(cluster)) = (scenario.clock, real) {
+        let name = &cluster.name;
         return Err(Failure::input(anyhow!(
             "cluster {name}: lrms = \"slurm\": a real Slurm knows no virtual time (expected \
              clock = \"real\", or lrms = \"emulated\")"

@@ -13,7 +13,8 @@ mod terms;
 
 pub use desk::BrokerDesk;
 pub use face::routes;
+pub use gridrig_scenario::interface::LinkProtocol;
 pub(crate) use keeper::{keep, say_goodbye};
 pub use links::{Link, LinkView, Links};
-pub use setup::{LinkProtocol, LinkSetup, roles_towards};
+pub use setup::{LinkSetup, roles_towards};
 pub(crate) use site::Site;

@@ -121,7 +121,7 @@ impl Service for Config {
     fn labels(&self) -> Labels {
         Labels::of("broker")
             .with("domain", &self.setup.name)
-            .with("policy", self.setup.config.policy.name())
+            .with("policy", self.setup.config.settings.policy.name())
             .and(&self.monitoring.labels)
     }
 

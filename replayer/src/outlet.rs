@@ -13,17 +13,14 @@ mod command;
 mod lagrid;
 mod native;
 mod program;
-mod template;
-mod text;
 
 pub use arc::ArcRest;
 pub use bes::Bes;
 pub use command::{Command, CommandLog, Limits};
+pub use gridrig_scenario::external::{LaGridText, OutletText, Template, TemplateError, words};
 pub use lagrid::LaGrid;
 pub use native::Native;
 pub use program::{Exit, Ran, end_group, prepare as prepare_program, run as run_program};
-pub use template::{Template, TemplateError};
-pub use text::{LaGridText, OutletText, words};
 
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;

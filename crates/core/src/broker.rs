@@ -11,11 +11,12 @@ pub use access::Access;
 pub use view::Pending;
 
 use crate::event::{Event, EventSink, Party};
+use crate::grid::BrokerSettings;
 use crate::ids::{ClusterId, DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
-use crate::load::{LoadSample, Window};
+use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, Outgoing, Target};
-use crate::policy::{InformationNeed, PolicyKind, PolicySettings, Rule, Tie};
+use crate::policy::{InformationNeed, Rule};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
@@ -70,28 +71,8 @@ pub struct PeerConfig {
 pub struct BrokerConfig {
     /// Whose broker this is.
     pub domain: DomainId,
-    /// Time between scheduling cycles (LSAP: 5 s).
-    pub interval: SimDuration,
-    /// First cycle.
-    pub phase: SimDuration,
-    /// Forwards a job may make under its policy.
-    pub hops: u32,
-    /// What best-broker-rank multiplies the rank of a job's origin by.
-    pub origin_promotion: Decimal,
-    /// Whether it counts what it has sent.
-    pub own_dispatch: OwnDispatch,
-    /// How it knows its own clusters.
-    pub local_info: LocalInfo,
-    /// How equals are told apart.
-    pub tie: Tie,
-    /// The forwarding policy.
-    pub policy: PolicyKind,
-    /// Window of the queue-length policy.
-    pub queue_window: Window,
-    /// Window of the utilization policy.
-    pub utilization_window: Window,
-    /// One-way latency between broker and its LRMSs.
-    pub lrms_latency: SimDuration,
+    /// How it behaves.
+    pub settings: BrokerSettings,
     /// The most jobs that may wait for a cycle; beyond, they are refused.
     pub queue_limit: Option<usize>,
     /// Own clusters in file order.
@@ -180,18 +161,15 @@ impl Broker {
     /// A broker with an empty queue. `rng` is its own stream.
     #[must_use]
     pub fn new(config: BrokerConfig, rng: ChaCha8Rng) -> Self {
+        let latency = config.settings.lrms_latency;
         let own = config
             .clusters
             .iter()
-            .map(|(id, resources)| Known::cluster(*id, Arc::clone(resources), config.lrms_latency));
+            .map(|(id, resources)| Known::cluster(*id, Arc::clone(resources), latency));
         let peers = config.peers.iter().map(Known::peer);
         let known = own.chain(peers).collect();
-        let rule = config.policy.build(&PolicySettings {
-            queue_window: config.queue_window,
-            utilization_window: config.utilization_window,
-            origin_promotion: config.origin_promotion,
-            hops: config.hops,
-        });
+        let settings = &config.settings;
+        let rule = settings.policy.build(settings);
         let survey = match &rule {
             Rule::Candidates(_) => None,
             Rule::Domains(_) => {
@@ -410,7 +388,7 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let returns = reason == Reason::HopsExhausted && self.config.policy.wanders();
+        let returns = reason == Reason::HopsExhausted && self.config.settings.policy.wanders();
         let Some(held) = self.jobs.get_mut(&job) else {
             return;
         };
@@ -462,9 +440,10 @@ impl Broker {
             (true, false) if self.reopening < SimTime::MAX => now.max(self.reopening),
             _ => return None,
         };
-        let next = from.next_on_grid(self.config.phase, self.config.interval);
+        let settings = &self.config.settings;
+        let next = from.next_on_grid(settings.phase, settings.interval);
         match self.last_cycle {
-            Some(last) if last >= next => Some(last + self.config.interval),
+            Some(last) if last >= next => Some(last + settings.interval),
             _ => Some(next),
         }
     }

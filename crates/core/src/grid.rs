@@ -288,17 +288,7 @@ impl Grid {
         });
         BrokerConfig {
             domain,
-            interval: settings.interval,
-            phase: settings.phase,
-            hops: settings.hops(),
-            origin_promotion: settings.origin_promotion,
-            own_dispatch: settings.own_dispatch,
-            local_info: settings.local_info,
-            tie: settings.tie,
-            policy: settings.policy,
-            queue_window: settings.queue_window,
-            utilization_window: settings.utilization_window,
-            lrms_latency: settings.lrms_latency,
+            settings,
             queue_limit: None,
             clusters: own(domain),
             peers: peers.collect(),

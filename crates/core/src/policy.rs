@@ -15,6 +15,7 @@ pub use domains::{
     Aggregate, Choice, DomainPolicy, Information, Kinds, Machine, Site, Traveller, Wanted,
 };
 
+use crate::grid::BrokerSettings;
 use crate::job::JobSpec;
 use crate::load::{Fraction, Window};
 use crate::message::Target;
@@ -135,19 +136,6 @@ impl Rule {
             Rule::Domains(_) => InformationNeed::Received,
         }
     }
-}
-
-/// What policies may be told by the settings of a broker.
-#[derive(Clone, Copy, Debug)]
-pub struct PolicySettings {
-    /// Window of the queue-length policy.
-    pub queue_window: Window,
-    /// Window of the utilization policy.
-    pub utilization_window: Window,
-    /// What best-broker-rank multiplies the rank of a job's origin by.
-    pub origin_promotion: Decimal,
-    /// Forwards that a job may make.
-    pub hops: u32,
 }
 
 /// The policies there are.
@@ -288,18 +276,18 @@ impl PolicyKind {
 
     /// The policy itself.
     #[must_use]
-    pub fn build(self, settings: &PolicySettings) -> Rule {
+    pub fn build(self, settings: &BrokerSettings) -> Rule {
         use best_broker_rank::BestBrokerRank;
         let candidates = |policy: Box<dyn Policy>| Rule::Candidates(policy);
         let rank = |information, promotion: &str| {
             Rule::Domains(Box::new(BestBrokerRank {
                 information,
                 promotion: Decimal::parse(promotion).unwrap_or(settings.origin_promotion),
-                hops: settings.hops,
+                hops: settings.hops(),
             }))
         };
         let inter = |peers| {
-            let ttl = settings.hops;
+            let ttl = settings.hops();
             Rule::Domains(Box::new(inter::Inter { peers, ttl }))
         };
         match self {

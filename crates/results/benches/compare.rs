@@ -265,6 +265,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
         ..RunInfo::default()
     };
     let files = RunFiles {
+        document: None,
         info: &info,
         scenario: "",
         grid: &grid,

@@ -12,7 +12,6 @@ pub mod compare;
 mod index;
 pub mod jobs;
 pub mod log;
-pub mod measure;
 pub mod names;
 pub mod plot;
 pub mod regret;
@@ -20,9 +19,9 @@ pub mod report;
 pub mod rundir;
 pub mod stats;
 pub mod summary;
-pub mod threshold;
 
 pub use audit::{AuditFacts, AuditReport, Violation, audit};
+pub use gridrig_scenario::{measure, threshold};
 pub use jobs::JobTable;
 pub use log::EventLog;
 pub use measure::{Measure, Stop};

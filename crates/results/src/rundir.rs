@@ -9,7 +9,6 @@ mod columns;
 mod csv;
 mod events;
 mod file;
-mod grid_doc;
 mod job;
 mod manifest;
 mod placements;
@@ -20,7 +19,8 @@ mod tables;
 
 pub use self::csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
-pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, POOLED, ResourceDoc};
+pub use gridrig_scenario::POOLED;
+pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
 pub use manifest::{
     AgeDoc, ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest,
@@ -174,6 +174,9 @@ pub struct RunFiles<'a> {
     pub scenario: &'a str,
     /// Domains, clusters and links.
     pub grid: &'a Grid,
+    /// What is written of the grid and is no matter of the model; none of a run
+    /// that nobody has written down.
+    pub document: Option<&'a gridrig_scenario::document::Document>,
     /// The workload that `table` was built from.
     pub submissions: &'a [Submission],
     /// The event log.

@@ -4,70 +4,41 @@
 
 use crate::prepare::PreparedJob;
 use gridrig_core::rng;
+pub use gridrig_scenario::workload::{Disk, Draw};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
-use std::sync::Arc;
 
-/// What is drawn.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draw {
-    /// Architectures with their weights; empty: none is wanted.
-    pub architecture: Vec<(Arc<str>, u64)>,
-    /// Operating systems with their weights; empty: none is wanted.
-    pub os: Vec<(Arc<str>, u64)>,
-    /// So many jobs in a row want the same architecture and system.
-    pub burst: (u32, u32),
-    /// Memory per processor in MiB with weights; empty: none is wanted.
-    pub memory_mib: Vec<(u64, u64)>,
-    /// Disk.
-    pub disk: Option<Disk>,
-}
-
-/// Disk that a job wants: `rate x hours of run time x processors x GiB of
-/// memory per processor`, times a factor between 1/2 and 3/2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disk {
-    /// MiB per processor, hour and GiB.
-    pub rate_mib: u64,
-    /// No job wants more (MiB).
-    pub most_mib: u64,
-    /// Whether it is also the data that goes with a forwarded job.
-    pub is_data: bool,
-}
-
-impl Draw {
-    /// Draws for the jobs of a workload, in their order.
-    pub fn apply(&self, jobs: &mut [PreparedJob], seed: u64, workload: u16) {
-        let stream = |what: &str| rng::stream(seed, &format!("draw-{workload}/{what}"));
-        let mut kinds = stream("kinds");
-        let mut memory = stream("memory");
-        let mut disk = stream("disk");
-        let (mut left, mut architecture, mut os) = (0, None, None);
-        for job in jobs {
-            if left == 0 {
-                let (least, most) = self.burst;
-                left = kinds.random_range(least.max(1)..=most.max(least).max(1));
-                architecture = one(&mut kinds, &self.architecture);
-                os = one(&mut kinds, &self.os);
-            }
-            left -= 1;
-            let wanted = &mut job.requirements;
-            wanted.architecture.clone_from(&architecture);
-            wanted.os.clone_from(&os);
-            if let Some(mib) = one(&mut memory, &self.memory_mib) {
-                wanted.memory_kib = mib * 1024;
-            }
-            if let Some(rule) = self.disk {
-                let thousandths = u128::from(disk.random_range(500..1500u32));
-                let hours = u128::from(job.run_time.as_nanos());
-                let size = u128::from(job.processors) * u128::from(wanted.memory_kib);
-                let mib = u128::from(rule.rate_mib) * size * thousandths / (KIB_PER_GIB * 1000);
-                let mib = mib.saturating_mul(hours) / NANOS_PER_HOUR;
-                let mib = u64::try_from(mib).unwrap_or(u64::MAX).min(rule.most_mib);
-                wanted.disk_mib = mib;
-                if rule.is_data {
-                    job.data_kib = mib.saturating_mul(1024);
-                }
+/// Draws for the jobs of a workload, in their order.
+pub fn apply(draw: &Draw, jobs: &mut [PreparedJob], seed: u64, workload: u16) {
+    let stream = |what: &str| rng::stream(seed, &format!("draw-{workload}/{what}"));
+    let mut kinds = stream("kinds");
+    let mut memory = stream("memory");
+    let mut disk = stream("disk");
+    let (mut left, mut architecture, mut os) = (0, None, None);
+    for job in jobs {
+        if left == 0 {
+            let (least, most) = draw.burst;
+            left = kinds.random_range(least.max(1)..=most.max(least).max(1));
+            architecture = one(&mut kinds, &draw.architecture);
+            os = one(&mut kinds, &draw.os);
+        }
+        left -= 1;
+        let wanted = &mut job.requirements;
+        wanted.architecture.clone_from(&architecture);
+        wanted.os.clone_from(&os);
+        if let Some(mib) = one(&mut memory, &draw.memory_mib) {
+            wanted.memory_kib = mib * 1024;
+        }
+        if let Some(rule) = draw.disk {
+            let thousandths = u128::from(disk.random_range(500..1500u32));
+            let hours = u128::from(job.run_time.as_nanos());
+            let size = u128::from(job.processors) * u128::from(wanted.memory_kib);
+            let mib = u128::from(rule.rate_mib) * size * thousandths / (KIB_PER_GIB * 1000);
+            let mib = mib.saturating_mul(hours) / NANOS_PER_HOUR;
+            let mib = u64::try_from(mib).unwrap_or(u64::MAX).min(rule.most_mib);
+            wanted.disk_mib = mib;
+            if rule.is_data {
+                job.data_kib = mib.saturating_mul(1024);
             }
         }
     }
@@ -132,7 +103,7 @@ mod tests {
     #[test]
     fn shares_follow_the_weights_and_bursts_have_the_lengths_asked_for() {
         let mut jobs = jobs(40_000);
-        draw().apply(&mut jobs, 1, 0);
+        apply(&draw(), &mut jobs, 1, 0);
         let kind = |job: &PreparedJob| job.requirements.architecture.clone().unwrap();
         let x86 = jobs.iter().filter(|job| &*kind(job) == "x86").count() as f64;
         assert!((x86 / 40_000.0 - 0.75).abs() < 0.02, "{x86}");
@@ -147,7 +118,7 @@ mod tests {
     #[test]
     fn disk_follows_run_time_processors_and_memory_up_to_a_bound_and_is_the_data() {
         let mut jobs = jobs(1_000);
-        draw().apply(&mut jobs, 1, 0);
+        apply(&draw(), &mut jobs, 1, 0);
         // 100 x 0.5 h x 4 x 0.5 GiB = 100 MiB, times 1/2 to 3/2, at most 120.
         let disks: Vec<u64> = jobs.iter().map(|job| job.requirements.disk_mib).collect();
         assert!(disks.iter().all(|mib| (50..=120).contains(mib)));
@@ -166,7 +137,7 @@ mod tests {
     fn the_same_seed_draws_the_same_and_another_workload_something_else() {
         let of = |seed, workload| {
             let mut jobs = jobs(100);
-            draw().apply(&mut jobs, seed, workload);
+            apply(&draw(), &mut jobs, seed, workload);
             jobs
         };
         assert_eq!(of(1, 0), of(1, 0));

@@ -19,10 +19,11 @@ pub mod open;
 pub mod prepare;
 pub mod reduce;
 pub mod sanitize;
-pub mod spec;
+
 pub mod split;
 pub mod swf;
 pub mod synth;
 pub mod validate;
 
 pub use error::TraceError;
+pub use gridrig_scenario::workload as spec;

@@ -264,7 +264,7 @@ impl Reduced {
         let jobs = jobs.map(|job| run_job(job, spec, index, &self.file));
         let mut jobs: Vec<PreparedJob> = jobs.collect::<Result<_, _>>()?;
         if let Some(draw) = &spec.draw {
-            draw.apply(&mut jobs, spec.seed, index);
+            crate::draw::apply(draw, &mut jobs, spec.seed, index);
         }
         if let Some(spread) = spec.spread {
             scatter(&mut jobs, spread, spec.seed, index);

@@ -19,40 +19,4 @@ mod site;
 pub(crate) use outlet::open;
 pub use site::{Site, SiteError};
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-/// How a real Slurm is reached and used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The directory of its commands; `None` finds them by `PATH`.
-    pub bin: Option<PathBuf>,
-    /// Its `slurm.conf`; `None` leaves it to `SLURM_CONF` or Slurm itself.
-    pub conf: Option<PathBuf>,
-    /// The partition that jobs go to; `None` is the default one.
-    pub partition: Option<String>,
-    /// The batch script of a job: `{seconds}`, `{job}` and `{processors}`
-    /// stand for its length on the wall, its number and its size.
-    pub template: String,
-    /// Time between two looks at the jobs, on the wall.
-    pub poll: Duration,
-    /// How long a Slurm that does not answer is waited for, on the wall,
-    /// before its jobs are lost.
-    pub patience: Duration,
-}
-
-/// A script that only sleeps.
-pub const SLEEP: &str = "#!/bin/sh\nexec sleep {seconds}\n";
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            bin: None,
-            conf: None,
-            partition: None,
-            template: SLEEP.to_owned(),
-            poll: Duration::from_millis(500),
-            patience: Duration::from_secs(60),
-        }
-    }
-}
+pub use gridrig_scenario::interface::{SLEEP, SlurmAccess as Settings};

@@ -7,7 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_drivers::real_time::{BrokerMachine, BrokerSetup, Recorded, RunClock};
 use gridrig_emulator as emulator;
-use gridrig_emulator::faces::FaceKind;
+use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::lrms::Lrms;
 use gridrig_metabroker_stub as broker;
 use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links, roles_towards};
@@ -64,14 +64,11 @@ impl Services {
         for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
             let monitoring = monitoring(grid, cluster.domain, options);
             let mut config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
-            let faces = options.faces.get(cluster.config.id.index());
-            if let Some(faces) = faces.filter(|faces| !faces.is_empty()) {
-                let step = options.arc_steps.get(&cluster.config.id).copied();
-                config.faces =
-                    emulator::faces::Faces::of(faces).with_arc_step(step.unwrap_or_default());
+            if let Some(written) = options.clusters.get(cluster.config.id.index()) {
+                config.faces = Faces::written(written);
                 // A broker of the run is told by the run.
                 if !config.names_apart {
-                    announce(&cluster.name, &door.url, faces);
+                    announce(&cluster.name, &door.url, &written.faces());
                 }
             }
             config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
@@ -287,6 +284,9 @@ fn bind() -> Result<Door, RealError> {
 /// Whoever is to submit through a face has to know where it is, and the port
 /// is a new one in each run.
 fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
+    if faces.is_empty() {
+        return;
+    }
     let names: Vec<&str> = faces.iter().map(|face| face.name()).collect();
     let faces = names.join(", ");
     // An answer to the user, not a log line: it shows at any log level.
@@ -325,7 +325,7 @@ fn lrms_config(
         broker: home,
         clock,
         notify: NotifyHosts::default(),
-        faces: emulator::faces::Faces::default(),
+        faces: Faces::default(),
         monitoring,
         tls: None,
         names_apart: is_external,

@@ -40,13 +40,14 @@ pub(super) fn execute(
         Stop::Drained => None,
         Stop::LastArrival => load.submissions.last().map(|last| last.at),
     };
-    real.faces.clone_from(&scenario.faces);
-    real.arc_steps.clone_from(&scenario.arc_steps);
+    real.clusters = scenario.clusters().cloned().collect();
     real.protocols.clone_from(&scenario.protocols);
     real.faults = kills(grid, &options.kill)?;
-    for (id, dir) in &scenario.slurm_bins {
-        let setup = slurm_setup(dir).map_err(Failure::input)?;
-        real.slurm.insert(*id, setup);
+    for (id, cluster) in (0..).map(ClusterId).zip(scenario.clusters()) {
+        if let Some(dir) = cluster.slurm_bin() {
+            let setup = slurm_setup(&dir).map_err(Failure::input)?;
+            real.slurm.insert(id, setup);
+        }
     }
     real.lrms = real_lrms(scenario, grid)?;
     real.monitoring = options.monitoring.clone();
@@ -137,10 +138,12 @@ fn real_lrms(
     grid: &Grid,
 ) -> Result<BTreeMap<ClusterId, slurm::Site>, Failure> {
     let mut sites = BTreeMap::new();
-    for (id, lrms) in &scenario.lrms {
-        let cluster = &grid.clusters[id.index()];
+    for (cluster, written) in grid.clusters.iter().zip(scenario.clusters()) {
+        let Some(access) = written.real_lrms() else {
+            continue;
+        };
         let wanted = cluster.config.resources.processors();
-        let site = slurm::Site::expect(&lrms.settings, wanted);
+        let site = slurm::Site::expect(&access, wanted);
         let site =
             site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
         tracing::info!(
@@ -148,7 +151,7 @@ fn real_lrms(
             version = site.version(),
             "a real Slurm runs the jobs"
         );
-        sites.insert(*id, site);
+        sites.insert(cluster.config.id, site);
     }
     Ok(sites)
 }

@@ -1,10 +1,10 @@
 //! A run after it is over: audited, summarized, written.
 
 use super::{Executed, Load};
-use crate::scenario::{Clock, POOLED, Replication, Scenario, Stop, Until};
+use crate::scenario::{Clock, POOLED, Replication, Scenario};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicyKind;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimDuration;
 use gridrig_results::audit::{AuditFacts, Violation, audit};
 use gridrig_results::regret::Regret;
 use gridrig_results::summary::CommonJobs;
@@ -111,7 +111,7 @@ impl PolicyRun {
         let scenario = &replication.scenario;
         let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
         let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
-        let measure = measure_of(scenario);
+        let measure = scenario.measure;
         let partial = executed.interrupted
             || executed.lost
             || measure.stop == gridrig_results::Stop::LastArrival;
@@ -124,7 +124,7 @@ impl PolicyRun {
         let mut failures = executed.faults.clone();
         let header = header(replication, policy, load, executed, &violations);
         let mut summary = RunSummary::compute(&table, &measure, &header);
-        if scenario.measure.regret {
+        if scenario.regret {
             summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
         }
         let compression = scenario.compression().as_f64();
@@ -178,23 +178,6 @@ impl PolicyRun {
             "{} of {} jobs completed{delay}, audit {}{partial}",
             jobs.completed, jobs.submitted, self.summary.audit
         )
-    }
-}
-
-/// The measured interval in the terms of the results.
-pub(super) fn measure_of(scenario: &Scenario) -> Measure {
-    let at = |duration: SimDuration| SimTime::ZERO + duration;
-    Measure {
-        from: at(scenario.measure.from),
-        until: match scenario.measure.until {
-            Until::End => None,
-            Until::At(until) => Some(at(until)),
-        },
-        stop: match scenario.measure.stop {
-            Stop::Drained => gridrig_results::Stop::Drained,
-            Stop::LastArrival => gridrig_results::Stop::LastArrival,
-        },
-        tau: scenario.measure.tau,
     }
 }
 

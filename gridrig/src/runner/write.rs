@@ -3,7 +3,7 @@
 use super::{Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
-use crate::scenario::{Clock, ClusterSource, POOLED, POOLED_RESOURCES, Replication};
+use crate::scenario::{Clock, POOLED, POOLED_RESOURCES, Replication};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
@@ -104,6 +104,7 @@ pub(super) fn write(
         info: &info,
         scenario: &text,
         grid,
+        document: Some(&scenario.document),
         submissions: &load.submissions,
         log,
         table: &run.table,
@@ -135,9 +136,13 @@ pub(super) fn write(
 /// Nodes that no cluster file can describe beside the others.
 pub(super) fn describe(replication: &Replication) -> Result<Option<String>, Failure> {
     let scenario = &replication.scenario;
-    let (Some(cluster), [ClusterSource::File(_)], true) = (
+    let mut entries = scenario.clusters();
+    let from_file = entries
+        .next()
+        .is_some_and(|cluster| cluster.resources.is_some());
+    let (Some(cluster), true, true) = (
         scenario.grid.clusters.first(),
-        scenario.cluster_sources.as_slice(),
+        from_file,
         replication.pooled,
     ) else {
         return Ok(None);

@@ -38,6 +38,7 @@ fn corrupted(change: Change, jobs: impl FnOnce(&mut Vec<Submission>)) -> String 
         ..RunInfo::default()
     };
     let files = RunFiles {
+        document: None,
         info: &info,
         scenario: "",
         grid: &read.grid,

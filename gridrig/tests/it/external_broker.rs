@@ -368,7 +368,8 @@ fn a_resolved_scenario_with_an_external_broker_is_read_back_as_it_was() {
     assert_eq!(first.external.brokers, second.external.brokers);
     assert_eq!(first.external.policies, second.external.policies);
     let arc = gridrig_emulator::faces::FaceKind::Arc;
-    assert_eq!(second.faces, [vec![arc], vec![]]);
+    let faces: Vec<_> = second.clusters().map(|cluster| cluster.faces()).collect();
+    assert_eq!(faces, [vec![arc], vec![]]);
 }
 
 #[test]

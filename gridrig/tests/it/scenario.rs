@@ -1,15 +1,13 @@
 //! Scenario files: what is read, what is refused and with which words.
 
-use gridrig::scenario::{
-    Clock, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop, Until,
-};
+use gridrig::scenario::{Clock, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
-use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_tracelab::spec::{Keep, SizeFrom, ZeroRunTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_scenario::workload::{Keep, SizeFrom, ZeroRunTime};
 use std::path::Path;
 
 /// Two domains, one link, one workload.
@@ -99,7 +97,7 @@ fn defaults_are_those_of_the_design() {
     assert_eq!(scenario.measure.tau, secs(10));
     assert_eq!(
         (scenario.measure.until, scenario.measure.stop),
-        (Until::End, Stop::Drained)
+        (None, Stop::Drained)
     );
     assert!(scenario.warnings.is_empty());
 }
@@ -207,7 +205,7 @@ fn every_name_of_the_design_is_understood() {
     let over = Over::Shake { step: secs(30) };
     assert_eq!(scenario.replicate, Some(Replicate { over, count: 3 }));
     assert_eq!(scenario.require[1].path, ["jobs", "rejected"]);
-    assert_eq!(scenario.measure.until, Until::At(secs(7200)));
+    assert_eq!(scenario.measure.until, Some(SimTime::from_secs(7200)));
     assert_eq!(scenario.warnings[0].code, "mixed-run-time-scales");
 }
 

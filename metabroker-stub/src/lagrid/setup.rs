@@ -9,59 +9,6 @@ use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How brokers at the ends of a link talk.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum LinkProtocol {
-    /// Our own REST interface, without sessions.
-    #[default]
-    Native,
-    /// The operations of LA Grid as JSON documents.
-    Json,
-    /// The operations of LA Grid in SOAP 1.1.
-    Soap,
-    /// The operations of LA Grid in SOAP 1.2.
-    Soap12,
-}
-
-impl LinkProtocol {
-    /// All of them.
-    pub const ALL: &'static [LinkProtocol] = <LinkProtocol as strum::VariantArray>::VARIANTS;
-
-    /// The name used in files and flags.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The protocol of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-
-    /// How sessions write their messages; `None` where there are none.
-    #[must_use]
-    pub const fn codec(self) -> Option<Codec> {
-        match self {
-            LinkProtocol::Native => None,
-            LinkProtocol::Json => Some(Codec::Json),
-            LinkProtocol::Soap => Some(Codec::Soap11),
-            LinkProtocol::Soap12 => Some(Codec::Soap12),
-        }
-    }
-}
-
 /// How a broker holds the session with one peer.
 #[derive(Clone, Debug)]
 pub struct LinkSetup {

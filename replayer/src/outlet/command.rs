@@ -1,11 +1,11 @@
 //! A command that submits a job, such as `arcsub … {xrsl}`.
 
 use super::program::{Exit, Ran, run};
-use super::template::{Template, TemplateError};
-use super::{Answer, Outlet, Ticket, shown};
+use super::{Answer, Outlet, Template, TemplateError, Ticket, shown};
 use crate::describe::{Form, whole_seconds};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
+use gridrig_scenario::external::{OF_A_JOB, places_of_a_job};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -45,18 +45,7 @@ pub struct Command {
     log: Arc<CommandLog>,
 }
 
-/// What stands for something of the job itself, besides its forms.
-const OF_A_JOB: [&str; 5] = ["tag", "job", "processors", "run_time_s", "requested_time_s"];
-
 impl Command {
-    /// The placeholders that stand for something of a job.
-    #[must_use]
-    pub fn places() -> BTreeSet<String> {
-        let forms = Form::ALL.iter().map(|form| form.name());
-        let all = OF_A_JOB.into_iter().chain(forms);
-        all.map(str::to_owned).collect()
-    }
-
     /// Reads the words of a command whose placeholders are those of a job or
     /// among `fixed`.
     ///
@@ -66,7 +55,7 @@ impl Command {
         words: &[String],
         fixed: &BTreeSet<String>,
     ) -> Result<Vec<Template>, TemplateError> {
-        let known = &Self::places() | fixed;
+        let known = &places_of_a_job() | fixed;
         let words = words.iter().map(|word| Template::read(word, &known));
         words.collect()
     }

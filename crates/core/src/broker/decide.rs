@@ -35,7 +35,7 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let counts_own = self.config.own_dispatch == OwnDispatch::Debited
+        let counts_own = self.config.settings.own_dispatch == OwnDispatch::Debited
             || self.rule.need() == InformationNeed::Truth;
         let mut view: Vec<Candidate> = self
             .known
@@ -65,7 +65,7 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let counts_own = self.config.own_dispatch == OwnDispatch::Debited;
+        let counts_own = self.config.settings.own_dispatch == OwnDispatch::Debited;
         let (Rule::Domains(policy), Some(survey)) = (&self.rule, &mut self.survey) else {
             return;
         };
@@ -118,7 +118,7 @@ impl Broker {
         let held = &self.jobs[&job];
         let hops_left = match held.settled {
             true => 0,
-            false => self.config.hops.saturating_sub(held.hop),
+            false => self.config.settings.hops().saturating_sub(held.hop),
         };
         let possible = |index: &usize| {
             let known = &self.known[*index];
@@ -153,7 +153,7 @@ impl Broker {
             (true, true) => Err(None),
             (true, false) => Err(Some(self.no_candidate(job))),
             (false, _) => {
-                let tie = policy.tie(self.config.tie);
+                let tie = policy.tie(self.config.settings.tie);
                 Ok(self.break_tie(tied, tie))
             }
         }
@@ -166,7 +166,9 @@ impl Broker {
             return Err(Some(Reason::NoCandidate));
         };
         match self.ask(policy.as_ref(), job, Some(now)) {
-            Choice::Tied(all) if !all.is_empty() => Ok(self.break_tie(all, self.config.tie)),
+            Choice::Tied(all) if !all.is_empty() => {
+                Ok(self.break_tie(all, self.config.settings.tie))
+            }
             Choice::AtRandom(all) if !all.is_empty() => Ok(self.break_tie(all, Tie::Random)),
             Choice::InTurn(all) if !all.is_empty() => {
                 let turn = (self.peer_turn % all.len() as u64) as usize;
@@ -202,7 +204,7 @@ impl Broker {
             let known = &self.known[index];
             known.access == Access::Gone || held.refused_by.contains(&known.target)
         };
-        let left = self.config.hops.saturating_sub(held.hop);
+        let left = self.config.settings.hops().saturating_sub(held.hop);
         let open = |position: usize, by: Information| {
             let index = own + position - 1;
             let beyond = || left > 1 && self.known[index].could_run(spec, left - 1);

@@ -2,9 +2,8 @@
 //! disciplines, and what is known of a policy beforehand.
 
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::load::Window;
-use gridrig_core::policy::{InformationNeed, PolicyKind, PolicySettings, Tie};
-use gridrig_core::time::Decimal;
+use gridrig_core::grid::BrokerSettings;
+use gridrig_core::policy::{InformationNeed, PolicyKind, Tie};
 
 #[test]
 fn policies_go_by_these_names_and_are_found_by_them() {
@@ -72,12 +71,7 @@ fn all_policies_but_blind_ones_and_bounds_work_on_information_that_grows_stale()
 
 #[test]
 fn full_information_alone_has_to_be_told_the_truth() {
-    let settings = PolicySettings {
-        queue_window: Window::Instant,
-        utilization_window: Window::Instant,
-        origin_promotion: Decimal::ONE,
-        hops: 1,
-    };
+    let settings = BrokerSettings::default();
     for policy in PolicyKind::ALL {
         let need = policy.build(&settings).need();
         let truth = policy == PolicyKind::FullInformation;

@@ -476,7 +476,7 @@ impl BrokerMachine {
     }
 
     fn write_to_lrms(&mut self, cluster: ClusterId, message: Message) {
-        let due = self.now + self.broker.config().lrms_latency;
+        let due = self.now + self.broker.config().settings.lrms_latency;
         self.post(Party::Lrms(cluster), None, due, message);
     }
 
@@ -492,7 +492,7 @@ impl BrokerMachine {
     /// One-way latency to a place that jobs are sent to.
     fn latency(&self, target: Target) -> SimDuration {
         match target {
-            Target::Cluster(_) => self.broker.config().lrms_latency,
+            Target::Cluster(_) => self.broker.config().settings.lrms_latency,
             Target::Peer(peer) => {
                 let mut neighbours = self.neighbours.iter();
                 let known = neighbours.find(|neighbour| neighbour.domain == peer);
@@ -646,7 +646,7 @@ impl Machine for BrokerMachine {
 
     fn wants_samples(&self) -> Vec<ClusterId> {
         let config = self.broker.config();
-        match (config.local_info, self.due()) {
+        match (config.settings.local_info, self.due()) {
             (LocalInfo::Fresh, Some(_)) => config.clusters.iter().map(|(id, _)| *id).collect(),
             _ => Vec::new(),
         }

@@ -452,7 +452,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     fn tell_fresh_information(&mut self, domain: DomainId) {
         let broker = &self.brokers[domain.index()];
         let truth = broker.need() == InformationNeed::Truth;
-        if truth || broker.config().local_info == LocalInfo::Fresh {
+        if truth || broker.config().settings.local_info == LocalInfo::Fresh {
             for sample in self.sample_domain(domain).iter() {
                 let from = Target::Cluster(sample.cluster);
                 self.brokers[domain.index()].handle_info(from, std::slice::from_ref(sample));

@@ -1,7 +1,6 @@
 //! `manifest.json`: what the run was.
 
 use super::RunFiles;
-use super::grid_doc::{GridDoc, POOLED};
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
 use crate::summary::RunSummary;
@@ -9,6 +8,8 @@ use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_scenario::POOLED;
+use gridrig_scenario::grid::GridDoc;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -280,7 +281,12 @@ impl Manifest {
             offered_load: offered_load(run),
             warnings: info.warnings.clone(),
             workloads: run.table.workload_names().to_vec(),
-            grid: GridDoc::of(run.grid, names),
+            grid: GridDoc::of(
+                run.grid,
+                |id| names.domain(id),
+                |id| names.cluster(id),
+                run.document,
+            ),
             messages: messages.into_iter().collect(),
             info_messages: info_docs(run, names),
             end_ns: run.log.end().as_nanos(),

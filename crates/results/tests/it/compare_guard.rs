@@ -1,6 +1,7 @@
 //! Runs that must not be compared, and runs that are none.
 
 use crate::study::{Draft, Study, two_sites, usual};
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_results::compare::{Options, Outcome};
 use gridrig_results::rundir::{ScaleDoc, names};
 use std::fs;
@@ -107,6 +108,92 @@ fn what_is_not_comparable_can_be_shown_and_claims_nothing() {
     assert_eq!(document.verdict.outcome, Outcome::NotComparable);
     assert_eq!(document.verdict.low, None);
     assert_eq!(document.guard.objections[0].code, "version");
+}
+
+/// Runs of one policy on clusters that back-fill as Slurm does, in two folders
+/// with other settings in each; the waits are those of different policies.
+fn backfilled(settings: [SlurmBackfillSettings; 2]) -> Study {
+    let study = Study::new();
+    for replication in 0..5 {
+        for (folder, (like, slurm)) in ["one", "two"].iter().zip(TWO.iter().zip(settings)) {
+            let mut draft = Draft::new("round-robin", replication, &usual(like, replication));
+            for cluster in &mut draft.grid.clusters {
+                cluster.config.discipline = DisciplineKind::SlurmBackfill;
+                cluster.config.slurm = slurm;
+            }
+            let run = format!("{folder}/round-robin/r{replication:03}");
+            Study::write_to(&study.path().join(run), draft);
+        }
+    }
+    study
+}
+
+#[test]
+fn every_setting_of_slurm_backfill_makes_another_variant() {
+    let default = SlurmBackfillSettings::default();
+    let second = gridrig_core::time::SimDuration::from_secs(1);
+    let others = [
+        (
+            "bf_interval",
+            SlurmBackfillSettings {
+                bf_interval: second,
+                ..default
+            },
+        ),
+        (
+            "bf_resolution",
+            SlurmBackfillSettings {
+                bf_resolution: second,
+                ..default
+            },
+        ),
+        (
+            "bf_window",
+            SlurmBackfillSettings {
+                bf_window: second,
+                ..default
+            },
+        ),
+        (
+            "bf_max_job_test",
+            SlurmBackfillSettings {
+                bf_max_job_test: 1,
+                ..default
+            },
+        ),
+    ];
+    for (key, other) in others {
+        let document = backfilled([default, other]).compare();
+        let names = document.policies.iter().map(|p| p.name.as_str());
+        let names: std::collections::BTreeSet<&str> = names.collect();
+        let expected = ["one/round-robin", "two/round-robin"].into();
+        assert_eq!(names, expected, "{key}");
+        let told = document.guard.differences.join("\n");
+        let path = format!("grid.clusters.0.slurm.{key}: ");
+        assert!(told.contains(&path), "{told}");
+    }
+}
+
+#[test]
+fn runs_from_before_settings_of_slurm_backfill_were_written_are_still_read() {
+    let default = SlurmBackfillSettings::default();
+    let study = backfilled([default, default]);
+    for replication in 0..5 {
+        let dir = study
+            .path()
+            .join(format!("one/round-robin/r{replication:03}"));
+        let path = dir.join(names::MANIFEST);
+        let text = fs::read_to_string(&path).unwrap();
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for cluster in manifest["grid"]["clusters"].as_array_mut().unwrap() {
+            cluster.as_object_mut().unwrap().remove("slurm").unwrap();
+        }
+        fs::write(&path, manifest.to_string()).unwrap();
+        let run = gridrig_results::rundir::read(&dir).unwrap();
+        assert_eq!(run.grid.clusters[0].config.slurm, default);
+    }
+    // Nobody knows what those runs went by.
+    assert_eq!(study.compare().policies.len(), 2);
 }
 
 #[test]

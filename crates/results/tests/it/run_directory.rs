@@ -33,6 +33,7 @@ fn write(dir: &Path, force: bool, log: &EventLog, grid: &Grid) -> Result<(), Run
     let submissions = submissions();
     let table = JobTable::build(log, &submissions, grid, &["day".to_owned()]);
     let run = RunFiles {
+        document: None,
         info: &info(),
         scenario: "[run]\n",
         grid,
@@ -281,12 +282,16 @@ fn a_manifest_that_is_none_says_where() {
     )
     .unwrap();
     let error = rundir::read(dir.path()).expect_err("no unit");
-    let message = error.to_string();
+    let why = std::error::Error::source(&error).expect("the field");
+    let message = format!("{error}: {why}");
+    let place = message.split(": ").next().unwrap_or_default();
+    let line = place.rsplit_once("manifest.json:").map(|(_, line)| line);
     assert!(
-        message
-            .ends_with("field grid.domains[0].interval = \"5\": expected a duration with its unit"),
+        line.is_some_and(|line| line.parse::<u32>().is_ok()),
         "{message}"
     );
+    let said = "field grid.domains[0].interval = \"5\": expected a duration above 0 such as \"5s\"";
+    assert!(message.contains(said), "{message}");
     fs::write(&path, "{").unwrap();
     let error = rundir::read(dir.path()).expect_err("cut");
     assert!(error.to_string().contains("manifest.json:1: "), "{error}");

@@ -226,6 +226,7 @@ impl Study {
             draft.info.summary = Some(summary);
         }
         let files = RunFiles {
+            document: None,
             info: &draft.info,
             scenario: "",
             grid: &draft.grid,

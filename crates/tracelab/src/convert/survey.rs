@@ -178,7 +178,7 @@ impl Survey {
 
     /// What the rules look at: names as their numbers, times from time 0.
     pub(super) fn facts(&self, record: &gwf::Record) -> Facts {
-        let mut facts = Facts::of_record(&record.common);
+        let mut facts = Facts::from(&record.common);
         facts.submit = facts.submit.map(|at| at - self.zero);
         facts.user = self.number(record, 0);
         facts.group = self.number(record, 1);

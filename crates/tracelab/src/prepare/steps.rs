@@ -170,7 +170,7 @@ impl<'a> Reduction<'a> {
     fn sanitize(&mut self, rules: &Rules) {
         if !rules.is_empty() {
             let mut sanitizer = Sanitizer::new(rules);
-            self.jobs.retain(|job| sanitizer.keeps(&Facts::of_job(job)));
+            self.jobs.retain(|job| sanitizer.keeps(&Facts::from(job)));
             for report in sanitizer.reports() {
                 if report.removed > 0 {
                     *self.reduced.entry(report.rule).or_default() += report.removed;

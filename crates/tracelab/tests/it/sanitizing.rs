@@ -57,7 +57,7 @@ fn a_stream_and_a_trace_in_memory_lose_the_same_jobs() {
     let mut record = Record::default();
     let mut kept = Vec::new();
     while reader.read_into(&mut record).unwrap() {
-        if sanitizer.keeps(&Facts::of_record(&record.common)) {
+        if sanitizer.keeps(&Facts::from(&record.common)) {
             kept.extend(record.common.job);
         }
     }
@@ -79,7 +79,7 @@ fn the_filter_of_the_cleaned_nasa_log_makes_it_from_the_original() {
         let mut record = Record::default();
         let mut jobs = Vec::new();
         while reader.read_into(&mut record).unwrap() {
-            if sanitizer.keeps(&Facts::of_record(&record.common)) {
+            if sanitizer.keeps(&Facts::from(&record.common)) {
                 // The archive has filled in the queue in between.
                 record.common.queue = None;
                 record.common.line = 0;

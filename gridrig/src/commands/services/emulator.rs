@@ -17,10 +17,11 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_emulator::faces::{FaceKind, Faces, slurm};
 use gridrig_emulator::{Broker, Config};
+use gridrig_scenario::document::Cluster;
+use gridrig_scenario::value::Str;
 use gridrig_service::http::{Labels, Monitoring};
 use gridrig_service::tls::{ServerTls, TlsFiles};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 /// Serves one emulated cluster, or all of a scenario, until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
@@ -29,56 +30,36 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
     let monitoring = monitor::monitoring(&args.service.monitoring)?;
     let step = args.arc_step.as_deref();
     let step = step.map(|text| duration("--arc-step", text)).transpose()?;
-    let finish = |mut config: Config, mut shown: Shown| {
+    let finish = |mut config: Config, mut written: Cluster| {
         config.notify = notify_hosts(&args.service);
         config.keep_events = args.service.keep_events;
         config.monitoring = Monitoring {
             labels: config.monitoring.labels.and(&monitoring.labels),
             ..monitoring.clone()
         };
-        shown.faces.extend(&faces);
-        let step = step.map_or(shown.arc_step, |step| Duration::from_nanos(step.as_nanos()));
-        config.faces = Faces::of(&shown.faces).with_arc_step(step);
-        config.faces.slurm = slurm_face(args, shown.slurm_bin.as_deref())?;
+        faces.iter().for_each(|face| written.show(*face));
+        written.arc_step = step.map(Str).or(written.arc_step);
+        config.faces = Faces::written(&written);
+        let bin = args.slurm_bin.clone().filter(|_| !args.all);
+        let bin = bin.or_else(|| written.slurm_bin());
+        config.faces.slurm = slurm_face(args, bin.as_deref())?;
         config.tls.clone_from(&tls);
         Ok(config)
     };
     if args.all {
         return all::serve_all(args, &finish);
     }
-    let (config, mut shown) = match &args.scenario {
+    let (config, written) = match &args.scenario {
         Some(_) => from_scenario(args)?,
-        None => (from_flags(args)?, Shown::default()),
+        None => (from_flags(args)?, Cluster::default()),
     };
-    if let Some(bin) = &args.slurm_bin {
-        shown.slurm_bin = Some(bin.clone());
-    }
-    let mut config = finish(config, shown)?;
+    let mut config = finish(config, written)?;
     lrms::set(&mut config, args)?;
     serve(
         args.service.listen,
         Threads::All,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
     )
-}
-
-/// What a cluster shows besides its own interface.
-#[derive(Default)]
-struct Shown {
-    faces: Vec<FaceKind>,
-    arc_step: Duration,
-    slurm_bin: Option<PathBuf>,
-}
-
-impl Shown {
-    /// As its scenario says.
-    fn of(scenario: &Scenario, id: ClusterId) -> Self {
-        Shown {
-            faces: scenario.faces[id.index()].clone(),
-            arc_step: scenario.arc_steps.get(&id).copied().unwrap_or_default(),
-            slurm_bin: scenario.slurm_bins.get(&id).cloned(),
-        }
-    }
 }
 
 fn faces(names: &[String]) -> Result<Vec<FaceKind>, Failure> {
@@ -151,14 +132,12 @@ fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
     }
 }
 
-fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Shown), Failure> {
+fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Cluster), Failure> {
     let (path, scenario) = scenario(args)?;
     let grid = &scenario.grid;
-    let cluster = grid
-        .clusters
-        .iter()
-        .find(|cluster| cluster.name == args.name);
-    let cluster = cluster.ok_or_else(|| {
+    let mut clusters = grid.clusters.iter().zip(scenario.clusters());
+    let cluster = clusters.find(|(cluster, _)| cluster.name == args.name);
+    let (cluster, written) = cluster.ok_or_else(|| {
         let names: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
         Failure::input(anyhow!(
             "{}: there is no cluster {} (expected --name with one of {})",
@@ -173,13 +152,12 @@ fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Shown), Failure> {
     config.cluster = cluster.config.clone();
     config.monitoring.labels = labels(&scenario, cluster);
     if args.lrms.is_none() {
-        lrms::of_scenario(&mut config, &scenario)?;
+        lrms::written(&mut config, written)?;
     }
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
-    let id = cluster.config.id;
-    Ok((config, Shown::of(&scenario, id)))
+    Ok((config, written.clone()))
 }
 
 fn scenario(args: &EmulatorArgs) -> Result<(&Path, Scenario), Failure> {

@@ -31,7 +31,7 @@ impl BrokerMachine {
         let config = self.broker.config();
         let own = config.clusters.iter().map(|(id, _)| Target::Cluster(*id));
         let peers = config.peers.iter().map(|known| known.domain);
-        let peers = peers.filter(|domain| hop < config.hops && Some(*domain) != peer);
+        let peers = peers.filter(|domain| hop < config.settings.hops() && Some(*domain) != peer);
         let asked: BTreeMap<Target, u32> = own
             .chain(peers.map(Target::Peer))
             .map(|target| (target, 0))

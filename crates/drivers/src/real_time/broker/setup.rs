@@ -168,7 +168,7 @@ impl BrokerSetup {
     /// the next one, which virtual time does not know.
     #[must_use]
     pub fn wait_on(mut self, clock: &RunClock) -> Self {
-        let part = SimDuration::from_nanos(self.config.interval.as_nanos() / GRACE_SHARE);
+        let part = SimDuration::from_nanos(self.config.settings.interval.as_nanos() / GRACE_SHARE);
         self.grace = clock.run(GRACE).min(part);
         self.born = clock.now();
         self.ask_again = clock.run(ASK_AGAIN);

@@ -1,6 +1,6 @@
 //! `gridrig emulator --all`: every cluster of a scenario in one process.
 
-use super::{Shown, Threads, clock, labels, lrms, scenario, serve};
+use super::{Cluster, Threads, clock, labels, lrms, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 
 /// What the flags add to the setup of a cluster that shows this.
-type Finish<'a> = dyn Fn(Config, Shown) -> Result<Config, Failure> + 'a;
+type Finish<'a> = dyn Fn(Config, Cluster) -> Result<Config, Failure> + 'a;
 
 /// Serves every cluster on a port of its own. The first line on stdout names
 /// the first of them, as for one cluster, and lists all.
@@ -21,14 +21,14 @@ pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), 
     let clock = clock(&args.service)?;
     let mut services = Vec::new();
     let mut listed = Vec::new();
-    for (index, cluster) in scenario.grid.clusters.iter().enumerate() {
+    let clusters = scenario.grid.clusters.iter().zip(scenario.clusters());
+    for (index, (cluster, written)) in clusters.enumerate() {
         let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
         let mut config = Config::new(&cluster.name, resources, discipline, clock);
         config.cluster = cluster.config.clone();
         config.monitoring.labels = labels(&scenario, cluster);
-        lrms::of_scenario(&mut config, &scenario)?;
-        let id = cluster.config.id;
-        let config = finish(config, Shown::of(&scenario, id))?;
+        lrms::written(&mut config, written)?;
+        let config = finish(config, written.clone())?;
         let listener = bind(args.service.listen, index)?;
         let address = listener.local_addr().map_err(Failure::run)?;
         let url = base_url(address, config.tls.is_some());

@@ -2,7 +2,7 @@
 
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
-use crate::scenario::Scenario;
+use crate::scenario::document::Cluster;
 use anyhow::anyhow;
 use gridrig_emulator::Config;
 use gridrig_emulator::lrms::Lrms;
@@ -51,12 +51,12 @@ pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> Result<(), Failur
     Ok(())
 }
 
-/// Puts the real LRMS of a scenario's cluster into its place.
-pub(super) fn of_scenario(config: &mut Config, scenario: &Scenario) -> Result<(), Failure> {
-    let Some(real) = scenario.lrms.get(&config.cluster.id) else {
+/// Puts the real LRMS that is written of a cluster into its place.
+pub(super) fn written(config: &mut Config, cluster: &Cluster) -> Result<(), Failure> {
+    let Some(access) = cluster.real_lrms() else {
         return Ok(());
     };
-    let site = Site::expect(&real.settings, config.cluster.resources.processors());
+    let site = Site::expect(&access, config.cluster.resources.processors());
     let name = &config.name;
     let site = site.map_err(|why| Failure::input(anyhow!("cluster {name}: {why}")))?;
     config.lrms = Lrms::Slurm(Box::new(site));

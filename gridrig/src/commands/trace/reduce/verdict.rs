@@ -26,7 +26,7 @@ impl Judge {
             return None;
         }
         let rules = pipeline.spec.sanitize.rules();
-        let clean = |job: &&TraceJob| rules.verdict(&Facts::of_job(job)).is_none();
+        let clean = |job: &&TraceJob| rules.verdict(&Facts::from(*job)).is_none();
         let kept = loaded.jobs.iter().filter(clean);
         Some(Judge {
             // What is sanitized away is not what the trace should be like.

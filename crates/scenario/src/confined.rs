@@ -4,10 +4,10 @@
 //! What may be set is listed. A key that is new is refused until somebody has
 //! decided whether it leads to a program, a file or another system.
 
-use super::document::Document;
 use super::error::ScenarioError;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use super::source::Tables;
+use ::toml::Spanned;
+use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
@@ -64,23 +64,24 @@ const FILES: [&str; 3] = ["workload.trace", "workload.model", "cluster.resources
 /// Refuses the first value that leads to a program, to another system, or to a
 /// file that is not among those that may be read.
 pub(super) fn check(
-    document: &Document<'_>,
+    tables: &Tables<'_>,
     may_read: &dyn Fn(&str) -> bool,
 ) -> Result<(), ScenarioError> {
     let option = "unless the dashboard is started with --allow-commands";
-    for (key, value) in beyond(document.root.get_ref()) {
+    for (key, value) in beyond(tables.root.get_ref()) {
         let expected = match value.get_ref() {
             DeValue::String(file) if FILES.contains(&&*key) && may_read(file) => continue,
             _ if FILES.contains(&&*key) => "a file that a listed scenario names",
             _ => "no program, directory or real LRMS from a page",
         };
-        return Err(document.refuse(&value.span(), format!("{expected}, {option}")));
+        return Err(tables.refuse(&value.span(), format!("{expected}, {option}")));
     }
     Ok(())
 }
 
 /// The files that a scenario names to be read, as they are written in it.
-pub(crate) fn files(text: &str) -> Vec<String> {
+#[must_use]
+pub fn files(text: &str) -> Vec<String> {
     let read = DeTable::parse(text).ok();
     let named = read.iter().flat_map(|table| beyond(table.get_ref()));
     let files = named.filter(|(key, _)| FILES.contains(&&**key));
@@ -162,7 +163,7 @@ mod tests {
     /// A key that is new is refused, and this test asks which kind it is.
     #[test]
     fn every_key_is_harmless_or_known_to_lead_out_of_the_run() {
-        let schema = crate::scenario::json_schema();
+        let schema = crate::json_schema();
         let mut beyond = BTreeSet::new();
         let harmless = read(&schema, "", &schema, &mut beyond);
         let brokers = [

@@ -1,46 +1,54 @@
 //! Scenario files: what is run, on which grid, and what is measured.
 //!
-//! A scenario has two types. The raw one has the keys of the TOML file and
-//! refuses all others; [`Scenario`] is what they mean, with every default in
-//! its place. The format has a page of its own, `docs/scenario.md`.
+//! [`document`] has the types of everything that is written: the TOML file, the
+//! resolved scenario of a run directory and, by [`grid`], the grid of its
+//! manifest. They refuse keys that they do not know, and the JSON Schema is made
+//! from them. [`Scenario`] is what a document means, beside the document itself
+//! with every default in its place. The format has a page of its own,
+//! `docs/scenario.md`.
 
-pub(crate) mod confined;
-mod document;
+pub mod confined;
+pub mod document;
 mod error;
 pub mod external;
+pub mod grid;
+pub mod interface;
+pub mod measure;
 mod nearest;
 mod pooled;
 mod provides;
-mod raw;
 mod replicate;
 mod resolve;
+pub mod sanitize;
 mod schema;
-mod value;
-mod write;
+mod source;
+pub mod threshold;
+mod toml;
+pub mod value;
+pub mod workload;
 
 pub use error::{Place, ScenarioError};
+pub use measure::{Measure, Stop};
 pub use pooled::{POOLED, POOLED_RESOURCES};
 pub use provides::{DayHours, Provides, TimeOfDay};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
-use document::Source;
+use document::{Broker, Cluster, Document};
 use external::External;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_emulator::faces::FaceKind;
-use gridrig_emulator::lrms::slurm;
-use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_results::threshold::{Figure, Threshold};
-use gridrig_tracelab::spec::WorkloadSpec;
-use raw::RawScenario;
+use interface::LinkProtocol;
 use serde::Deserialize;
+use source::Source;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use value::{Named, named};
+use std::path::Path;
+use threshold::{Figure, Threshold};
+use value::{At, Named, Written, named};
+use workload::{Keep, WorkloadSpec};
 
 /// A scenario with every default in its place.
 #[derive(Clone, Debug)]
@@ -52,25 +60,15 @@ pub struct Scenario {
     /// The grid. Its brokers have the first policy; see
     /// [`grid_for`](Self::grid_for).
     pub grid: Grid,
-    /// Where the resources of each cluster of the grid come from.
-    pub cluster_sources: Vec<ClusterSource>,
-    /// The interfaces of other systems that each cluster of the grid offers
-    /// when it is a service.
-    pub faces: Vec<Vec<FaceKind>>,
+    /// The document with every default in its place; see
+    /// [`written`](Self::written).
+    pub document: Document,
     /// How brokers talk in real time, by the two domains of a link, the lower
     /// first; links that are not here talk natively.
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
     /// When domains take the jobs of others, as written; the grid has it by
     /// link.
     pub provides: Provides,
-    /// How long each step of a computing element around its LRMS takes, on the
-    /// wall, where it takes any time.
-    pub arc_steps: BTreeMap<ClusterId, std::time::Duration>,
-    /// Directories in which clusters install the commands of Slurm, in real
-    /// time.
-    pub slurm_bins: BTreeMap<ClusterId, PathBuf>,
-    /// Clusters whose jobs a real LRMS runs, in real time.
-    pub lrms: BTreeMap<ClusterId, RealLrms>,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,
@@ -99,26 +97,10 @@ pub struct Scenario {
     pub lag_tolerance: SimDuration,
     /// What is measured.
     pub measure: Measure,
+    /// Whether the regret of decisions is computed.
+    pub regret: bool,
     /// What is legal and probably not meant.
     pub warnings: Vec<Warning>,
-}
-
-/// A real LRMS in the place of an emulated one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RealLrms {
-    /// How it is reached and used.
-    pub settings: slurm::Settings,
-    /// The file of the batch script, where it is not the usual one.
-    pub template: Option<PathBuf>,
-}
-
-/// Where the resources of a cluster come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClusterSource {
-    /// `processors = N`.
-    Processors(u32),
-    /// `resources = "FILE"`, as it was found.
-    File(PathBuf),
 }
 
 /// How the rig's time passes.
@@ -136,15 +118,19 @@ pub enum Clock {
 
 /// `broker.kind` as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BrokerKind {
+pub enum BrokerKind {
+    /// Ours.
     Gridrig,
+    /// Somebody else's program.
     External,
 }
 
 /// `run.clock` as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClockName {
+pub enum ClockName {
+    /// From event to event.
     Virtual,
+    /// With the wall clock.
     Real,
 }
 
@@ -152,11 +138,16 @@ named!(ClockName, "a clock", "virtual" => ClockName::Virtual, "real" => ClockNam
 
 /// `run.replicate.over` as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OverName {
+pub enum OverName {
+    /// The window of each workload.
     Window,
+    /// The phase of each systematic sample.
     SamplePhase,
+    /// The seed.
     Seed,
+    /// The first cycle of each broker.
     BrokerPhase,
+    /// The instants of submission.
     Shake,
 }
 
@@ -168,50 +159,6 @@ named!(
     "broker-phase" => OverName::BrokerPhase,
     "shake" => OverName::Shake,
 );
-
-/// What is measured (design 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measure {
-    /// Jobs submitted before are not measured; time of the run.
-    pub from: SimDuration,
-    /// Jobs submitted after are not measured; time of the run.
-    pub until: Until,
-    /// When the run ends.
-    pub stop: Stop,
-    /// The bound of bounded slowdown, in time of the run.
-    pub tau: SimDuration,
-    /// Whether the regret of decisions is computed.
-    pub regret: bool,
-}
-
-/// The end of what is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// The last finish.
-    End,
-    /// So long after the start of the run.
-    At(SimDuration),
-}
-
-/// When a run ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stop {
-    /// When every job has ended.
-    #[default]
-    Drained,
-    /// With the last submission (DMM's rule); the rest stay unfinished.
-    LastArrival,
-}
-
-named!(Stop, "a rule to stop", "drained" => Stop::Drained, "last-arrival" => Stop::LastArrival);
-
-impl Stop {
-    /// The name used in scenarios and results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        value::name_of(self)
-    }
-}
 
 /// Something that is legal and probably not meant, or that limits what the
 /// results say.
@@ -276,18 +223,18 @@ impl Scenario {
     ///
     /// # Errors
     /// As [`load`](Self::load), and at a key that leads further.
-    pub(crate) fn parse_confined(
+    pub fn parse_confined(
         text: &ScenarioText<'_>,
         may_read: Option<&dyn Fn(&str) -> bool>,
     ) -> Result<Self, ScenarioError> {
         let file = text.file.display().to_string();
         let source = Source::new(&file, text.text, text.sets);
-        let document = source.parse()?;
-        let reader = toml::de::Deserializer::from(document.root.clone());
-        let raw = RawScenario::deserialize(reader).map_err(|e| document.typing_error(&e))?;
+        let tables = source.parse()?;
+        let reader = ::toml::de::Deserializer::from(tables.root.clone());
+        let document = Document::deserialize(reader).map_err(|e| tables.typing_error(&e))?;
         // Before any file is looked for.
-        may_read.map_or(Ok(()), |may_read| confined::check(&document, may_read))?;
-        resolve::resolve(&document, text, &raw)
+        may_read.map_or(Ok(()), |may_read| confined::check(&tables, may_read))?;
+        resolve::resolve(&tables, text, document)
     }
 
     /// The grid with this policy at every broker; `None` leaves it as it is
@@ -326,17 +273,61 @@ impl Scenario {
         scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
     }
 
+    /// What the document says of each cluster, in the order of their ids.
+    pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
+        self.document.clusters()
+    }
+
+    /// The document of this scenario: what a replication varies is as it is in
+    /// the grid and in the workloads.
+    #[must_use]
+    pub fn written(&self) -> Document {
+        let mut document = self.document.clone();
+        let domains = document.domain.iter_mut();
+        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
+        for (domain, settings) in domains.zip(self.grid.domains.iter().map(|it| &it.broker)) {
+            if !settings.external {
+                let broker = Broker::of(settings, Broker::default());
+                domain.get_mut().broker = Some(At::new(broker));
+            }
+        }
+        for ((_, workload), spec) in document
+            .workload
+            .iter_mut()
+            .into_iter()
+            .zip(&self.workloads)
+        {
+            if let (Some(window), Some(spec)) = (&mut workload.window, spec.window) {
+                window.get_mut().start = Some(Written::of(spec.start));
+            }
+            if let Keep::Systematic { phase, .. } = spec.keep {
+                workload.phase = Some(Written::of(phase));
+            }
+        }
+        if let Some(run) = document.run.as_mut().map(At::get_mut) {
+            run.clock = Some(Written::of(match self.clock {
+                Clock::Virtual => ClockName::Virtual,
+                Clock::Real { .. } => ClockName::Real,
+            }));
+            run.seed = Some(Written::of(self.seed));
+            run.replicate = run.replicate.take().filter(|_| self.replicate.is_some());
+        }
+        document
+    }
+
     /// The whole scenario as TOML, defaults included: read again from the
     /// same working directory, it is the same scenario.
     #[must_use]
     pub fn to_resolved_toml(&self) -> String {
-        write::to_toml(self, write::Paths::Whole)
+        toml::of(&self.written())
     }
 
     /// The same with the bare names of files, for comparing scenarios across
     /// directories and hosts. The content of the files has hashes of its own.
     #[must_use]
     pub fn to_canonical_toml(&self) -> String {
-        write::to_toml(self, write::Paths::Names)
+        let mut document = self.written();
+        document.name_no_directory();
+        toml::of(&document)
     }
 }

@@ -1,5 +1,6 @@
 //! What is measured: part of the scenario, never implied.
 
+use crate::value::{Named, name_of, named};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// When a run stops.
@@ -13,22 +14,22 @@ pub enum Stop {
     LastArrival,
 }
 
+named!(Stop, "a rule to stop", "drained" => Stop::Drained, "last-arrival" => Stop::LastArrival);
+
 impl Stop {
     /// The name used in scenarios and results.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stop::Drained => "drained",
-            Stop::LastArrival => "last-arrival",
-        }
+    pub fn name(self) -> &'static str {
+        name_of(self)
     }
 
     /// The rule with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Stop::Drained, Stop::LastArrival]
-            .into_iter()
-            .find(|stop| stop.name() == name)
+        let mut names = Stop::names().into_iter();
+        names
+            .find(|(known, _)| *known == name)
+            .map(|(_, stop)| stop)
     }
 }
 

@@ -1,16 +1,16 @@
 //! When domains take the jobs of others.
 
 use super::Context;
-use crate::scenario::ScenarioError;
-use crate::scenario::provides::{DayHours, Provides, TimeOfDay};
-use crate::scenario::raw::{List, RawRun, RawScenario};
-use crate::scenario::value::{At, Str};
-use crate::scenario::{Over, Replicate};
+use crate::ScenarioError;
+use crate::document::{Document, List, Run};
+use crate::provides::{DayHours, Provides, TimeOfDay};
+use crate::value::{At, Str};
+use crate::workload::WorkloadSpec;
+use crate::{Over, Replicate};
 use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
-use gridrig_tracelab::spec::WorkloadSpec;
 use std::ops::Range;
 
 /// A day of a trace.
@@ -20,8 +20,8 @@ impl Context<'_> {
     /// Reads the hours and gives the grid those of each of its links.
     pub(super) fn provides(
         &self,
-        raw: &RawScenario,
-        run: &RawRun,
+        raw: &Document,
+        run: &Run,
         grid: &mut Grid,
         workloads: &[WorkloadSpec],
         replicate: Option<Replicate>,
@@ -34,7 +34,7 @@ impl Context<'_> {
                 let id = DomainId(id);
                 if grid.consumers_of(id).next().is_none() {
                     let expected = "hours of a domain that another one forwards to";
-                    return Err(self.document.refuse(&hours.span(), expected));
+                    return Err(self.tables.refuse(&hours.span(), expected));
                 }
                 provides.domains.insert(id, self.hours(hours)?);
                 first = first.or_else(|| Some(hours.span()));
@@ -55,7 +55,7 @@ impl Context<'_> {
             return match stray {
                 Some(span) => {
                     let expected = "hours (`provides` of a domain or link) that it is about";
-                    Err(self.document.refuse(&span, expected))
+                    Err(self.tables.refuse(&span, expected))
                 }
                 None => Ok(provides),
             };
@@ -64,7 +64,7 @@ impl Context<'_> {
             && !step.as_nanos().is_multiple_of(DAY.as_nanos())
         {
             let expected = "a replicate.step of whole days, so that hours stay hours of the trace";
-            return Err(self.document.refuse(&first, expected));
+            return Err(self.tables.refuse(&first, expected));
         }
         provides.day = self.day(run, &first, workloads)?;
         provides.starts_at = run
@@ -81,7 +81,7 @@ impl Context<'_> {
             false => Ok(all),
             true => {
                 let expected = "at least one part of the day such as \"18:00-08:00\"";
-                Err(self.document.refuse(&hours.span(), expected))
+                Err(self.tables.refuse(&hours.span(), expected))
             }
         }
     }
@@ -89,7 +89,7 @@ impl Context<'_> {
     /// How long a day of the trace is in the run.
     fn day(
         &self,
-        run: &RawRun,
+        run: &Run,
         hours: &Range<usize>,
         workloads: &[WorkloadSpec],
     ) -> Result<SimDuration, ScenarioError> {
@@ -101,7 +101,7 @@ impl Context<'_> {
         if scales.any(|other| other.compare(scale).is_ne()) {
             let expected = "run.day beside it (how long a day is in the run), since the \
                             workloads differ in scale.arrival";
-            return Err(self.document.refuse(hours, expected));
+            return Err(self.tables.refuse(hours, expected));
         }
         Ok(SimDuration::from_nanos(scale.divide(DAY.as_nanos())))
     }
@@ -135,7 +135,7 @@ impl Context<'_> {
                     "hours that are as long in the run as the interval of {consumer}'s broker \
                      ({interval}); a day takes {day}"
                 );
-                return Err(self.document.refuse(first, expected));
+                return Err(self.tables.refuse(first, expected));
             };
             grid.hours.push(LinkHours {
                 consumer,

@@ -103,6 +103,10 @@ impl Text for TimeOfDay {
         time.ok_or_else(|| Self::EXPECTED.to_owned())
     }
 
+    fn write(&self) -> String {
+        self.to_string()
+    }
+
     fn schema() -> Schema {
         json_schema!({ "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$" })
     }
@@ -117,6 +121,10 @@ impl Text for DayHours {
             (from.0 < DAY).then_some(DayHours { from, until })
         });
         hours.ok_or_else(|| Self::EXPECTED.to_owned())
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
     }
 
     fn schema() -> Schema {

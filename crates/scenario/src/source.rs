@@ -23,7 +23,7 @@ pub(crate) struct Source {
 
 /// The tables, with spans into their source.
 #[derive(Clone)]
-pub(crate) struct Document<'a> {
+pub(crate) struct Tables<'a> {
     pub(crate) source: &'a Source,
     pub(crate) root: Spanned<DeTable<'a>>,
 }
@@ -48,17 +48,17 @@ impl Source {
     }
 
     /// Reads the file and applies the overrides in order.
-    pub(crate) fn parse(&self) -> Result<Document<'_>, ScenarioError> {
+    pub(crate) fn parse(&self) -> Result<Tables<'_>, ScenarioError> {
         let text = &self.buffer[..self.file_end];
         let root = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
             at: self.place(&error.span().unwrap_or(0..0)),
             problem: error.message().to_owned(),
         })?;
-        let mut document = Document { source: self, root };
+        let mut tables = Tables { source: self, root };
         for range in &self.sets {
-            document.set(range.clone())?;
+            tables.set(range.clone())?;
         }
-        Ok(document)
+        Ok(tables)
     }
 
     pub(crate) fn place(&self, span: &Range<usize>) -> Place {
@@ -76,7 +76,7 @@ impl Source {
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> Tables<'a> {
     /// A value that is not what was expected.
     pub(crate) fn refuse(&self, span: &Range<usize>, expected: impl Into<String>) -> ScenarioError {
         let (field, value) = self.describe(span);
@@ -119,6 +119,14 @@ impl<'a> Document<'a> {
             return (path, format!("{start}..."));
         }
         (path, one_line)
+    }
+
+    /// Where the value of this key of the table at `span` stands; the table's own
+    /// place without it.
+    pub(crate) fn key(&self, span: &Range<usize>, key: &str) -> Range<usize> {
+        let table = self.find(span).and_then(|(_, value)| value.as_table());
+        let value = table.and_then(|table| table.get(key));
+        value.map_or_else(|| span.clone(), Spanned::span)
     }
 
     fn find(&self, span: &Range<usize>) -> Option<(String, &DeValue<'a>)> {

@@ -2,12 +2,12 @@
 
 use super::external::Contender;
 use super::{OverName, Scenario};
+use crate::workload::Keep;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::spec::Keep;
 use rand::RngExt;
 
 /// What varies, and how often.

@@ -1,16 +1,18 @@
 //! One cluster of everything: what the grid could do without any borders.
 
-use super::{ClusterSource, Provides, Replication, Scenario};
+use super::{Provides, Replication, Scenario};
+use crate::document::Cluster;
+use crate::value::{At, Count, PathText, Str, Whole};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
 use gridrig_core::resource::Resources;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
-// Name of the cluster, and of the directory of its runs.
-pub use gridrig_results::rundir::POOLED;
+/// Name of the bound that has every node of a grid in one cluster, of that
+/// cluster, and of the directory of its runs.
+pub const POOLED: &str = "pooled";
 
 /// Where the pooled cluster's nodes are described, beside the resolved
 /// scenario, if a number of processors does not.
@@ -25,22 +27,20 @@ impl Scenario {
         let first = self.grid.clusters.first()?;
         let nodes = self.grid.clusters.iter();
         let groups = nodes.flat_map(|cluster| cluster.config.resources.groups().iter().cloned());
-        let alike = |source: &ClusterSource| match source {
-            ClusterSource::Processors(processors) => Some(*processors),
-            ClusterSource::File(_) => None,
-        };
-        let processors: Option<Vec<u32>> = self.cluster_sources.iter().map(alike).collect();
-        let (resources, source) = match processors {
+        let processors = self.clusters().map(|cluster| cluster.processors);
+        let processors: Option<Vec<Count>> = processors.collect();
+        let mut written = Cluster::default();
+        let resources = match processors {
             Some(processors) => {
-                let all = processors
-                    .iter()
-                    .fold(0, |sum: u32, own| sum.saturating_add(*own));
-                (Resources::homogeneous(all), ClusterSource::Processors(all))
+                let all = processors.iter().map(|own| own.as_u32());
+                let all = all.fold(0, u32::saturating_add);
+                written.processors = Some(Whole(all.into()));
+                Resources::homogeneous(all)
             }
-            None => (
-                Resources::new(groups.collect())?,
-                ClusterSource::File(PathBuf::from(POOLED_RESOURCES)),
-            ),
+            None => {
+                written.resources = Some(Str(PathText::of(Path::new(POOLED_RESOURCES))));
+                Resources::new(groups.collect())?
+            }
         };
         let config = ClusterConfig {
             interval: first.config.interval,
@@ -48,16 +48,28 @@ impl Scenario {
         };
         let mut scenario = Scenario {
             grid: Grid::single_cluster(POOLED, config),
-            cluster_sources: vec![source],
-            lrms: BTreeMap::new(),
             provides: Provides::always(),
             policies: vec![None],
             bounds: false,
             warnings: Vec::new(),
             ..self.clone()
         };
+        let document = &mut scenario.document;
+        let cluster = Cluster::of(&scenario.grid.clusters[0], written);
+        (document.domain, document.link) = (None, None);
+        document.cluster = Some(At::new(cluster));
+        if let Some(run) = document.run.as_mut().map(At::get_mut) {
+            (run.policies, run.bounds, run.tie) = (None, None, None);
+            (run.day, run.starts_at) = (None, None);
+        }
+        let entry = Entry::Cluster(ClusterId(0));
+        for (_, workload) in document.workload.iter_mut() {
+            if workload.spread.is_none() {
+                workload.enter(entry, &scenario.grid);
+            }
+        }
         for workload in &mut scenario.workloads {
-            workload.entry = Entry::Cluster(ClusterId(0));
+            workload.entry = entry;
         }
         Some(scenario)
     }

@@ -1,6 +1,6 @@
 //! The JSON Schema of a scenario file.
 
-use super::raw::RawScenario;
+use super::document::Document;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[must_use]
 pub fn json_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<RawScenario>();
+    let mut schema = generator.into_root_schema_for::<Document>();
     schema.insert("title".to_owned(), "gridrig scenario".into());
     let mut schema = schema.to_value();
     remove_null(&mut schema);

@@ -1,10 +1,11 @@
-//! What a workload is made of: a trace and the steps that reduce it.
+//! What a workload is made of: a trace and the steps that reduce it, and the
+//! requirements that are drawn for its jobs.
 
-use crate::draw::Draw;
 use crate::sanitize::{RuleError, Rules};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A trace and how it is reduced and entered (design 5, *Trace to jobs*, and
 /// 6). The steps apply in the order of the fields.
@@ -201,6 +202,33 @@ impl Default for ZeroRunTime {
     fn default() -> Self {
         ZeroRunTime::As(SimDuration::from_secs(1))
     }
+}
+
+/// What is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draw {
+    /// Architectures with their weights; empty: none is wanted.
+    pub architecture: Vec<(Arc<str>, u64)>,
+    /// Operating systems with their weights; empty: none is wanted.
+    pub os: Vec<(Arc<str>, u64)>,
+    /// So many jobs in a row want the same architecture and system.
+    pub burst: (u32, u32),
+    /// Memory per processor in MiB with weights; empty: none is wanted.
+    pub memory_mib: Vec<(u64, u64)>,
+    /// Disk.
+    pub disk: Option<Disk>,
+}
+
+/// Disk that a job wants: `rate x hours of run time x processors x GiB of
+/// memory per processor`, times a factor between 1/2 and 3/2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// MiB per processor, hour and GiB.
+    pub rate_mib: u64,
+    /// No job wants more (MiB).
+    pub most_mib: u64,
+    /// Whether it is also the data that goes with a forwarded job.
+    pub is_data: bool,
 }
 
 impl WorkloadSpec {

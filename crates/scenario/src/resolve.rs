@@ -6,19 +6,19 @@ mod lrms;
 mod provides;
 mod workload;
 
-use super::document::Document;
-use super::external::External;
-use super::raw::{RawMeasure, RawReplicate, RawRun, RawScenario};
-use super::value::{At, UntilText};
+use super::document::{self, Cluster, Document, List, PolicyText, Run, Workloads};
+use super::external::{External, THE_ONLY_POLICY};
+use super::source::Tables;
+use super::value::{At, Identifier, Str, UntilText, Written, fill};
 use super::{
-    Clock, ClockName, ClusterSource, Measure, Over, OverName, Replicate, Scenario, ScenarioError,
-    ScenarioText, Until, Warning,
+    Clock, ClockName, Measure, Over, OverName, Replicate, Scenario, ScenarioError, ScenarioText,
+    Stop, Warning,
 };
+use crate::threshold::Figure;
+use crate::workload::{Keep, WorkloadSpec};
 use grid::Built;
 use gridrig_core::policy::PolicyKind;
-use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_results::threshold::Figure;
-use gridrig_tracelab::spec::{Keep, WorkloadSpec};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 pub(super) use workload::capacity_in_reach;
@@ -32,89 +32,109 @@ const TAU: SimDuration = SimDuration::from_secs(10);
 
 /// What every step of the resolution needs.
 pub(super) struct Context<'a> {
-    document: &'a Document<'a>,
+    tables: &'a Tables<'a>,
     text: &'a ScenarioText<'a>,
 }
 
 pub(super) fn resolve(
-    document: &Document<'_>,
+    tables: &Tables<'_>,
     text: &ScenarioText<'_>,
-    raw: &RawScenario,
+    mut document: Document,
 ) -> Result<Scenario, ScenarioError> {
-    let context = Context { document, text };
-    let no_run = RawRun::default();
-    let run = raw.run.as_ref().map_or(&no_run, At::get);
-    let clock = run.clock.map(|clock| clock.0.0);
-    let is_external = context.is_external(raw)?;
+    let context = Context { tables, text };
+    let mut run = document.run.take().map(At::into_inner).unwrap_or_default();
+    let clock = fill(&mut run.clock, ClockName::Virtual);
+    let is_external = context.is_external(&document)?;
     let mut policies = match is_external {
         true => vec![None],
-        false => context.policies(raw, run)?,
+        false => context.policies(&document, &run)?,
     };
     let Built {
         mut grid,
-        cluster_sources,
-        mut faces,
-        arc_steps,
-        slurm_bins,
-        lrms,
         protocols,
-    } = context.grid(raw, run, policies[0])?;
+        ..
+    } = context.grid(&mut document, &run, policies[0])?;
     let external = match is_external {
-        true => context.external(raw, run, &mut grid, &mut faces)?,
+        true => context.external(&mut document, &run, &mut grid)?,
         false => External::default(),
     };
-    let bounds = match context.bounds(raw, run, is_external)? {
+    let bounds = match context.bounds(&document, &run, is_external)? {
         Some(bounds) => bounds,
         None => {
-            let virtual_time = clock != Some(ClockName::Real) && !is_external;
-            virtual_time && are_bounded(&policies, &cluster_sources)
+            let virtual_time = clock == ClockName::Virtual && !is_external;
+            virtual_time && are_bounded(&policies, &document)
         }
     };
     if bounds {
-        add_bounds(&mut policies, clock == Some(ClockName::Real));
+        add_bounds(&mut policies, clock == ClockName::Real);
     }
-    let workloads = context.workloads(raw, &grid)?;
+    let seed = fill(&mut run.seed, 1);
+    let workloads = context.workloads(&mut document, &grid, seed)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
-    let measure = context.measure(raw, &workloads, &mut warnings)?;
-    let replicate = context.replicate(run, &workloads, !grid.domains.is_empty())?;
-    let provides = context.provides(raw, run, &mut grid, &workloads, replicate)?;
-    let speed = run.speed.map_or(Decimal::ONE, |speed| speed.0);
-    Ok(Scenario {
-        name: context.name(run),
+    let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
+    let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;
+    let provides = context.provides(&document, &run, &mut grid, &workloads, replicate)?;
+    let speed = fill(&mut run.speed, Decimal::ONE);
+    let primary = primary(&run);
+    let require = run.require.get_or_insert_default().iter();
+    let require = require.map(|bound| bound.0.clone()).collect();
+    let scenario = Scenario {
+        name: context.name(&run),
         workloads,
-        grid,
-        cluster_sources,
-        faces,
         provides,
-        arc_steps,
-        slurm_bins,
-        lrms,
         protocols,
         policies,
         external,
         bounds,
         clock: match clock {
-            Some(ClockName::Real) => Clock::Real { speed },
-            Some(ClockName::Virtual) | None => Clock::Virtual,
+            ClockName::Real => Clock::Real { speed },
+            ClockName::Virtual => Clock::Virtual,
         },
         speed,
-        seed: seed(run),
+        seed,
         replicate,
-        require: run
-            .require
-            .iter()
-            .flatten()
-            .map(|bound| bound.0.clone())
-            .collect(),
-        primary: primary(run),
-        lag_tolerance: run.lag_tolerance.map_or(LAG_TOLERANCE, |lag| lag.0),
+        require,
+        primary,
+        lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),
         measure,
+        regret,
         warnings,
-    })
+        document,
+        grid,
+    };
+    Ok(scenario.completed(run))
+}
+
+impl Scenario {
+    /// The same with what was found of its run written down.
+    fn completed(mut self, mut run: Run) -> Self {
+        run.name = Some(Str(Identifier(self.name.clone())));
+        let contenders = self.contenders().into_iter();
+        let names = contenders.filter_map(|contender| contender.name());
+        let names = names.map(|name| At::new(Str(PolicyText(name)))).collect();
+        let broker = self.grid.domains.first().map(|domain| domain.broker);
+        let told = self.external.policies != [THE_ONLY_POLICY];
+        run.policies = (broker.is_some() && told).then(|| At::new(List(names)));
+        let ours = broker.is_some() && self.external.brokers.is_empty();
+        run.bounds = ours.then(|| At::new(self.bounds));
+        run.tie = broker.map(|broker| Written::of(broker.tie));
+        let hours = (!self.provides.is_always()).then_some(&self.provides);
+        run.day = hours.map(|provides| Written::of(provides.day));
+        run.starts_at = hours.map(|provides| At::new(Str(provides.starts_at)));
+        let primary = self.primary.iter().copied().map(Str).collect();
+        run.primary = (self.primary != [Figure::DEFAULT]).then_some(primary);
+        let document = &mut self.document;
+        document.run = Some(At::new(run));
+        if let Workloads::One(one) = document.workload.get_mut() {
+            let one = At::new(std::mem::take(&mut **one));
+            document.workload = At::new(Workloads::Many(vec![one]));
+        }
+        self
+    }
 }
 
 /// Each figure once, in the order given.
-fn primary(run: &RawRun) -> Vec<Figure> {
+fn primary(run: &Run) -> Vec<Figure> {
     let mut primary: Vec<Figure> = Vec::new();
     for figure in run.primary.iter().flatten() {
         if !primary.contains(&figure.0) {
@@ -130,11 +150,11 @@ fn primary(run: &RawRun) -> Vec<Figure> {
 /// Whether these policies are bounded where nobody says: a comparison of
 /// brokers is, since that costs no more than three policies more, unless its
 /// clusters make no pooled one.
-fn are_bounded(policies: &[Option<PolicyKind>], clusters: &[ClusterSource]) -> bool {
+fn are_bounded(policies: &[Option<PolicyKind>], document: &Document) -> bool {
     let bounds = [PolicyKind::LocalOnly, PolicyKind::FullInformation];
     let compared = policies.iter().flatten().filter(|p| !bounds.contains(p));
-    let from_file = |source: &ClusterSource| matches!(source, ClusterSource::File(_));
-    let alike = clusters.iter().all(from_file) || !clusters.iter().any(from_file);
+    let from_file = |cluster: &Cluster| cluster.resources.is_some();
+    let alike = document.clusters().all(from_file) || !document.clusters().any(from_file);
     compared.count() > 1 && alike
 }
 
@@ -149,14 +169,10 @@ fn add_bounds(policies: &mut Vec<Option<PolicyKind>>, real: bool) {
     }
 }
 
-fn seed(run: &RawRun) -> u64 {
-    run.seed.map_or(1, |seed| seed.0)
-}
-
 impl Context<'_> {
     /// The name of the run: its own, or that of the file as far as it can be
     /// part of a path.
-    fn name(&self, run: &RawRun) -> String {
+    fn name(&self, run: &Run) -> String {
         if let Some(name) = &run.name {
             return name.0.0.clone();
         }
@@ -181,8 +197,8 @@ impl Context<'_> {
 
     fn policies(
         &self,
-        raw: &RawScenario,
-        run: &RawRun,
+        raw: &Document,
+        run: &Run,
     ) -> Result<Vec<Option<PolicyKind>>, ScenarioError> {
         let Some(list) = &run.policies else {
             let default = raw.domain.as_ref().map(|_| PolicyKind::RoundRobin);
@@ -190,18 +206,18 @@ impl Context<'_> {
         };
         if raw.domain.is_none() {
             let expected = "no policies in a run without brokers ([[domain]])";
-            return Err(self.document.refuse(&list.span(), expected));
+            return Err(self.tables.refuse(&list.span(), expected));
         }
         let mut policies: Vec<Option<PolicyKind>> = Vec::new();
         for policy in &list.get().0 {
             let kind = Some(self.our_policy(policy)?);
             if policies.contains(&kind) {
-                return Err(self.document.refuse(&policy.span(), "each policy once"));
+                return Err(self.tables.refuse(&policy.span(), "each policy once"));
             }
             policies.push(kind);
         }
         if policies.is_empty() {
-            return Err(self.document.refuse(&list.span(), "at least one policy"));
+            return Err(self.tables.refuse(&list.span(), "at least one policy"));
         }
         Ok(policies)
     }
@@ -209,18 +225,18 @@ impl Context<'_> {
     /// What the scenario says.
     fn bounds(
         &self,
-        raw: &RawScenario,
-        run: &RawRun,
+        raw: &Document,
+        run: &Run,
         is_external: bool,
     ) -> Result<Option<bool>, ScenarioError> {
         match &run.bounds {
             Some(bounds) if *bounds.get() && is_external => {
                 let expected = "false with brokers that are external, which have no bounds";
-                Err(self.document.refuse(&bounds.span(), expected))
+                Err(self.tables.refuse(&bounds.span(), expected))
             }
             Some(bounds) if *bounds.get() && raw.domain.is_none() => {
                 let expected = "false in a run without brokers ([[domain]]), which has no bounds";
-                Err(self.document.refuse(&bounds.span(), expected))
+                Err(self.tables.refuse(&bounds.span(), expected))
             }
             bounds => Ok(bounds.as_ref().map(|bounds| *bounds.get())),
         }
@@ -228,27 +244,28 @@ impl Context<'_> {
 
     fn measure(
         &self,
-        raw: &RawScenario,
+        raw: &mut Document,
         workloads: &[WorkloadSpec],
         warnings: &mut Vec<Warning>,
-    ) -> Result<Measure, ScenarioError> {
-        let none = RawMeasure::default();
-        let measure = raw.measure.as_ref().map_or(&none, At::get);
-        let from = measure.from.unwrap_or_default().0;
-        let until = match &measure.until {
-            None => Until::End,
-            Some(until) => match until.get().0 {
-                UntilText(None) => Until::End,
-                UntilText(Some(at)) if at > from => Until::At(at),
-                UntilText(Some(_)) => {
-                    let expected = format!("an instant after measure.from = \"{from}\"");
-                    return Err(self.document.refuse(&until.span(), expected));
-                }
-            },
+    ) -> Result<(Measure, bool), ScenarioError> {
+        let measure = raw
+            .measure
+            .get_or_insert_with(|| At::new(Default::default()));
+        let measure = measure.get_mut();
+        let from = fill(&mut measure.from, SimDuration::ZERO);
+        let end = || At::new(Str(UntilText(None)));
+        let until = measure.until.get_or_insert_with(end);
+        let until = match until.get().0 {
+            UntilText(None) => None,
+            UntilText(Some(at)) if at > from => Some(SimTime::ZERO + at),
+            UntilText(Some(_)) => {
+                let expected = format!("an instant after measure.from = \"{from}\"");
+                return Err(self.tables.refuse(&until.span(), expected));
+            }
         };
         let largest = largest_run_time_scale(workloads);
         let default = SimDuration::from_nanos(largest.divide(TAU.as_nanos()).max(1));
-        let tau = measure.tau.map_or(default, |tau| tau.0.0);
+        let tau = fill(&mut measure.tau, default);
         if workloads
             .iter()
             .any(|workload| workload.scale_run_time != largest)
@@ -261,18 +278,21 @@ impl Context<'_> {
                 ),
             });
         }
-        Ok(Measure {
-            from,
+        // True is not worth a word.
+        measure.regret = measure.regret.filter(|regret| !regret);
+        let stop = fill(&mut measure.stop, Stop::default());
+        let measured = Measure {
+            from: SimTime::ZERO + from,
             until,
-            stop: measure.stop.map_or_else(Default::default, |stop| stop.0.0),
+            stop,
             tau,
-            regret: measure.regret.unwrap_or(true),
-        })
+        };
+        Ok((measured, measure.regret.is_none()))
     }
 
     fn replicate(
         &self,
-        run: &RawRun,
+        run: &Run,
         workloads: &[WorkloadSpec],
         has_brokers: bool,
     ) -> Result<Option<Replicate>, ScenarioError> {
@@ -280,8 +300,8 @@ impl Context<'_> {
             return Ok(None);
         };
         let span = at.span();
-        let RawReplicate { over, step, count } = at.get();
-        let missing = |key, expected| self.document.missing(&span, key, expected);
+        let document::Replicate { over, step, count } = at.get();
+        let missing = |key, expected| self.tables.missing(&span, key, expected);
         let over = over.ok_or_else(|| {
             let names = "\"window\", \"sample-phase\", \"seed\", \"broker-phase\" or \"shake\"";
             missing("over", names)
@@ -304,7 +324,7 @@ impl Context<'_> {
         };
         if let (None, Some(step)) = (over.step(), step) {
             let expected = "no step: only \"window\" and \"shake\" have one";
-            return Err(self.document.refuse(&step.span(), expected));
+            return Err(self.tables.refuse(&step.span(), expected));
         }
         self.check_replicate(over, count, &span, workloads, has_brokers)?;
         let count = u32::try_from(count.get().0).unwrap_or(u32::MAX);
@@ -320,7 +340,7 @@ impl Context<'_> {
         workloads: &[WorkloadSpec],
         has_brokers: bool,
     ) -> Result<(), ScenarioError> {
-        let refuse = |expected: &str| Err(self.document.refuse(span, expected));
+        let refuse = |expected: &str| Err(self.tables.refuse(span, expected));
         match over {
             Over::Window { .. } if workloads.iter().any(|w| w.window.is_none()) => {
                 refuse("every workload to have a window with a start, which is what varies")
@@ -335,7 +355,7 @@ impl Context<'_> {
                     None => refuse("a workload with keep = \"m/n\", whose phase varies"),
                     Some(n) if count.get().0 > n => {
                         let expected = format!("at most {n}, the number of phases that differ");
-                        Err(self.document.refuse(&count.span(), expected))
+                        Err(self.tables.refuse(&count.span(), expected))
                     }
                     Some(_) => Ok(()),
                 }

@@ -1,11 +1,16 @@
 //! A broker under test that is somebody else's program: what a scenario says
 //! of it, and the places that its commands have to be filled in.
 
+mod outlet;
+mod template;
+
+pub use outlet::{LaGridText, OutletText, words};
+pub use template::{Template, TemplateError};
+
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
-use gridrig_replayer::outlet::{Command, OutletText, Template, TemplateError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -99,6 +104,19 @@ pub fn place(cluster: &str, access: Access) -> String {
     format!("{cluster}.{}", access.name())
 }
 
+/// Places that stand for something of a job.
+pub const OF_A_JOB: [&str; 5] = ["tag", "job", "processors", "run_time_s", "requested_time_s"];
+
+/// Places that stand for a file with a description of a job.
+pub const DESCRIPTIONS: [&str; 5] = ["jsdl", "xrsl", "adl", "script", "template"];
+
+/// All places that stand for something of a job.
+#[must_use]
+pub fn places_of_a_job() -> BTreeSet<String> {
+    let all = OF_A_JOB.into_iter().chain(DESCRIPTIONS);
+    all.map(str::to_owned).collect()
+}
+
 /// Places that stand for something of the run.
 pub const OF_THE_RUN: [&str; 4] = ["clusters", "dir", "policy", "scenario"];
 
@@ -145,7 +163,7 @@ impl ExternalBroker {
         &self,
         fixed: &BTreeSet<String>,
     ) -> Result<Vec<Template>, (&'static str, TemplateError)> {
-        let with_job = &Command::places() | fixed;
+        let with_job = &places_of_a_job() | fixed;
         let read = |(key, text, job): (&'static str, &String, bool)| {
             let known = if job { &with_job } else { fixed };
             Template::read(text, known).map_err(|error| (key, error))

@@ -1,29 +1,29 @@
 //! Brokers that are somebody else's programs.
 
 use super::Context;
-use crate::scenario::external::{
+use crate::document::{Broker, Commands, Document, PolicyText, Run, Words};
+use crate::external::{
     Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
 };
-use crate::scenario::raw::{RawBroker, RawRun, RawScenario};
-use crate::scenario::value::{At, Name, Named, Text};
-use crate::scenario::{BrokerKind, ClockName, ScenarioError};
+use crate::interface::FaceKind;
+use crate::value::{At, Name, Named, Str, Text, Written, fill};
+use crate::{BrokerKind, ClockName, ScenarioError};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimDuration;
-use gridrig_emulator::faces::FaceKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Bounds that are not written.
 const TIMEOUT: SimDuration = SimDuration::from_secs(60);
 const START_TIMEOUT: SimDuration = SimDuration::from_secs(120);
 const LOST_AFTER: SimDuration = SimDuration::from_secs(60);
-const AT_ONCE: usize = 4;
+const AT_ONCE: u64 = 4;
 
-impl RawBroker {
-    pub(super) fn is_external(&self) -> bool {
-        let kind = self.kind.as_ref().map(|kind| kind.get().0.0);
-        kind == Some(BrokerKind::External)
+impl Broker {
+    pub(crate) fn is_external(&self) -> bool {
+        self.kind.map(|kind| kind.value()) == Some(BrokerKind::External)
     }
 
     /// The first key that only one kind of broker has, of those that are
@@ -66,32 +66,36 @@ impl RawBroker {
 
 impl Context<'_> {
     /// Whether the brokers are somebody else's: all of them, or none.
-    pub(super) fn is_external(&self, raw: &RawScenario) -> Result<bool, ScenarioError> {
+    pub(super) fn is_external(&self, raw: &Document) -> Result<bool, ScenarioError> {
         let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
         let mut found = false;
         for domain in domains.clone() {
             let Some(broker) = &domain.get().broker else {
                 continue;
             };
-            let span = broker.kind.as_ref().map_or(domain.span(), At::span);
+            let (at, broker) = (broker.span(), broker.get());
+            let kind = || match broker.kind {
+                Some(_) => self.tables.key(&at, "kind"),
+                None => domain.span(),
+            };
             if let (false, Some(key)) = (broker.is_external(), broker.key_of_theirs()) {
                 let expected = format!("kind = \"external\" for a broker with {key}");
-                return Err(self.document.refuse(&span, expected));
+                return Err(self.tables.refuse(&kind(), expected));
             }
             if let (true, Some(key)) = (broker.is_external(), broker.key_of_ours()) {
                 let expected = format!("no {key}, which only a broker of ours has");
-                return Err(self.document.refuse(&span, expected));
+                return Err(self.tables.refuse(&kind(), expected));
             }
             found |= broker.is_external();
         }
         let ours = domains.into_iter().find(|domain| {
             let broker = domain.get().broker.as_ref();
-            found && !broker.is_some_and(RawBroker::is_external)
+            found && !broker.is_some_and(|broker| broker.get().is_external())
         });
         match ours {
             Some(domain) => {
                 let expected = "a broker with kind = \"external\", as other domains have";
-                Err(self.document.refuse(&domain.span(), expected))
+                Err(self.tables.refuse(&domain.span(), expected))
             }
             None => Ok(found),
         }
@@ -100,14 +104,13 @@ impl Context<'_> {
     /// The brokers, and faces that their clusters need.
     pub(super) fn external(
         &self,
-        raw: &RawScenario,
-        run: &RawRun,
+        raw: &mut Document,
+        run: &Run,
         grid: &mut Grid,
-        faces: &mut [Vec<FaceKind>],
     ) -> Result<External, ScenarioError> {
         if let Some(links) = &raw.link {
             let expected = "no links between brokers with kind = \"external\"";
-            return Err(self.document.refuse(&links.span(), expected));
+            return Err(self.tables.refuse(&links.span(), expected));
         }
         let mut external = External {
             policies: self.their_policies(run)?,
@@ -115,33 +118,37 @@ impl Context<'_> {
             ..External::default()
         };
         external.policy = external.policies[0].clone();
-        let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
+        let domains = raw.domain.iter_mut();
+        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
         for (index, domain) in domains.enumerate() {
             let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
-            let (Some(broker), span) = (&domain.get().broker, domain.span()) else {
+            let (span, domain) = (domain.span(), domain.get_mut());
+            let Some(broker) = &mut domain.broker else {
                 continue;
             };
-            if run.clock.map(|clock| clock.0.0) != Some(ClockName::Real) {
-                let span = broker.kind.as_ref().map_or(span, At::span);
+            let at = broker.span();
+            if run.clock.map(|clock| clock.value()) != Some(ClockName::Real) {
                 let expected = "run.clock = \"real\": a program of somebody else runs on no other";
-                return Err(self.document.refuse(&span, expected));
+                return Err(self.tables.refuse(&self.tables.key(&at, "kind"), expected));
             }
-            let read = self.external_broker(broker, &span)?;
-            self.check_broker(broker, &read, grid, id, &span)?;
+            let read = self.external_broker(broker.get_mut(), &at, &span)?;
+            self.check_broker(&read, grid, id, &at)?;
             if run.policies.is_some() && !read.uses_policy(grid, id) {
                 let span = run.policies.as_ref().map_or(span, At::span);
                 let expected = "no policies, or {policy} in what the broker is told";
-                return Err(self.document.refuse(&span, expected));
+                return Err(self.tables.refuse(&span, expected));
             }
+            let first = grid.domains[index].clusters.first();
+            let first = first.map_or(0, |cluster| cluster.index());
             for (cluster, access) in read.accesses(grid, id) {
                 let face = match access {
                     Access::Arc => FaceKind::Arc,
                     Access::Bes => FaceKind::Bes,
                     Access::Native | Access::Slurm => continue,
                 };
-                let shown = &mut faces[cluster.index()];
-                if !shown.contains(&face) {
-                    shown.push(face);
+                let clusters = domain.clusters.iter_mut().flat_map(|all| &mut all.0);
+                if let Some(cluster) = clusters.into_iter().nth(cluster.index() - first) {
+                    cluster.get_mut().show(face);
                 }
             }
             let settings = &mut grid.domains[index].broker;
@@ -153,47 +160,42 @@ impl Context<'_> {
 
     fn external_broker(
         &self,
-        raw: &RawBroker,
-        span: &std::ops::Range<usize>,
+        raw: &mut Broker,
+        at: &Range<usize>,
+        domain: &Range<usize>,
     ) -> Result<ExternalBroker, ScenarioError> {
         let submit = match (&raw.submit, &raw.outlet) {
-            (Some(words), None) => Submit::Command(words.get().0.clone()),
-            (None, Some(outlet)) => Submit::Outlet(outlet.get().clone()),
-            (Some(_), Some(outlet)) => {
+            (Some(words), None) => Submit::Command(words.0.clone()),
+            (None, Some(outlet)) => Submit::Outlet(outlet.clone()),
+            (Some(_), Some(_)) => {
                 let expected = "either submit or outlet, not both";
-                return Err(self.document.refuse(&outlet.span(), expected));
+                return Err(self.tables.refuse(&self.tables.key(at, "outlet"), expected));
             }
             (None, None) => {
                 let expected = "the words of the command that submits a job";
-                return Err(self.document.missing(span, "broker.submit", expected));
+                return Err(self.tables.missing(domain, "broker.submit", expected));
             }
         };
-        let commands = |commands: &Option<At<crate::scenario::raw::Commands>>| {
-            commands
-                .as_ref()
-                .map_or_else(Vec::new, |all| all.get().0.clone())
+        raw.files = raw.files.take().filter(|files| !files.is_empty());
+        raw.start = raw.start.take().filter(|start| !start.0.is_empty());
+        raw.stop = raw.stop.take().filter(|stop| !stop.0.is_empty());
+        let words = |words: &Option<Words>| words.as_ref().map(|words| words.0.clone());
+        let commands = |commands: &Option<Commands>| {
+            let commands = commands.as_ref();
+            commands.map_or_else(Vec::new, |all| all.0.clone())
         };
-        let words = |words: &Option<At<crate::scenario::raw::Words>>| {
-            words.as_ref().map(|words| words.get().0.clone())
-        };
-        let length =
-            |written: Option<crate::scenario::value::Str<crate::scenario::value::AboveZero>>,
-             default| written.map_or(default, |length| length.0.0);
         Ok(ExternalBroker {
-            files: raw
-                .files
-                .as_ref()
-                .map_or_else(Default::default, |files| files.get().clone()),
+            files: raw.files.clone().unwrap_or_default(),
             start: commands(&raw.start),
             serve: words(&raw.serve),
             ready: words(&raw.ready),
             submit,
             expect: raw.expect.clone(),
             stop: commands(&raw.stop),
-            timeout: length(raw.timeout, TIMEOUT),
-            at_once: raw.at_once.map_or(AT_ONCE, |count| count.as_u32() as usize),
-            start_timeout: length(raw.start_timeout, START_TIMEOUT),
-            lost_after: length(raw.lost_after, LOST_AFTER),
+            timeout: fill(&mut raw.timeout, TIMEOUT),
+            at_once: fill(&mut raw.at_once, AT_ONCE) as usize,
+            start_timeout: fill(&mut raw.start_timeout, START_TIMEOUT),
+            lost_after: fill(&mut raw.lost_after, LOST_AFTER),
         })
     }
 
@@ -201,27 +203,14 @@ impl Context<'_> {
     /// is one.
     fn check_broker(
         &self,
-        raw: &RawBroker,
         broker: &ExternalBroker,
         grid: &Grid,
         domain: DomainId,
-        span: &std::ops::Range<usize>,
+        at: &Range<usize>,
     ) -> Result<(), ScenarioError> {
+        let refuse = |key, expected| Err(self.tables.refuse(&self.tables.key(at, key), expected));
         if let Err((key, error)) = broker.templates(&places(grid, domain)) {
-            let spans = [
-                ("files", raw.files.as_ref().map(At::span)),
-                ("start", raw.start.as_ref().map(At::span)),
-                ("serve", raw.serve.as_ref().map(At::span)),
-                ("ready", raw.ready.as_ref().map(At::span)),
-                ("submit", raw.submit.as_ref().map(At::span)),
-                ("outlet", raw.outlet.as_ref().map(At::span)),
-                ("stop", raw.stop.as_ref().map(At::span)),
-            ];
-            let found = spans.into_iter().find(|(name, _)| *name == key);
-            let span = found.and_then(|(_, span)| span).unwrap_or(span.clone());
-            return Err(self
-                .document
-                .refuse(&span, format!("known places ({error})")));
+            return refuse(key, format!("known places ({error})"));
         }
         let is_name = |name: &String| {
             let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -230,19 +219,17 @@ impl Context<'_> {
                 && !name.starts_with('.')
                 && name.chars().all(good)
         };
-        if let (Some(files), Some(bad)) =
-            (&raw.files, broker.files.keys().find(|name| !is_name(name)))
-        {
+        if let Some(bad) = broker.files.keys().find(|name| !is_name(name)) {
             let expected = format!("names of letters, digits and `.-_`, and not {bad:?}");
-            return Err(self.document.refuse(&files.span(), expected));
+            return refuse("files", expected);
         }
-        match (&raw.outlet, broker.check_outlet()) {
-            (Some(outlet), Err(expected)) => Err(self.document.refuse(&outlet.span(), expected)),
-            _ => Ok(()),
+        match broker.check_outlet() {
+            Err(expected) => refuse("outlet", expected),
+            Ok(()) => Ok(()),
         }
     }
 
-    fn their_policies(&self, run: &RawRun) -> Result<Vec<String>, ScenarioError> {
+    fn their_policies(&self, run: &Run) -> Result<Vec<String>, ScenarioError> {
         let Some(list) = &run.policies else {
             return Ok(vec![THE_ONLY_POLICY.to_owned()]);
         };
@@ -252,13 +239,13 @@ impl Context<'_> {
             let same = |other: &String| as_directory(other) == as_directory(name);
             if name.is_empty() || policies.iter().any(same) {
                 return Err(self
-                    .document
+                    .tables
                     .refuse(&policy.span(), "each policy once, by its name"));
             }
             policies.push(name.clone());
         }
         match policies.is_empty() {
-            true => Err(self.document.refuse(&list.span(), "at least one policy")),
+            true => Err(self.tables.refuse(&list.span(), "at least one policy")),
             false => Ok(policies),
         }
     }
@@ -272,16 +259,16 @@ impl Context<'_> {
     /// A policy of ours.
     pub(super) fn our_policy(
         &self,
-        written: &At<crate::scenario::value::Str<crate::scenario::raw::PolicyText>>,
+        written: &At<Str<PolicyText>>,
     ) -> Result<PolicyKind, ScenarioError> {
         let name = &written.get().0.0;
         let read = <Name<PolicyKind> as Text>::read(name);
         read.map(|policy| policy.0)
-            .map_err(|expected| self.document.refuse(&written.span(), expected))
+            .map_err(|expected| self.tables.refuse(&written.span(), expected))
     }
 }
 
-impl crate::scenario::Scenario {
+impl crate::Scenario {
     /// What is run on every replication, one after the other.
     #[must_use]
     pub fn contenders(&self) -> Vec<Contender> {

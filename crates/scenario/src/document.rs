@@ -1,0 +1,466 @@
+//! The scenario as it is written: every key that means something, and no
+//! other. Defaults are named here; [`crate::resolve`] completes a document with
+//! them, so that what is written into run directories has the same types.
+
+mod broker;
+mod grid;
+
+pub use broker::{Broker, Commands, Words};
+pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, Roles, Slurm};
+
+use crate::provides::TimeOfDay;
+use crate::threshold::{Figure, Threshold};
+use crate::value::{
+    AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
+    Text, UntilText, Whole, named,
+};
+use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
+use crate::{ClockName, OverName, Stop};
+use gridrig_core::policy::{PolicyKind, Tie};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+/// What is run, on which grid, and what is measured. Durations are strings
+/// with their unit (ns, us, ms, s, min, h, d, w), such as "5s" or "87.08d".
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Scenario")]
+pub struct Document {
+    /// The jobs: one table, or a list of them.
+    pub workload: At<Workloads>,
+    /// A run without brokers: everything goes straight into this cluster.
+    pub cluster: Option<At<Cluster>>,
+    /// A run with brokers: the sites.
+    pub domain: Option<At<List<Domain>>>,
+    /// Which brokers may forward to which.
+    pub link: Option<At<List<Link>>>,
+    /// Links between all domains that have none of their own.
+    pub mesh: Option<At<Mesh>>,
+    /// How it is run.
+    pub run: Option<At<Run>>,
+    /// What is measured.
+    pub measure: Option<At<Measure>>,
+}
+
+/// A list whose elements know where they stand.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct List<T>(pub Vec<At<T>>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+            type Value = List<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<T>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(List(all))
+            }
+        }
+
+        deserializer.deserialize_any(ListVisitor(std::marker::PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for List<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Owned(format!("ListOf{}", T::schema_name()))
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<T>() })
+    }
+}
+
+/// `[workload]`, or `[[workload]]` where there are several.
+#[derive(Clone, Debug)]
+pub enum Workloads {
+    /// One table.
+    One(Box<Workload>),
+    /// A list of tables.
+    Many(Vec<At<Workload>>),
+}
+
+impl At<Workloads> {
+    /// Each workload and where it stands.
+    pub(crate) fn iter_mut(&mut self) -> Vec<(Range<usize>, &mut Workload)> {
+        let span = self.span();
+        match self.get_mut() {
+            Workloads::One(one) => vec![(span, &mut **one)],
+            Workloads::Many(many) => {
+                let many = many.iter_mut();
+                many.map(|one| (one.span(), one.get_mut())).collect()
+            }
+        }
+    }
+}
+
+/// Always as a list.
+impl Serialize for Workloads {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Workloads::One(one) => [one].serialize(serializer),
+            Workloads::Many(many) => many.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Workloads {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = Workloads;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table, or a list of tables")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Workloads, A::Error> {
+                let one = Workload::deserialize(value::MapAccessDeserializer::new(map))?;
+                Ok(Workloads::One(Box::new(one)))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Workloads, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(Workloads::Many(all))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany)
+    }
+}
+
+impl JsonSchema for Workloads {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Workloads")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<Workload>();
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+    }
+}
+
+/// A trace, how it is reduced, and where its jobs enter. The steps apply in
+/// this order: size, sanitize, max_processors, window, keep or share or load,
+/// zero_run_time, scale, min_run_time, offset.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Workload {
+    /// The trace file (SWF, plain or gzip), looked for from the working
+    /// directory, then from the directory of the scenario.
+    pub trace: Option<At<Str<PathText>>>,
+    /// Instead of a trace, a workload model (JSON): the jobs are generated, with
+    /// the seed of the run in place of the model's.
+    pub model: Option<At<Str<PathText>>>,
+    /// The domain where its jobs enter. Default: the only one there is.
+    pub domain: Option<At<Str<Identifier>>>,
+    /// Instead of a domain: over all domains, "round-robin" or "random".
+    pub spread: Option<At<Str<Name<SpreadBy>>>>,
+    /// Instead of a domain, a cluster that it enters past any broker, such as
+    /// background load.
+    pub cluster: Option<At<Str<Identifier>>>,
+    /// Shift against the other workloads, in time of the run. Default "0s".
+    pub offset: Option<Duration>,
+    /// The field that gives the size of a job. Default "allocated".
+    pub size: Option<Str<Name<SizeFrom>>>,
+    /// Rules that leave jobs out before all other steps, such as
+    /// "failed,wider-than=64". Default: none.
+    pub sanitize: Option<Str<Sanitize>>,
+    /// Wider jobs are left out, and counted. Default: none are.
+    pub max_processors: Option<Count>,
+    /// The part of the trace that is played. Default: all of it.
+    pub window: Option<At<Window>>,
+    /// Keep m of every n jobs, "m/n", evenly spread, or "all" (the default).
+    pub keep: Option<At<Str<KeepText>>>,
+    /// Shift of the pattern of keep, below n. Default 0.
+    pub phase: Option<At<Whole<0, 999_999>>>,
+    /// Instead of keep: keep each job with this probability, at random.
+    pub share: Option<At<Positive>>,
+    /// Instead of keep: keep as many jobs, at random, as load the processors
+    /// to this.
+    pub load: Option<At<Load>>,
+    /// What becomes of run times of 0, before scaling. Default "1s".
+    pub zero_run_time: Option<Str<ZeroRunTime>>,
+    /// By how much the trace is compressed. Default: not at all.
+    pub scale: Option<Scale>,
+    /// No run is shorter, after scaling. Default "0s".
+    pub min_run_time: Option<Duration>,
+    /// Requested resources that nodes have to offer, besides processors.
+    pub requirements: Option<Vec<Str<Name<Requirement>>>>,
+    /// Requirements that the trace does not have, drawn with the seed of the
+    /// run. Default: none are.
+    pub draw: Option<At<Draw>>,
+}
+
+/// Requirements that are drawn (LA Grid 4.3.1).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Draw {
+    /// Architectures with their weights. Default: none is wanted.
+    pub architecture: Option<BTreeMap<String, Weight>>,
+    /// Operating systems with their weights. Default: none is wanted.
+    pub os: Option<BTreeMap<String, Weight>>,
+    /// From how many to how many jobs in a row want the same of both. Default
+    /// [3, 6].
+    pub burst: Option<At<Vec<Count>>>,
+    /// Memory per processor: MiB with weights. Default: none is wanted.
+    pub memory_mib: Option<At<BTreeMap<String, Weight>>>,
+    /// MiB of disk per processor, hour of run time and GiB of memory per
+    /// processor, times a factor between 1/2 and 3/2. Default: none is wanted.
+    pub disk_rate_mib: Option<Count>,
+    /// No job wants more disk than this. Default 1048576.
+    pub disk_most_mib: Option<Count>,
+    /// Whether the disk is also the data that goes with a forwarded job.
+    /// Default false.
+    pub disk_is_data: Option<bool>,
+}
+
+/// A weight.
+pub type Weight = Whole<0, 1_000_000>;
+
+named!(
+    SpreadBy, "a way to spread jobs over the domains",
+    "round-robin" => SpreadBy::RoundRobin,
+    "random" => SpreadBy::Random,
+);
+
+/// The part [start, start + length) of a trace, counted from its time 0, or
+/// the one of that length that represents the trace best.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Window {
+    /// Where it begins. Default "0s".
+    pub start: Option<At<Duration>>,
+    /// How long it is.
+    #[schemars(required)]
+    pub length: Option<Str<AboveZero>>,
+    /// Instead of start: how the window is chosen.
+    pub choose: Option<Str<Name<Choose>>>,
+    /// A chosen window starts at a multiple of this. Default "1d".
+    pub step: Option<At<Str<AboveZero>>>,
+    /// Warm-up that no chosen window may touch, after the first submit.
+    /// Default: found by a rule.
+    pub skip_start: Option<At<Duration>>,
+    /// Wrap-up that no chosen window may touch, before the last submit.
+    /// Default: found by a rule.
+    pub skip_end: Option<At<Duration>>,
+}
+
+/// How a window is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choose {
+    /// By how well it represents the trace.
+    Representative,
+}
+
+named!(Choose, "a way to choose a window", "representative" => Choose::Representative);
+
+/// A load that decides how many jobs are kept.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Load {
+    /// Offered load after all steps: processor-seconds wanted per second over
+    /// processors.
+    #[schemars(required)]
+    pub offered: Option<Positive>,
+    /// On so many processors. Default: all in reach of where the jobs enter.
+    pub processors: Option<Count>,
+}
+
+/// Divisors of the times of a trace.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Scale {
+    /// Inter-arrival times are divided by this. Default 1.
+    pub arrival: Option<Positive>,
+    /// Run times and requested times are divided by this. Default 1.
+    pub run_time: Option<Positive>,
+}
+
+/// A requested resource that is taken seriously.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// Memory per processor.
+    Memory,
+}
+
+named!(Requirement, "a requirement", "memory" => Requirement::Memory);
+
+/// The name of a policy: one of ours, or the broker's own where that is
+/// somebody else's.
+#[derive(Clone, Debug)]
+pub struct PolicyText(pub String);
+
+impl Text for PolicyText {
+    const EXPECTED: &'static str = "the name of a policy";
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text.len() {
+            0..=200 => Ok(PolicyText(text.to_owned())),
+            _ => Err("the name of a policy, at most 200 bytes".to_owned()),
+        }
+    }
+
+    fn write(&self) -> String {
+        self.0.clone()
+    }
+
+    fn schema() -> Schema {
+        let names = PolicyKind::ALL.map(PolicyKind::name);
+        json_schema!({ "anyOf": [
+            { "type": "string", "enum": names },
+            { "type": "string", "description": "of a broker with kind = \"external\"" },
+        ] })
+    }
+}
+
+/// How the scenario is run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Run {
+    /// The name of the run's directory. Default: the file's own, without
+    /// extension.
+    pub name: Option<Str<Identifier>>,
+    /// "virtual" (the default) or "real" time.
+    pub clock: Option<Str<Name<ClockName>>>,
+    /// How many times faster than the wall clock the whole rig runs in real
+    /// time. Default 1.
+    pub speed: Option<Positive>,
+    /// The forwarding policies to compare. Default ["round-robin"]. With
+    /// brokers that are external: what {policy} stands for, each in its turn.
+    pub policies: Option<At<List<Str<PolicyText>>>>,
+    /// Whether every replication is also run as its bounds: local-only,
+    /// full-information (virtual time) and one pooled cluster. Default: true in
+    /// virtual time where several policies are compared.
+    pub bounds: Option<At<bool>>,
+    /// How equally good candidates are told apart. Default "rotate".
+    pub tie: Option<At<Str<Name<Tie>>>>,
+    /// The seed of all random streams. Default 1.
+    pub seed: Option<Whole<0, { u64::MAX }>>,
+    /// How long a day of the trace is in the run, for the hours of providers.
+    /// Default: 24 h divided by scale.arrival.
+    pub day: Option<At<Str<AboveZero>>>,
+    /// Time of day at the start of the run, for the same. Default "00:00".
+    pub starts_at: Option<At<Str<TimeOfDay>>>,
+    /// What varies between replications. Default: one run.
+    pub replicate: Option<At<Replicate>>,
+    /// Bounds on figures of every run, such as "delay_s.p95 < 60".
+    pub require: Option<Vec<Str<Threshold>>>,
+    /// What `gridrig compare` judges policies by, the first of them before
+    /// all. Default ["delay_s.mean"].
+    pub primary: Option<Vec<Str<Figure>>>,
+    /// The largest submission lag times compression (time of the trace)
+    /// before a run in real time is not valid. Default "30s".
+    pub lag_tolerance: Option<Duration>,
+}
+
+/// What varies between replications.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Replicate {
+    /// What varies.
+    #[schemars(required)]
+    pub over: Option<Str<Name<OverName>>>,
+    /// How far: of the window, or the most that a shaken job moves.
+    pub step: Option<At<Str<AboveZero>>>,
+    /// How many replications.
+    #[schemars(required)]
+    pub count: Option<At<Whole<1, 100_000>>>,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Measure {
+    /// Jobs submitted before are not measured. Default "0s".
+    pub from: Option<Duration>,
+    /// Jobs submitted after are not measured. Default "end".
+    pub until: Option<At<Str<UntilText>>>,
+    /// When the run ends. Default "drained".
+    pub stop: Option<Str<Name<Stop>>>,
+    /// The bound of bounded slowdown, in time of the run. Default: 10 s
+    /// divided by the (largest) run-time scale.
+    pub tau: Option<Str<AboveZero>>,
+    /// Whether the regret of decisions is computed after the run. Default
+    /// true.
+    pub regret: Option<bool>,
+}
+
+impl Document {
+    /// Its domains in file order.
+    pub(crate) fn domains(&self) -> impl Iterator<Item = &Domain> {
+        let domains = self.domain.iter().flat_map(|domains| &domains.get().0);
+        domains.map(At::get)
+    }
+
+    /// Its clusters in the order of their ids.
+    pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
+        let of_domains = self.domains().flat_map(|domain| &domain.clusters);
+        let of_domains = of_domains.flat_map(|clusters| &clusters.0);
+        self.cluster.iter().chain(of_domains).map(At::get)
+    }
+
+    /// The same.
+    pub(crate) fn clusters_mut(&mut self) -> impl Iterator<Item = &mut Cluster> {
+        let domains = self.domain.iter_mut();
+        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
+        let of_domains = domains.flat_map(|domain| &mut domain.get_mut().clusters);
+        let of_domains = of_domains.flat_map(|clusters| &mut clusters.0);
+        self.cluster.iter_mut().chain(of_domains).map(At::get_mut)
+    }
+
+    /// The bare names of files, for comparing documents across directories and
+    /// hosts.
+    pub(crate) fn name_no_directory(&mut self) {
+        let bare = |path: &mut Str<PathText>| {
+            let name = Path::new(&path.0.0).file_name();
+            if let Some(name) = name.map(|name| name.to_string_lossy().into_owned()) {
+                path.0.0 = name;
+            }
+        };
+        for (_, workload) in self.workload.iter_mut() {
+            let files = [&mut workload.trace, &mut workload.model];
+            files
+                .into_iter()
+                .flatten()
+                .for_each(|path| bare(path.get_mut()));
+        }
+        for cluster in self.clusters_mut() {
+            cluster.files().for_each(bare);
+        }
+    }
+}

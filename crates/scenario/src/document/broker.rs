@@ -1,0 +1,228 @@
+//! A broker as it is written, ours or somebody else's.
+
+use super::grid::or;
+use crate::BrokerKind;
+use crate::value::{AboveZero, Count, Duration, Name, Positive, Str, Whole, Written};
+use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::grid::BrokerSettings;
+use gridrig_core::load::Window;
+use gridrig_core::time::SimDuration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How a broker behaves.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Broker {
+    /// Time between scheduling cycles. Default "5s".
+    pub interval: Option<Str<AboveZero>>,
+    /// Time between exchanges of information. Default "15s".
+    pub exchange: Option<Str<AboveZero>>,
+    /// First cycle. Default: domain i of n (from 0) at i/n of its interval.
+    pub phase: Option<Duration>,
+    /// Forwards a job may make. Default 1.
+    pub max_hops: Option<Whole<0, { u32::MAX as u64 }>>,
+    /// Forwards a job may make under inter-rr and inter-random before it goes
+    /// back to where it entered. Default: max_hops.
+    pub ttl: Option<Whole<0, { u32::MAX as u64 }>>,
+    /// What best-broker-rank multiplies the rank of a job's origin by; the
+    /// policies that name a promotion have their own. Default 1.
+    pub origin_promotion: Option<Positive>,
+    /// Whether it counts what it has sent since its last information.
+    /// Default "ignored".
+    pub own_dispatch: Option<Str<Name<OwnDispatch>>>,
+    /// How it knows its own clusters. Default "exchange".
+    pub local_info: Option<Str<Name<LocalInfo>>>,
+    /// One-way latency between the broker and its clusters. Default "1ms".
+    pub lrms_latency: Option<Str<AboveZero>>,
+    /// Window of the mean that queue-length looks at. Default "30s".
+    pub queue_window: Option<Str<Name<Window>>>,
+    /// Window of the mean that utilization looks at. Default "30s".
+    pub utilization_window: Option<Str<Name<Window>>>,
+    /// "gridrig" (the default), or "external": somebody else's program, in
+    /// real time. The keys above are then not its own, those below are.
+    pub kind: Option<Str<Name<BrokerKind>>>,
+    /// Texts that are written to files in its directory, by name, with places
+    /// filled in.
+    pub files: Option<BTreeMap<String, String>>,
+    /// The command that sets it up, or several that run one after the other.
+    pub start: Option<Commands>,
+    /// A program that runs as long as the run does.
+    pub serve: Option<Words>,
+    /// A command that is tried until it ends well: it is ready for jobs then.
+    pub ready: Option<Words>,
+    /// The command that submits a job. Or outlet.
+    pub submit: Option<Words>,
+    /// The interface that takes its jobs: json:URL, bes:URL, arc:URL,
+    /// lagrid:URL, lagrid-soap12:URL, lagrid-json:URL or slurm:DIR. Or submit.
+    pub outlet: Option<String>,
+    /// What submit says on standard output when it has worked. Default: its
+    /// exit code is enough.
+    pub expect: Option<String>,
+    /// The command that cleans up, or several.
+    pub stop: Option<Commands>,
+    /// How long a submission may take, in wall time. Default "60s".
+    pub timeout: Option<Str<AboveZero>>,
+    /// Submissions that run at a time. Default 4.
+    pub at_once: Option<Count>,
+    /// How long start and ready may take together, and stop, in wall time.
+    /// Default "120s".
+    pub start_timeout: Option<Str<AboveZero>>,
+    /// Wall time without anything new of any job after which those that it
+    /// took and no cluster has had count as lost. Default "60s".
+    pub lost_after: Option<Str<AboveZero>>,
+}
+
+/// A command as its words: no shell has a part in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Words(
+    #[serde(deserialize_with = "words")]
+    #[schemars(length(min = 1))]
+    pub Vec<String>,
+);
+
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let words = Vec::<String>::deserialize(deserializer)?;
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words),
+        _ => Err(D::Error::custom(
+            "a command without a program, expected its words",
+        )),
+    }
+}
+
+/// One command, or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Commands(pub Vec<Vec<String>>);
+
+impl<'de> Deserialize<'de> for Commands {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        enum Part {
+            Word(String),
+            Command(Words),
+        }
+
+        impl<'de> Deserialize<'de> for Part {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct PartVisitor;
+
+                impl<'de> Visitor<'de> for PartVisitor {
+                    type Value = Part;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("a word, or a list of words")
+                    }
+
+                    fn visit_str<E: Error>(self, word: &str) -> Result<Part, E> {
+                        Ok(Part::Word(word.to_owned()))
+                    }
+
+                    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Part, A::Error> {
+                        let list = value::SeqAccessDeserializer::new(list);
+                        Words::deserialize(list).map(Part::Command)
+                    }
+                }
+
+                deserializer.deserialize_any(PartVisitor)
+            }
+        }
+
+        let parts = Vec::<Part>::deserialize(deserializer)?;
+        let mut one: Vec<String> = Vec::new();
+        let mut several: Vec<Vec<String>> = Vec::new();
+        for part in parts {
+            match part {
+                Part::Word(word) => one.push(word),
+                Part::Command(words) => several.push(words.0),
+            }
+        }
+        match (one.is_empty(), several.is_empty()) {
+            (false, false) => Err(D::Error::custom(
+                "words beside commands, expected the words of one command, or a list of commands",
+            )),
+            (false, true) => Ok(Commands(vec![one])),
+            (true, _) => Ok(Commands(several)),
+        }
+    }
+}
+
+impl JsonSchema for Commands {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Commands")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let words = generator.subschema_for::<Words>();
+        json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
+    }
+}
+
+impl Broker {
+    /// These settings of a broker of ours, with what they do not say from
+    /// `written`; tie and policy are those of the run.
+    pub(crate) fn of(settings: &BrokerSettings, written: Broker) -> Self {
+        let BrokerSettings {
+            interval,
+            exchange,
+            phase,
+            max_hops,
+            ttl,
+            origin_promotion,
+            own_dispatch,
+            local_info,
+            tie: _,
+            policy: _,
+            queue_window,
+            utilization_window,
+            lrms_latency,
+            external: _,
+        } = *settings;
+        Broker {
+            interval: Some(Written::of(interval)),
+            exchange: Some(Written::of(exchange)),
+            phase: Some(Str(phase)),
+            max_hops: Some(Whole(max_hops.into())),
+            ttl: Some(Whole(ttl.into())),
+            origin_promotion: Some(Positive(origin_promotion)),
+            own_dispatch: Some(Written::of(own_dispatch)),
+            local_info: Some(Written::of(local_info)),
+            lrms_latency: Some(Written::of(lrms_latency)),
+            queue_window: Some(Written::of(queue_window)),
+            utilization_window: Some(Written::of(utilization_window)),
+            ..written
+        }
+    }
+
+    /// The settings, which are those of the design where nothing is written;
+    /// `phase` says the first cycle from the interval.
+    pub(crate) fn settings(&self, phase: impl Fn(SimDuration) -> SimDuration) -> BrokerSettings {
+        let default = BrokerSettings::default();
+        let interval = or(&self.interval, default.interval);
+        let max_hops = self.max_hops.map_or(default.max_hops, Whole::as_u32);
+        BrokerSettings {
+            interval,
+            exchange: or(&self.exchange, default.exchange),
+            phase: self.phase.map_or_else(|| phase(interval), |phase| phase.0),
+            max_hops,
+            ttl: self.ttl.map_or(max_hops, Whole::as_u32),
+            origin_promotion: or(&self.origin_promotion, default.origin_promotion),
+            own_dispatch: or(&self.own_dispatch, default.own_dispatch),
+            local_info: or(&self.local_info, default.local_info),
+            queue_window: or(&self.queue_window, default.queue_window),
+            utilization_window: or(&self.utilization_window, default.utilization_window),
+            lrms_latency: or(&self.lrms_latency, default.lrms_latency),
+            ..default
+        }
+    }
+}

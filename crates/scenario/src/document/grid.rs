@@ -1,0 +1,300 @@
+//! The grid as it is written: clusters, domains with their brokers, links; and
+//! what of it is settings of the core, both ways.
+
+use super::{Broker, List};
+use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
+use crate::provides::DayHours;
+use crate::value::{
+    AboveZero, At, Count, Duration, Identifier, Name, Named, PathText, Positive, Str, Whole,
+    Written, fill, named,
+};
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
+use gridrig_core::grid::GridCluster;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::resource::Resources;
+use gridrig_core::time::SimDuration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// An emulated cluster.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Cluster {
+    /// Its name, unlike that of any other cluster. Needed in a domain;
+    /// elsewhere the default is "cluster".
+    pub name: Option<Str<Identifier>>,
+    /// So many single-processor nodes, all alike. Or resources.
+    pub processors: Option<Count>,
+    /// A cluster file (XML), found like a trace. Or processors.
+    pub resources: Option<Str<PathText>>,
+    /// Which job is next. Default "first-in-first-fit".
+    pub discipline: Option<Str<Name<DisciplineKind>>>,
+    /// Time between scheduling passes. Default "0s": a pass follows every
+    /// change at once.
+    pub interval: Option<Duration>,
+    /// What the discipline "slurm-backfill" goes by, and no other.
+    pub slurm: Option<Slurm>,
+    /// Interfaces of other systems that it offers besides its own when it is
+    /// a service. Default: none.
+    pub faces: Option<Vec<Str<Name<FaceKind>>>>,
+    /// With the face arc: how long each of a computing element's own steps
+    /// around the LRMS takes, on the wall. Default "0s".
+    pub arc_step: Option<Duration>,
+    /// In real time: a directory of its own, in which the commands of Slurm
+    /// are installed for this cluster.
+    pub slurm_bin: Option<Str<PathText>>,
+    /// What runs its jobs. Default "emulated"; "slurm": a real Slurm, in real
+    /// time only.
+    pub lrms: Option<Str<Name<LrmsName>>>,
+    /// How a real Slurm is reached and used.
+    pub lrms_settings: Option<Lrms>,
+}
+
+/// What runs the jobs of a cluster, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LrmsName {
+    /// The model.
+    Emulated,
+    /// A real Slurm.
+    Slurm,
+}
+
+named!(LrmsName, "an LRMS", "emulated" => LrmsName::Emulated, "slurm" => LrmsName::Slurm);
+
+/// A real Slurm, driven through its commands.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Lrms {
+    /// The directory of its commands. Default: found by PATH.
+    pub bin: Option<Str<PathText>>,
+    /// Its slurm.conf. Default: SLURM_CONF, or where Slurm looks.
+    pub conf: Option<Str<PathText>>,
+    /// The partition that jobs go to. Default: Slurm's default one.
+    pub partition: Option<Str<Identifier>>,
+    /// A batch script, found like a trace; {seconds}, {job} and {processors}
+    /// are filled in. Default: one that sleeps.
+    pub template: Option<Str<PathText>>,
+    /// What stands in the template.
+    #[serde(skip)]
+    pub(crate) script: Option<String>,
+    /// Time between two looks at the jobs, on the wall. Default "500ms".
+    pub poll: Option<Str<AboveZero>>,
+    /// How long a Slurm that does not answer is waited for, on the wall,
+    /// before its jobs are lost. Default "60s".
+    pub patience: Option<Duration>,
+}
+
+/// SchedulerParameters of Slurm, by its names. No scale divides them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Slurm {
+    /// Time between plans. Default "30s".
+    pub bf_interval: Option<Str<AboveZero>>,
+    /// Reservations begin and end on multiples of it. Default "60s"; "0s": they
+    /// are not rounded.
+    pub bf_resolution: Option<Duration>,
+    /// A job that could start only later gets no reservation. Default "1d".
+    pub bf_window: Option<Duration>,
+    /// Jobs that one plan looks at. Default 500.
+    pub bf_max_job_test: Option<Count>,
+}
+
+/// One administrative site: a broker and its clusters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Domain {
+    /// Its name, unlike that of any other domain.
+    #[schemars(required)]
+    pub name: Option<At<Str<Identifier>>>,
+    /// Hours of the trace's day in which it takes jobs of others, such as
+    /// "18:00-08:00". Default: always.
+    pub provides: Option<At<List<Str<DayHours>>>>,
+    /// Its clusters. Default: none, all its jobs are forwarded.
+    pub clusters: Option<List<Cluster>>,
+    /// How its broker behaves.
+    pub broker: Option<At<Broker>>,
+}
+
+/// A connection between two brokers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Link {
+    /// The two domains; each may forward to the other.
+    #[schemars(required)]
+    pub between: Option<At<List<Str<Identifier>>>>,
+    /// Restricts the link to one direction.
+    pub roles: Option<At<Roles>>,
+    /// Hours of the trace's day in which jobs are taken over this link,
+    /// instead of those of the providing domain.
+    pub provides: Option<At<List<Str<DayHours>>>>,
+    /// One-way latency. Default "1ms".
+    pub latency: Option<Str<AboveZero>>,
+    /// MiB of job data a second carries. A forwarded job that has data arrives
+    /// so much later. Default: data costs no time.
+    pub bandwidth_mib_s: Option<Positive>,
+    /// How the two brokers talk in real time: "native" (the default), or in
+    /// sessions of the LA Grid protocol as "json", "soap" (1.1) or "soap12".
+    pub protocol: Option<Str<Name<LinkProtocol>>>,
+}
+
+/// What all links are like that are not written one by one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Mesh {
+    /// One-way latency. Default "1ms".
+    pub latency: Option<Str<AboveZero>>,
+    /// MiB of job data a second carries. Default: data costs no time.
+    pub bandwidth_mib_s: Option<Positive>,
+}
+
+/// Who forwards and who takes jobs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Roles {
+    /// The domain that forwards.
+    #[schemars(required)]
+    pub consumer: Option<At<Str<Identifier>>>,
+    /// The domain that takes jobs.
+    #[schemars(required)]
+    pub provider: Option<At<Str<Identifier>>>,
+}
+
+/// What is written, or this.
+pub(super) fn or<W: Written>(slot: &Option<W>, default: W::Value) -> W::Value {
+    slot.as_ref().map_or(default, W::value)
+}
+
+impl Slurm {
+    fn of(settings: &SlurmBackfillSettings) -> Self {
+        let SlurmBackfillSettings {
+            bf_interval,
+            bf_resolution,
+            bf_window,
+            bf_max_job_test,
+        } = *settings;
+        Slurm {
+            bf_interval: Some(Written::of(bf_interval)),
+            bf_resolution: Some(Str(bf_resolution)),
+            bf_window: Some(Str(bf_window)),
+            bf_max_job_test: Some(Whole(bf_max_job_test.into())),
+        }
+    }
+
+    fn settings(&self) -> SlurmBackfillSettings {
+        let default = SlurmBackfillSettings::default();
+        SlurmBackfillSettings {
+            bf_interval: or(&self.bf_interval, default.bf_interval),
+            bf_resolution: or(&self.bf_resolution, default.bf_resolution),
+            bf_window: or(&self.bf_window, default.bf_window),
+            bf_max_job_test: self
+                .bf_max_job_test
+                .map_or(default.bf_max_job_test, Whole::as_u32),
+        }
+    }
+}
+
+impl Cluster {
+    /// This cluster of a grid, with what no grid says from `written`.
+    pub(crate) fn of(cluster: &GridCluster, written: Cluster) -> Self {
+        let config = &cluster.config;
+        let plans = config.discipline == DisciplineKind::SlurmBackfill;
+        Cluster {
+            name: Some(Str(Identifier(cluster.name.clone()))),
+            discipline: Some(Written::of(config.discipline)),
+            interval: Some(Str(config.interval)),
+            slurm: plans.then(|| Slurm::of(&config.slurm)),
+            ..written
+        }
+    }
+
+    /// How the cluster with these nodes is set up.
+    pub(crate) fn config(&self, id: ClusterId, resources: Resources) -> ClusterConfig {
+        let discipline = or(&self.discipline, DisciplineKind::FirstInFirstFit);
+        ClusterConfig {
+            interval: or(&self.interval, SimDuration::ZERO),
+            slurm: self
+                .slurm
+                .as_ref()
+                .map_or_else(Default::default, Slurm::settings),
+            is_real: self.is_real(),
+            ..ClusterConfig::new(id, resources, discipline)
+        }
+    }
+
+    /// All files and directories that it names.
+    pub(super) fn files(&mut self) -> impl Iterator<Item = &mut Str<PathText>> {
+        let lrms = self.lrms_settings.iter_mut();
+        let lrms = lrms.flat_map(|it| [&mut it.bin, &mut it.conf, &mut it.template]);
+        let own = [&mut self.resources, &mut self.slurm_bin];
+        own.into_iter().chain(lrms).flatten()
+    }
+
+    /// Whether a real LRMS runs its jobs.
+    pub(crate) fn is_real(&self) -> bool {
+        or(&self.lrms, LrmsName::Emulated) == LrmsName::Slurm
+    }
+
+    /// The interfaces of other systems that it offers when it is a service.
+    #[must_use]
+    pub fn faces(&self) -> Vec<FaceKind> {
+        self.faces.iter().flatten().map(Written::value).collect()
+    }
+
+    /// Has it offer this interface too.
+    pub fn show(&mut self, face: FaceKind) {
+        let faces = self.faces.get_or_insert_default();
+        let face = Written::of(face);
+        if !faces.contains(&face) {
+            faces.push(face);
+        }
+    }
+
+    /// How long each step of a computing element around its LRMS takes, on the
+    /// wall.
+    #[must_use]
+    pub fn arc_step(&self) -> std::time::Duration {
+        wall(or(&self.arc_step, SimDuration::ZERO))
+    }
+
+    /// The directory in which it installs the commands of Slurm.
+    #[must_use]
+    pub fn slurm_bin(&self) -> Option<PathBuf> {
+        self.slurm_bin.as_ref().map(|dir| PathBuf::from(&dir.0.0))
+    }
+
+    /// How the real LRMS that runs its jobs is reached, if one does.
+    #[must_use]
+    pub fn real_lrms(&self) -> Option<SlurmAccess> {
+        let settings = self.lrms_settings.as_ref().filter(|_| self.is_real())?;
+        let path = |text: &Option<Str<PathText>>| Some(PathBuf::from(&text.as_ref()?.0.0));
+        let default = SlurmAccess::default();
+        Some(SlurmAccess {
+            bin: path(&settings.bin),
+            conf: path(&settings.conf),
+            partition: settings.partition.as_ref().map(|name| name.0.0.clone()),
+            template: settings.script.clone().unwrap_or_else(|| SLEEP.to_owned()),
+            poll: settings
+                .poll
+                .map_or(default.poll, |poll| wall(poll.value())),
+            patience: settings.patience.map_or(default.patience, |it| wall(it.0)),
+        })
+    }
+}
+
+impl Lrms {
+    /// Writes down the defaults.
+    pub(crate) fn complete(&mut self) {
+        let default = SlurmAccess::default();
+        let model = |wall: std::time::Duration| {
+            SimDuration::from_nanos(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX))
+        };
+        fill(&mut self.poll, model(default.poll));
+        fill(&mut self.patience, model(default.patience));
+    }
+}
+
+fn wall(length: SimDuration) -> std::time::Duration {
+    std::time::Duration::from_nanos(length.as_nanos())
+}

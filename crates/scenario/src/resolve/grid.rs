@@ -1,0 +1,349 @@
+//! Domains, clusters and links.
+
+use super::Context;
+use crate::ScenarioError;
+use crate::document::{Broker, Cluster, Document, Domain, Link, List, Mesh, Roles, Run};
+use crate::interface::LinkProtocol;
+use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::grid::{self, Grid, GridCluster};
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::policy::PolicyKind;
+use gridrig_core::resource::Resources;
+use gridrig_core::time::SimDuration;
+use gridrig_protocol::resources;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Latency of a link that names none (design 5).
+const LINK_LATENCY: SimDuration = SimDuration::from_millis(1);
+
+/// The most domains or clusters: their ids have 16 bits.
+const MOST: usize = u16::MAX as usize;
+
+/// The grid and what of its links is no matter of the model.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) grid: Grid,
+    pub(super) protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
+    /// Directories with the commands of Slurm.
+    slurm_bins: BTreeSet<PathBuf>,
+}
+
+impl Context<'_> {
+    pub(super) fn grid(
+        &self,
+        raw: &mut Document,
+        run: &Run,
+        policy: Option<PolicyKind>,
+    ) -> Result<Built, ScenarioError> {
+        let mut built = Built::default();
+        if raw.cluster.is_some() && raw.domain.is_none() {
+            self.refuse_broker_keys(raw, run)?;
+        }
+        match (&mut raw.cluster, &mut raw.domain) {
+            (Some(cluster), Some(_)) => {
+                let expected = "either [cluster] (a run without brokers) or [[domain]], not both";
+                return Err(self.tables.refuse(&cluster.span(), expected));
+            }
+            (None, None) => {
+                let expected = "[cluster] for a run without brokers, or [[domain]]";
+                return Err(self.tables.missing(&(0..0), "cluster", expected));
+            }
+            (Some(cluster), None) => self.add_cluster(&mut built, cluster, None)?,
+            (None, Some(domains)) => {
+                let span = domains.span();
+                let list = &mut domains.get_mut().0;
+                let count = list.len();
+                if count == 0 || count > MOST {
+                    let expected = "between 1 and 65535 domains";
+                    return Err(self.tables.refuse(&span, expected));
+                }
+                for (index, domain) in list.iter_mut().enumerate() {
+                    self.add_domain(&mut built, domain, (index, count), run, policy)?;
+                }
+                if built.grid.clusters.is_empty() {
+                    let expected = "at least one domain with a cluster";
+                    return Err(self.tables.refuse(&span, expected));
+                }
+            }
+        }
+        let links = raw.link.iter_mut();
+        for link in links.flat_map(|links| &mut links.get_mut().0) {
+            self.add_link(&mut built, link)?;
+        }
+        if let Some(mesh) = raw.mesh.take() {
+            let links = raw.link.get_or_insert_with(|| At::new(Default::default()));
+            let written = add_mesh(&mut built.grid, mesh.get());
+            links.get_mut().0.extend(written.into_iter().map(At::new));
+        }
+        raw.link = raw.link.take().filter(|links| !links.get().0.is_empty());
+        Ok(built)
+    }
+
+    /// Keys that mean nothing without brokers.
+    fn refuse_broker_keys(&self, raw: &Document, run: &Run) -> Result<(), ScenarioError> {
+        let links = raw.link.as_ref().map(At::span);
+        let mesh = raw.mesh.as_ref().map(At::span);
+        let spans = links.or(mesh).or_else(|| run.tie.as_ref().map(At::span));
+        match spans {
+            Some(span) => {
+                let expected = "nothing in a run without brokers ([[domain]])";
+                Err(self.tables.refuse(&span, expected))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn add_domain(
+        &self,
+        built: &mut Built,
+        raw: &mut At<Domain>,
+        (index, count): (usize, usize),
+        run: &Run,
+        policy: Option<PolicyKind>,
+    ) -> Result<(), ScenarioError> {
+        let span = raw.span();
+        let raw = raw.get_mut();
+        let Some(name) = &raw.name else {
+            let expected = "the name of the domain";
+            return Err(self.tables.missing(&span, "name", expected));
+        };
+        let taken = |other: &grid::Domain| other.name == name.get().0.0;
+        if built.grid.domains.iter().any(taken) {
+            let expected = "a name no other domain has";
+            return Err(self.tables.refuse(&name.span(), expected));
+        }
+        let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
+        let first = built.grid.clusters.len();
+        for cluster in &mut raw.clusters.get_or_insert_default().0 {
+            self.add_cluster(built, cluster, Some(id))?;
+        }
+        let grid = &mut built.grid;
+        // The index is below the count, so that the phase is below the interval.
+        let staggered = |interval: SimDuration| {
+            let phase = u128::from(interval.as_nanos()) * index as u128 / count.max(1) as u128;
+            SimDuration::from_nanos(u64::try_from(phase).unwrap_or(u64::MAX))
+        };
+        let broker = raw.broker.get_or_insert_with(|| At::new(Broker::default()));
+        let mut settings = broker.get().settings(staggered);
+        settings.tie = run.tie.as_ref().map_or(settings.tie, Written::value);
+        settings.policy = policy.unwrap_or(settings.policy);
+        if !broker.get().is_external() {
+            *broker.get_mut() = Broker::of(&settings, Broker::default());
+        }
+        let clusters = &grid.clusters[first..];
+        let clusters = clusters.iter().map(|cluster| cluster.config.id).collect();
+        grid.domains.push(grid::Domain {
+            name: name.get().0.0.clone(),
+            broker: settings,
+            clusters,
+        });
+        Ok(())
+    }
+
+    fn add_cluster(
+        &self,
+        built: &mut Built,
+        raw: &mut At<Cluster>,
+        domain: Option<DomainId>,
+    ) -> Result<(), ScenarioError> {
+        let (grid, span) = (&mut built.grid, raw.span());
+        let key = |key| self.tables.key(&span, key);
+        let cluster = raw.get_mut();
+        let name = match (&cluster.name, domain) {
+            (Some(name), _) => name.0.0.clone(),
+            (None, None) => "cluster".to_owned(),
+            (None, Some(_)) => {
+                let expected = "the name of the cluster";
+                return Err(self.tables.missing(&span, "name", expected));
+            }
+        };
+        if grid.clusters.iter().any(|other| other.name == name) {
+            let expected = "a name no other cluster has";
+            return Err(self.tables.refuse(&key("name"), expected));
+        }
+        if grid.clusters.len() >= MOST {
+            return Err(self.tables.refuse(&span, "at most 65535 clusters"));
+        }
+        let resources = self.resources(cluster, &span)?;
+        let id = ClusterId(u16::try_from(grid.clusters.len()).unwrap_or(u16::MAX));
+        self.lrms(cluster, &span)?;
+        let config = cluster.config(id, resources);
+        if cluster.slurm.is_some() && config.discipline != DisciplineKind::SlurmBackfill {
+            let expected = "no slurm settings, or discipline = \"slurm-backfill\"";
+            return Err(self.tables.refuse(&key("slurm"), expected));
+        }
+        if let Some(dir) = cluster.slurm_bin()
+            && !built.slurm_bins.insert(dir)
+        {
+            let expected = "a directory that no other cluster has";
+            return Err(self.tables.refuse(&key("slurm_bin"), expected));
+        }
+        cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
+        let cluster_of_grid = GridCluster {
+            name,
+            domain,
+            config,
+        };
+        *cluster = Cluster::of(&cluster_of_grid, std::mem::take(cluster));
+        grid.clusters.push(cluster_of_grid);
+        Ok(())
+    }
+
+    fn resources(
+        &self,
+        raw: &mut Cluster,
+        span: &Range<usize>,
+    ) -> Result<Resources, ScenarioError> {
+        let at = || self.tables.key(span, "resources");
+        match (&raw.processors, &mut raw.resources) {
+            (Some(_), Some(_)) => {
+                let expected = "either processors or resources, not both";
+                Err(self.tables.refuse(&at(), expected))
+            }
+            (None, None) => {
+                let expected = "a number of processors, or resources = \"FILE.xml\"";
+                Err(self.tables.missing(span, "processors", expected))
+            }
+            (Some(processors), None) => Ok(Resources::homogeneous(processors.as_u32())),
+            (None, Some(file)) => {
+                let path = self.find(&file.0.0);
+                let path = path.map_err(|places| self.tables.refuse(&at(), places))?;
+                *file = Str(PathText::of(&path));
+                self.read_resources(&path, &at())
+            }
+        }
+    }
+
+    fn read_resources(&self, path: &Path, span: &Range<usize>) -> Result<Resources, ScenarioError> {
+        resources::read(path).map_err(|source| {
+            let (field, value) = self.tables.describe(span);
+            ScenarioError::Resources {
+                at: self.tables.source.place(span),
+                field,
+                value,
+                source: Box::new(source),
+            }
+        })
+    }
+
+    fn add_link(&self, built: &mut Built, raw: &mut At<Link>) -> Result<(), ScenarioError> {
+        let span = raw.span();
+        let (grid, link) = (&mut built.grid, raw.get_mut());
+        let Some(between) = &mut link.between else {
+            let expected = "the names of two domains";
+            return Err(self.tables.missing(&span, "between", expected));
+        };
+        let at = between.span();
+        let [one, other] = between.get().0.as_slice() else {
+            return Err(self.tables.refuse(&at, "the names of two domains"));
+        };
+        let (a, b) = (self.domain(grid, one)?, self.domain(grid, other)?);
+        if a == b {
+            return Err(self.tables.refuse(&at, "two different domains"));
+        }
+        if grid.latency(a, b).is_some() {
+            return Err(self.tables.refuse(&at, "one link between two domains"));
+        }
+        let latency = fill(&mut link.latency, LINK_LATENCY);
+        let directions = self.directions(grid, &link.roles, (a, b))?;
+        if let [direction] = directions.as_slice()
+            && *direction != (a, b)
+        {
+            between.get_mut().0.reverse();
+        }
+        for (consumer, provider) in directions {
+            grid.links.push(grid::Link {
+                consumer,
+                provider,
+                latency,
+                bandwidth: link.bandwidth_mib_s.map(|bandwidth| bandwidth.0),
+            });
+        }
+        if let Some(protocol) = &link.protocol {
+            let ends = (a.min(b), a.max(b));
+            built.protocols.insert(ends, protocol.value());
+        }
+        Ok(())
+    }
+
+    fn directions(
+        &self,
+        grid: &Grid,
+        roles: &Option<At<Roles>>,
+        (a, b): (DomainId, DomainId),
+    ) -> Result<Vec<(DomainId, DomainId)>, ScenarioError> {
+        let Some(roles) = roles else {
+            return Ok(vec![(a, b), (b, a)]);
+        };
+        let missing = |key| {
+            self.tables
+                .missing(&roles.span(), key, "one of the two domains")
+        };
+        let consumer = roles
+            .get()
+            .consumer
+            .as_ref()
+            .ok_or_else(|| missing("consumer"))?;
+        let provider = roles
+            .get()
+            .provider
+            .as_ref()
+            .ok_or_else(|| missing("provider"))?;
+        let direction = (self.domain(grid, consumer)?, self.domain(grid, provider)?);
+        if direction != (a, b) && direction != (b, a) {
+            let expected = "one of the two domains as consumer and the other as provider";
+            return Err(self.tables.refuse(&roles.span(), expected));
+        }
+        Ok(vec![direction])
+    }
+
+    pub(super) fn domain(
+        &self,
+        grid: &Grid,
+        name: &At<Str<Identifier>>,
+    ) -> Result<DomainId, ScenarioError> {
+        let names: Vec<&str> = grid
+            .domains
+            .iter()
+            .map(|domain| domain.name.as_str())
+            .collect();
+        self.position(name, &names, "a domain").map(DomainId)
+    }
+}
+
+/// Links every two domains that are not linked yet, in file order; answers the
+/// links as somebody could have written them.
+fn add_mesh(grid: &mut Grid, mesh: &Mesh) -> Vec<Link> {
+    let count = u16::try_from(grid.domains.len()).unwrap_or(u16::MAX);
+    let latency = mesh.latency.map_or(LINK_LATENCY, |latency| latency.value());
+    let bandwidth = mesh.bandwidth_mib_s.map(|bandwidth| bandwidth.0);
+    let ends = |link: &grid::Link| (link.consumer, link.provider);
+    let written: BTreeSet<(DomainId, DomainId)> = grid.links.iter().map(ends).collect();
+    let mut links = Vec::new();
+    for a in (0..count).map(DomainId) {
+        for b in (a.0 + 1..count).map(DomainId) {
+            if written.contains(&(a, b)) || written.contains(&(b, a)) {
+                continue;
+            }
+            for (consumer, provider) in [(a, b), (b, a)] {
+                grid.links.push(grid::Link {
+                    consumer,
+                    provider,
+                    latency,
+                    bandwidth,
+                });
+            }
+            let name = |id: DomainId| Str(Identifier(grid.domains[id.index()].name.clone()));
+            links.push(Link {
+                between: Some(At::new(List(vec![At::new(name(a)), At::new(name(b))]))),
+                latency: Some(Written::of(latency)),
+                bandwidth_mib_s: bandwidth.map(Positive),
+                ..Link::default()
+            });
+        }
+    }
+    links
+}

@@ -1,0 +1,49 @@
+//! A real LRMS in the place of an emulated one.
+
+use super::Context;
+use crate::ScenarioError;
+use crate::document::Cluster;
+use crate::value::{PathText, Str};
+use std::ops::Range;
+
+impl Context<'_> {
+    /// Completes what is said of the real LRMS of a cluster, if it has one.
+    pub(super) fn lrms(
+        &self,
+        cluster: &mut Cluster,
+        span: &Range<usize>,
+    ) -> Result<(), ScenarioError> {
+        if !cluster.is_real() {
+            cluster.lrms = None;
+            return match &cluster.lrms_settings {
+                Some(_) => {
+                    let expected = "no lrms_settings, or lrms = \"slurm\"";
+                    let at = self.tables.key(span, "lrms_settings");
+                    Err(self.tables.refuse(&at, expected))
+                }
+                None => Ok(()),
+            };
+        }
+        if cluster.slurm_bin.is_some() {
+            let expected = "no slurm_bin, since a real Slurm has commands of its own";
+            let at = self.tables.key(span, "slurm_bin");
+            return Err(self.tables.refuse(&at, expected));
+        }
+        let settings = cluster.lrms_settings.get_or_insert_default();
+        settings.complete();
+        if let Some(file) = &mut settings.template {
+            let at = self.tables.key(span, "lrms_settings");
+            let at = self.tables.key(&at, "template");
+            let refuse = |expected: String| self.tables.refuse(&at, expected);
+            let found = self.find(&file.0.0).map_err(refuse)?;
+            let text = std::fs::read_to_string(&found);
+            let text = text.map_err(|why| refuse(format!("a file of text ({why})")))?;
+            if !text.starts_with("#!") {
+                return Err(refuse("a script that begins with #!".to_owned()));
+            }
+            *file = Str(PathText::of(&found));
+            settings.script = Some(text);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,378 @@
+//! The kinds of value a scenario is written in. Each knows how to read
+//! itself, what to say when it cannot, and its JSON Schema.
+
+mod texts;
+
+pub use texts::{AboveZero, Duration, Identifier, KeepText, PathText, UntilText};
+
+use crate::nearest::hint;
+use crate::workload::ZeroRunTime;
+use gridrig_core::time::{Decimal, SimDuration};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use toml::Spanned;
+
+/// A value and where it stands in the file.
+#[derive(Clone, serde::Deserialize)]
+#[serde(transparent)]
+pub struct At<T>(Spanned<T>);
+
+impl<T> At<T> {
+    /// A value that nobody wrote.
+    pub fn new(value: T) -> Self {
+        At(Spanned::new(0..0, value))
+    }
+
+    /// The value.
+    pub fn get(&self) -> &T {
+        self.0.get_ref()
+    }
+
+    /// The value, to be completed.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+
+    /// The value alone.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+
+    /// Where it stands.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.0.span()
+    }
+}
+
+/// Two scenarios that say the same look the same, wherever it is written.
+impl<T: fmt::Debug> fmt::Debug for At<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl<T: Serialize> Serialize for At<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+/// A value that a document has, or gets where it is not written.
+pub trait Written {
+    /// What it means.
+    type Value: Copy;
+
+    /// As it is written.
+    fn of(value: Self::Value) -> Self;
+
+    /// What was written.
+    fn value(&self) -> Self::Value;
+}
+
+/// The value, which is the default where none is written: then it is now.
+pub fn fill<W: Written>(slot: &mut Option<W>, default: W::Value) -> W::Value {
+    slot.get_or_insert_with(|| W::of(default)).value()
+}
+
+/// How values are written, and read.
+macro_rules! written {
+    ($([$($generics:tt)*] $type:ty => $value:ty, $of:expr, $get:expr;)+) => {$(
+        impl<$($generics)*> Written for $type {
+            type Value = $value;
+
+            fn of(value: $value) -> Self {
+                $of(value)
+            }
+
+            fn value(&self) -> $value {
+                $get(self)
+            }
+        }
+    )+};
+}
+
+written! {
+    [] bool => bool, |value| value, |it: &bool| *it;
+    [] Positive => Decimal, Positive, |it: &Positive| it.0;
+    [] Str<SimDuration> => SimDuration, Str, |it: &Str<SimDuration>| it.0;
+    [] Str<AboveZero> => SimDuration, |value| Str(AboveZero(value)), |it: &Str<AboveZero>| it.0.0;
+    [] Str<ZeroRunTime> => ZeroRunTime, Str, |it: &Str<ZeroRunTime>| it.0;
+    [T: Named] Str<Name<T>> => T, |value| Str(Name(value)), |it: &Str<Name<T>>| it.0.0;
+    [const MIN: u64, const MAX: u64] Whole<MIN, MAX> => u64, Whole, |it: &Self| it.0;
+    [W: Written] At<W> => W::Value, |value| At::new(W::of(value)), |it: &At<W>| it.get().value();
+}
+
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// Something that is written as a string.
+pub trait Text: Sized {
+    /// What is expected, for messages that need no more.
+    const EXPECTED: &'static str;
+
+    /// Reads it, or says what was expected.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn read(text: &str) -> Result<Self, String>;
+
+    /// Writes what is read as the same.
+    fn write(&self) -> String;
+
+    /// Its JSON Schema.
+    fn schema() -> Schema;
+}
+
+/// A [`Text`] as serde reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Str<T>(pub T);
+
+impl<'de, T: Text> Deserialize<'de> for Str<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor<T>(PhantomData<T>);
+
+        impl<T: Text> Visitor<'_> for TextVisitor<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+                let unexpected = Unexpected::Str(text);
+                T::read(text).map_err(|expected| E::invalid_value(unexpected, &expected.as_str()))
+            }
+        }
+
+        deserializer
+            .deserialize_str(TextVisitor(PhantomData))
+            .map(Str)
+    }
+}
+
+impl<T: Text> Serialize for Str<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.write())
+    }
+}
+
+impl<T: Text> JsonSchema for Str<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Text")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
+    }
+}
+
+/// Things that have a fixed list of names.
+pub trait Named: Copy + PartialEq + 'static {
+    /// What it is, with its article.
+    const WHAT: &'static str;
+
+    /// All of them with their names, in the order of the documentation.
+    fn names() -> Vec<(&'static str, Self)>;
+}
+
+/// A [`Named`] thing as serde reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name<T>(pub T);
+
+impl<T: Named> Text for Name<T> {
+    const EXPECTED: &'static str = T::WHAT;
+
+    fn read(text: &str) -> Result<Self, String> {
+        let names = T::names();
+        if let Some((_, found)) = names.iter().find(|(name, _)| *name == text) {
+            return Ok(Name(*found));
+        }
+        let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+        Err(format!(
+            "{}{}",
+            T::WHAT,
+            hint(text, &names).replace(": expected ", ", ")
+        ))
+    }
+
+    fn write(&self) -> String {
+        name_of(self.0).to_owned()
+    }
+
+    fn schema() -> Schema {
+        let names: Vec<&str> = T::names().iter().map(|(name, _)| *name).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+/// Names from a list, with what they stand for.
+macro_rules! named {
+    ($type:ty, $what:literal, $($name:expr => $value:expr),+ $(,)?) => {
+        impl Named for $type {
+            const WHAT: &'static str = $what;
+
+            fn names() -> Vec<(&'static str, Self)> {
+                vec![$(($name, $value)),+]
+            }
+        }
+    };
+}
+pub(crate) use named;
+
+/// The name used in scenarios.
+pub fn name_of<T: Named>(value: T) -> &'static str {
+    let names = T::names();
+    let found = names.iter().find(|(_, candidate)| *candidate == value);
+    found.map_or("", |(name, _)| name)
+}
+
+/// A whole number between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
+
+/// A number of processors or of hops: at least 1, in 32 bits.
+pub type Count = Whole<1, { u32::MAX as u64 }>;
+
+impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+    /// The value, of a type whose bounds fit 32 bits.
+    #[must_use]
+    pub fn as_u32(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WholeVisitor<const MIN: u64, const MAX: u64>;
+
+        impl<const MIN: u64, const MAX: u64> Visitor<'_> for WholeVisitor<MIN, MAX> {
+            type Value = Whole<MIN, MAX>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match MAX {
+                    u64::MAX => write!(f, "a whole number of at least {MIN}"),
+                    _ => write!(f, "a whole number from {MIN} to {MAX}"),
+                }
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+                match u64::try_from(value) {
+                    Ok(value) => self.visit_u64(value),
+                    Err(_) => Err(E::invalid_value(Unexpected::Signed(value), &self)),
+                }
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+                if (MIN..=MAX).contains(&value) {
+                    return Ok(Whole(value));
+                }
+                Err(E::invalid_value(Unexpected::Unsigned(value), &self))
+            }
+        }
+
+        deserializer.deserialize_any(WholeVisitor)
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> Serialize for Whole<MIN, MAX> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Whole")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
+/// A decimal number above 0, kept exactly as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positive(pub Decimal);
+
+impl<'de> Deserialize<'de> for Positive {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PositiveVisitor;
+
+        impl Visitor<'_> for PositiveVisitor {
+            type Value = Positive;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a decimal number above 0 such as 60 or 2.5")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Positive, E> {
+                match u64::try_from(value) {
+                    Ok(whole) if whole > 0 => Ok(Positive(Decimal::from_whole(whole))),
+                    _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
+                }
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Positive, E> {
+                Ok(Positive(Decimal::from_whole(value)))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Positive, E> {
+                // The shortest text that gives this float is the decimal that
+                // was written, up to 15 digits; it never has an exponent.
+                Decimal::parse(&value.to_string())
+                    .filter(|decimal| !decimal.is_zero())
+                    .map(Positive)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Float(value), &self))
+            }
+        }
+
+        deserializer.deserialize_any(PositiveVisitor)
+    }
+}
+
+impl Serialize for Positive {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_string().parse() {
+            Ok(whole) => serializer.serialize_u64(whole),
+            Err(_) => serializer.serialize_f64(self.0.as_f64()),
+        }
+    }
+}
+
+impl JsonSchema for Positive {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Positive")
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "exclusiveMinimum": 0 })
+    }
+}
