@@ -320,7 +320,7 @@ impl EventSink for Watched<'_, '_> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.log.emit(at, event);
         // It would pass these over; not calling it is cheaper still.
-        if !matches!(event, Event::InfoSent { .. }) {
+        if event.job.is_some() {
             self.watching.tap.emit(at, event);
         }
         self.left -= 1;
