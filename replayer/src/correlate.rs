@@ -2,7 +2,7 @@
 //! there gets the names of the workload back, and what is nobody's is counted.
 
 use crate::sighting::{Names, Owner};
-use gridrig_core::event::{Event, Party};
+use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_drivers::real_time::Recorded;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ pub fn correlate(logs: &mut BTreeMap<ClusterId, Vec<Recorded>>, names: &Names) -
     let mut firsts: BTreeMap<(ClusterId, JobId), usize> = BTreeMap::new();
     for (position, (recorded, cluster)) in order.into_iter().enumerate() {
         let event = recorded.event();
-        let Some(local) = event.job() else { continue };
+        let Some(local) = event.job else { continue };
         let place = (cluster, local);
         if let Some(Owner::Tagged(job)) = names.get(&place) {
             firsts.entry(place).or_insert(position);
@@ -78,7 +78,7 @@ pub fn correlate(logs: &mut BTreeMap<ClusterId, Vec<Recorded>>, names: &Names) -
         let mut foreign = BTreeSet::new();
         let events = std::mem::take(log).into_iter();
         let kept = events.filter_map(|recorded| {
-            let Some(local) = recorded.event().job() else {
+            let Some(local) = recorded.event().job else {
                 return Some(recorded);
             };
             let place = (*cluster, local);
@@ -105,25 +105,22 @@ pub fn correlate(logs: &mut BTreeMap<ClusterId, Vec<Recorded>>, names: &Names) -
 fn seen_at_their_end(log: Vec<Recorded>, found: &BTreeSet<JobId>) -> Vec<Recorded> {
     let seen: BTreeSet<JobId> = log
         .iter()
-        .filter_map(|recorded| match recorded.event() {
-            Event::FinishSeen { job, .. } => Some(job),
-            _ => None,
-        })
+        .map(Recorded::event)
+        .filter(|event| event.kind == EventKind::FinishSeen)
+        .filter_map(|event| event.job)
         .collect();
     let mut with_news = Vec::with_capacity(log.len());
     for recorded in log {
-        let ended = match recorded.event() {
-            Event::Finished { job, .. }
-            | Event::Rejected { job, .. }
-            | Event::Cancelled { job, .. }
-            | Event::Failed { job, .. } => Some(job),
-            _ => None,
-        };
+        let event = recorded.event();
+        let ended = event.job.filter(|_| event.kind.is_terminal());
         let at = recorded.at;
         with_news.push(recorded);
         if let Some(job) = ended.filter(|job| found.contains(job) && !seen.contains(job)) {
             let by = Party::Client;
-            with_news.push(Recorded::new(at, Event::FinishSeen { job, by }));
+            with_news.push(Recorded::new(
+                at,
+                Event::new(EventKind::FinishSeen, job, by),
+            ));
         }
     }
     with_news
@@ -131,12 +128,12 @@ fn seen_at_their_end(log: Vec<Recorded>, found: &BTreeSet<JobId>) -> Vec<Recorde
 
 impl Attempt {
     fn after(self, event: &Event<'_>) -> Self {
-        match event {
-            Event::Queued { .. } => Attempt::Queued,
-            Event::Started { .. } => Attempt::Running,
-            Event::Finished { .. } => Attempt::Completed,
-            Event::Rejected { .. } => Attempt::Rejected,
-            Event::Cancelled { .. } | Event::Failed { .. } => Attempt::Removed,
+        match event.kind {
+            EventKind::Queued => Attempt::Queued,
+            EventKind::Started => Attempt::Running,
+            EventKind::Finished => Attempt::Completed,
+            EventKind::Rejected => Attempt::Rejected,
+            EventKind::Cancelled | EventKind::Failed => Attempt::Removed,
             _ => self,
         }
     }
@@ -146,13 +143,15 @@ impl Attempt {
 /// it had given them up or that a broker had said so: how these stand is what
 /// the LRMS says.
 pub fn withdraw(log: &mut Vec<Recorded>, found: &BTreeSet<JobId>) {
-    log.retain(|recorded| match recorded.event() {
-        Event::Failed { job, by, .. } | Event::FinishSeen { job, by } => {
-            by != Party::Client || !found.contains(&job)
-        }
-        // Entered in the name of a broker that had said so.
-        Event::Rejected { job, .. } | Event::Cancelled { job, .. } => !found.contains(&job),
-        _ => true,
+    log.retain(|recorded| {
+        let event = recorded.event();
+        let gone = match event.kind {
+            EventKind::Failed | EventKind::FinishSeen => event.by == Party::Client,
+            // Entered in the name of a broker that had said so.
+            EventKind::Rejected | EventKind::Cancelled => true,
+            _ => false,
+        };
+        !(gone && event.job.is_some_and(|job| found.contains(&job)))
     });
 }
 
@@ -173,18 +172,14 @@ mod tests {
         let job = JobId(local);
         let placement = &[];
         let mut life = vec![
-            at(begin, Event::Queued { job, cluster }),
+            at(begin, Event::new(EventKind::Queued, job, cluster)),
             at(
                 begin,
-                Event::Started {
-                    job,
-                    cluster,
-                    placement,
-                },
+                Event::new(EventKind::Started, job, cluster).on(placement),
             ),
         ];
         if ends {
-            life.push(at(begin + 5, Event::Finished { job, cluster }));
+            life.push(at(begin + 5, Event::new(EventKind::Finished, job, cluster)));
         }
         life
     }
@@ -193,7 +188,7 @@ mod tests {
     fn the_attempt_that_came_furthest_stands_for_the_job() {
         let (by, reason) = (Party::Lrms(A), Reason::NeverFits);
         let job = JobId(900);
-        let refused = at(1, Event::Rejected { job, by, reason });
+        let refused = at(1, Event::new(EventKind::Rejected, job, by).because(reason));
         let mut logs = BTreeMap::from([
             (A, [vec![refused], life(A, 901, 2, false)].concat()),
             (B, life(B, 900, 3, true)),
@@ -210,7 +205,7 @@ mod tests {
         assert!(logs[&A].is_empty());
         // Its LRMS told a broker: that is as far as the news can be followed.
         let (job, by) = (JobId(7), Party::Client);
-        let seen = at(8, Event::FinishSeen { job, by });
+        let seen = at(8, Event::new(EventKind::FinishSeen, job, by));
         assert_eq!(logs[&B], [life(B, 7, 3, true), vec![seen]].concat());
     }
 
@@ -227,7 +222,7 @@ mod tests {
     #[test]
     fn a_clients_belief_gives_way_to_what_an_lrms_has() {
         let (by, reason) = (Party::Client, Reason::SubmitFailed);
-        let lost = |job| at(1, Event::Failed { job, by, reason });
+        let lost = |job| at(1, Event::new(EventKind::Failed, job, by).because(reason));
         let mut log = vec![lost(JobId(1)), lost(JobId(2))];
         withdraw(&mut log, &BTreeSet::from([JobId(1)]));
         assert_eq!(log, [lost(JobId(2))]);

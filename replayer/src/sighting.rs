@@ -1,7 +1,7 @@
 //! Jobs as the LRMSs see them: their logs are read while a run goes, and the
 //! tag of each job says which job of the workload it is, if any.
 
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::message::EndState;
 use gridrig_core::time::SimTime;
@@ -159,12 +159,13 @@ impl LogReader {
 /// Whether an event shows where a job is, and whether it is over there.
 fn seen(report: &EventReport) -> Option<Option<EndState>> {
     let (_, placement) = report.at_and_placement();
-    match report.event(&placement).ok()? {
-        Event::Queued { .. } | Event::Started { .. } => Some(None),
-        Event::Finished { .. } => Some(Some(EndState::Completed)),
-        Event::Rejected { reason, .. } => Some(Some(EndState::Rejected(reason))),
-        Event::Cancelled { .. } => Some(Some(EndState::Cancelled)),
-        Event::Failed { reason, .. } => Some(Some(EndState::Failed(reason))),
+    let event = report.event(&placement).ok()?;
+    match event.kind {
+        EventKind::Queued | EventKind::Started => Some(None),
+        EventKind::Finished => Some(Some(EndState::Completed)),
+        EventKind::Rejected => event.reason.map(EndState::Rejected).map(Some),
+        EventKind::Cancelled => Some(Some(EndState::Cancelled)),
+        EventKind::Failed => event.reason.map(EndState::Failed).map(Some),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ mod view;
 pub use access::Access;
 pub use view::Pending;
 
-use crate::event::{Event, EventSink, Party};
+use crate::event::{Event, EventKind, EventSink, Party};
 use crate::grid::BrokerSettings;
 use crate::ids::{ClusterId, DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
@@ -339,11 +339,7 @@ impl Broker {
         self.queue.insert(arrival, job);
         events.emit(
             now,
-            Event::BrokerArrival {
-                job,
-                domain: self.config.domain,
-                hop,
-            },
+            Event::new(EventKind::BrokerArrival, job, self.config.domain).with(hop),
         );
         Ok(())
     }
@@ -463,17 +459,17 @@ impl Broker {
             Some(to) => {
                 events.emit(
                     now,
-                    Event::Refused {
-                        job,
-                        by,
-                        to: Party::Broker(to),
-                        reason,
-                    },
+                    Event::new(EventKind::Refused, job, by)
+                        .to(Party::Broker(to))
+                        .because(reason),
                 );
                 out.push(Outgoing::Refuse { job, to, reason });
             }
             None => {
-                events.emit(now, Event::Rejected { job, by, reason });
+                events.emit(
+                    now,
+                    Event::new(EventKind::Rejected, job, by).because(reason),
+                );
                 let state = EndState::Rejected(reason);
                 let end = JobEnd {
                     job,
@@ -501,22 +497,12 @@ impl Broker {
                 let job = end.job;
                 events.emit(
                     now,
-                    Event::Notified {
-                        job,
-                        from: here,
-                        to: Party::Broker(to),
-                    },
+                    Event::new(EventKind::Notified, job, here).to(Party::Broker(to)),
                 );
                 out.push(Outgoing::Notify { end, to });
             }
             None => {
-                events.emit(
-                    now,
-                    Event::FinishSeen {
-                        job: end.job,
-                        by: here,
-                    },
-                );
+                events.emit(now, Event::new(EventKind::FinishSeen, end.job, here));
                 out.push(Outgoing::Seen { end });
             }
         }

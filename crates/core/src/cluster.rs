@@ -5,7 +5,7 @@ pub mod mirror;
 use crate::discipline::{
     Built, Discipline, DisciplineKind, Outlook, Planner, SlurmBackfillSettings, View,
 };
-use crate::event::{Event, EventSink};
+use crate::event::{Event, EventKind, EventSink};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
@@ -239,13 +239,7 @@ impl Cluster {
             Scheduler::Instant(_) => {}
         }
         self.work.queue(job.processors, job.run_time);
-        events.emit(
-            now,
-            Event::Queued {
-                job: job.id,
-                cluster: self.config.id,
-            },
-        );
+        events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
         Ok(())
     }
@@ -269,10 +263,11 @@ impl Cluster {
         }
         events.emit(
             now,
-            Event::Cancelled {
+            Event::new(
+                EventKind::Cancelled,
                 job,
-                by: crate::event::Party::Lrms(self.config.id),
-            },
+                crate::event::Party::Lrms(self.config.id),
+            ),
         );
         self.changed(now);
         true
@@ -291,7 +286,7 @@ impl Cluster {
         let start = self.jobs.get(slot).running.as_ref()?.start;
         self.remove(now, job);
         let cluster = self.config.id;
-        events.emit(now, Event::Finished { job, cluster });
+        events.emit(now, Event::new(EventKind::Finished, job, cluster));
         self.changed(now);
         let finish = now;
         Some(Finished { job, start, finish })
@@ -309,7 +304,7 @@ impl Cluster {
         for &job in &lost {
             self.remove(now, job);
             let by = crate::event::Party::Lrms(self.config.id);
-            events.emit(now, Event::Failed { job, by, reason });
+            events.emit(now, Event::new(EventKind::Failed, job, by).because(reason));
         }
         self.changed(now);
         lost
@@ -357,13 +352,7 @@ impl Cluster {
             let start = running.start;
             self.nodes.give_back(job.class, running.placement);
             self.work.end(job.processors, finish);
-            events.emit(
-                finish,
-                Event::Finished {
-                    job: id,
-                    cluster: self.config.id,
-                },
-            );
+            events.emit(finish, Event::new(EventKind::Finished, id, self.config.id));
             finished.push(Finished {
                 job: id,
                 start,
@@ -456,11 +445,7 @@ impl Cluster {
         let cluster = self.config.id;
         events.emit(
             now,
-            Event::Started {
-                job: job.id,
-                cluster,
-                placement: &placement,
-            },
+            Event::new(EventKind::Started, job.id, cluster).on(&placement),
         );
         self.work.start(processors, job.run_time, finish);
         job.running = Some(Running {

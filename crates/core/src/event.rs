@@ -1,4 +1,9 @@
 //! What happens in a run. Everything a run reports is computed from these.
+//!
+//! An event is one flat record, the same for every kind. What a kind is called
+//! and what its fields mean stands in one table, [`EventKind::row`], which
+//! core, REST, `events.parquet`, the pages and the docs use: a kind is added
+//! by a row and by whoever emits it.
 
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, Reason};
@@ -16,132 +21,370 @@ pub enum Party {
     Lrms(ClusterId),
 }
 
+impl Party {
+    /// The domain, if this is a broker.
+    #[must_use]
+    pub const fn domain(self) -> Option<DomainId> {
+        match self {
+            Party::Broker(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// The cluster, if this is an LRMS.
+    #[must_use]
+    pub const fn cluster(self) -> Option<ClusterId> {
+        match self {
+            Party::Lrms(cluster) => Some(cluster),
+            _ => None,
+        }
+    }
+}
+
+impl From<DomainId> for Party {
+    fn from(domain: DomainId) -> Self {
+        Party::Broker(domain)
+    }
+}
+
+impl From<ClusterId> for Party {
+    fn from(cluster: ClusterId) -> Self {
+        Party::Lrms(cluster)
+    }
+}
+
+impl From<Entry> for Party {
+    fn from(entry: Entry) -> Self {
+        match entry {
+            Entry::Domain(domain) => Party::Broker(domain),
+            Entry::Cluster(cluster) => Party::Lrms(cluster),
+        }
+    }
+}
+
 /// One thing that happened to a job, or one message that was sent.
 ///
-/// `Submitted`, `Dispatched`, `Forwarded`, `Refused`, `Notified` and
-/// `InfoSent` each stand for exactly one message: see [`Event::message`].
+/// Which fields a kind has, and what they mean there, is in its
+/// [`row`](EventKind::row); [`check`](Event::check) holds an event to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// The replayer hands the job over; `intended` is when it should have.
-    Submitted {
-        /// The job.
-        job: JobId,
-        /// To whom.
-        entry: Entry,
-        /// When the trace wants it.
-        intended: SimTime,
-    },
-    /// A broker has the job; hop 0 is the entry broker.
-    BrokerArrival {
-        /// The job.
-        job: JobId,
-        /// Whose broker.
-        domain: DomainId,
-        /// Forwards so far.
-        hop: u32,
-    },
-    /// A broker sends the job to a peer.
-    Forwarded {
-        /// The job.
-        job: JobId,
-        /// From this domain's broker.
-        from: DomainId,
-        /// To this domain's broker.
-        to: DomainId,
-    },
-    /// A broker or an LRMS sends the job back.
-    Refused {
-        /// The job.
-        job: JobId,
-        /// Who refuses.
-        by: Party,
-        /// Who gets it back.
-        to: Party,
-        /// Why.
-        reason: Reason,
-    },
-    /// A broker hands the job to an LRMS of its own.
-    Dispatched {
-        /// The job.
-        job: JobId,
-        /// From this domain's broker.
-        domain: DomainId,
-        /// To this LRMS.
-        cluster: ClusterId,
-    },
-    /// An LRMS accepts the job into its queue.
-    Queued {
-        /// The job.
-        job: JobId,
-        /// Where.
-        cluster: ClusterId,
-    },
-    /// The job begins to run.
-    Started {
-        /// The job.
-        job: JobId,
-        /// Where.
-        cluster: ClusterId,
-        /// On which processors, node by node.
-        placement: &'a [PlacementRun],
-    },
-    /// The job ended by itself. Terminal.
-    Finished {
-        /// The job.
-        job: JobId,
-        /// Where.
-        cluster: ClusterId,
-    },
-    /// A message about the job's end travels towards its submitter.
-    Notified {
-        /// The job.
-        job: JobId,
-        /// Who sends.
-        from: Party,
-        /// Who receives.
-        to: Party,
-    },
-    /// The news of the job's end has reached the entry broker, where its way
-    /// ends: what a client asks or is told beyond that is no message of the
-    /// model. A job that came past any broker is seen at its end.
-    FinishSeen {
-        /// The job.
-        job: JobId,
-        /// Who has seen it.
-        by: Party,
-    },
-    /// The job is turned away for good. Terminal.
-    Rejected {
-        /// The job.
-        job: JobId,
-        /// By whom.
-        by: Party,
-        /// Why.
-        reason: Reason,
-    },
-    /// The job was removed on request. Terminal.
-    Cancelled {
-        /// The job.
-        job: JobId,
-        /// Where it was.
-        by: Party,
-    },
-    /// The job was lost to a fault. Terminal.
-    Failed {
-        /// The job.
-        job: JobId,
-        /// Where.
-        by: Party,
-        /// Why.
-        reason: Reason,
-    },
-    /// Resource information is sent.
-    InfoSent {
-        /// Who sends.
-        from: Party,
-        /// Who receives.
-        to: Party,
-    },
+pub struct Event<'a> {
+    /// What happened.
+    pub kind: EventKind,
+    /// The job it is about.
+    pub job: Option<JobId>,
+    /// Who did it or sent it; for what merely happens to a job, where it was.
+    pub by: Party,
+    /// The receiver of a message.
+    pub to: Option<Party>,
+    /// Why.
+    pub reason: Option<Reason>,
+    /// The value of this kind; 0 where it has none.
+    pub value: i64,
+    /// On which processors, node by node; empty but for a start.
+    pub placement: &'a [PlacementRun],
+}
+
+impl<'a> Event<'a> {
+    /// An event of which no more is said.
+    #[must_use]
+    pub fn new(kind: EventKind, job: impl Into<Option<JobId>>, by: impl Into<Party>) -> Self {
+        Event {
+            kind,
+            job: job.into(),
+            by: by.into(),
+            to: None,
+            reason: None,
+            value: 0,
+            placement: &[],
+        }
+    }
+
+    /// The same with a receiver.
+    #[must_use]
+    pub fn to(self, to: impl Into<Party>) -> Self {
+        let to = Some(to.into());
+        Event { to, ..self }
+    }
+
+    /// The same with a reason.
+    #[must_use]
+    pub fn because(self, reason: Reason) -> Self {
+        let reason = Some(reason);
+        Event { reason, ..self }
+    }
+
+    /// The same with a value.
+    #[must_use]
+    pub fn with(self, value: impl Into<i64>) -> Self {
+        let value = value.into();
+        Event { value, ..self }
+    }
+
+    /// The same with an instant as its value.
+    #[must_use]
+    pub fn at(self, instant: SimTime) -> Self {
+        self.with(i64::try_from(instant.as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    /// The same on these processors.
+    #[must_use]
+    pub fn on<'b>(self, placement: &'b [PlacementRun]) -> Event<'b> {
+        Event {
+            kind: self.kind,
+            job: self.job,
+            by: self.by,
+            to: self.to,
+            reason: self.reason,
+            value: self.value,
+            placement,
+        }
+    }
+
+    /// The value, if its kind has one.
+    #[must_use]
+    pub fn own_value(&self) -> Option<i64> {
+        (self.kind.row().value != Value::None).then_some(self.value)
+    }
+
+    /// The value as an instant.
+    #[must_use]
+    pub const fn instant(&self) -> SimTime {
+        SimTime::from_nanos(self.value.cast_unsigned())
+    }
+
+    /// The value as a number of forwards.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        u32::try_from(self.value).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it has what its kind has, and nothing else.
+    ///
+    /// # Errors
+    /// The field that is wrong, and what is expected there.
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        let row = self.kind.row();
+        let value = match row.value {
+            Value::None => 0..=0,
+            Value::Forwards => 0..=i64::from(u32::MAX),
+            Value::Instant => 0..=i64::MAX,
+        };
+        match () {
+            () if self.job.is_some() != row.has_job => Err(("job", "the number of a job")),
+            () if !row.by.allow(Some(self.by)) => Err(("by", row.by.words())),
+            () if !row.to.allow(self.to) => Err(("to", row.to.words())),
+            () if self.reason.is_some() != row.has_reason => Err(("reason", "a known reason")),
+            () if !value.contains(&self.value) => Err(("value", row.value.words())),
+            () => Ok(()),
+        }
+    }
+}
+
+/// Which parties a field may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parties(u8);
+
+impl Parties {
+    const NONE: Parties = Parties(0);
+    const CLIENT: Parties = Parties(1);
+    const BROKER: Parties = Parties(2);
+    const LRMS: Parties = Parties(4);
+    const ENTRY: Parties = Parties(2 | 4);
+    const ANY: Parties = Parties(1 | 2 | 4);
+
+    /// Whether it may be this one, or nobody.
+    #[must_use]
+    pub const fn allow(self, party: Option<Party>) -> bool {
+        match party {
+            None => self.0 == 0,
+            Some(Party::Client) => self.0 & Self::CLIENT.0 > 0,
+            Some(Party::Broker(_)) => self.0 & Self::BROKER.0 > 0,
+            Some(Party::Lrms(_)) => self.0 & Self::LRMS.0 > 0,
+        }
+    }
+
+    /// Who that is, in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NONE => "nobody",
+            Self::CLIENT => "the client",
+            Self::BROKER => "a broker of the grid",
+            Self::LRMS => "an LRMS of the grid",
+            Self::ENTRY => "a broker or an LRMS of the grid",
+            _ => "a party of the grid",
+        }
+    }
+}
+
+/// What the value of a kind of event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// It has none.
+    None,
+    /// How often the job was forwarded so far.
+    Forwards,
+    /// An instant, in nanoseconds from the start of the run.
+    Instant,
+}
+
+impl Value {
+    /// What that is, in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Value::None => "nothing",
+            Value::Forwards => "a number of forwards",
+            Value::Instant => "an instant from 0",
+        }
+    }
+
+    /// What was read, for [`Event::check`] to find where it is missing.
+    #[must_use]
+    pub fn or_missing(self, read: Option<i64>) -> i64 {
+        let missing = if self == Value::None { 0 } else { -1 };
+        read.unwrap_or(missing)
+    }
+}
+
+/// What there is to say of a kind of event.
+#[derive(Clone, Copy, Debug)]
+pub struct KindRow {
+    /// Its name, wherever it is named.
+    pub name: &'static str,
+    /// What it means, in one sentence.
+    pub means: &'static str,
+    /// An event of this kind told in words, with its fields in braces.
+    pub says: &'static str,
+    /// Who does it.
+    pub by: Parties,
+    /// Who receives it.
+    pub to: Parties,
+    /// What its value is.
+    pub value: Value,
+    /// Whether it is about a job.
+    pub has_job: bool,
+    /// Whether it has a reason.
+    pub has_reason: bool,
+    /// Whether it has a placement; it has no value then.
+    pub has_placement: bool,
+    /// Whether the job ends with it.
+    pub is_terminal: bool,
+    /// Whether it is the news of an end.
+    pub is_news: bool,
+    /// The kind of message that it stands for, exactly one each.
+    pub message: Option<MessageKind>,
+}
+
+/// What most kinds have in common: they are about a job.
+const fn row(name: &'static str, means: &'static str, says: &'static str) -> KindRow {
+    KindRow {
+        name,
+        means,
+        says,
+        by: Parties::ANY,
+        to: Parties::NONE,
+        value: Value::None,
+        has_job: true,
+        has_reason: false,
+        has_placement: false,
+        is_terminal: false,
+        is_news: false,
+        message: None,
+    }
+}
+
+macro_rules! event_kinds {
+    ($($kind:ident $name:literal $means:literal $says:literal {$($field:ident: $value:expr),*})+) => {
+        /// The kinds of event. Their order is that of cause and effect in the
+        /// life of a job; where services told of a job at one instant, it
+        /// decides what came first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EventKind {
+            $(#[doc = $means] $kind,)+
+        }
+
+        impl EventKind {
+            /// Every kind, in their order.
+            pub const ALL: [EventKind; [$($name),+].len()] = [$(EventKind::$kind),+];
+        }
+
+        /// By kind.
+        const TABLE: &[KindRow; EventKind::ALL.len()] =
+            &[$(KindRow { $($field: $value,)* ..row($name, $means, $says) }),+];
+    };
+}
+
+event_kinds! {
+    Submitted "submitted" "The replayer hands the job over; the value is when it should have."
+        "submitted to {to} (intended at {value})"
+        { by: Parties::CLIENT, to: Parties::ENTRY, value: Value::Instant, message: Some(MessageKind::Submit) }
+    BrokerArrival "broker-arrival" "A broker has the job; the value is how often it was forwarded so far."
+        "arrived at {by} after {value} forwards"
+        { by: Parties::BROKER, value: Value::Forwards }
+    Forwarded "forwarded" "A broker sends the job to a peer."
+        "forwarded from {by} to {to}"
+        { by: Parties::BROKER, to: Parties::BROKER, message: Some(MessageKind::Forward) }
+    Dispatched "dispatched" "A broker hands the job to an LRMS of its own."
+        "dispatched by {by} to {to}"
+        { by: Parties::BROKER, to: Parties::LRMS, message: Some(MessageKind::Dispatch) }
+    Refused "refused" "A broker or an LRMS sends the job back."
+        "sent back by {by} to {to}: {reason}"
+        { to: Parties::ANY, has_reason: true, message: Some(MessageKind::Refuse) }
+    Queued "queued" "An LRMS accepts the job into its queue."
+        "queued at {by}"
+        { by: Parties::LRMS }
+    Started "started" "The job begins to run on the processors of its placement."
+        "started at {by} on {placement}"
+        { by: Parties::LRMS, has_placement: true }
+    Finished "finished" "The job ended by itself."
+        "finished at {by}"
+        { by: Parties::LRMS, is_terminal: true }
+    Rejected "rejected" "The job is turned away for good."
+        "rejected by {by}: {reason}"
+        { has_reason: true, is_terminal: true }
+    Cancelled "cancelled" "The job was removed on request, where it was."
+        "cancelled at {by}"
+        { is_terminal: true }
+    Failed "failed" "The job was lost to a fault, where it was."
+        "lost at {by}: {reason}"
+        { has_reason: true, is_terminal: true }
+    Notified "notified" "A message about the job's end travels towards its submitter."
+        "news of its end sent by {by} to {to}"
+        { to: Parties::ANY, is_news: true, message: Some(MessageKind::Notify) }
+    FinishSeen "finish-seen" "The news of the job's end has reached the entry broker, or the submitter where no broker is."
+        "its end was seen by {by}"
+        { is_news: true }
+    InfoSent "info-sent" "Resource information is sent."
+        "information sent by {by} to {to}"
+        { to: Parties::ANY, has_job: false, message: Some(MessageKind::Info) }
+}
+
+impl EventKind {
+    /// What there is to say of it.
+    #[must_use]
+    #[inline]
+    pub const fn row(self) -> &'static KindRow {
+        &TABLE[self as usize]
+    }
+
+    /// Its name, wherever it is named.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether a job ends with an event of this kind.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        self.row().is_terminal
+    }
 }
 
 /// The kinds of message, as counted in results.
@@ -183,125 +426,6 @@ impl MessageKind {
             MessageKind::Notify => "notify",
             MessageKind::Info => "info",
         }
-    }
-}
-
-/// How many kinds of event there are.
-pub const EVENT_KINDS: usize = 14;
-
-/// Their names, as interfaces show them, by [`Event::ordinal`].
-pub const EVENT_NAMES: [&str; EVENT_KINDS] = [
-    "submitted",
-    "broker-arrival",
-    "forwarded",
-    "refused",
-    "dispatched",
-    "queued",
-    "started",
-    "finished",
-    "notified",
-    "finish-seen",
-    "rejected",
-    "cancelled",
-    "failed",
-    "info-sent",
-];
-
-impl Event<'_> {
-    /// Which of the kinds of event this is, below [`EVENT_KINDS`].
-    #[must_use]
-    pub const fn ordinal(&self) -> usize {
-        match self {
-            Event::Submitted { .. } => 0,
-            Event::BrokerArrival { .. } => 1,
-            Event::Forwarded { .. } => 2,
-            Event::Refused { .. } => 3,
-            Event::Dispatched { .. } => 4,
-            Event::Queued { .. } => 5,
-            Event::Started { .. } => 6,
-            Event::Finished { .. } => 7,
-            Event::Notified { .. } => 8,
-            Event::FinishSeen { .. } => 9,
-            Event::Rejected { .. } => 10,
-            Event::Cancelled { .. } => 11,
-            Event::Failed { .. } => 12,
-            Event::InfoSent { .. } => 13,
-        }
-    }
-
-    /// Its name, as interfaces show it.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        EVENT_NAMES[self.ordinal()]
-    }
-
-    /// The kind of message this event stands for, if it is one.
-    #[must_use]
-    pub fn message(&self) -> Option<MessageKind> {
-        Some(match self {
-            Event::Submitted { .. } => MessageKind::Submit,
-            Event::Forwarded { .. } => MessageKind::Forward,
-            Event::Dispatched { .. } => MessageKind::Dispatch,
-            Event::Refused { .. } => MessageKind::Refuse,
-            Event::Notified { .. } => MessageKind::Notify,
-            Event::InfoSent { .. } => MessageKind::Info,
-            _ => return None,
-        })
-    }
-
-    /// The job this is about; information is about none.
-    #[must_use]
-    pub fn job(&self) -> Option<JobId> {
-        Some(match *self {
-            Event::Submitted { job, .. }
-            | Event::BrokerArrival { job, .. }
-            | Event::Forwarded { job, .. }
-            | Event::Refused { job, .. }
-            | Event::Dispatched { job, .. }
-            | Event::Queued { job, .. }
-            | Event::Started { job, .. }
-            | Event::Finished { job, .. }
-            | Event::Notified { job, .. }
-            | Event::FinishSeen { job, .. }
-            | Event::Rejected { job, .. }
-            | Event::Cancelled { job, .. }
-            | Event::Failed { job, .. } => job,
-            Event::InfoSent { .. } => return None,
-        })
-    }
-
-    /// The same about a job of another name; information stays as it is.
-    #[must_use]
-    pub fn about(mut self, name: JobId) -> Self {
-        match &mut self {
-            Event::Submitted { job, .. }
-            | Event::BrokerArrival { job, .. }
-            | Event::Forwarded { job, .. }
-            | Event::Refused { job, .. }
-            | Event::Dispatched { job, .. }
-            | Event::Queued { job, .. }
-            | Event::Started { job, .. }
-            | Event::Finished { job, .. }
-            | Event::Notified { job, .. }
-            | Event::FinishSeen { job, .. }
-            | Event::Rejected { job, .. }
-            | Event::Cancelled { job, .. }
-            | Event::Failed { job, .. } => *job = name,
-            Event::InfoSent { .. } => {}
-        }
-        self
-    }
-
-    /// Whether the job ends with this.
-    #[must_use]
-    pub fn is_terminal(&self) -> bool {
-        matches!(
-            self,
-            Event::Finished { .. }
-                | Event::Rejected { .. }
-                | Event::Cancelled { .. }
-                | Event::Failed { .. }
-        )
     }
 }
 

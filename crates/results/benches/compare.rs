@@ -18,7 +18,7 @@
 
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
@@ -300,33 +300,26 @@ fn push(
     let mut tell = |at, event| events.push((at, job.0, event));
     tell(
         intended,
-        Event::Submitted {
-            job,
-            entry,
-            intended,
-        },
+        Event::new(EventKind::Submitted, job, Party::Client)
+            .to(entry)
+            .at(intended),
     );
     let (domain, hop) = (home, 0);
-    tell(intended, Event::BrokerArrival { job, domain, hop });
     tell(
         intended,
-        Event::Dispatched {
-            job,
-            domain,
-            cluster,
-        },
+        Event::new(EventKind::BrokerArrival, job, domain).with(hop),
     );
-    tell(queued, Event::Queued { job, cluster });
+    tell(
+        intended,
+        Event::new(EventKind::Dispatched, job, domain).to(cluster),
+    );
+    tell(queued, Event::new(EventKind::Queued, job, cluster));
     let placement = PLACE;
     tell(
         start,
-        Event::Started {
-            job,
-            cluster,
-            placement,
-        },
+        Event::new(EventKind::Started, job, cluster).on(placement),
     );
-    tell(finish, Event::Finished { job, cluster });
+    tell(finish, Event::new(EventKind::Finished, job, cluster));
     let by = Party::Broker(home);
-    tell(seen, Event::FinishSeen { job, by });
+    tell(seen, Event::new(EventKind::FinishSeen, job, by));
 }

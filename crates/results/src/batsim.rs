@@ -4,9 +4,8 @@
 use crate::index::JobIndex;
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::log::EventLog;
-use gridrig_core::event::{Event, Party};
+use gridrig_core::event::{EventKind, Party};
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -124,22 +123,18 @@ fn allocate(log: &EventLog, submissions: &[Submission], grid: &Grid) -> BTreeMap
     let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut shown = BTreeMap::new();
     for (_, event) in log.records() {
-        let Some(job) = event.job().and_then(|job| index.find(job)) else {
+        let Some(job) = event.job.and_then(|job| index.find(job)) else {
             continue;
         };
-        match event {
-            Event::Started {
-                cluster, placement, ..
-            } if !shown.contains_key(&job) => {
-                let taken = machines.take(cluster, placement);
+        match event.kind {
+            EventKind::Started if !shown.contains_key(&job) => {
+                let taken = machines.take(event.by, event.placement);
                 shown.insert(job, intervals(&taken));
                 held.insert(job, taken);
             }
-            Event::Finished { .. }
-            | Event::Cancelled {
-                by: Party::Lrms(_), ..
-            }
-            | Event::Failed { .. } => {
+            // One that is cancelled elsewhere has not started, or ends later.
+            EventKind::Cancelled if event.by.cluster().is_none() => {}
+            EventKind::Finished | EventKind::Cancelled | EventKind::Failed => {
                 for processor in held.remove(&job).unwrap_or_default() {
                     machines.busy[processor] = false;
                 }
@@ -178,10 +173,11 @@ impl Machines {
 
     /// The processors of a placement, rising. Nodes that do not exist are
     /// passed over; the audit tells of them.
-    fn take(&mut self, cluster: ClusterId, placement: &[PlacementRun]) -> Vec<usize> {
+    fn take(&mut self, lrms: Party, placement: &[PlacementRun]) -> Vec<usize> {
         let mut taken = Vec::new();
         for run in placement {
-            let groups = self.groups.get(cluster.index());
+            let cluster = lrms.cluster();
+            let groups = cluster.and_then(|cluster| self.groups.get(cluster.index()));
             let group = groups.and_then(|groups| groups.get(usize::from(run.resource)));
             let Some(&(first, count, per_node)) = group else {
                 continue;

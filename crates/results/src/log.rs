@@ -1,7 +1,7 @@
 //! The event log of a run: everything a run reports is computed from it.
 //!
-//! Records are 24 bytes each and placements lie one after the other in a
-//! single list, so that taking note of an event costs no allocation of its
+//! Records are 24 bytes each, and placements and the rare value that is too
+//! great for that lie one after the other in lists beside them, so that taking note of an event costs no allocation of its
 //! own. Messages that carry resource information are only counted, by sender
 //! and receiver, with the times between them: a year of grid life sends many
 //! more of them than there are jobs.
@@ -11,12 +11,12 @@ mod order;
 mod record;
 
 use crate::jobs::JobRow;
-use gridrig_core::event::{Event, EventSink, MessageKind, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, MessageKind, Party};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use info::Flow;
 pub use info::InfoAge;
-use record::Record;
+use record::{Beside, Record};
 use std::collections::BTreeMap;
 
 /// Everything that happened in a run, in the order in which it was told.
@@ -30,11 +30,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     records: Vec<Record>,
-    /// The placements of all started jobs, one after the other.
-    arena: Vec<PlacementRun>,
-    /// Where the placement with that index ends; it begins where the one
-    /// before it ends.
-    ends: Vec<usize>,
+    beside: Beside,
     messages: [u64; MessageKind::ALL.len()],
     info: BTreeMap<(Party, Party), Flow>,
     end: SimTime,
@@ -50,8 +46,7 @@ impl EventLog {
         const EVENTS_PER_JOB: usize = 6;
         EventLog {
             records: Vec::with_capacity(jobs.saturating_mul(EVENTS_PER_JOB)),
-            arena: Vec::with_capacity(jobs),
-            ends: Vec::with_capacity(jobs),
+            beside: Beside::with_capacity(jobs),
             ..EventLog::default()
         }
     }
@@ -61,24 +56,22 @@ impl EventLog {
     pub fn records(&self) -> impl ExactSizeIterator<Item = (SimTime, Event<'_>)> + Clone {
         self.records
             .iter()
-            .map(|record| (record.at, record.event(|index| self.placement(index))))
+            .map(|record| (record.at, record.event(&self.beside)))
     }
 
     /// The event at this position with its instant.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<(SimTime, Event<'_>)> {
         let record = self.records.get(index)?;
-        Some((record.at, record.event(|index| self.placement(index))))
+        Some((record.at, record.event(&self.beside)))
     }
 
     /// Which processors a job had, node by node, from the row of a table made
     /// of this log; empty if it never started.
     #[must_use]
     pub fn placement_of(&self, row: &JobRow) -> &[PlacementRun] {
-        match row.start.and_then(|_| self.get(row.started_by)) {
-            Some((_, Event::Started { placement, .. })) => placement,
-            _ => &[],
-        }
+        let started = row.start.and_then(|_| self.get(row.started_by));
+        started.map_or(&[], |(_, event)| event.placement)
     }
 
     /// Number of events kept.
@@ -148,16 +141,9 @@ impl EventLog {
     /// Takes in the events of another log, behind its own. Call
     /// [`sort`](Self::sort) when all are in.
     pub fn merge(&mut self, other: EventLog) {
-        let placements = self.ends.len() as u64;
-        let runs = self.arena.len();
-        self.records.extend(
-            other
-                .records
-                .iter()
-                .map(|record| record.with_placement_moved(placements)),
-        );
-        self.arena.extend_from_slice(&other.arena);
-        self.ends.extend(other.ends.iter().map(|end| end + runs));
+        let moved = other.records.iter().map(|it| it.moved(&self.beside));
+        self.records.extend(moved);
+        self.beside.append(&other.beside);
         for (sum, count) in self.messages.iter_mut().zip(other.messages) {
             *sum += count;
         }
@@ -182,34 +168,22 @@ impl EventLog {
     pub fn is_sorted(&self) -> bool {
         self.records.is_sorted_by_key(|record| record.at)
     }
-
-    fn placement(&self, index: u64) -> &[PlacementRun] {
-        let index = index as usize;
-        let begin = match index {
-            0 => 0,
-            _ => self.ends[index - 1],
-        };
-        &self.arena[begin..self.ends[index]]
-    }
 }
 
 impl EventSink for EventLog {
     #[inline]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.end = self.end.max(at);
-        if let Some(kind) = event.message() {
+        debug_assert_eq!(event.check(), Ok(()), "{event:?}");
+        if let Some(kind) = event.kind.row().message {
             self.messages[kind as usize] += 1;
         }
-        let placement = self.ends.len() as u64;
-        match event {
-            Event::InfoSent { from, to } => self.info.entry((from, to)).or_default().add(at),
-            Event::Started { placement, .. } => {
-                self.arena.extend_from_slice(placement);
-                self.ends.push(self.arena.len());
-            }
-            _ => {}
+        // They are only counted: there may be many more of them than of jobs.
+        if let (EventKind::InfoSent, Some(to)) = (event.kind, event.to) {
+            return self.info.entry((event.by, to)).or_default().add(at);
         }
-        self.records.extend(Record::new(at, event, placement));
+        let record = Record::new(at, &event, &mut self.beside);
+        self.records.push(record);
     }
 }
 
@@ -234,53 +208,26 @@ mod tests {
         let by = Party::Client;
         let reason = Reason::QueueFull;
         vec![
-            Event::Submitted {
-                job,
-                entry: Entry::Cluster(ClusterId(3)),
-                intended: SimTime::from_nanos(u64::MAX - 1),
-            },
-            Event::Submitted {
-                job,
-                entry: Entry::Domain(domain),
-                intended: SimTime::ZERO,
-            },
-            Event::BrokerArrival {
-                job,
-                domain,
-                hop: 70_000,
-            },
-            Event::Forwarded {
-                job,
-                from: domain,
-                to: DomainId(65_535),
-            },
-            Event::Refused {
-                job,
-                by: from,
-                to,
-                reason,
-            },
-            Event::Dispatched {
-                job,
-                domain,
-                cluster,
-            },
-            Event::Queued { job, cluster },
-            Event::Started {
-                job,
-                cluster,
-                placement,
-            },
-            Event::Finished { job, cluster },
-            Event::Notified { job, from, to },
-            Event::FinishSeen { job, by },
-            Event::Rejected { job, by, reason },
-            Event::Cancelled { job, by: to },
-            Event::Failed {
-                job,
-                by: from,
-                reason: Reason::ServiceLost,
-            },
+            Event::new(EventKind::Submitted, job, Party::Client)
+                .to(Entry::Cluster(ClusterId(3)))
+                .at(SimTime::from_nanos(i64::MAX as u64)),
+            Event::new(EventKind::Submitted, job, Party::Client)
+                .to(Entry::Domain(domain))
+                .at(SimTime::ZERO),
+            Event::new(EventKind::BrokerArrival, job, domain).with(70_000),
+            Event::new(EventKind::Forwarded, job, domain).to(DomainId(65_535)),
+            Event::new(EventKind::Refused, job, from)
+                .to(to)
+                .because(reason),
+            Event::new(EventKind::Dispatched, job, domain).to(cluster),
+            Event::new(EventKind::Queued, job, cluster),
+            Event::new(EventKind::Started, job, cluster).on(placement),
+            Event::new(EventKind::Finished, job, cluster),
+            Event::new(EventKind::Notified, job, from).to(to),
+            Event::new(EventKind::FinishSeen, job, by),
+            Event::new(EventKind::Rejected, job, by).because(reason),
+            Event::new(EventKind::Cancelled, job, to),
+            Event::new(EventKind::Failed, job, from).because(Reason::ServiceLost),
         ]
     }
 
@@ -312,7 +259,10 @@ mod tests {
         }
         let (from, to) = (Party::Lrms(ClusterId(0)), Party::Broker(DomainId(0)));
         for second in 0..3 {
-            log.emit(SimTime::from_secs(second), Event::InfoSent { from, to });
+            log.emit(
+                SimTime::from_secs(second),
+                Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+            );
         }
         let counts = MessageKind::ALL.map(|kind| log.messages(kind));
         assert_eq!(counts, [2, 1, 1, 1, 1, 3]);
@@ -324,11 +274,8 @@ mod tests {
     #[test]
     fn merged_logs_keep_their_placements() {
         let (a, b) = ([run(0)], [run(4), run(9)]);
-        let started = |job, placement| Event::Started {
-            job: JobId(job),
-            cluster: ClusterId(0),
-            placement,
-        };
+        let started =
+            |job, placement| Event::new(EventKind::Started, JobId(job), ClusterId(0)).on(placement);
         let mut left = EventLog::default();
         left.emit(SimTime::from_secs(5), started(0, &a));
         let mut right = EventLog::default();

@@ -1,9 +1,9 @@
 //! The names of domains and clusters as files of a run show them.
 
-use gridrig_core::event::Party;
+use gridrig_core::event::{Event, Party, Value};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names by id, and ids by name.
@@ -77,10 +77,25 @@ impl Names {
     /// Where a submission enters, as the party that takes it.
     #[must_use]
     pub fn entry(&self, entry: Entry) -> String {
-        self.party(match entry {
-            Entry::Domain(id) => Party::Broker(id),
-            Entry::Cluster(id) => Party::Lrms(id),
-        })
+        self.party(entry.into())
+    }
+
+    /// An event in words, without its job: as the table of kinds has it, on
+    /// that placement.
+    #[must_use]
+    pub fn told(&self, event: &Event<'_>, placement: &str) -> String {
+        let row = event.kind.row();
+        let value = match row.value {
+            Value::Instant => event.instant().to_string(),
+            _ => event.value.to_string(),
+        };
+        let to = event.to.map(|to| self.party(to)).unwrap_or_default();
+        row.says
+            .replace("{by}", &self.party(event.by))
+            .replace("{to}", &to)
+            .replace("{reason}", event.reason.map_or("", Reason::name))
+            .replace("{value}", &value)
+            .replace("{placement}", placement)
     }
 
     /// The party that [`Names::party`] shows so.

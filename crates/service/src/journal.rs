@@ -89,15 +89,12 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::event::{Event, EventSink};
+    use gridrig_core::event::{Event, EventKind, EventSink};
     use gridrig_core::ids::{ClusterId, JobId};
     use gridrig_core::time::SimTime;
 
     fn finished(job: u32) -> Event<'static> {
-        Event::Finished {
-            job: JobId(job),
-            cluster: ClusterId(0),
-        }
+        Event::new(EventKind::Finished, JobId(job), ClusterId(0))
     }
 
     #[test]
@@ -115,7 +112,7 @@ mod tests {
         second.emit(SimTime::from_secs(4), finished(4));
         let jobs = |recorder: &Recorder| -> Vec<u32> {
             let page = recorder.page(0, 9);
-            let jobs = page.events.iter().filter_map(|e| e.event().job());
+            let jobs = page.events.iter().filter_map(|e| e.event().job);
             jobs.map(|job| job.0).collect()
         };
         assert_eq!((jobs(&second), second.lives()), (vec![1, 2, 4], 2));

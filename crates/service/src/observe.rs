@@ -15,8 +15,8 @@ pub fn clock_samples(clock: RunClock, now: SimTime, samples: &mut Samples) {
 /// 0: a counter that appears with its first event hides that event from rates.
 pub fn count_samples(counts: &Counts, samples: &mut Samples) {
     // Information is about no job, and is among the messages.
-    for (event, count) in counts.events().filter(|(event, _)| *event != "info-sent") {
-        samples.count(&table::JOB_EVENTS, &[event], count);
+    for (event, count) in counts.events().filter(|(event, _)| event.row().has_job) {
+        samples.count(&table::JOB_EVENTS, &[event.name()], count);
     }
     for (kind, count) in counts.messages() {
         samples.count(&table::MESSAGES_SENT, &[kind.name()], count);

@@ -1,6 +1,6 @@
 //! What happened to each job, step by step, from whichever implementation.
 
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason};
 use gridrig_core::message::EndState;
@@ -198,32 +198,38 @@ fn tell(text: &mut String, name: &str, trail: &[(SimTime, Step)]) {
 
 impl EventSink for Trails {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        let step = match event {
-            Event::Submitted {
-                entry, intended, ..
-            } => Step::Submitted(entry, intended),
-            Event::BrokerArrival { domain, hop, .. } => Step::Arrived(domain, hop),
-            Event::Forwarded { from, to, .. } => Step::Forwarded(from, to),
-            Event::Refused { by, to, reason, .. } => Step::Refused(by, to, reason),
-            Event::Dispatched {
-                domain, cluster, ..
-            } => Step::Dispatched(domain, cluster),
-            Event::Queued { cluster, .. } => Step::Queued(cluster),
-            Event::Started {
-                cluster, placement, ..
-            } => Step::Started(cluster, shares(placement)),
-            Event::Finished { cluster, .. } => Step::Finished(cluster),
-            Event::Notified { from, to, .. } => Step::Notified(from, to),
-            Event::FinishSeen { by, .. } => Step::Seen(by),
-            Event::Rejected { by, reason, .. } => Step::Rejected(by, reason),
-            Event::Cancelled { by, .. } => Step::Cancelled(by),
-            Event::Failed { by, reason, .. } => Step::Failed(by, reason),
-            Event::InfoSent { from, to } => {
-                self.information.push((at, from, to));
-                return;
+        let Event { by, reason, .. } = event;
+        let broker = || by.domain().expect("a broker does this");
+        let lrms = || by.cluster().expect("an LRMS does this");
+        let to = || event.to.expect("somebody receives this");
+        let peer = || to().domain().expect("a broker receives this");
+        let why = || reason.expect("there is a reason for this");
+        let step = match event.kind {
+            EventKind::Submitted => {
+                let entry = match to() {
+                    Party::Lrms(cluster) => Entry::Cluster(cluster),
+                    _ => Entry::Domain(peer()),
+                };
+                Step::Submitted(entry, event.instant())
             }
+            EventKind::BrokerArrival => Step::Arrived(broker(), event.hop()),
+            EventKind::Forwarded => Step::Forwarded(broker(), peer()),
+            EventKind::Refused => Step::Refused(by, to(), why()),
+            EventKind::Dispatched => {
+                let cluster = to().cluster().expect("an LRMS receives this");
+                Step::Dispatched(broker(), cluster)
+            }
+            EventKind::Queued => Step::Queued(lrms()),
+            EventKind::Started => Step::Started(lrms(), shares(event.placement)),
+            EventKind::Finished => Step::Finished(lrms()),
+            EventKind::Notified => Step::Notified(by, to()),
+            EventKind::FinishSeen => Step::Seen(by),
+            EventKind::Rejected => Step::Rejected(by, why()),
+            EventKind::Cancelled => Step::Cancelled(by),
+            EventKind::Failed => Step::Failed(by, why()),
+            EventKind::InfoSent => return self.information.push((at, by, to())),
         };
-        if let Some(job) = event.job() {
+        if let Some(job) = event.job {
             self.note(at, job, step);
         }
     }

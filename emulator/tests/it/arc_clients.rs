@@ -4,7 +4,7 @@
 use crate::arc::{element, elements};
 use crate::{door, need};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock};
@@ -182,13 +182,11 @@ impl Bench {
             let log = cluster.recorder().page(0, usize::MAX).events;
             let mut story: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
             for event in log.iter().map(Recorded::event) {
-                let word = match event {
-                    Event::Queued { .. } => "queued",
-                    Event::Started { .. } => "started",
-                    Event::Finished { .. } => "finished",
-                    _ => continue,
-                };
-                story.entry(event.job().unwrap().0).or_default().push(word);
+                let (queued, started) = (EventKind::Queued, EventKind::Started);
+                if [queued, started, EventKind::Finished].contains(&event.kind) {
+                    let words = story.entry(event.job.unwrap().0).or_default();
+                    words.push(event.kind.name());
+                }
             }
             // What never ends within a test is no job of arcsub's.
             story.retain(|_, words| *words != ["queued", "started"]);
@@ -208,7 +206,7 @@ impl Bench {
 fn finished(cluster: &Handle) -> usize {
     let log = cluster.recorder().page(0, usize::MAX).events;
     let ends = log.iter().map(Recorded::event);
-    ends.filter(|event| matches!(event, Event::Finished { .. }))
+    ends.filter(|event| event.kind == EventKind::Finished)
         .count()
 }
 

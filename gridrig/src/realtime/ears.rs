@@ -1,7 +1,7 @@
 //! Listening to a run in real time while it goes.
 
 use super::Services;
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::SimDuration;
@@ -168,11 +168,10 @@ impl Machines {
         }
         for machine in of_others {
             let mut log = machine.rest();
-            log.retain(|recorded| match recorded.event() {
-                Event::Failed { job, .. } | Event::FinishSeen { job, .. } => {
-                    !places.contains_key(&job)
-                }
-                _ => true,
+            log.retain(|recorded| {
+                let event = recorded.event();
+                let belief = matches!(event.kind, EventKind::Failed | EventKind::FinishSeen);
+                !(belief && event.job.is_some_and(|job| places.contains_key(&job)))
             });
             logs.push(log);
         }
@@ -190,7 +189,7 @@ impl Machine {
         let cluster = self.cluster.unwrap_or(ClusterId(0));
         let mut events = Vec::new();
         while let Some(recorded) = self.waiting.pop_front() {
-            let Some(local) = recorded.event().job() else {
+            let Some(local) = recorded.event().job else {
                 events.push(recorded);
                 continue;
             };
@@ -213,10 +212,8 @@ impl Machine {
                 }
                 *place = here();
             }
-            place.in_vain |= matches!(
-                recorded.event(),
-                Event::Rejected { .. } | Event::Cancelled { .. } | Event::Failed { .. }
-            );
+            let kind = recorded.event().kind;
+            place.in_vain |= kind.is_terminal() && kind != EventKind::Finished;
             events.push(recorded.about(job));
         }
         events
@@ -239,7 +236,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::event::{EventSink as _, Party};
+    use gridrig_core::event::{Event, EventSink as _, Party};
     use gridrig_core::job::{Entry, Reason};
     use gridrig_core::time::SimTime;
 
@@ -262,16 +259,7 @@ mod tests {
         let events = events.map(|recorded| {
             let event = recorded.event();
             let seconds = recorded.at.as_nanos() / 1_000_000_000;
-            let name = match event {
-                Event::Submitted { .. } => "submitted",
-                Event::Queued { .. } => "queued",
-                Event::Started { .. } => "started",
-                Event::Finished { .. } => "finished",
-                Event::Rejected { .. } => "rejected",
-                Event::Failed { .. } => "failed",
-                _ => "other",
-            };
-            (seconds, name, event.job().map(|job| job.0))
+            (seconds, event.kind.name(), event.job.map(|job| job.0))
         });
         events.collect()
     }
@@ -298,22 +286,13 @@ mod tests {
             let intended = at(11);
             client.emit(
                 at(11),
-                Event::Submitted {
-                    job,
-                    entry,
-                    intended,
-                },
+                Event::new(EventKind::Submitted, job, Party::Client)
+                    .to(entry)
+                    .at(intended),
             );
         }
-        let queued = |cluster, job| Event::Queued {
-            job: JobId(job),
-            cluster,
-        };
-        let started = |cluster, job| Event::Started {
-            job: JobId(job),
-            cluster,
-            placement: &[],
-        };
+        let queued = |cluster, job| Event::new(EventKind::Queued, JobId(job), cluster);
+        let started = |cluster, job| Event::new(EventKind::Started, JobId(job), cluster).on(&[]);
         a.emit(at(12), queued(first, 900));
         a.emit(at(13), queued(first, 901));
         a.emit(at(13), started(first, 900));
@@ -336,11 +315,17 @@ mod tests {
         board.note(second, JobId(901), Owner::Tagged(JobId(2)));
         let by = Party::Lrms(first);
         let (job, reason) = (JobId(902), Reason::NeverFits);
-        a.emit(at(16), Event::Rejected { job, by, reason });
+        a.emit(
+            at(16),
+            Event::new(EventKind::Rejected, job, by).because(reason),
+        );
         b.emit(at(17), queued(second, 901));
         for job in [JobId(2), JobId(0)] {
             let (by, reason) = (Party::Client, Reason::NotPlaced);
-            client.emit(at(18), Event::Failed { job, by, reason });
+            client.emit(
+                at(18),
+                Event::new(EventKind::Failed, job, by).because(reason),
+            );
         }
         let (rejected, again) = ((6, "rejected", Some(2)), (7, "queued", Some(2)));
         assert_eq!(

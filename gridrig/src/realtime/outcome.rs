@@ -2,7 +2,7 @@
 
 use super::BrokerLogs;
 use super::grid::Services;
-use gridrig_core::event::{Event, EventSink, MessageKind};
+use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Handover, Recorded, Recorder, merge, replay, settle};
@@ -173,7 +173,7 @@ fn gather(services: &Services, recorder: &Recorder, played: &Played, known: &Kno
             let events = std::mem::take(log).into_iter();
             *log = events.map(|event| event.earlier(known.shift)).collect();
         }
-        log.retain(|recorded| match recorded.event().job() {
+        log.retain(|recorded| match recorded.event().job {
             Some(job) if job.index() >= known.jobs => {
                 strangers.insert(job);
                 false
@@ -219,10 +219,10 @@ struct Jobs {
 
 impl EventSink for Jobs {
     fn emit(&mut self, _at: gridrig_core::time::SimTime, event: Event<'_>) {
-        let Some(job) = event.job() else { return };
+        let Some(job) = event.job else { return };
         let open = self.open.entry(job).or_insert(true);
-        *open &= !event.is_terminal();
-        if let Event::Failed { .. } = event {
+        *open &= !event.kind.is_terminal();
+        if event.kind == EventKind::Failed {
             self.failed.push(job);
         }
     }

@@ -19,7 +19,7 @@ use crate::realtime::{RealOptions, run_real};
 use anyhow::Context as _;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Submission};
@@ -137,10 +137,9 @@ pub fn replay(
 /// in the order in which they were queued here, so the numbers that Slurm gave
 /// them have that order.
 fn finished(submissions: &[Submission], events: &EventLog, log: &str) -> anyhow::Result<Vec<Ran>> {
-    let queued = events.records().filter_map(|(_, event)| match event {
-        Event::Queued { job, .. } => submissions.get(job.index()),
-        _ => None,
-    });
+    let queued = events.records().map(|(_, event)| event);
+    let queued = queued.filter(|event| event.kind == EventKind::Queued);
+    let queued = queued.filter_map(|event| submissions.get(event.job?.index()));
     let queued: Vec<&Submission> = queued.collect();
     let logged = log::read(log);
     if logged.len() != queued.len() {
@@ -220,7 +219,7 @@ pub fn model(jobs: &[Ran], setup: Model) -> Vec<SimTime> {
     virtual_time::run(&grid, &submissions, &options, &mut log, go_on);
     let mut starts = vec![SimTime::ZERO; submissions.len()];
     for (at, event) in log.records() {
-        if let Event::Started { job, .. } = event {
+        if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
             starts[job.index()] = at;
         }
     }

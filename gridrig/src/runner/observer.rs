@@ -95,7 +95,7 @@ impl EventSink for Observed<'_, '_> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.log.emit(at, event);
         // It would pass these over; not calling it is cheaper still.
-        if !matches!(event, Event::InfoSent { .. }) {
+        if event.job.is_some() {
             self.observation.emit(at, event);
         }
         self.left -= 1;

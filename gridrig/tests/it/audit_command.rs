@@ -2,7 +2,7 @@
 //! contradicts itself ends with exit 1 and the job's history.
 
 use crate::command::{Bench, PAIR, expect_code, run, stderr, stdout};
-use gridrig_core::event::{Event, EventSink};
+use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
@@ -64,7 +64,7 @@ fn expect(rule: &str, message: &str) {
 
 /// Keeps every event; `JobId(0)` is the one the changes are about.
 fn is_first(event: &Event<'_>) -> bool {
-    event.job() == Some(JobId(0))
+    event.job == Some(JobId(0))
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_job_that_is_there_twice_is_found() {
     let message = corrupted(
         |at, event, log| {
             log.emit(at, event);
-            if is_first(&event) && matches!(event, Event::Submitted { .. }) {
+            if is_first(&event) && event.kind == EventKind::Submitted {
                 log.emit(at, event);
             }
         },
@@ -84,21 +84,10 @@ fn a_job_that_is_there_twice_is_found() {
 #[test]
 fn two_jobs_on_one_processor_are_found() {
     let message = corrupted(
-        |at, event, log| match event {
-            Event::Started {
-                job,
-                cluster,
-                placement: [run, ..],
-            } if run.nodes < 4 => {
+        |at, event, log| match event.placement {
+            [run, ..] if run.nodes < 4 => {
                 let everything = [PlacementRun { node: 0, ..*run }];
-                log.emit(
-                    at,
-                    Event::Started {
-                        job,
-                        cluster,
-                        placement: &everything,
-                    },
-                );
+                log.emit(at, event.on(&everything));
             }
             _ => log.emit(at, event),
         },
@@ -110,23 +99,11 @@ fn two_jobs_on_one_processor_are_found() {
 #[test]
 fn a_start_before_the_submission_is_found() {
     let message = corrupted(
-        |at, event, log| match event {
-            Event::Submitted {
-                job: JobId(3),
-                entry,
-                ..
-            } => {
-                let late = SimTime::from_secs(100);
-                log.emit(
-                    at,
-                    Event::Submitted {
-                        job: JobId(3),
-                        entry,
-                        intended: late,
-                    },
-                );
+        |at, event, log| match (event.kind, event.job) {
+            (EventKind::Submitted, Some(JobId(3))) => {
+                log.emit(at, event.at(SimTime::from_secs(100)));
             }
-            Event::Started { job: JobId(3), .. } => log.emit(SimTime::ZERO, event),
+            (EventKind::Started, Some(JobId(3))) => log.emit(SimTime::ZERO, event),
             _ => log.emit(at, event),
         },
         |_| {},
@@ -141,7 +118,7 @@ fn a_start_before_the_submission_is_found() {
 fn a_job_without_an_end_is_found() {
     let message = corrupted(
         |at, event, log| {
-            if !(is_first(&event) && event.is_terminal()) {
+            if !(is_first(&event) && event.kind.is_terminal()) {
                 log.emit(at, event);
             }
         },
@@ -162,21 +139,10 @@ fn a_job_on_the_wrong_architecture_is_found() {
 #[test]
 fn an_unknown_node_is_found() {
     let message = corrupted(
-        |at, event, log| match event {
-            Event::Started {
-                job: JobId(0),
-                cluster,
-                placement: [run, ..],
-            } => {
+        |at, event, log| match event.placement {
+            [run, ..] if is_first(&event) => {
                 let nowhere = [PlacementRun { node: 77, ..*run }];
-                log.emit(
-                    at,
-                    Event::Started {
-                        job: JobId(0),
-                        cluster,
-                        placement: &nowhere,
-                    },
-                );
+                log.emit(at, event.on(&nowhere));
             }
             _ => log.emit(at, event),
         },
@@ -189,16 +155,11 @@ fn an_unknown_node_is_found() {
 fn a_forward_that_arrives_nowhere_is_found() {
     let message = corrupted(
         |at, event, log| {
-            let until_forwarded = matches!(
-                event,
-                Event::Submitted { .. }
-                    | Event::Forwarded { .. }
-                    | Event::BrokerArrival {
-                        domain: DomainId(0),
-                        ..
-                    }
-            );
-            if event.job() != Some(JobId(1)) || until_forwarded {
+            let until_forwarded = match event.kind {
+                EventKind::Submitted | EventKind::Forwarded => true,
+                kind => kind == EventKind::BrokerArrival && event.by == DomainId(0).into(),
+            };
+            if event.job != Some(JobId(1)) || until_forwarded {
                 log.emit(at, event);
             }
         },
@@ -212,7 +173,7 @@ fn a_job_that_ends_twice_is_found() {
     let message = corrupted(
         |at, event, log| {
             log.emit(at, event);
-            if is_first(&event) && event.is_terminal() {
+            if is_first(&event) && event.kind.is_terminal() {
                 log.emit(at, event);
             }
         },

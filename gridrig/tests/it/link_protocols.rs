@@ -3,7 +3,7 @@
 use crate::command::{Bench, expect_code, gridrig, json};
 use crate::overheard::{heard_of, overheard};
 use crate::real_time::alone;
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_protocol::lagrid::wsdl;
 use gridrig_protocol::soap::Version;
 use gridrig_results::rundir;
@@ -60,8 +60,8 @@ fn every_protocol_and_all_of_them_in_one_grid_carry_a_whole_run() {
         let log = rundir::read(Path::new(&dir)).unwrap().log;
         let mut jobs = BTreeMap::new();
         for (_, event) in log.records() {
-            if let Event::Forwarded { from, to, .. } = event {
-                *jobs.entry((from, to)).or_insert(0) += 1;
+            if event.kind == EventKind::Forwarded {
+                *jobs.entry((event.by, event.to)).or_insert(0) += 1;
             }
         }
         assert_eq!(jobs.len(), 6, "{protocols:?}: {jobs:?}");

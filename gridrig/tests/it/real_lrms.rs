@@ -3,7 +3,7 @@
 use crate::command::{Bench, Service, expect_code, json, run, start, stderr};
 use crate::patience::Patience;
 use crate::real_slurm::{self, RealSlurm, Setup};
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{JobStatus, JobSubmission};
 use gridrig_results::rundir;
@@ -63,12 +63,9 @@ fn a_broker_mixes_a_real_and_an_emulated_cluster_and_the_run_is_audited() {
     let read = rundir::read(Path::new(&bench.path("runs/s-1/round-robin/r000"))).unwrap();
     let mut started = [0, 0];
     for (_, event) in read.log.records() {
-        if let Event::Started {
-            cluster, placement, ..
-        } = event
-        {
-            started[cluster.index()] += 1;
-            assert!(!placement.is_empty());
+        if event.kind == EventKind::Started {
+            started[event.by.cluster().unwrap().index()] += 1;
+            assert!(!event.placement.is_empty());
         }
     }
     assert_eq!(started, [10, 10]);

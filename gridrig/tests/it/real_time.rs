@@ -49,7 +49,8 @@ fn runs(bench: &Bench, words: &[&str]) -> Vec<(f64, Vec<String>)> {
         let read = rundir::read(Path::new(&dir)).unwrap();
         let mut sites = vec![String::new(); read.submissions.len()];
         for (_, event) in read.log.records() {
-            if let gridrig_core::event::Event::Started { job, cluster, .. } = event {
+            if event.kind == gridrig_core::event::EventKind::Started {
+                let (job, cluster) = (event.job.unwrap(), event.by.cluster().unwrap());
                 sites[job.index()] = read.grid.clusters[cluster.index()].name.clone();
             }
         }

@@ -4,7 +4,7 @@ use crate::command::{Bench, expect_code, json, root, run};
 use crate::real_time::alone;
 use crate::scenario::{PAIR, parse, parse_with};
 use gridrig::scenario::{Scenario, ScenarioText};
-use gridrig_core::event::Event;
+use gridrig_core::event::EventKind;
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::rundir;
@@ -39,11 +39,10 @@ fn every_topology_finishes_every_job_under_every_policy() {
         let name = name.trim_end_matches(".toml");
         let policy = Path::new(&dir).join(format!("{name}-1/round-robin/r000"));
         let (log, _) = rundir::read_events(&policy).unwrap();
-        let hops = log.records().map(|(_, event)| match event {
-            Event::BrokerArrival { hop, .. } => hop,
-            _ => 0,
-        });
-        assert_eq!(hops.max(), Some(forwards), "{name}");
+        let arrivals = log.records().map(|(_, event)| event);
+        let arrivals = arrivals.filter(|event| event.kind == EventKind::BrokerArrival);
+        let hops = arrivals.map(|event| event.hop()).max();
+        assert_eq!(hops, Some(forwards), "{name}");
     }
 }
 
@@ -71,12 +70,12 @@ fn off_shift_a_domain_takes_the_jobs_of_others_and_on_shift_its_own_only() {
         let (log, _) = rundir::read_events(&dir).unwrap();
         let (mut open, mut own_on_shift) = (0, 0);
         for (at, event) in log.records() {
-            match event {
-                Event::Forwarded { to, .. } if to == ibm => {
+            match event.kind {
+                EventKind::Forwarded if event.to == Some(ibm.into()) => {
                     assert!(table.is_open(at), "{policy}: a forward at {at}");
                     open += 1;
                 }
-                Event::Dispatched { domain, .. } if domain == ibm && !table.is_open(at) => {
+                EventKind::Dispatched if event.by == ibm.into() && !table.is_open(at) => {
                     own_on_shift += 1;
                 }
                 _ => {}
@@ -128,11 +127,9 @@ fn a_job_waits_for_the_only_provider_on_both_clocks() {
         assert_eq!(one["jobs"]["completed"], 2, "{one}");
         let dir = bench.path("runs/s-1/round-robin/r000");
         let (log, _) = rundir::read_events(Path::new(&dir)).unwrap();
-        let forwards = log.records().filter_map(|(at, event)| match event {
-            Event::Forwarded { .. } => Some(at),
-            _ => None,
-        });
-        let forwards: Vec<SimTime> = forwards.collect();
+        let forwards = log.records();
+        let forwards = forwards.filter(|(_, event)| event.kind == EventKind::Forwarded);
+        let forwards: Vec<SimTime> = forwards.map(|(at, _)| at).collect();
         let opens = SimTime::from_secs(2);
         assert_eq!(forwards.len(), 1, "{clock}");
         match clock {

@@ -2,7 +2,7 @@
 
 use super::unseen::Unplaced;
 use super::{PlayConfig, Played, Progress};
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::message::JobEnd;
@@ -216,8 +216,10 @@ impl<'a> Book<'a> {
         let by = Party::Client;
         let now = self.config.clock.now();
         tracing::warn!(job = job.0, why, "a job is given up");
-        self.recorder.emit(now, Event::Failed { job, by, reason });
-        self.recorder.emit(now, Event::FinishSeen { job, by });
+        self.recorder
+            .emit(now, Event::new(EventKind::Failed, job, by).because(reason));
+        self.recorder
+            .emit(now, Event::new(EventKind::FinishSeen, job, by));
         self.played.given_up.insert(job, why);
     }
 

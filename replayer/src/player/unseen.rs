@@ -4,7 +4,7 @@
 use super::book::Book;
 use super::lane::{Answered, Told};
 use crate::sighting::Sighting;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Reason};
 use gridrig_core::message::{EndState, JobEnd};
@@ -197,8 +197,8 @@ impl Book<'_> {
         };
         let (job, now) = (end.job, self.config.clock.now());
         let event = match end.state {
-            EndState::Rejected(reason) => Event::Rejected { job, by, reason },
-            EndState::Cancelled => Event::Cancelled { job, by },
+            EndState::Rejected(reason) => Event::new(EventKind::Rejected, job, by).because(reason),
+            EndState::Cancelled => Event::new(EventKind::Cancelled, job, by),
             // Without LRMSs to look at, what the broker says is all there is.
             EndState::Completed => return self.over(end),
             EndState::Failed(reason) => {
@@ -208,7 +208,8 @@ impl Book<'_> {
         };
         self.recorder.emit(now, event);
         let by = Party::Client;
-        self.recorder.emit(now, Event::FinishSeen { job, by });
+        self.recorder
+            .emit(now, Event::new(EventKind::FinishSeen, job, by));
         self.over(end);
     }
 }

@@ -1,7 +1,7 @@
 //! A cycle of a broker: who gets each waiting job.
 
 use super::{Access, Broker, OwnDispatch, view};
-use crate::event::{Event, EventSink};
+use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::{Outgoing, Target};
@@ -275,23 +275,12 @@ impl Broker {
             Target::Cluster(cluster) => {
                 events.emit(
                     now,
-                    Event::Dispatched {
-                        job,
-                        domain,
-                        cluster,
-                    },
+                    Event::new(EventKind::Dispatched, job, domain).to(cluster),
                 );
                 out.push(Outgoing::Dispatch { job, cluster });
             }
             Target::Peer(to) => {
-                events.emit(
-                    now,
-                    Event::Forwarded {
-                        job,
-                        from: domain,
-                        to,
-                    },
-                );
+                events.emit(now, Event::new(EventKind::Forwarded, job, domain).to(to));
                 out.push(Outgoing::Forward {
                     job,
                     to,

@@ -2,7 +2,7 @@
 //! wherever they were sent.
 
 use super::{Broker, Held};
-use crate::event::{Event, EventSink, Party};
+use crate::event::{Event, EventKind, EventSink, Party};
 use crate::grid::transfer_time;
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Outgoing, Target};
@@ -92,7 +92,7 @@ impl Broker {
         out: &mut Vec<Outgoing>,
     ) {
         let by = Party::Broker(self.config.domain);
-        events.emit(now, Event::Cancelled { job, by });
+        events.emit(now, Event::new(EventKind::Cancelled, job, by));
         let end = JobEnd {
             job,
             state: EndState::Cancelled,

@@ -2,7 +2,7 @@
 //! tells what it was told, in the same events and the same figures of load.
 
 use super::{Finished, JobStatus, Work};
-use crate::event::{Event, EventSink, Party};
+use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::{LoadHistory, LoadSample, Window};
@@ -177,7 +177,7 @@ impl Mirror {
         self.queued += 1;
         self.work.queue(job.processors, job.run_time);
         let (job, cluster) = (job.id, self.id);
-        events.emit(now, Event::Queued { job, cluster });
+        events.emit(now, Event::new(EventKind::Queued, job, cluster));
         self.record(now);
         Ok(())
     }
@@ -209,11 +209,7 @@ impl Mirror {
         let placement = self.placement(&seats);
         events.emit(
             at,
-            Event::Started {
-                job: id,
-                cluster: self.id,
-                placement: &placement,
-            },
+            Event::new(EventKind::Started, id, self.id).on(&placement),
         );
         if let Some(job) = self.jobs.get_mut(&id) {
             job.running = Some(Running {
@@ -238,7 +234,7 @@ impl Mirror {
         let finish = self.pass(at);
         self.remove(job);
         let cluster = self.id;
-        events.emit(finish, Event::Finished { job, cluster });
+        events.emit(finish, Event::new(EventKind::Finished, job, cluster));
         self.record(finish);
         Some(Finished { job, start, finish })
     }
@@ -252,13 +248,18 @@ impl Mirror {
         events: &mut impl EventSink,
     ) -> bool {
         let by = Party::Lrms(self.id);
-        self.drop_job(at, job, Event::Failed { job, by, reason }, events)
+        self.drop_job(
+            at,
+            job,
+            Event::new(EventKind::Failed, job, by).because(reason),
+            events,
+        )
     }
 
     /// Removes a job that waits or runs; `false` if it is not here (any more).
     pub fn cancel(&mut self, now: SimTime, job: JobId, events: &mut impl EventSink) -> bool {
         let by = Party::Lrms(self.id);
-        self.drop_job(now, job, Event::Cancelled { job, by }, events)
+        self.drop_job(now, job, Event::new(EventKind::Cancelled, job, by), events)
     }
 
     fn drop_job(

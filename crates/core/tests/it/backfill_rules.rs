@@ -2,7 +2,7 @@
 
 use gridrig_core::cluster::{Cluster, ClusterConfig};
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
-use gridrig_core::event::{Event, EventSink};
+use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::resource::{Resource, Resources};
@@ -20,7 +20,7 @@ struct Starts(Vec<Option<u64>>);
 
 impl EventSink for Starts {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if let Event::Started { job, .. } = event {
+        if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
             self.0[job.index()] = Some(at.as_nanos() / 1_000_000_000);
         }
     }

@@ -2,7 +2,7 @@
 
 use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::{Event, EventSink, NoEvents};
+use gridrig_core::event::{Event, EventKind, EventSink, NoEvents};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
 use gridrig_core::placement::PlacementRun;
@@ -432,7 +432,8 @@ struct Losses(Vec<(SimTime, u32, Reason)>);
 
 impl EventSink for Losses {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if let Event::Failed { job, reason, .. } = event {
+        if event.kind == EventKind::Failed {
+            let (job, reason) = (event.job.unwrap(), event.reason.unwrap());
             self.0.push((at, job.0, reason));
         }
     }

@@ -7,6 +7,7 @@ mod backfill_rules;
 mod broker_rules;
 mod cluster_rules;
 mod domain_rules;
+mod event_rules;
 mod hours_rules;
 mod inventory;
 mod load_rules;

@@ -18,7 +18,7 @@ use super::outbox::Delivery;
 use super::recall::Recall;
 use super::record::Recorder;
 use gridrig_core::broker::{Access, Broker, Course, LocalInfo};
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::transfer_time;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -169,24 +169,20 @@ impl BrokerMachine {
             let to = Party::Broker(peer);
             self.recorder.emit(
                 self.now,
-                Event::Refused {
-                    job,
-                    by,
-                    to,
-                    reason,
-                },
+                Event::new(EventKind::Refused, job, by)
+                    .to(to)
+                    .because(reason),
             );
             self.write_to_peer(peer, Message::Refusal { job, reason });
             return;
         }
-        self.recorder
-            .emit(self.now, Event::Rejected { job, by, reason });
         self.recorder.emit(
             self.now,
-            Event::FinishSeen {
-                job,
-                by: Party::Client,
-            },
+            Event::new(EventKind::Rejected, job, by).because(reason),
+        );
+        self.recorder.emit(
+            self.now,
+            Event::new(EventKind::FinishSeen, job, Party::Client),
         );
         self.ledger.publish(end);
     }
@@ -239,7 +235,10 @@ impl BrokerMachine {
                 _ => continue,
             };
             let (from, to) = (self.here, Party::Broker(domain));
-            self.recorder.emit(self.now, Event::InfoSent { from, to });
+            self.recorder.emit(
+                self.now,
+                Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+            );
             // Peers have the sample one link latency after it was taken.
             let due = self.round.at + latency;
             self.post(to, None, due, message);
@@ -465,11 +464,7 @@ impl BrokerMachine {
             let (from, to) = (self.here, Party::Client);
             self.recorder.emit(
                 self.now,
-                Event::Notified {
-                    job: end.job,
-                    from,
-                    to,
-                },
+                Event::new(EventKind::Notified, end.job, from).to(to),
             );
             self.post(to, address, self.now, Message::Notice(end));
         }

@@ -1,7 +1,7 @@
 //! What a machine has told, counted as it is told: a reader of metrics wants
 //! totals since the start, whichever events are still kept.
 
-use gridrig_core::event::{EVENT_KINDS, EVENT_NAMES, Event, MessageKind};
+use gridrig_core::event::{Event, EventKind, MessageKind};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// Upper bounds of the classes of submission lag, in the time of the run. A
@@ -29,7 +29,7 @@ pub const LAG_BOUNDS: [SimDuration; 17] = [
 /// Events by kind, messages by kind, and how late jobs were handed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    events: [u64; EVENT_KINDS],
+    events: [u64; EventKind::ALL.len()],
     messages: [u64; MessageKind::ALL.len()],
     lags: [u64; LAG_BOUNDS.len() + 1],
     total_lag: SimDuration,
@@ -38,20 +38,20 @@ pub struct Counts {
 impl Counts {
     /// Takes note of an event of this instant.
     pub(super) fn count(&mut self, at: SimTime, event: &Event<'_>) {
-        self.events[event.ordinal()] += 1;
-        if let Some(kind) = event.message() {
+        self.events[event.kind as usize] += 1;
+        if let Some(kind) = event.kind.row().message {
             self.messages[kind as usize] += 1;
         }
-        if let Event::Submitted { intended, .. } = event {
-            let lag = at.since(*intended);
+        if event.kind == EventKind::Submitted {
+            let lag = at.since(event.instant());
             self.lags[LAG_BOUNDS.partition_point(|bound| *bound < lag)] += 1;
             self.total_lag = self.total_lag + lag;
         }
     }
 
-    /// Events by name, each kind once.
-    pub fn events(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        EVENT_NAMES.into_iter().zip(self.events)
+    /// Events, each kind once.
+    pub fn events(&self) -> impl Iterator<Item = (EventKind, u64)> {
+        EventKind::ALL.into_iter().zip(self.events)
     }
 
     /// Messages sent, each kind once.
@@ -78,6 +78,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gridrig_core::event::Party;
     use gridrig_core::ids::{DomainId, JobId};
     use gridrig_core::job::Entry;
 
@@ -85,11 +86,9 @@ mod tests {
     fn a_lag_is_counted_in_the_first_class_that_holds_it() {
         let mut counts = Counts::default();
         for lag in [0, 1, 2, 600_000] {
-            let event = Event::Submitted {
-                job: JobId(lag),
-                entry: Entry::Domain(DomainId(0)),
-                intended: SimTime::from_secs(1),
-            };
+            let event = Event::new(EventKind::Submitted, JobId(lag), Party::Client)
+                .to(Entry::Domain(DomainId(0)))
+                .at(SimTime::from_secs(1));
             let at = SimTime::from_secs(1) + SimDuration::from_millis(u64::from(lag));
             counts.count(at, &event);
         }
@@ -97,14 +96,6 @@ mod tests {
         assert_eq!(counts.lags().last(), Some(&1));
         assert_eq!(counts.total_lag(), SimDuration::from_millis(600_003));
         assert_eq!(counts.messages().next(), Some((MessageKind::Submit, 4)));
-        assert_eq!(counts.events().next(), Some(("submitted", 4)));
-    }
-
-    #[test]
-    fn every_event_has_a_name_of_its_own() {
-        let mut names = EVENT_NAMES.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), EVENT_KINDS);
+        assert_eq!(counts.events().next(), Some((EventKind::Submitted, 4)));
     }
 }

@@ -9,7 +9,7 @@ use super::plant::Plant;
 use super::record::Recorder;
 use gridrig_core::cluster::mirror::{Seats, Started};
 use gridrig_core::cluster::{ClusterConfig, Finished, JobStatus};
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::LoadSample;
@@ -218,19 +218,18 @@ impl LrmsMachine {
             Party::Broker(_) => {
                 self.sink.emit(
                     self.now,
-                    Event::Refused {
-                        job,
-                        by,
-                        to: from,
-                        reason,
-                    },
+                    Event::new(EventKind::Refused, job, by)
+                        .to(from)
+                        .because(reason),
                 );
                 self.ledger.end(end);
                 self.write(job, from, Message::Refusal { job, reason });
             }
             Party::Client | Party::Lrms(_) => {
-                self.sink
-                    .emit(self.now, Event::Rejected { job, by, reason });
+                self.sink.emit(
+                    self.now,
+                    Event::new(EventKind::Rejected, job, by).because(reason),
+                );
                 self.end(self.now, end);
             }
         }
@@ -258,24 +257,15 @@ impl LrmsMachine {
         if from == Party::Client {
             self.sink.emit(
                 at,
-                Event::FinishSeen {
-                    job: end.job,
-                    by: Party::Client,
-                },
+                Event::new(EventKind::FinishSeen, end.job, Party::Client),
             );
             self.ledger.publish(end);
             if !wants_news {
                 return;
             }
         }
-        self.sink.emit(
-            at,
-            Event::Notified {
-                job: end.job,
-                from: here,
-                to: from,
-            },
-        );
+        self.sink
+            .emit(at, Event::new(EventKind::Notified, end.job, here).to(from));
         self.write(end.job, from, Message::Notice(end));
     }
 
@@ -291,7 +281,8 @@ impl LrmsMachine {
             _ => {
                 let (here, at) = (Party::Lrms(self.cluster.id()), self.now);
                 let (from, to) = (here, from);
-                self.sink.emit(at, Event::Notified { job, from, to });
+                self.sink
+                    .emit(at, Event::new(EventKind::Notified, job, from).to(to));
                 self.write(job, to, Message::Notice(end));
             }
         }
@@ -343,7 +334,10 @@ impl LrmsMachine {
 
     fn send_sample(&mut self, home: Home) {
         let (from, to) = (Party::Lrms(self.cluster.id()), Party::Broker(home.domain));
-        self.sink.emit(self.now, Event::InfoSent { from, to });
+        self.sink.emit(
+            self.now,
+            Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+        );
         let sample = self.cluster.sample(self.now);
         self.post(to, None, home.latency, Message::Info(vec![sample]));
     }
@@ -368,11 +362,11 @@ impl Sink {
 
 impl EventSink for Sink {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if let Event::Started { job, placement, .. } = event {
+        if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
             self.tell(|| JobNews::Started {
                 job,
                 at,
-                placement: placement.to_vec(),
+                placement: event.placement.to_vec(),
             });
         }
         self.recorder.emit(at, event);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `log` is in order of time, and stays so. `given_up` are the jobs whose only
 /// end is such a verdict.
 pub(super) fn verdicts_last(log: Vec<Recorded>, given_up: &BTreeSet<JobId>) -> Vec<Recorded> {
-    let job_of = |recorded: &Recorded| recorded.event().job().filter(|job| given_up.contains(job));
+    let job_of = |recorded: &Recorded| recorded.event().job.filter(|job| given_up.contains(job));
     let mut last_sign: BTreeMap<JobId, usize> = BTreeMap::new();
     for (position, recorded) in log.iter().enumerate() {
         if let Some(job) = job_of(recorded).filter(|_| !is_verdict(&recorded.event())) {
@@ -47,14 +47,13 @@ pub(super) fn verdicts_last(log: Vec<Recorded>, given_up: &BTreeSet<JobId>) -> V
 
 /// The end of a job, or the news of it.
 fn is_verdict(event: &Event<'_>) -> bool {
-    let is_news = matches!(event, Event::FinishSeen { .. } | Event::Notified { .. });
-    is_news || event.is_terminal()
+    event.kind.row().is_news || event.kind.is_terminal()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::event::Party;
+    use gridrig_core::event::{EventKind, Party};
     use gridrig_core::ids::{ClusterId, DomainId};
     use gridrig_core::job::Reason;
     use gridrig_core::time::SimTime;
@@ -65,20 +64,12 @@ mod tests {
         let (a, b) = (DomainId(0), DomainId(1));
         let by = Party::Broker(a);
         let reason = Reason::ServiceLost;
-        let failed = |job| Event::Failed { job, by, reason };
-        let seen = |job| Event::FinishSeen { job, by };
-        let arrived = Event::BrokerArrival {
-            job,
-            domain: b,
-            hop: 1,
-        };
-        let queued = Event::Queued { job, cluster };
+        let failed = |job| Event::new(EventKind::Failed, job, by).because(reason);
+        let seen = |job| Event::new(EventKind::FinishSeen, job, by);
+        let arrived = Event::new(EventKind::BrokerArrival, job, b).with(1);
+        let queued = Event::new(EventKind::Queued, job, cluster);
         let at = |second, event| Recorded::new(SimTime::from_secs(second), event);
-        let forwarded = Event::Forwarded {
-            job,
-            from: a,
-            to: b,
-        };
+        let forwarded = Event::new(EventKind::Forwarded, job, a).to(b);
         let log = vec![
             at(1, forwarded),
             at(2, failed(job)),

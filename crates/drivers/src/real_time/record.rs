@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::outlived::verdicts_last;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party, Value};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
@@ -24,25 +24,18 @@ impl Recorded {
     /// Keeps an event.
     #[must_use]
     pub fn new(at: SimTime, event: Event<'_>) -> Self {
-        let placement = match event {
-            Event::Started { placement, .. } => placement.into(),
-            _ => Box::default(),
-        };
-        let event = without_placement(event);
         Recorded {
             at,
-            event,
-            placement,
+            event: event.on(&[]),
+            placement: event.placement.into(),
         }
     }
 
     /// The same about a job of another name.
     #[must_use]
-    pub fn about(self, job: JobId) -> Self {
-        Recorded {
-            event: self.event.about(job),
-            ..self
-        }
+    pub fn about(mut self, job: JobId) -> Self {
+        self.event.job = self.event.job.map(|_| job);
+        self
     }
 
     /// The same so much earlier, down to time 0.
@@ -50,8 +43,8 @@ impl Recorded {
     pub fn earlier(mut self, by: SimDuration) -> Self {
         let earlier = |at: SimTime| SimTime::ZERO + at.since(SimTime::ZERO + by);
         self.at = earlier(self.at);
-        if let Event::Submitted { intended, .. } = &mut self.event {
-            *intended = earlier(*intended);
+        if self.event.kind.row().value == Value::Instant {
+            self.event = self.event.at(earlier(self.event.instant()));
         }
         self
     }
@@ -59,64 +52,7 @@ impl Recorded {
     /// The event as it was told.
     #[must_use]
     pub fn event(&self) -> Event<'_> {
-        match self.event {
-            Event::Started { job, cluster, .. } => Event::Started {
-                job,
-                cluster,
-                placement: &self.placement,
-            },
-            event => event,
-        }
-    }
-}
-
-/// The same event with nothing borrowed in it.
-fn without_placement(event: Event<'_>) -> Event<'static> {
-    match event {
-        Event::Submitted {
-            job,
-            entry,
-            intended,
-        } => Event::Submitted {
-            job,
-            entry,
-            intended,
-        },
-        Event::BrokerArrival { job, domain, hop } => Event::BrokerArrival { job, domain, hop },
-        Event::Forwarded { job, from, to } => Event::Forwarded { job, from, to },
-        Event::Refused {
-            job,
-            by,
-            to,
-            reason,
-        } => Event::Refused {
-            job,
-            by,
-            to,
-            reason,
-        },
-        Event::Dispatched {
-            job,
-            domain,
-            cluster,
-        } => Event::Dispatched {
-            job,
-            domain,
-            cluster,
-        },
-        Event::Queued { job, cluster } => Event::Queued { job, cluster },
-        Event::Started { job, cluster, .. } => Event::Started {
-            job,
-            cluster,
-            placement: &[],
-        },
-        Event::Finished { job, cluster } => Event::Finished { job, cluster },
-        Event::Notified { job, from, to } => Event::Notified { job, from, to },
-        Event::FinishSeen { job, by } => Event::FinishSeen { job, by },
-        Event::Rejected { job, by, reason } => Event::Rejected { job, by, reason },
-        Event::Cancelled { job, by } => Event::Cancelled { job, by },
-        Event::Failed { job, by, reason } => Event::Failed { job, by, reason },
-        Event::InfoSent { from, to } => Event::InfoSent { from, to },
+        self.event.on(&self.placement)
     }
 }
 
@@ -311,14 +247,14 @@ pub struct Settled {
 pub fn settle(log: Vec<Recorded>) -> Settled {
     let known: BTreeSet<JobId> = log
         .iter()
-        .filter(|recorded| recorded.event().is_terminal() && !is_belief(&recorded.event()))
-        .filter_map(|recorded| recorded.event().job())
+        .filter(|recorded| recorded.event().kind.is_terminal() && !is_belief(&recorded.event()))
+        .filter_map(|recorded| recorded.event().job)
         .collect();
     let mut believed = BTreeSet::new();
     let mut withdrawn = BTreeSet::new();
     let mut settled = Settled::default();
     for recorded in log {
-        if let (true, Some(job)) = (is_belief(&recorded.event()), recorded.event().job()) {
+        if let (true, Some(job)) = (is_belief(&recorded.event()), recorded.event().job) {
             if known.contains(&job) {
                 withdrawn.insert(job);
                 continue;
@@ -346,15 +282,16 @@ fn without_false_news(log: Vec<Recorded>, withdrawn: &BTreeSet<JobId>) -> Vec<Re
     let mut seen_after: BTreeSet<JobId> = BTreeSet::new();
     let mut ended: BTreeSet<JobId> = BTreeSet::new();
     for recorded in &log {
-        match recorded.event() {
-            Event::FinishSeen { job, by } if withdrawn.contains(&job) => {
-                seen_by.entry(job).or_insert(by);
-                if ended.contains(&job) {
-                    seen_after.insert(job);
-                }
+        let event = recorded.event();
+        let own = event.job.filter(|job| withdrawn.contains(job));
+        if let (EventKind::FinishSeen, Some(job)) = (event.kind, own) {
+            seen_by.entry(job).or_insert(event.by);
+            if ended.contains(&job) {
+                seen_after.insert(job);
             }
-            event if event.is_terminal() => ended.extend(event.job()),
-            _ => {}
+        }
+        if event.kind.is_terminal() {
+            ended.extend(event.job);
         }
     }
     ended.clear();
@@ -362,19 +299,19 @@ fn without_false_news(log: Vec<Recorded>, withdrawn: &BTreeSet<JobId>) -> Vec<Re
     for recorded in log {
         let at = recorded.at;
         let event = recorded.event();
-        let job = event.job().filter(|job| withdrawn.contains(job));
-        let (terminal, is_news) = match event {
-            Event::FinishSeen { .. } | Event::Notified { .. } => (false, true),
-            event => (event.is_terminal(), false),
-        };
-        if is_news && job.is_some_and(|job| !ended.contains(&job)) {
+        let job = event.job.filter(|job| withdrawn.contains(job));
+        let terminal = event.kind.is_terminal();
+        if event.kind.row().is_news && job.is_some_and(|job| !ended.contains(&job)) {
             continue;
         }
         kept.push(recorded);
         if let Some(job) = job.filter(|_| terminal) {
             ended.insert(job);
             if let Some(by) = seen_by.get(&job).filter(|_| !seen_after.contains(&job)) {
-                kept.push(Recorded::new(at, Event::FinishSeen { job, by: *by }));
+                kept.push(Recorded::new(
+                    at,
+                    Event::new(EventKind::FinishSeen, job, *by),
+                ));
             }
         }
     }
@@ -382,8 +319,9 @@ fn without_false_news(log: Vec<Recorded>, withdrawn: &BTreeSet<JobId>) -> Vec<Re
 }
 
 fn is_belief(event: &Event<'_>) -> bool {
-    let lost = Reason::ServiceLost;
-    matches!(event, Event::Failed { by: Party::Broker(_) | Party::Client, reason, .. } if *reason == lost)
+    event.kind == EventKind::Failed
+        && event.by.cluster().is_none()
+        && event.reason == Some(Reason::ServiceLost)
 }
 
 #[cfg(test)]
@@ -394,12 +332,18 @@ mod tests {
     fn failed(at: u64, job: u32, by: Party) -> Recorded {
         let reason = Reason::ServiceLost;
         let job = JobId(job);
-        Recorded::new(SimTime::from_secs(at), Event::Failed { job, by, reason })
+        Recorded::new(
+            SimTime::from_secs(at),
+            Event::new(EventKind::Failed, job, by).because(reason),
+        )
     }
 
     fn finished(at: u64, job: u32) -> Recorded {
         let (job, cluster) = (JobId(job), ClusterId(0));
-        Recorded::new(SimTime::from_secs(at), Event::Finished { job, cluster })
+        Recorded::new(
+            SimTime::from_secs(at),
+            Event::new(EventKind::Finished, job, cluster),
+        )
     }
 
     #[test]
@@ -410,11 +354,7 @@ mod tests {
             nodes: 2,
             processors: 1,
         }];
-        let event = Event::Started {
-            job: JobId(1),
-            cluster: ClusterId(0),
-            placement: &placement,
-        };
+        let event = Event::new(EventKind::Started, JobId(1), ClusterId(0)).on(&placement);
         let mut recorder = Recorder::default();
         recorder.emit(SimTime::from_secs(1), event);
         assert_eq!(recorder.page(0, 9).events[0].event(), event);
@@ -425,7 +365,10 @@ mod tests {
     fn the_news_of_a_withdrawn_end_goes_with_it() {
         let seen = |at: u64, job: u32, by| {
             let job = JobId(job);
-            Recorded::new(SimTime::from_secs(at), Event::FinishSeen { job, by })
+            Recorded::new(
+                SimTime::from_secs(at),
+                Event::new(EventKind::FinishSeen, job, by),
+            )
         };
         let broker = Party::Broker(DomainId(0));
         let log = vec![
@@ -461,10 +404,13 @@ mod tests {
         let mut recorder = Recorder::keeping(3);
         for job in 0..5 {
             let (job, cluster) = (JobId(job), ClusterId(0));
-            recorder.emit(SimTime::from_secs(1), Event::Finished { job, cluster });
+            recorder.emit(
+                SimTime::from_secs(1),
+                Event::new(EventKind::Finished, job, cluster),
+            );
         }
         let jobs = |page: &EventSlice| -> Vec<u32> {
-            let jobs = page.events.iter().filter_map(|r| r.event().job());
+            let jobs = page.events.iter().filter_map(|r| r.event().job);
             jobs.map(|job| job.0).collect()
         };
         let page = recorder.page(0, 2);
@@ -482,12 +428,12 @@ mod tests {
         let mut recorder = Recorder::keeping(1);
         for job in 0..3 {
             let (job, cluster) = (JobId(job), ClusterId(0));
-            recorder.emit(SimTime::ZERO, Event::Finished { job, cluster });
+            recorder.emit(SimTime::ZERO, Event::new(EventKind::Finished, job, cluster));
         }
         let _ = recorder.take();
         let counts = recorder.counts();
         let seen: Vec<_> = counts.events().filter(|(_, n)| *n > 0).collect();
-        assert_eq!(seen, [("finished", 3)]);
+        assert_eq!(seen, [(EventKind::Finished, 3)]);
     }
 
     #[test]
@@ -499,7 +445,7 @@ mod tests {
         ]);
         let jobs: Vec<u32> = merged
             .iter()
-            .filter_map(|r| r.event().job())
+            .filter_map(|r| r.event().job)
             .map(|j| j.0)
             .collect();
         assert_eq!(jobs, [7, 0, 8, 1]);

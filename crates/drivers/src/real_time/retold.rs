@@ -7,17 +7,17 @@
 //! alone: if a job ran twice, it is they who know.
 
 use super::record::Recorded;
-use gridrig_core::event::{Event, Party};
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::event::{Event, EventKind, Party};
+use gridrig_core::ids::JobId;
 use std::collections::BTreeMap;
 
 /// Where a job is, by the events so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Entering,
-    Broker(DomainId),
-    Forwarded(DomainId, DomainId),
-    Dispatched(DomainId, ClusterId),
+    Broker(Party),
+    /// By the first, to the second: a broker, or an LRMS.
+    Sent(Party, Party),
     Beyond,
 }
 
@@ -35,7 +35,7 @@ pub fn told_once(log: Vec<Recorded>) -> Vec<Recorded> {
     let mut stories: BTreeMap<JobId, Story> = BTreeMap::new();
     let mut kept: Vec<Option<Recorded>> = Vec::with_capacity(log.len());
     for recorded in log {
-        let Some(job) = recorded.event().job() else {
+        let Some(job) = recorded.event().job else {
             kept.push(Some(recorded));
             continue;
         };
@@ -48,7 +48,7 @@ pub fn told_once(log: Vec<Recorded>) -> Vec<Recorded> {
         let position = kept.len();
         match story.follow(&event) {
             Verdict::News => {
-                if event_moves(&event) {
+                if !event.kind.row().is_news {
                     story.last = position;
                 }
                 kept.push(Some(recorded));
@@ -70,50 +70,34 @@ enum Verdict {
     AfterDeath,
 }
 
-fn event_moves(event: &Event<'_>) -> bool {
-    !matches!(event, Event::Notified { .. } | Event::FinishSeen { .. })
-}
-
 impl Story {
     fn follow(&mut self, event: &Event<'_>) -> Verdict {
-        let (fits, next) = match (*event, self.place) {
-            (Event::BrokerArrival { domain, .. }, place) => match place {
-                Place::Entering => (true, Place::Broker(domain)),
-                Place::Forwarded(_, to) if to == domain => (true, Place::Broker(domain)),
-                Place::Forwarded(from, _) | Place::Dispatched(from, _) if from == domain => {
-                    self.place = Place::Broker(domain);
+        let (place, by, to) = (self.place, event.by, event.to);
+        let (fits, next) = match event.kind {
+            EventKind::BrokerArrival => match place {
+                Place::Entering => (true, Place::Broker(by)),
+                Place::Sent(_, to) if to == by => (true, Place::Broker(by)),
+                Place::Sent(from, _) if from == by => {
+                    self.place = Place::Broker(by);
                     return Verdict::AfterDeath;
                 }
                 _ => (false, place),
             },
-            (
-                Event::Dispatched {
-                    domain, cluster, ..
-                },
-                place,
-            ) => (
-                place == Place::Broker(domain),
-                Place::Dispatched(domain, cluster),
-            ),
-            (Event::Forwarded { from, to, .. }, place) => {
-                (place == Place::Broker(from), Place::Forwarded(from, to))
+            EventKind::Dispatched | EventKind::Forwarded => {
+                let sent = to.map_or(Place::Beyond, |to| Place::Sent(by, to));
+                (place == Place::Broker(by), sent)
             }
-            (Event::Refused { by, to, .. }, place) => {
-                let fits = match (place, by) {
-                    (Place::Dispatched(_, cluster), Party::Lrms(lrms)) => cluster == lrms,
-                    (Place::Forwarded(_, peer), Party::Broker(domain)) => peer == domain,
-                    (Place::Broker(here), Party::Broker(domain)) => here == domain,
-                    (Place::Entering, _) => true,
-                    _ => false,
+            EventKind::Refused => {
+                let fits = match place {
+                    Place::Sent(_, here) | Place::Broker(here) => here == by,
+                    Place::Entering => true,
+                    Place::Beyond => false,
                 };
-                let next = match to {
-                    Party::Broker(domain) => Place::Broker(domain),
-                    Party::Lrms(_) | Party::Client => Place::Beyond,
-                };
-                (fits, next)
+                let next = to.filter(|to| to.domain().is_some());
+                (fits, next.map_or(Place::Beyond, Place::Broker))
             }
-            (Event::FinishSeen { .. }, place) => (!std::mem::replace(&mut self.seen, true), place),
-            (Event::Submitted { .. } | Event::Notified { .. }, place) => (true, place),
+            EventKind::FinishSeen => (!std::mem::replace(&mut self.seen, true), place),
+            EventKind::Submitted | EventKind::Notified => (true, place),
             _ => (true, Place::Beyond),
         };
         if !fits {
@@ -127,6 +111,7 @@ impl Story {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gridrig_core::ids::{ClusterId, DomainId};
     use gridrig_core::job::Entry;
     use gridrig_core::time::SimTime;
 
@@ -142,53 +127,33 @@ mod tests {
     }
 
     fn arrival(domain: DomainId, hop: u32) -> Event<'static> {
-        Event::BrokerArrival {
-            job: JOB,
-            domain,
-            hop,
-        }
+        Event::new(EventKind::BrokerArrival, JOB, domain).with(hop)
     }
 
     fn submitted() -> Event<'static> {
-        Event::Submitted {
-            job: JOB,
-            entry: Entry::Domain(B),
-            intended: SimTime::ZERO,
-        }
+        Event::new(EventKind::Submitted, JOB, Party::Client)
+            .to(Entry::Domain(B))
+            .at(SimTime::ZERO)
     }
 
     fn dispatched() -> Event<'static> {
-        Event::Dispatched {
-            job: JOB,
-            domain: B,
-            cluster: B1,
-        }
+        Event::new(EventKind::Dispatched, JOB, B).to(B1)
     }
 
     fn seen() -> Event<'static> {
-        Event::FinishSeen {
-            job: JOB,
-            by: Party::Broker(B),
-        }
+        Event::new(EventKind::FinishSeen, JOB, Party::Broker(B))
     }
 
     fn queued(cluster: ClusterId) -> Event<'static> {
-        Event::Queued { job: JOB, cluster }
+        Event::new(EventKind::Queued, JOB, cluster)
     }
 
     fn finished() -> Event<'static> {
-        Event::Finished {
-            job: JOB,
-            cluster: B1,
-        }
+        Event::new(EventKind::Finished, JOB, B1)
     }
 
     fn forwarded() -> Event<'static> {
-        Event::Forwarded {
-            job: JOB,
-            from: B,
-            to: C,
-        }
+        Event::new(EventKind::Forwarded, JOB, B).to(C)
     }
 
     fn check(events: &[Event<'_>], kept: &[usize]) {

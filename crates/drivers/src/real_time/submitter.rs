@@ -2,7 +2,7 @@
 
 use super::clock::RunClock;
 use super::record::Recorder;
-use gridrig_core::event::{Event, EventSink};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::job::Submission;
 use gridrig_core::submitter::Submitter;
 use gridrig_core::time::SimDuration;
@@ -50,11 +50,9 @@ pub async fn submit_on_time(
             let (job, entry, intended) = (submission.spec.id, submission.entry, submission.at);
             recorder.emit(
                 at,
-                Event::Submitted {
-                    job,
-                    entry,
-                    intended,
-                },
+                Event::new(EventKind::Submitted, job, Party::Client)
+                    .to(entry)
+                    .at(intended),
             );
             if !hand_over(submission) {
                 return done;

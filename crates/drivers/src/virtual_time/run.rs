@@ -4,7 +4,7 @@ use super::agenda::{Agenda, Message};
 use super::alarms::Alarms;
 use gridrig_core::broker::{Broker, Course, LocalInfo};
 use gridrig_core::cluster::{Cluster, Finished};
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{Grid, Link, transfer_time};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
@@ -270,18 +270,11 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Some(to) => {
                 let from = Party::Lrms(cluster);
                 let at = self.now + self.lrms_latency(to);
-                self.emit(Event::Notified {
-                    job,
-                    from,
-                    to: Party::Broker(to),
-                });
+                self.emit(Event::new(EventKind::Notified, job, from).to(Party::Broker(to)));
                 self.agenda.push(at, Message::Notice { to, end });
             }
             None => {
-                self.emit(Event::FinishSeen {
-                    job,
-                    by: Party::Client,
-                });
+                self.emit(Event::new(EventKind::FinishSeen, job, Party::Client));
                 self.ended += 1;
             }
         }
@@ -328,12 +321,11 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 self.look_at_broker(to);
                 if let Err(reason) = taken {
                     let (by, back) = (Party::Broker(to), Party::Broker(from));
-                    self.emit(Event::Refused {
-                        job,
-                        by,
-                        to: back,
-                        reason,
-                    });
+                    self.emit(
+                        Event::new(EventKind::Refused, job, by)
+                            .to(back)
+                            .because(reason),
+                    );
                     self.send_refusal(to, from, job, reason);
                 }
             }
@@ -372,11 +364,11 @@ impl<'a, S: EventSink> Simulation<'a, S> {
 
     fn handle_submission(&mut self, to: Entry, job: JobId) {
         let submission = &self.submissions[job.index()];
-        self.emit(Event::Submitted {
-            job,
-            entry: to,
-            intended: submission.at,
-        });
+        self.emit(
+            Event::new(EventKind::Submitted, job, Party::Client)
+                .to(to)
+                .at(submission.at),
+        );
         let (refused, by) = match to {
             Entry::Domain(domain) => {
                 let spec = submission.spec.clone();
@@ -393,11 +385,8 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             }
         };
         if let Some(reason) = refused {
-            self.emit(Event::Rejected { job, by, reason });
-            self.emit(Event::FinishSeen {
-                job,
-                by: Party::Client,
-            });
+            self.emit(Event::new(EventKind::Rejected, job, by).because(reason));
+            self.emit(Event::new(EventKind::FinishSeen, job, Party::Client));
             self.ended += 1;
         }
     }
@@ -484,10 +473,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             let samples = self.sample_domain(domain);
             for sample in samples.iter() {
                 let from = Party::Lrms(sample.cluster);
-                self.emit(Event::InfoSent {
-                    from,
-                    to: Party::Broker(domain),
-                });
+                self.emit(
+                    Event::new(EventKind::InfoSent, None::<JobId>, from).to(Party::Broker(domain)),
+                );
                 let info = Message::Info {
                     to: domain,
                     from: Target::Cluster(sample.cluster),
@@ -497,10 +485,10 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             }
             for link in grid.consumers_of(domain) {
                 let to = link.consumer;
-                self.emit(Event::InfoSent {
-                    from: Party::Broker(domain),
-                    to: Party::Broker(to),
-                });
+                self.emit(
+                    Event::new(EventKind::InfoSent, None::<JobId>, Party::Broker(domain))
+                        .to(Party::Broker(to)),
+                );
                 let from = Target::Peer(domain);
                 let info = Message::Info {
                     to,
@@ -585,12 +573,11 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     fn refuse_dispatch(&mut self, cluster: ClusterId, job: JobId, reason: Reason) {
         if let Some(to) = self.grid.clusters[cluster.index()].domain {
             let by = Party::Lrms(cluster);
-            self.emit(Event::Refused {
-                job,
-                by,
-                to: Party::Broker(to),
-                reason,
-            });
+            self.emit(
+                Event::new(EventKind::Refused, job, by)
+                    .to(Party::Broker(to))
+                    .because(reason),
+            );
             let at = self.now + self.lrms_latency(to);
             let from = Target::Cluster(cluster);
             let refusal = Message::Refusal {

@@ -21,7 +21,7 @@ pub(super) fn tell(log: &EventLog, grid: &Grid, findings: Vec<Finding>) -> Vec<V
         }
     }
     for (at, event) in log.records() {
-        let told = event.job().and_then(|job| lines.get_mut(&job));
+        let told = event.job.and_then(|job| lines.get_mut(&job));
         if let Some(told) = told {
             told.push(line(at, &event, &names));
         }
@@ -52,65 +52,7 @@ pub(super) fn tell(log: &EventLog, grid: &Grid, findings: Vec<Finding>) -> Vec<V
 
 /// One event as a line, without the job.
 fn line(at: SimTime, event: &Event<'_>, names: &Names) -> String {
-    let what = match *event {
-        Event::Submitted {
-            entry, intended, ..
-        } => format!(
-            "submitted to {} (intended at {intended})",
-            names.entry(entry)
-        ),
-        Event::BrokerArrival { domain, hop, .. } => {
-            format!(
-                "arrived at broker:{} after {hop} forwards",
-                names.domain(domain)
-            )
-        }
-        Event::Forwarded { from, to, .. } => format!(
-            "forwarded from broker:{} to broker:{}",
-            names.domain(from),
-            names.domain(to)
-        ),
-        Event::Refused { by, to, reason, .. } => format!(
-            "sent back by {} to {}: {}",
-            names.party(by),
-            names.party(to),
-            reason.name()
-        ),
-        Event::Dispatched {
-            domain, cluster, ..
-        } => format!(
-            "dispatched by broker:{} to lrms:{}",
-            names.domain(domain),
-            names.cluster(cluster)
-        ),
-        Event::Queued { cluster, .. } => format!("queued at lrms:{}", names.cluster(cluster)),
-        Event::Started {
-            cluster, placement, ..
-        } => format!(
-            "started at lrms:{} on {}",
-            names.cluster(cluster),
-            show_placement(placement)
-        ),
-        Event::Finished { cluster, .. } => format!("finished at lrms:{}", names.cluster(cluster)),
-        Event::Notified { from, to, .. } => format!(
-            "news of its end sent by {} to {}",
-            names.party(from),
-            names.party(to)
-        ),
-        Event::FinishSeen { by, .. } => format!("its end was seen by {}", names.party(by)),
-        Event::Rejected { by, reason, .. } => {
-            format!("rejected by {}: {}", names.party(by), reason.name())
-        }
-        Event::Cancelled { by, .. } => format!("cancelled at {}", names.party(by)),
-        Event::Failed { by, reason, .. } => {
-            format!("lost at {}: {}", names.party(by), reason.name())
-        }
-        Event::InfoSent { from, to } => format!(
-            "information sent by {} to {}",
-            names.party(from),
-            names.party(to)
-        ),
-    };
+    let what = names.told(event, &show_placement(event.placement));
     format!("{at}: {what}")
 }
 

@@ -6,9 +6,10 @@ use crate::index::JobIndex;
 use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::cluster::run_time_on;
-use gridrig_core::event::{Event, Party};
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Submission};
+use gridrig_core::event::{Event, EventKind, Party};
+use gridrig_core::grid::GridCluster;
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 
@@ -18,17 +19,17 @@ enum Place {
     /// With the replayer.
     Nowhere,
     /// Handed over, not taken in yet.
-    Entering(Entry),
+    Entering(Party),
     /// Held by a domain's broker.
-    Broker(DomainId),
+    Broker(Party),
     /// On its way between two brokers.
-    Forwarded(DomainId, DomainId),
+    Forwarded(Party, Party),
     /// On its way from a broker to an LRMS.
-    Dispatched(DomainId, ClusterId),
+    Dispatched(Party, Party),
     /// Waiting at an LRMS.
-    Queued(ClusterId),
+    Queued(Party),
     /// Running.
-    Running(ClusterId),
+    Running(Party),
     /// Sent back to the submitter, to be rejected.
     SentBack,
     /// Over.
@@ -101,7 +102,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
     }
 
     pub(super) fn take(&mut self, at: SimTime, event: Event<'l>) {
-        let Some(job) = event.job() else {
+        let Some(job) = event.job else {
             return;
         };
         let Some(index) = self.index.find(job) else {
@@ -114,27 +115,22 @@ impl<'a, 'l> Auditor<'a, 'l> {
             self.find(Rule::LogOrder, job, Some(at), message);
         }
         self.lives[index].last = at;
-        match event {
-            Event::Submitted {
-                entry, intended, ..
-            } => self.submitted(at, index, entry, intended),
-            Event::BrokerArrival { domain, hop, .. } => self.arrived(at, index, domain, hop),
-            Event::Forwarded { from, to, .. } => self.forwarded(at, index, from, to),
-            Event::Refused { by, to, .. } => self.refused(at, index, by, to),
-            Event::Dispatched {
-                domain, cluster, ..
-            } => self.dispatched(at, index, domain, cluster),
-            Event::Queued { cluster, .. } => self.queued(at, index, cluster),
-            Event::Started {
-                cluster, placement, ..
-            } => self.started(at, index, cluster, placement),
-            Event::Finished { cluster, .. } => self.finished(at, index, cluster),
-            Event::Rejected { by, .. } => self.rejected(at, index, by),
-            Event::Cancelled { by, .. } => self.removed(at, index, by, End::Cancelled),
-            Event::Failed { by, .. } => self.removed(at, index, by, End::Failed),
-            Event::Notified { .. } => self.news(at, index, "sent"),
-            Event::FinishSeen { by, .. } => self.seen(at, index, by),
-            Event::InfoSent { .. } => {}
+        let (by, to) = (event.by, event.to.unwrap_or(Party::Client));
+        match event.kind {
+            EventKind::Submitted => self.submitted(at, index, to, event.instant()),
+            EventKind::BrokerArrival => self.arrived(at, index, by, event.hop()),
+            EventKind::Forwarded => self.forwarded(at, index, by, to),
+            EventKind::Refused => self.refused(at, index, by, to),
+            EventKind::Dispatched => self.dispatched(at, index, by, to),
+            EventKind::Queued => self.queued(at, index, by),
+            EventKind::Started => self.started(at, index, by, event.placement),
+            EventKind::Finished => self.finished(at, index, by),
+            EventKind::Rejected => self.rejected(at, index, by),
+            EventKind::Cancelled => self.removed(at, index, by, End::Cancelled),
+            EventKind::Failed => self.removed(at, index, by, End::Failed),
+            EventKind::Notified => self.news(at, index, "sent"),
+            EventKind::FinishSeen => self.seen(at, index, by),
+            _ => {}
         }
     }
 
@@ -184,7 +180,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
         self.find_about(rule, index, None, message);
     }
 
-    fn submitted(&mut self, at: SimTime, index: usize, entry: Entry, intended: SimTime) {
+    fn submitted(&mut self, at: SimTime, index: usize, entry: Party, intended: SimTime) {
         if self.lives[index].submitted {
             let message = "it was submitted a second time".to_owned();
             return self.find_about(Rule::SubmittedOnce, index, Some(at), message);
@@ -200,31 +196,35 @@ impl<'a, 'l> Auditor<'a, 'l> {
         }
     }
 
-    fn arrived(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
+    fn arrived(&mut self, at: SimTime, index: usize, by: Party, hop: u32) {
         let Life {
             place, hop: had, ..
         } = self.lives[index];
         let (fits, expected_hop) = match place {
-            Place::Entering(entry) => (entry == Entry::Domain(domain), 0),
-            Place::Forwarded(_, to) => (to == domain, had.saturating_add(1)),
+            Place::Entering(entry) => (entry == by, 0),
+            Place::Forwarded(_, to) => (to == by, had.saturating_add(1)),
             _ => (false, hop),
         };
         if !fits {
-            let what = format!("arrives at broker:{}", self.names.domain(domain));
+            let what = format!("arrives at {}", self.names.party(by));
             self.find_misplaced(at, index, &what);
         } else if hop != expected_hop {
             let message = format!("it arrives with {hop} forwards, expected {expected_hop}");
             self.find_about(Rule::Hops, index, Some(at), message);
         }
         self.lives[index].hop = hop;
-        self.move_to(index, Place::Broker(domain));
+        self.move_to(index, Place::Broker(by));
     }
 
-    fn forwarded(&mut self, at: SimTime, index: usize, from: DomainId, to: DomainId) {
-        if self.lives[index].place != Place::Broker(from) {
-            let what = format!("is forwarded by broker:{}", self.names.domain(from));
+    fn forwarded(&mut self, at: SimTime, index: usize, by: Party, peer: Party) {
+        if self.lives[index].place != Place::Broker(by) {
+            let what = format!("is forwarded by {}", self.names.party(by));
             self.find_misplaced(at, index, &what);
         }
+        self.move_to(index, Place::Forwarded(by, peer));
+        let (Some(from), Some(to)) = (by.domain(), peer.domain()) else {
+            return;
+        };
         let linked = self
             .facts
             .grid
@@ -247,7 +247,6 @@ impl<'a, 'l> Auditor<'a, 'l> {
             );
             self.find_about(Rule::Hops, index, Some(at), message);
         }
-        self.move_to(index, Place::Forwarded(from, to));
     }
 
     /// Brokers look at the hours of their own clock, which may be off by the
@@ -266,15 +265,12 @@ impl<'a, 'l> Auditor<'a, 'l> {
     fn refused(&mut self, at: SimTime, index: usize, by: Party, to: Party) {
         let place = self.lives[index].place;
         let hop = self.lives[index].hop;
-        let (fits, hop) = match (place, by) {
-            (Place::Dispatched(domain, cluster), Party::Lrms(lrms)) => {
-                (cluster == lrms && to == Party::Broker(domain), hop)
+        let (fits, hop) = match place {
+            Place::Dispatched(from, here) | Place::Forwarded(from, here) => {
+                (here == by && to == from, hop)
             }
-            (Place::Forwarded(from, peer), Party::Broker(domain)) => {
-                (peer == domain && to == Party::Broker(from), hop)
-            }
-            (Place::Broker(here), Party::Broker(domain)) => (here == domain, hop.saturating_sub(1)),
-            (Place::Entering(entry), _) => (self.takes(by, entry) && to == Party::Client, hop),
+            Place::Broker(here) if by.domain().is_some() => (here == by, hop.saturating_sub(1)),
+            Place::Entering(entry) => (by == entry && to == Party::Client, hop),
             _ => (false, hop),
         };
         if !fits {
@@ -283,54 +279,46 @@ impl<'a, 'l> Auditor<'a, 'l> {
         }
         self.lives[index].hop = hop;
         let place = match to {
-            Party::Broker(domain) => Place::Broker(domain),
-            Party::Lrms(cluster) => Place::Queued(cluster),
+            Party::Broker(_) => Place::Broker(to),
+            Party::Lrms(_) => Place::Queued(to),
             Party::Client => Place::SentBack,
         };
         self.move_to(index, place);
     }
 
-    fn dispatched(&mut self, at: SimTime, index: usize, domain: DomainId, cluster: ClusterId) {
-        let here = self.lives[index].place == Place::Broker(domain);
-        let own = self.facts.grid.clusters.get(cluster.index());
-        if !here || own.is_none_or(|cluster| cluster.domain != Some(domain)) {
-            let what = format!(
-                "is dispatched by broker:{} to lrms:{}",
-                self.names.domain(domain),
-                self.names.cluster(cluster)
-            );
+    fn dispatched(&mut self, at: SimTime, index: usize, by: Party, lrms: Party) {
+        let here = self.lives[index].place == Place::Broker(by);
+        if !here
+            || self
+                .cluster(lrms)
+                .is_none_or(|own| own.domain != by.domain())
+        {
+            let (by, lrms) = (self.names.party(by), self.names.party(lrms));
+            let what = format!("is dispatched by {by} to {lrms}");
             self.find_misplaced(at, index, &what);
         }
-        self.move_to(index, Place::Dispatched(domain, cluster));
+        self.move_to(index, Place::Dispatched(by, lrms));
     }
 
-    fn queued(&mut self, at: SimTime, index: usize, cluster: ClusterId) {
+    fn queued(&mut self, at: SimTime, index: usize, lrms: Party) {
         let fits = match self.lives[index].place {
-            Place::Dispatched(_, to) => to == cluster,
-            Place::Entering(entry) => {
-                entry == Entry::Cluster(cluster) || self.serves_unseen(cluster, entry)
-            }
+            Place::Dispatched(_, to) => to == lrms,
+            Place::Entering(entry) => entry == lrms || self.serves_unseen(lrms, entry),
             _ => false,
         };
         if !fits {
-            let what = format!("is queued at lrms:{}", self.names.cluster(cluster));
+            let what = format!("is queued at {}", self.names.party(lrms));
             self.find_misplaced(at, index, &what);
         }
-        self.move_to(index, Place::Queued(cluster));
+        self.move_to(index, Place::Queued(lrms));
     }
 
-    fn started(
-        &mut self,
-        at: SimTime,
-        index: usize,
-        cluster: ClusterId,
-        placement: &'l [PlacementRun],
-    ) {
+    fn started(&mut self, at: SimTime, index: usize, lrms: Party, placement: &'l [PlacementRun]) {
         let place = self.lives[index].place;
-        if place != Place::Queued(cluster) {
+        if place != Place::Queued(lrms) {
             let message = format!(
-                "it starts at lrms:{}, expected it queued there first; it was {}",
-                self.names.cluster(cluster),
+                "it starts at {}, expected it queued there first; it was {}",
+                self.names.party(lrms),
                 self.show(place)
             );
             self.find_about(Rule::StartAfterQueue, index, Some(at), message);
@@ -339,10 +327,13 @@ impl<'a, 'l> Auditor<'a, 'l> {
             return;
         }
         let spec = &self.submission(index).spec;
-        let faults = match self.clusters.get_mut(cluster.index()) {
+        let faults = match self.occupancy(lrms) {
             Some(occupancy) => occupancy.take(spec, placement),
             None => {
-                let message = format!("it starts at {cluster}, which does not exist");
+                let message = format!(
+                    "it starts at {}, which does not exist",
+                    self.names.party(lrms)
+                );
                 vec![(Rule::NodeExists, message)]
             }
         };
@@ -352,18 +343,18 @@ impl<'a, 'l> Auditor<'a, 'l> {
         let life = &mut self.lives[index];
         life.start = at;
         life.placement = placement;
-        life.place = Place::Running(cluster);
+        life.place = Place::Running(lrms);
     }
 
-    fn finished(&mut self, at: SimTime, index: usize, cluster: ClusterId) {
+    fn finished(&mut self, at: SimTime, index: usize, lrms: Party) {
         let Life { place, start, .. } = self.lives[index];
         if self.ended_before(at, index, "finishes") {
             return;
         }
-        if place != Place::Running(cluster) {
-            let what = format!("finishes at lrms:{}", self.names.cluster(cluster));
+        if place != Place::Running(lrms) {
+            let what = format!("finishes at {}", self.names.party(lrms));
             self.find_misplaced(at, index, &what);
-        } else if let Some(expected) = self.expected_run_time(index, cluster) {
+        } else if let Some(expected) = self.expected_run_time(index, lrms) {
             let lasted = at.since(start);
             let off = lasted.max(expected) - lasted.min(expected);
             if off > self.facts.tolerance || at < start {
@@ -379,11 +370,8 @@ impl<'a, 'l> Auditor<'a, 'l> {
             return;
         }
         let fits = match self.lives[index].place {
-            Place::Entering(entry) => {
-                let unseen = |lrms| self.serves_unseen(lrms, entry);
-                self.takes(by, entry) || matches!(by, Party::Lrms(lrms) if unseen(lrms))
-            }
-            Place::Broker(domain) => by == Party::Broker(domain),
+            Place::Entering(entry) => by == entry || self.serves_unseen(by, entry),
+            Place::Broker(here) => by == here,
             Place::SentBack => true,
             _ => false,
         };
@@ -407,7 +395,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
         let place = self.lives[index].place;
         let fits = match (place, by) {
             (Place::Nowhere, _) => false,
-            (Place::Queued(here) | Place::Running(here), Party::Lrms(lrms)) => here == lrms,
+            (Place::Queued(here) | Place::Running(here), Party::Lrms(_)) => here == by,
             (Place::Broker(_) | Place::Forwarded(..) | Place::SentBack, Party::Lrms(_)) => false,
             _ => true,
         };
@@ -431,40 +419,43 @@ impl<'a, 'l> Auditor<'a, 'l> {
             let message = "the news of its end is seen a second time".to_owned();
             self.find_about(Rule::News, index, Some(at), message);
         }
-        if by != Party::Client && !self.takes(by, self.submission(index).entry) {
+        if by != Party::Client && by != self.submission(index).entry.into() {
             let message = format!("the news of its end is seen by {}", self.names.party(by));
             self.find_about(Rule::News, index, Some(at), message);
         }
         self.lives[index].seen = true;
     }
 
-    /// Whether this party takes submissions at that entry.
-    fn takes(&self, by: Party, entry: Entry) -> bool {
-        match entry {
-            Entry::Domain(domain) => by == Party::Broker(domain),
-            Entry::Cluster(cluster) => by == Party::Lrms(cluster),
-        }
-    }
-
-    /// Whether this cluster is one of those of a domain whose broker is
-    /// somebody else's: nobody has seen the job there.
-    fn serves_unseen(&self, cluster: ClusterId, entry: Entry) -> bool {
-        let Entry::Domain(domain) = entry else {
+    /// Whether this is an LRMS of a domain whose broker is somebody else's:
+    /// nobody has seen the job there.
+    fn serves_unseen(&self, lrms: Party, entry: Party) -> bool {
+        let Some(domain) = entry.domain() else {
             return false;
         };
-        let AuditFacts { grid, .. } = self.facts;
-        let external = grid.domains.get(domain.index());
+        let external = self.facts.grid.domains.get(domain.index());
         external.is_some_and(|domain| domain.broker.external)
-            && grid.clusters.get(cluster.index()).map(|it| it.domain) == Some(Some(domain))
+            && self
+                .cluster(lrms)
+                .is_some_and(|it| it.domain == Some(domain))
     }
 
-    fn expected_run_time(&self, index: usize, cluster: ClusterId) -> Option<SimDuration> {
+    /// The cluster of an LRMS, if the grid has it.
+    fn cluster(&self, lrms: Party) -> Option<&'a GridCluster> {
+        let AuditFacts { grid, .. } = self.facts;
+        grid.clusters.get(lrms.cluster()?.index())
+    }
+
+    fn occupancy(&mut self, lrms: Party) -> Option<&mut Occupancy<'a>> {
+        self.clusters.get_mut(lrms.cluster()?.index())
+    }
+
+    fn expected_run_time(&self, index: usize, lrms: Party) -> Option<SimDuration> {
         let placement = self.lives[index].placement;
-        let occupancy = self.clusters.get(cluster.index())?;
+        let occupancy = self.clusters.get(lrms.cluster()?.index())?;
         if placement.is_empty() || !occupancy.exists(placement) {
             return None;
         }
-        let config = &self.facts.grid.clusters[cluster.index()].config;
+        let config = &self.cluster(lrms)?.config;
         if config.is_real {
             // How long its jobs last is for the LRMS to say.
             return None;
@@ -485,11 +476,14 @@ impl<'a, 'l> Auditor<'a, 'l> {
     }
 
     fn end(&mut self, index: usize, end: End) {
-        if let Place::Running(cluster) = self.lives[index].place
-            && let Some(occupancy) = self.clusters.get_mut(cluster.index())
+        let Life {
+            place, placement, ..
+        } = self.lives[index];
+        let spec = &self.submission(index).spec;
+        if let Place::Running(lrms) = place
+            && let Some(occupancy) = self.occupancy(lrms)
         {
-            let spec = &self.facts.submissions[index].spec;
-            occupancy.give_back(spec, self.lives[index].placement);
+            occupancy.give_back(spec, placement);
         }
         self.lives[index].placement = &[];
         self.lives[index].place = Place::Ended(end);
@@ -531,20 +525,16 @@ impl<'a, 'l> Auditor<'a, 'l> {
     }
 
     fn show(&self, place: Place) -> String {
-        let broker = |id| format!("broker:{}", self.names.domain(id));
-        let lrms = |id| format!("lrms:{}", self.names.cluster(id));
+        let name = |party| self.names.party(party);
         match place {
             Place::Nowhere => "not submitted".to_owned(),
-            Place::Entering(entry) => format!("on its way to {}", self.names.entry(entry)),
-            Place::Broker(id) => format!("held by {}", broker(id)),
-            Place::Forwarded(from, to) => {
-                format!("on its way from {} to {}", broker(from), broker(to))
+            Place::Entering(entry) => format!("on its way to {}", name(entry)),
+            Place::Broker(here) => format!("held by {}", name(here)),
+            Place::Forwarded(from, to) | Place::Dispatched(from, to) => {
+                format!("on its way from {} to {}", name(from), name(to))
             }
-            Place::Dispatched(from, to) => {
-                format!("on its way from {} to {}", broker(from), lrms(to))
-            }
-            Place::Queued(id) => format!("queued at {}", lrms(id)),
-            Place::Running(id) => format!("running at {}", lrms(id)),
+            Place::Queued(here) => format!("queued at {}", name(here)),
+            Place::Running(here) => format!("running at {}", name(here)),
             Place::SentBack => "sent back to its submitter".to_owned(),
             Place::Ended(_) => "over".to_owned(),
         }

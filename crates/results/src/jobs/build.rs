@@ -4,7 +4,7 @@ use super::{ClusterInfo, HopRow, JobRow, JobState, JobTable};
 use crate::index::JobIndex;
 use crate::log::EventLog;
 use crate::names::Names;
-use gridrig_core::event::{Event, MessageKind, Party};
+use gridrig_core::event::{Event, EventKind, MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
@@ -93,7 +93,7 @@ impl Builder {
     }
 
     fn take(&mut self, position: usize, at: SimTime, event: Event<'_>) {
-        let Some(job) = event.job() else {
+        let Some(job) = event.job else {
             return;
         };
         let Some(index) = self.index.find(job) else {
@@ -101,50 +101,54 @@ impl Builder {
             return;
         };
         let row = &mut self.rows[index];
-        match event {
-            Event::Submitted { intended, .. } => {
+        match event.kind {
+            EventKind::Submitted => {
                 if row.submit.is_none() {
-                    row.intended = intended;
+                    row.intended = event.instant();
                     row.submit = Some(at);
                 }
             }
-            Event::BrokerArrival { domain, hop, .. } => self.arrive(at, index, domain, hop),
-            Event::Forwarded { to, .. } => {
+            EventKind::BrokerArrival => {
+                if let Some(domain) = event.by.domain() {
+                    self.arrive(at, index, domain, event.hop());
+                }
+            }
+            EventKind::Forwarded => {
                 row.forwards += 1;
                 if let Some(visit) = self.at_visit[index] {
                     self.hops[visit].row.forwarded = Some(at);
-                    self.hops[visit].row.forwarded_to = Some(to);
+                    self.hops[visit].row.forwarded_to = event.to.and_then(Party::domain);
                 }
             }
-            Event::Refused { by, reason, .. } => self.refuse(at, index, by, reason),
-            Event::Dispatched { .. } => {
+            EventKind::Refused => self.refuse(at, index, event.by, event.reason),
+            EventKind::Dispatched => {
                 row.dispatch = Some(at);
                 if let Some(visit) = self.at_visit[index] {
                     self.hops[visit].row.dispatched = Some(at);
                 }
             }
-            Event::Queued { cluster, .. } => {
+            EventKind::Queued => {
                 row.queued = Some(at);
-                row.cluster = Some(cluster);
-                row.exec_domain = domain_of(&self.clusters, cluster);
+                row.cluster = event.by.cluster();
+                row.exec_domain = row.cluster.and_then(|id| domain_of(&self.clusters, id));
             }
-            Event::Started { .. } => {
+            EventKind::Started => {
                 if row.start.is_none() {
                     row.start = Some(at);
                     row.started_by = position;
                 }
             }
-            Event::Finished { .. } => {
+            EventKind::Finished => {
                 end(row, at, JobState::Completed, None);
                 self.last_finish = self.last_finish.max(row.finish);
             }
-            Event::Rejected { reason, .. } => end(row, at, JobState::Rejected, Some(reason)),
-            Event::Cancelled { .. } => end(row, at, JobState::Cancelled, None),
-            Event::Failed { reason, .. } => end(row, at, JobState::Failed, Some(reason)),
-            Event::FinishSeen { .. } => {
+            EventKind::Rejected => end(row, at, JobState::Rejected, event.reason),
+            EventKind::Cancelled => end(row, at, JobState::Cancelled, None),
+            EventKind::Failed => end(row, at, JobState::Failed, event.reason),
+            EventKind::FinishSeen => {
                 row.finish_seen.get_or_insert(at);
             }
-            Event::Notified { .. } | Event::InfoSent { .. } => {}
+            _ => {}
         }
     }
 
@@ -160,15 +164,15 @@ impl Builder {
     /// A broker that has the job sends it back to the visit before. An LRMS
     /// that refuses, or a broker that did not even take it in, leaves it with
     /// the broker that has it.
-    fn refuse(&mut self, at: SimTime, index: usize, by: Party, reason: Reason) {
+    fn refuse(&mut self, at: SimTime, index: usize, by: Party, reason: Option<Reason>) {
         let Some(here) = self.at_visit[index] else {
             return;
         };
         let visit = &mut self.hops[here];
-        let took_it_in = by == Party::Broker(visit.row.domain);
+        let took_it_in = by == visit.row.domain.into();
         if took_it_in && visit.before.is_some() {
             visit.row.refused = Some(at);
-            visit.row.reason = Some(reason);
+            visit.row.reason = reason;
             self.at_visit[index] = visit.before;
             self.show_visit(index);
         }

@@ -1,6 +1,7 @@
 //! Bringing the logs of several services into one order.
 
-use super::record::{Kind, Record};
+use super::record::Record;
+use gridrig_core::event::EventKind;
 use gridrig_core::ids::JobId;
 use std::collections::BTreeMap;
 
@@ -17,11 +18,13 @@ pub(super) fn sort(records: &mut [Record]) {
     }
 }
 
+type Rank = (EventKind, bool);
+
 /// Buffers that are used again for each instant.
 #[derive(Default)]
 struct Scratch {
     /// (job, rank, position) of the records of an instant, sorted.
-    by_job: Vec<(JobId, Kind, usize)>,
+    by_job: Vec<(JobId, Rank, usize)>,
     taken: Vec<bool>,
     mended: Vec<Record>,
 }
@@ -39,7 +42,7 @@ impl Scratch {
             .extend(keys.map(|(position, record)| (record.job, record.rank(), position)));
         self.by_job.sort_unstable();
         let in_place =
-            |pair: &[(JobId, Kind, usize)]| pair[0].0 != pair[1].0 || pair[0].2 < pair[1].2;
+            |pair: &[(JobId, Rank, usize)]| pair[0].0 != pair[1].0 || pair[0].2 < pair[1].2;
         if self.by_job.windows(2).all(in_place) {
             return;
         }
@@ -68,7 +71,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use crate::log::EventLog;
-    use gridrig_core::event::{Event, EventSink};
+    use gridrig_core::event::{Event, EventKind, EventSink, Party};
     use gridrig_core::ids::{ClusterId, DomainId, JobId};
     use gridrig_core::job::Entry;
     use gridrig_core::time::SimTime;
@@ -79,37 +82,27 @@ mod tests {
     fn queued(job: u32) -> Event<'static> {
         let job = JobId(job);
         let cluster = CLUSTER;
-        Event::Queued { job, cluster }
+        Event::new(EventKind::Queued, job, cluster)
     }
 
     fn started(job: u32) -> Event<'static> {
-        Event::Started {
-            job: JobId(job),
-            cluster: CLUSTER,
-            placement: &[],
-        }
+        Event::new(EventKind::Started, JobId(job), CLUSTER).on(&[])
     }
 
     fn finished(job: u32) -> Event<'static> {
         let job = JobId(job);
         let cluster = CLUSTER;
-        Event::Finished { job, cluster }
+        Event::new(EventKind::Finished, job, cluster)
     }
 
     fn arrival(job: u32) -> Event<'static> {
-        Event::BrokerArrival {
-            job: JobId(job),
-            domain: DOMAIN,
-            hop: 0,
-        }
+        Event::new(EventKind::BrokerArrival, JobId(job), DOMAIN).with(0)
     }
 
     fn submitted(job: u32) -> Event<'static> {
-        Event::Submitted {
-            job: JobId(job),
-            entry: Entry::Domain(DOMAIN),
-            intended: SimTime::ZERO,
-        }
+        Event::new(EventKind::Submitted, JobId(job), Party::Client)
+            .to(Entry::Domain(DOMAIN))
+            .at(SimTime::ZERO)
     }
 
     fn check(told: &[(u64, Event<'_>)], expected: &[Event<'_>]) {

@@ -1,207 +1,214 @@
 //! How an event is packed.
 
-use gridrig_core::event::{Event, Party};
+use gridrig_core::event::{Event, EventKind, Party, Value};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Reason};
+use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 
-/// One event in 24 bytes. What `place` and `payload` hold depends on `kind`.
+/// One event in 24 bytes: every field of it, whatever its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) at: SimTime,
-    payload: u64,
+    /// From bit 0 the value in 48 bits, or where it is beside the records;
+    /// then kind, reason, who `by` and `to` are, and whether it is beside.
+    packed: u64,
+    /// The job; 0 for a kind that is about none.
     pub(super) job: JobId,
-    place: u16,
-    kind: Kind,
-    reason: Reason,
+    /// Numbers of domains or clusters.
+    by: u16,
+    to: u16,
 }
 
-/// The kinds of event. Their order is the order of cause and effect in the
-/// life of a job; at one instant it decides what came first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// Submitted to a domain's broker.
-    SubmittedToDomain,
-    /// Submitted straight to a cluster.
-    SubmittedToCluster,
-    /// Arrived at the entry broker.
-    EntryArrival,
-    Forwarded,
-    /// Arrived at a broker by a forward.
-    PeerArrival,
-    Dispatched,
-    Refused,
-    Queued,
-    Started,
-    Finished,
-    Rejected,
-    Cancelled,
-    Failed,
-    Notified,
-    FinishSeen,
+const VALUE_BITS: u32 = 48;
+const KIND: Field = Field { from: 48, bits: 6 };
+const REASON: Field = Field { from: 54, bits: 5 };
+const BY: Field = Field { from: 59, bits: 2 };
+const TO: Field = Field { from: 61, bits: 2 };
+const BESIDE: Field = Field { from: 63, bits: 1 };
+
+const _: () = assert!(EventKind::ALL.len() <= 1 << KIND.bits);
+const _: () = assert!(Reason::ALL.len() < 1 << REASON.bits);
+
+/// Some bits of a record.
+struct Field {
+    from: u32,
+    bits: u32,
 }
 
-impl Record {
-    /// Packs an event; `placement` is the index of a started job's placement.
-    /// `None` for an information message: it is about no job, and only
-    /// counted.
-    pub(super) fn new(at: SimTime, event: Event<'_>, placement: u64) -> Option<Record> {
-        let none = Reason::RunEnded;
-        let (kind, job, place, payload, reason) = match event {
-            Event::Submitted {
-                job,
-                entry,
-                intended,
-            } => {
-                let (kind, place) = match entry {
-                    Entry::Domain(domain) => (Kind::SubmittedToDomain, domain.0),
-                    Entry::Cluster(cluster) => (Kind::SubmittedToCluster, cluster.0),
-                };
-                (kind, job, place, intended.as_nanos(), none)
-            }
-            Event::BrokerArrival { job, domain, hop } => {
-                let kind = match hop {
-                    0 => Kind::EntryArrival,
-                    _ => Kind::PeerArrival,
-                };
-                (kind, job, domain.0, u64::from(hop), none)
-            }
-            Event::Forwarded { job, from, to } => {
-                (Kind::Forwarded, job, from.0, u64::from(to.0), none)
-            }
-            Event::Refused {
-                job,
-                by,
-                to,
-                reason,
-            } => (Kind::Refused, job, 0, pack_two(by, to), reason),
-            Event::Dispatched {
-                job,
-                domain,
-                cluster,
-            } => (Kind::Dispatched, job, domain.0, u64::from(cluster.0), none),
-            Event::Queued { job, cluster } => (Kind::Queued, job, cluster.0, 0, none),
-            Event::Started { job, cluster, .. } => (Kind::Started, job, cluster.0, placement, none),
-            Event::Finished { job, cluster } => (Kind::Finished, job, cluster.0, 0, none),
-            Event::Notified { job, from, to } => (Kind::Notified, job, 0, pack_two(from, to), none),
-            Event::FinishSeen { job, by } => (Kind::FinishSeen, job, 0, pack(by), none),
-            Event::Rejected { job, by, reason } => (Kind::Rejected, job, 0, pack(by), reason),
-            Event::Cancelled { job, by } => (Kind::Cancelled, job, 0, pack(by), none),
-            Event::Failed { job, by, reason } => (Kind::Failed, job, 0, pack(by), reason),
-            Event::InfoSent { .. } => return None,
-        };
-        Some(Record {
-            at,
-            payload,
-            job,
-            place,
-            kind,
-            reason,
-        })
+impl Field {
+    const fn put(&self, value: u64) -> u64 {
+        value << self.from
     }
 
-    /// Unpacks the event; `placement` finds a placement by its index.
-    pub(super) fn event<'a>(&self, placement: impl Fn(u64) -> &'a [PlacementRun]) -> Event<'a> {
-        let Record { job, reason, .. } = *self;
-        let (domain, cluster) = (DomainId(self.place), ClusterId(self.place));
-        let submitted = |entry| Event::Submitted {
-            job,
-            entry,
-            intended: SimTime::from_nanos(self.payload),
-        };
-        let by = || unpack(self.payload);
-        let both = || unpack_two(self.payload);
-        match self.kind {
-            Kind::SubmittedToDomain => submitted(Entry::Domain(domain)),
-            Kind::SubmittedToCluster => submitted(Entry::Cluster(cluster)),
-            Kind::EntryArrival | Kind::PeerArrival => Event::BrokerArrival {
-                job,
-                domain,
-                hop: self.payload as u32,
-            },
-            Kind::Forwarded => Event::Forwarded {
-                job,
-                from: domain,
-                to: DomainId(self.payload as u16),
-            },
-            Kind::Refused => {
-                let (by, to) = both();
-                Event::Refused {
-                    job,
-                    by,
-                    to,
-                    reason,
-                }
-            }
-            Kind::Dispatched => Event::Dispatched {
-                job,
-                domain,
-                cluster: ClusterId(self.payload as u16),
-            },
-            Kind::Queued => Event::Queued { job, cluster },
-            Kind::Started => Event::Started {
-                job,
-                cluster,
-                placement: placement(self.payload),
-            },
-            Kind::Finished => Event::Finished { job, cluster },
-            Kind::Notified => {
-                let (from, to) = both();
-                Event::Notified { job, from, to }
-            }
-            Kind::FinishSeen => Event::FinishSeen { job, by: by() },
-            Kind::Rejected => Event::Rejected {
-                job,
-                by: by(),
-                reason,
-            },
-            Kind::Cancelled => Event::Cancelled { job, by: by() },
-            Kind::Failed => Event::Failed {
-                job,
-                by: by(),
-                reason,
-            },
+    const fn get(&self, packed: u64) -> u64 {
+        packed >> self.from & ((1 << self.bits) - 1)
+    }
+}
+
+/// What does not fit into records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beside {
+    /// Placements, one after the other.
+    arena: Vec<PlacementRun>,
+    /// Where the placement with that index ends; it begins where the one
+    /// before it ends.
+    ends: Vec<usize>,
+    /// Values of more bits than a record has.
+    values: Vec<i64>,
+}
+
+impl Beside {
+    pub(super) fn with_capacity(placements: usize) -> Self {
+        Beside {
+            arena: Vec::with_capacity(placements),
+            ends: Vec::with_capacity(placements),
+            values: Vec::new(),
         }
     }
 
-    /// The same event in a log that has so many placements before its own.
-    pub(super) fn with_placement_moved(&self, by: u64) -> Record {
+    #[inline]
+    fn add_placement(&mut self, placement: &[PlacementRun]) -> u64 {
+        let index = self.ends.len() as u64;
+        self.arena.extend_from_slice(placement);
+        self.ends.push(self.arena.len());
+        index
+    }
+
+    #[cold]
+    fn add_value(&mut self, value: i64) -> u64 {
+        self.values.push(value);
+        self.values.len() as u64 - 1
+    }
+
+    fn placement(&self, index: u64) -> &[PlacementRun] {
+        let index = index as usize;
+        let begin = match index {
+            0 => 0,
+            _ => self.ends[index - 1],
+        };
+        &self.arena[begin..self.ends[index]]
+    }
+
+    /// Puts what is beside other records behind its own.
+    pub(super) fn append(&mut self, other: &Beside) {
+        let runs = self.arena.len();
+        self.arena.extend_from_slice(&other.arena);
+        self.ends.extend(other.ends.iter().map(|end| end + runs));
+        self.values.extend_from_slice(&other.values);
+    }
+}
+
+impl Record {
+    #[inline]
+    pub(super) fn new(at: SimTime, event: &Event<'_>, beside: &mut Beside) -> Record {
+        let row = event.kind.row();
+        let (mut value, mut is_beside) = (event.value, row.has_placement);
+        if row.value == Value::Instant {
+            // The distance is short where the instant is not.
+            value = value.wrapping_sub(at.as_nanos().cast_signed());
+        }
+        if row.has_placement {
+            value = beside.add_placement(event.placement).cast_signed();
+        } else if value << (64 - VALUE_BITS) >> (64 - VALUE_BITS) != value {
+            value = beside.add_value(value).cast_signed();
+            is_beside = true;
+        }
+        let reason = event
+            .reason
+            .map_or(Reason::ALL.len() as u64, |it| it as u64);
+        let (by_class, by) = pack(Some(event.by));
+        let (to_class, to) = pack(event.to);
+        let value = value.cast_unsigned() & ((1 << VALUE_BITS) - 1);
+        Record {
+            at,
+            packed: value
+                | KIND.put(event.kind as u64)
+                | REASON.put(reason)
+                | BY.put(by_class)
+                | TO.put(to_class)
+                | BESIDE.put(u64::from(is_beside)),
+            job: event.job.unwrap_or(JobId(0)),
+            by,
+            to,
+        }
+    }
+
+    #[inline]
+    pub(super) fn event<'a>(&self, beside: &'a Beside) -> Event<'a> {
+        let kind = self.kind();
+        let row = kind.row();
+        let is_beside = BESIDE.get(self.packed) > 0;
+        let index = self.packed & ((1 << VALUE_BITS) - 1);
+        let (mut value, mut placement) = (0, &[][..]);
+        if row.has_placement {
+            placement = beside.placement(index);
+        } else {
+            value = match is_beside {
+                true => beside.values[index as usize],
+                false => (index << (64 - VALUE_BITS)).cast_signed() >> (64 - VALUE_BITS),
+            };
+        }
+        if row.value == Value::Instant {
+            value = value.wrapping_add(self.at.as_nanos().cast_signed());
+        }
+        let reason = REASON.get(self.packed) as usize;
+        Event {
+            kind,
+            job: row.has_job.then_some(self.job),
+            by: unpack(BY.get(self.packed), self.by).unwrap_or(Party::Client),
+            to: unpack(TO.get(self.packed), self.to),
+            reason: Reason::ALL.get(reason).copied(),
+            value,
+            placement,
+        }
+    }
+
+    /// The same event in a log that has so much beside its own records.
+    pub(super) fn moved(&self, before: &Beside) -> Record {
         let mut moved = *self;
-        if self.kind == Kind::Started {
-            moved.payload += by;
+        if BESIDE.get(self.packed) > 0 {
+            moved.packed += match self.kind().row().has_placement {
+                true => before.ends.len() as u64,
+                false => before.values.len() as u64,
+            };
         }
         moved
     }
 
-    /// What came first in the life of a job, for events of one instant.
-    pub(super) fn rank(&self) -> Kind {
-        self.kind
+    /// What came first in the life of a job, for events of one instant: the
+    /// order of the kinds, but a forwarded job arrives after it was forwarded.
+    pub(super) fn rank(&self) -> (EventKind, bool) {
+        let forwards = self.packed & ((1 << VALUE_BITS) - 1);
+        match self.kind() {
+            EventKind::BrokerArrival if forwards > 0 => (EventKind::Forwarded, true),
+            kind => (kind, false),
+        }
+    }
+
+    fn kind(&self) -> EventKind {
+        EventKind::ALL[KIND.get(self.packed) as usize]
     }
 }
 
-/// A party in 18 bits: which kind, and its number.
-fn pack(party: Party) -> u64 {
+/// Who a party is in two bits, and its number. The bits are those of the enum,
+/// so that nothing is to be done for them.
+#[inline]
+const fn pack(party: Option<Party>) -> (u64, u16) {
     match party {
-        Party::Client => 0,
-        Party::Broker(domain) => 1 << 16 | u64::from(domain.0),
-        Party::Lrms(cluster) => 2 << 16 | u64::from(cluster.0),
+        Some(Party::Client) => (0, 0),
+        Some(Party::Broker(domain)) => (1, domain.0),
+        Some(Party::Lrms(cluster)) => (2, cluster.0),
+        None => (3, 0),
     }
 }
 
-fn unpack(packed: u64) -> Party {
-    let number = packed as u16;
-    match packed >> 16 & 3 {
-        0 => Party::Client,
-        1 => Party::Broker(DomainId(number)),
-        _ => Party::Lrms(ClusterId(number)),
+#[inline]
+fn unpack(class: u64, number: u16) -> Option<Party> {
+    match class {
+        0 => Some(Party::Client),
+        1 => Some(Party::Broker(DomainId(number))),
+        2 => Some(Party::Lrms(ClusterId(number))),
+        _ => None,
     }
-}
-
-fn pack_two(first: Party, second: Party) -> u64 {
-    pack(first) | pack(second) << 32
-}
-
-fn unpack_two(packed: u64) -> (Party, Party) {
-    (unpack(packed & 0xffff_ffff), unpack(packed >> 32))
 }

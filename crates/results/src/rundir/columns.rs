@@ -57,6 +57,10 @@ impl<'a> Columns<'a> {
         self.add(name, Cell::U32(Box::new(of)));
     }
 
+    pub(super) fn i64(&mut self, name: &'static str, of: impl Fn(usize) -> Option<i64> + 'a) {
+        self.add(name, Cell::I64(Box::new(of)));
+    }
+
     pub(super) fn u64(&mut self, name: &'static str, of: impl Fn(usize) -> Option<u64> + 'a) {
         self.add(name, Cell::U64(Box::new(of)));
     }

@@ -5,115 +5,28 @@ use super::read::{Batch, for_each_row};
 use super::{FileDoc, RunDirError, names};
 use crate::log::EventLog;
 use crate::names::Names;
-use gridrig_core::event::{Event, EventSink, Party};
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Reason};
+use gridrig_core::event::{Event, EventKind, EventSink};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 use std::path::Path;
 
-/// The event as a row: who, to whom, and what else there is to say.
-#[derive(Default)]
-struct Row<'a> {
-    kind: &'static str,
-    job: u32,
-    from: Option<Party>,
-    to: Option<Party>,
-    hop: Option<u32>,
-    reason: Option<Reason>,
-    intended: Option<SimTime>,
-    placement: Option<&'a [PlacementRun]>,
-}
-
 pub(super) fn write(dir: &Path, log: &EventLog, shown: &Names) -> Result<FileDoc, RunDirError> {
-    let row = |index: usize| log.get(index).map(|(_, event)| row_of(event));
-    let party = move |party: Option<Party>| party.map(|party| shown.party(party));
+    let event = |index: usize| log.get(index).map(|(_, event)| event);
     let mut columns = Columns::default();
     columns.time("time_ns", |index| Some(log.get(index)?.0));
-    columns.text("event", move |index| Some(row(index)?.kind));
-    columns.u32("job_id", move |index| Some(row(index)?.job));
-    columns.text("from", move |index| party(row(index)?.from));
-    columns.text("to", move |index| party(row(index)?.to));
-    columns.u32("hop", move |index| row(index)?.hop);
-    columns.text("reason", move |index| Some(row(index)?.reason?.name()));
-    columns.time("intended_ns", move |index| row(index)?.intended);
+    columns.text("event", move |index| Some(event(index)?.kind.name()));
+    columns.u32("job_id", move |index| Some(event(index)?.job?.0));
+    columns.text("by", move |index| Some(shown.party(event(index)?.by)));
+    columns.text("to", move |index| Some(shown.party(event(index)?.to?)));
+    columns.text("reason", move |index| Some(event(index)?.reason?.name()));
+    columns.i64("value", move |index| event(index)?.own_value());
     columns.placement("placement", move |index| {
-        let row = row(index)?;
-        let cluster = match row.to? {
-            Party::Lrms(cluster) => shown.cluster(cluster),
-            _ => return None,
-        };
-        Some((cluster, row.placement?))
+        let event = event(index).filter(|event| event.kind.row().has_placement)?;
+        Some((shown.cluster(event.by.cluster()?), event.placement))
     });
     columns.write(dir, names::EVENTS, log.len())
-}
-
-fn row_of(event: Event<'_>) -> Row<'_> {
-    let (from, to) = parties(event);
-    let mut row = Row {
-        kind: kind_of(event),
-        job: event.job().map_or(0, |job| job.0),
-        from,
-        to,
-        ..Row::default()
-    };
-    match event {
-        Event::Submitted { intended, .. } => row.intended = Some(intended),
-        Event::BrokerArrival { hop, .. } => row.hop = Some(hop),
-        Event::Started { placement, .. } => row.placement = Some(placement),
-        Event::Refused { reason, .. }
-        | Event::Rejected { reason, .. }
-        | Event::Failed { reason, .. } => row.reason = Some(reason),
-        _ => {}
-    }
-    row
-}
-
-fn kind_of(event: Event<'_>) -> &'static str {
-    match event {
-        Event::Submitted { .. } => "submitted",
-        Event::BrokerArrival { .. } => "arrived",
-        Event::Forwarded { .. } => "forwarded",
-        Event::Refused { .. } => "refused",
-        Event::Dispatched { .. } => "dispatched",
-        Event::Queued { .. } => "queued",
-        Event::Started { .. } => "started",
-        Event::Finished { .. } => "finished",
-        Event::Notified { .. } => "notified",
-        Event::FinishSeen { .. } => "finish-seen",
-        Event::Rejected { .. } => "rejected",
-        Event::Cancelled { .. } => "cancelled",
-        Event::Failed { .. } => "failed",
-        Event::InfoSent { .. } => "info-sent",
-    }
-}
-
-/// Who did it or sent it, and where it happened or went.
-fn parties(event: Event<'_>) -> (Option<Party>, Option<Party>) {
-    let lrms = |id| Some(Party::Lrms(id));
-    let broker = |id| Some(Party::Broker(id));
-    match event {
-        Event::Submitted { entry, .. } => {
-            let to = match entry {
-                Entry::Domain(id) => broker(id),
-                Entry::Cluster(id) => lrms(id),
-            };
-            (Some(Party::Client), to)
-        }
-        Event::BrokerArrival { domain, .. } => (None, broker(domain)),
-        Event::Forwarded { from, to, .. } => (broker(from), broker(to)),
-        Event::Refused { by, to, .. } => (Some(by), Some(to)),
-        Event::Dispatched {
-            domain, cluster, ..
-        } => (broker(domain), lrms(cluster)),
-        Event::Queued { cluster, .. } | Event::Started { cluster, .. } => (None, lrms(cluster)),
-        Event::Finished { cluster, .. } => (lrms(cluster), None),
-        Event::Notified { from, to, .. } | Event::InfoSent { from, to } => (Some(from), Some(to)),
-        Event::FinishSeen { by, .. } => (None, Some(by)),
-        Event::Rejected { by, .. } | Event::Cancelled { by, .. } | Event::Failed { by, .. } => {
-            (Some(by), None)
-        }
-    }
 }
 
 /// A row that says nothing that can be an event: its number from 1, and why.
@@ -156,190 +69,97 @@ pub(super) fn read_row<'p>(
     shown: &Names,
     placement: &'p mut Vec<PlacementRun>,
 ) -> Result<ReadEvent<'p>, RunDirError> {
-    let party = |name: &'static str| -> Result<Field<Party>, RunDirError> {
-        let text = batch.text(name, index)?;
-        let value = text.and_then(|text| shown.find_party(text));
-        Ok(Field::new(
-            name,
-            value,
-            text.map(str::to_owned),
-            "a party of the grid",
-        ))
-    };
-    let (from, to) = (party("from")?, party("to")?);
-    let reason = batch.text("reason", index)?;
-    let known = reason.and_then(Reason::from_name);
-    let reason = Field::new("reason", known, reason.map(str::to_owned), "a known reason");
-    let hop = batch.u32("hop", index)?;
-    let hop = Field::new("hop", hop, None, "a number of forwards");
-    let intended = batch.time("intended_ns", index)?;
-    let intended = Field::new("intended_ns", intended, None, "an instant from 0");
-    let at = batch.time("time_ns", index)?;
-    let kind = batch.text("event", index)?.unwrap_or_default();
-    let placed = batch.placement("placement", index, placement)?;
-    let row = ReadRow {
-        job,
-        from,
+    let Fields {
+        kind: name,
+        by,
         to,
-        reason,
-        hop,
-        intended,
-    };
+        value,
+    } = fields(batch, index)?;
+    let reason = batch.text("reason", index)?;
+    let at = batch.time("time_ns", index)?;
+    let placed = batch.placement("placement", index, placement)?;
     let Some(at) = at else {
         return Ok(Err("field time_ns: expected an instant from 0".to_owned()));
     };
-    if kind == "started" && !placed {
+    // Information is about no job, and counted elsewhere.
+    let kind = EventKind::from_name(name).filter(|kind| kind.row().has_job);
+    let Some(kind) = kind else {
+        return Ok(Err(wrong("event", name, "a kind of event")));
+    };
+    let party = |text: Option<&str>| text.and_then(|text| shown.find_party(text));
+    let row = kind.row();
+    let (known_by, known_to) = (party(by), party(to));
+    let event = Event {
+        kind,
+        job,
+        by: match known_by {
+            Some(by) => by,
+            None => return Ok(Err(wrong("by", by.unwrap_or_default(), row.by.words()))),
+        },
+        to: known_to,
+        reason: reason.and_then(Reason::from_name),
+        value: row.value.or_missing(value),
+        placement,
+    };
+    if row.has_placement && !placed {
         return Ok(Err(
             "field placement: expected resources below 65536, nodes and processors".to_owned(),
         ));
     }
-    Ok(row.event(kind, placement).map(|event| (at, event)))
+    Ok(match event.check() {
+        Ok(()) => Ok((at, event)),
+        Err((field, expected)) => {
+            let value = value.map(|value| value.to_string());
+            let found = match field {
+                "job" => return Ok(Err(format!("field job_id: expected {expected}"))),
+                "by" => by,
+                "to" => to,
+                "reason" => reason,
+                "value" => value.as_deref(),
+                _ => None,
+            };
+            Err(wrong(field, found.unwrap_or_default(), expected))
+        }
+    })
 }
 
-/// A field of a row, or what to say when it is needed and out of place.
-struct Field<T> {
-    name: &'static str,
-    value: Option<T>,
-    text: Option<String>,
-    expected: &'static str,
+fn wrong(field: &str, found: &str, expected: &str) -> String {
+    format!("field {field} = \"{found}\": expected {expected}")
 }
 
-impl<T: Copy> Field<T> {
-    fn new(
-        name: &'static str,
-        value: Option<T>,
-        text: Option<String>,
-        expected: &'static str,
-    ) -> Self {
-        Field {
-            name,
+/// The fields of a row whose columns have had other names.
+struct Fields<'b> {
+    kind: &'b str,
+    by: Option<&'b str>,
+    to: Option<&'b str>,
+    value: Option<i64>,
+}
+
+/// Reads them; of a file of an earlier version from its columns `from`, `to`,
+/// `hop` and `intended_ns`, where `by` is in `to` if `from` is null, and a
+/// `broker-arrival` had another name.
+fn fields<'b>(batch: &'b Batch<'_>, index: usize) -> Result<Fields<'b>, RunDirError> {
+    let kind = batch.text("event", index)?.unwrap_or_default();
+    let to = batch.text("to", index)?;
+    if batch.has("by") {
+        let (by, value) = (batch.text("by", index)?, batch.i64("value", index)?);
+        return Ok(Fields {
+            kind,
+            by,
+            to,
             value,
-            text,
-            expected,
-        }
+        });
     }
-
-    fn get(&self) -> Result<T, String> {
-        self.value.ok_or_else(|| self.wrong())
-    }
-
-    fn wrong(&self) -> String {
-        let value = self.text.as_deref().unwrap_or_default();
-        format!(
-            "field {} = \"{value}\": expected {}",
-            self.name, self.expected
-        )
-    }
-}
-
-impl Field<Party> {
-    fn domain(&self) -> Result<DomainId, String> {
-        match self.get()? {
-            Party::Broker(id) => Ok(id),
-            _ => Err(self.wrong()),
-        }
-    }
-
-    fn cluster(&self) -> Result<ClusterId, String> {
-        match self.get()? {
-            Party::Lrms(id) => Ok(id),
-            _ => Err(self.wrong()),
-        }
-    }
-}
-
-/// What a row says.
-struct ReadRow {
-    job: Option<JobId>,
-    from: Field<Party>,
-    to: Field<Party>,
-    reason: Field<Reason>,
-    hop: Field<u32>,
-    intended: Field<SimTime>,
-}
-
-impl ReadRow {
-    fn event<'p>(&self, kind: &str, placement: &'p [PlacementRun]) -> Result<Event<'p>, String> {
-        let missing = || "field job_id: expected the number of a job".to_owned();
-        let job = self.job.ok_or_else(missing)?;
-        Ok(match kind {
-            "submitted" => Event::Submitted {
-                job,
-                entry: match self.to.get()? {
-                    Party::Broker(id) => Entry::Domain(id),
-                    Party::Lrms(id) => Entry::Cluster(id),
-                    Party::Client => return Err(self.to.wrong()),
-                },
-                intended: self.intended.get()?,
-            },
-            "arrived" => Event::BrokerArrival {
-                job,
-                domain: self.to.domain()?,
-                hop: self.hop.get()?,
-            },
-            "forwarded" => Event::Forwarded {
-                job,
-                from: self.from.domain()?,
-                to: self.to.domain()?,
-            },
-            "refused" => Event::Refused {
-                job,
-                by: self.from.get()?,
-                to: self.to.get()?,
-                reason: self.reason.get()?,
-            },
-            "dispatched" => Event::Dispatched {
-                job,
-                domain: self.from.domain()?,
-                cluster: self.to.cluster()?,
-            },
-            "queued" => Event::Queued {
-                job,
-                cluster: self.to.cluster()?,
-            },
-            "started" => Event::Started {
-                job,
-                cluster: self.to.cluster()?,
-                placement,
-            },
-            _ => return self.end_event(kind, job),
-        })
-    }
-
-    fn end_event(&self, kind: &str, job: JobId) -> Result<Event<'static>, String> {
-        Ok(match kind {
-            "finished" => Event::Finished {
-                job,
-                cluster: self.from.cluster()?,
-            },
-            "notified" => Event::Notified {
-                job,
-                from: self.from.get()?,
-                to: self.to.get()?,
-            },
-            "finish-seen" => Event::FinishSeen {
-                job,
-                by: self.to.get()?,
-            },
-            "rejected" => Event::Rejected {
-                job,
-                by: self.from.get()?,
-                reason: self.reason.get()?,
-            },
-            "cancelled" => Event::Cancelled {
-                job,
-                by: self.from.get()?,
-            },
-            "failed" => Event::Failed {
-                job,
-                by: self.from.get()?,
-                reason: self.reason.get()?,
-            },
-            _ => {
-                return Err(format!(
-                    "field event = \"{kind}\": expected a kind of event"
-                ));
-            }
-        })
-    }
+    let from = batch.text("from", index)?;
+    let intended = batch.i64("intended_ns", index)?;
+    let hop = batch.u32("hop", index)?.map(i64::from);
+    Ok(Fields {
+        kind: match kind {
+            "arrived" => EventKind::BrokerArrival.name(),
+            kind => kind,
+        },
+        by: from.or(to),
+        to: from.and(to),
+        value: intended.or(hop),
+    })
 }

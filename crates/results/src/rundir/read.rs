@@ -338,6 +338,11 @@ impl Batch<'_> {
         self.records.num_rows()
     }
 
+    /// Whether there is such a column.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.column(name).is_some()
+    }
+
     pub(super) fn text(
         &self,
         name: &'static str,
@@ -350,6 +355,10 @@ impl Batch<'_> {
 
     pub(super) fn u32(&self, name: &'static str, index: usize) -> Result<Option<u32>, RunDirError> {
         self.number::<UInt32Type>(name, index, "uint32")
+    }
+
+    pub(super) fn i64(&self, name: &'static str, index: usize) -> Result<Option<i64>, RunDirError> {
+        self.number::<Int64Type>(name, index, "int64")
     }
 
     pub(super) fn u64(&self, name: &'static str, index: usize) -> Result<Option<u64>, RunDirError> {
@@ -388,7 +397,7 @@ impl Batch<'_> {
         name: &'static str,
         index: usize,
     ) -> Result<Option<SimTime>, RunDirError> {
-        let nanos = self.number::<Int64Type>(name, index, "int64")?;
+        let nanos = self.i64(name, index)?;
         let nanos = nanos.and_then(|nanos| u64::try_from(nanos).ok());
         Ok(nanos.map(SimTime::from_nanos))
     }

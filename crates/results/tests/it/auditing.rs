@@ -4,7 +4,7 @@ use crate::story::{
     A, A1, B, B1, PLACE_0, PLACE_1, arrived, dispatched, events, finished, forwarded, grid, log,
     log_of, ms, nodes, queued, rejected, seen, started, submissions, submitted,
 };
-use gridrig_core::event::{Event, Party};
+use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::LinkHours;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Reason, Submission};
@@ -108,7 +108,7 @@ fn a_job_submitted_twice_is_found() {
 fn a_job_never_submitted_is_found() {
     let lost = JobId(3);
     check(
-        |told| told.retain(|(_, event)| event.job() != Some(lost)),
+        |told| told.retain(|(_, event)| event.job != Some(lost)),
         &[Rule::SubmittedInTime],
     );
 }
@@ -130,7 +130,7 @@ fn two_ends_are_found() {
     check(|told| told.push((16_000, rejected(1))), &[Rule::EndsOnce]);
     let job = JobId(3);
     let by = Party::Broker(A);
-    let cancelled = Event::Cancelled { job, by };
+    let cancelled = Event::new(EventKind::Cancelled, job, by);
     check(|told| told.push((16_000, cancelled)), &[Rule::EndsOnce]);
 }
 
@@ -266,7 +266,7 @@ fn the_wrong_number_of_processors_is_found() {
 #[test]
 fn a_lost_forward_is_found() {
     check(
-        |told| told.retain(|(at, event)| event.job() != Some(JobId(1)) || *at <= 5_000),
+        |told| told.retain(|(at, event)| event.job != Some(JobId(1)) || *at <= 5_000),
         &[Rule::ForwardArrives],
     );
 }
@@ -274,7 +274,7 @@ fn a_lost_forward_is_found() {
 #[test]
 fn a_lost_dispatch_is_found() {
     check(
-        |told| told.retain(|(at, event)| event.job() != Some(JobId(2)) || *at <= 10_000),
+        |told| told.retain(|(at, event)| event.job != Some(JobId(2)) || *at <= 10_000),
         &[Rule::DispatchArrives],
     );
 }
@@ -305,14 +305,14 @@ fn a_run_of_the_wrong_length_is_found_past_the_tolerance() {
     );
     let mut told = events();
     longer(&mut told);
-    told.retain(|(_, event)| !matches!(event, Event::Notified { .. }));
+    told.retain(|(_, event)| event.kind != EventKind::Notified);
     let (grid, jobs) = (grid(), submissions());
     let facts = AuditFacts {
         tolerance: SimDuration::from_millis(1),
         ..AuditFacts::new(&grid, &jobs)
     };
     // The end and its being seen share an instant; the log tells the end first.
-    let order = |event: &Event<'_>| matches!(event, Event::FinishSeen { .. });
+    let order = |event: &Event<'_>| event.kind == EventKind::FinishSeen;
     told.sort_by_key(|(at, event)| (*at, order(event)));
     assert!(audit(&log_of(told), &facts).is_ok());
 }
@@ -331,14 +331,10 @@ fn too_many_hops_are_found() {
         |told| replace(told, arrived(1, B, 1), arrived(1, B, 2)),
         &[Rule::Hops],
     );
-    let on = Event::Forwarded {
-        job: JobId(1),
-        from: B,
-        to: A,
-    };
+    let on = Event::new(EventKind::Forwarded, JobId(1), B).to(A);
     check(
         |told| {
-            told.retain(|(at, event)| event.job() != Some(JobId(1)) || *at <= 7_000);
+            told.retain(|(at, event)| event.job != Some(JobId(1)) || *at <= 7_000);
             told.extend([
                 (7_500, on),
                 (7_550, arrived(1, A, 2)),
@@ -354,7 +350,7 @@ fn too_many_hops_are_found() {
 fn a_forward_to_somebody_unknown_is_found() {
     let job = JobId(1);
     let to = DomainId(7);
-    let wrong = Event::Forwarded { job, from: A, to };
+    let wrong = Event::new(EventKind::Forwarded, job, A).to(to);
     check(
         |told| replace(told, forwarded(1), wrong),
         &[Rule::Hops, Rule::RightPlace],
@@ -409,14 +405,11 @@ fn a_refused_job_goes_on_where_it_came_back_to() {
     let job = JobId(1);
     let reason = Reason::AllRefused;
     let (by, to) = (Party::Broker(B), Party::Broker(A));
-    let refused = Event::Refused {
-        job,
-        by,
-        to,
-        reason,
-    };
+    let refused = Event::new(EventKind::Refused, job, by)
+        .to(to)
+        .because(reason);
     let mut told = events();
-    told.retain(|(at, event)| event.job() != Some(job) || *at <= 7_000);
+    told.retain(|(at, event)| event.job != Some(job) || *at <= 7_000);
     told.extend([(7_500, refused), (10_000, rejected(1)), (10_000, seen(1))]);
     let report = audit_of(told, &submissions()).expect("in order");
     assert_eq!((report.completed, report.rejected), (2, 2));
@@ -428,7 +421,7 @@ fn a_cancelled_job_gives_its_processors_back() {
     let by = Party::Lrms(A1);
     let mut told = events();
     remove(&mut told, finished(0, A1));
-    told.push((12_000, Event::Cancelled { job, by }));
+    told.push((12_000, Event::new(EventKind::Cancelled, job, by)));
     let report = audit_of(told, &submissions()).expect("in order");
     assert_eq!((report.completed, report.cancelled), (2, 1));
 }

@@ -3,7 +3,7 @@
 
 use gridrig_core::cluster::{Cluster, ClusterConfig};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
@@ -73,22 +73,23 @@ fn run(grid: &Grid, jobs: &[Submission]) -> [EventLog; 2] {
         cluster.handle_completions(now, &mut lrms, &mut done);
         for end in done.drain(..) {
             let (job, from, to) = (end.job, Party::Lrms(CLUSTER), Party::Client);
-            lrms.emit(now, Event::Notified { job, from, to });
-            replayer.emit(now, Event::FinishSeen { job, by: to });
+            lrms.emit(now, Event::new(EventKind::Notified, job, from).to(to));
+            replayer.emit(now, Event::new(EventKind::FinishSeen, job, to));
         }
         while let Some(next) = waiting.next_if(|job| job.at <= now) {
             let job = next.spec.id;
             replayer.emit(
                 now,
-                Event::Submitted {
-                    job,
-                    entry: next.entry,
-                    intended: next.at,
-                },
+                Event::new(EventKind::Submitted, job, Party::Client)
+                    .to(next.entry)
+                    .at(next.at),
             );
             if let Err(reason) = cluster.submit(now, &next.spec, &mut lrms) {
                 let by = Party::Lrms(CLUSTER);
-                lrms.emit(now, Event::Rejected { job, by, reason });
+                lrms.emit(
+                    now,
+                    Event::new(EventKind::Rejected, job, by).because(reason),
+                );
             }
         }
         cluster.handle_pass(now, &mut lrms);

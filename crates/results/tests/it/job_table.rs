@@ -1,5 +1,5 @@
 use crate::story::{A, A1, B, B1, arrived, events, grid, log, log_of, ms, submissions, table};
-use gridrig_core::event::{Event, Party};
+use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_results::JobTable;
@@ -77,25 +77,15 @@ fn a_job_that_came_back_is_where_it_came_back_to() {
     let (by, to) = (Party::Broker(B), Party::Broker(A));
     let reason = Reason::AllRefused;
     let mut told = events();
-    told.retain(|(at, event)| event.job() != Some(job) || *at <= 1_000);
+    told.retain(|(at, event)| event.job != Some(job) || *at <= 1_000);
     told.extend([
-        (
-            2_000,
-            Event::Forwarded {
-                job,
-                from: A,
-                to: B,
-            },
-        ),
+        (2_000, Event::new(EventKind::Forwarded, job, A).to(B)),
         (2_050, arrived(0, B, 1)),
         (
             2_100,
-            Event::Refused {
-                job,
-                by,
-                to,
-                reason,
-            },
+            Event::new(EventKind::Refused, job, by)
+                .to(to)
+                .because(reason),
         ),
         (5_000, crate::story::dispatched(0, A, A1)),
     ]);

@@ -1,8 +1,8 @@
 use crate::story::{
-    A, A1, B, PLACE_0, events, finished, grid, log, log_of, measure, ms, started, submissions,
-    table,
+    A, A1, B, PLACE_0, PLACE_2, events, finished, grid, log, log_of, measure, ms, started,
+    submissions, table,
 };
-use gridrig_core::event::{Event, Party};
+use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimDuration;
@@ -107,6 +107,52 @@ fn a_run_directory_is_complete_and_leaves_no_partial_file() {
     assert_eq!(found, expected);
 }
 
+/// A run of the version before `by` and `value` were columns.
+const EARLIER: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/run-before-flat-events"
+);
+
+#[test]
+fn a_directory_of_the_earlier_format_is_read() {
+    let outcome = rundir::audit_run_dir(Path::new(EARLIER)).unwrap();
+    let report = outcome.unwrap();
+    assert_eq!((report.events, report.submitted), (47, 6));
+    assert_eq!((report.completed, report.rejected), (5, 1));
+    let run = rundir::read(Path::new(EARLIER)).unwrap();
+    assert_eq!(run.unreadable, []);
+    let kinds = run.log.records().map(|(_, event)| event.kind);
+    let arrivals = kinds.filter(|kind| *kind == EventKind::BrokerArrival);
+    assert_eq!(arrivals.count(), 7);
+    let forwarded = run.log.records().map(|(_, event)| event);
+    let mut forwarded = forwarded.filter(|event| event.kind == EventKind::Forwarded);
+    let job = forwarded.next().unwrap().job.unwrap();
+    let one = rundir::read_job(Path::new(EARLIER), job).unwrap().unwrap();
+    let own = one.events.log.records().map(|(_, event)| event);
+    let arrivals = own.filter(|event| event.kind == EventKind::BrokerArrival);
+    let hops: Vec<u32> = arrivals.map(|event| event.hop()).collect();
+    assert_eq!(hops, [0, 1]);
+    // Written anew, it is the same.
+    let dir = TempDir::new().unwrap();
+    let table = JobTable::build(
+        &run.log,
+        &run.submissions,
+        &run.grid,
+        &run.manifest.workloads,
+    );
+    let files = RunFiles {
+        info: &info(),
+        scenario: "[run]\n",
+        grid: &run.grid,
+        submissions: &run.submissions,
+        log: &run.log,
+        table: &table,
+    };
+    rundir::write(dir.path(), false, &files).unwrap();
+    let again = rundir::read(dir.path()).unwrap();
+    assert!(again.log.records().eq(run.log.records()));
+}
+
 #[test]
 fn what_was_written_is_read_back() {
     let dir = written();
@@ -122,7 +168,7 @@ fn what_was_written_is_read_back() {
             .expect("the job is there");
         assert_eq!(alone.submission, *submission);
         let own = run.log.records().zip(0_u64..);
-        let own = own.filter(|((_, event), _)| event.job() == Some(job));
+        let own = own.filter(|((_, event), _)| event.job == Some(job));
         let (events, rows): (Vec<_>, Vec<u64>) = own.unzip();
         assert!(alone.events.log.records().eq(events));
         assert_eq!(alone.events.rows, rows);
@@ -211,9 +257,9 @@ fn a_corrupted_event_file_breaks_rules() {
     let no_end = rewritten(|told| told.retain(|(_, event)| *event != finished(2, A1)));
     assert!(rules(&no_end).contains(&Rule::Ends));
     let overlap = rewritten(|told| {
-        let start = told.iter_mut().find(|(at, event)| {
-            *at == 15_001 && matches!(event, Event::Started { job: JobId(2), .. })
-        });
+        let start = told
+            .iter_mut()
+            .find(|(at, event)| *at == 15_001 && *event == started(2, A1, PLACE_2));
         start.unwrap().0 = 14_000;
     });
     assert!(rules(&overlap).contains(&Rule::NoOverlap));
@@ -225,10 +271,7 @@ fn a_corrupted_event_file_breaks_rules() {
 fn a_file_that_was_exchanged_is_found() {
     let dir = written();
     let other = rewritten(|told| {
-        let cancelled = Event::Cancelled {
-            job: JobId(0),
-            by: Party::Lrms(A1),
-        };
+        let cancelled = Event::new(EventKind::Cancelled, JobId(0), Party::Lrms(A1));
         let end = told.iter_mut().find(|(_, event)| *event == finished(0, A1));
         end.unwrap().1 = cancelled;
     });

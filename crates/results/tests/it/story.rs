@@ -13,7 +13,7 @@
 
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Reason, Requirements, Submission};
@@ -125,72 +125,54 @@ pub const PLACE_1: &[PlacementRun] = &[nodes(0, 2, 1)];
 pub const PLACE_2: &[PlacementRun] = &[nodes(0, 1, 2)];
 
 pub fn submitted(job: u32, intended_ms: u64) -> Event<'static> {
-    Event::Submitted {
-        job: JobId(job),
-        entry: Entry::Domain(A),
-        intended: ms(intended_ms),
-    }
+    Event::new(EventKind::Submitted, JobId(job), Party::Client)
+        .to(Entry::Domain(A))
+        .at(ms(intended_ms))
 }
 
 pub fn arrived(job: u32, domain: DomainId, hop: u32) -> Event<'static> {
     let job = JobId(job);
-    Event::BrokerArrival { job, domain, hop }
+    Event::new(EventKind::BrokerArrival, job, domain).with(hop)
 }
 
 pub fn dispatched(job: u32, domain: DomainId, cluster: ClusterId) -> Event<'static> {
     let job = JobId(job);
-    Event::Dispatched {
-        job,
-        domain,
-        cluster,
-    }
+    Event::new(EventKind::Dispatched, job, domain).to(cluster)
 }
 
 pub fn queued(job: u32, cluster: ClusterId) -> Event<'static> {
     let job = JobId(job);
-    Event::Queued { job, cluster }
+    Event::new(EventKind::Queued, job, cluster)
 }
 
 pub fn started(job: u32, cluster: ClusterId, placement: &'static [PlacementRun]) -> Event<'static> {
     let job = JobId(job);
-    Event::Started {
-        job,
-        cluster,
-        placement,
-    }
+    Event::new(EventKind::Started, job, cluster).on(placement)
 }
 
 pub fn finished(job: u32, cluster: ClusterId) -> Event<'static> {
     let job = JobId(job);
-    Event::Finished { job, cluster }
+    Event::new(EventKind::Finished, job, cluster)
 }
 
 pub fn notified(job: u32, from: Party, to: Party) -> Event<'static> {
     let job = JobId(job);
-    Event::Notified { job, from, to }
+    Event::new(EventKind::Notified, job, from).to(to)
 }
 
 pub fn seen(job: u32) -> Event<'static> {
     let by = Party::Broker(A);
     let job = JobId(job);
-    Event::FinishSeen { job, by }
+    Event::new(EventKind::FinishSeen, job, by)
 }
 
 pub fn rejected(job: u32) -> Event<'static> {
-    Event::Rejected {
-        job: JobId(job),
-        by: Party::Broker(A),
-        reason: Reason::NoCandidate,
-    }
+    Event::new(EventKind::Rejected, JobId(job), Party::Broker(A)).because(Reason::NoCandidate)
 }
 
 pub fn forwarded(job: u32) -> Event<'static> {
     let job = JobId(job);
-    Event::Forwarded {
-        job,
-        from: A,
-        to: B,
-    }
+    Event::new(EventKind::Forwarded, job, A).to(B)
 }
 
 /// What happens, as (ms, event).
@@ -241,7 +223,10 @@ pub fn log_of(mut events: Vec<(u64, Event<'_>)>) -> EventLog {
     }
     for second in [0, 15] {
         let (from, to) = (Party::Lrms(A1), Party::Broker(A));
-        log.emit(SimTime::from_secs(second), Event::InfoSent { from, to });
+        log.emit(
+            SimTime::from_secs(second),
+            Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+        );
     }
     log
 }

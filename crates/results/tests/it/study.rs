@@ -3,7 +3,7 @@
 
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
@@ -145,13 +145,11 @@ fn log(submissions: &[Submission], waits: &[Option<u64>], grid: &Grid) -> EventL
         let (intended, entry) = (submission.at, submission.entry);
         events.push((
             intended,
-            Event::Submitted {
-                job,
-                entry,
-                intended,
-            },
+            Event::new(EventKind::Submitted, job, Party::Client)
+                .to(entry)
+                .at(intended),
         ));
-        events.push((intended, Event::Queued { job, cluster }));
+        events.push((intended, Event::new(EventKind::Queued, job, cluster)));
         let Some(wait) = wait else {
             continue;
         };
@@ -164,14 +162,10 @@ fn log(submissions: &[Submission], waits: &[Option<u64>], grid: &Grid) -> EventL
         };
         events.push((
             start,
-            Event::Started {
-                job,
-                cluster,
-                placement,
-            },
+            Event::new(EventKind::Started, job, cluster).on(placement),
         ));
-        events.push((finish, Event::Finished { job, cluster }));
-        events.push((finish, Event::FinishSeen { job, by }));
+        events.push((finish, Event::new(EventKind::Finished, job, cluster)));
+        events.push((finish, Event::new(EventKind::FinishSeen, job, by)));
     }
     events.sort_by_key(|(at, _)| *at);
     let mut log = EventLog::default();

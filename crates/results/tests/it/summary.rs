@@ -116,7 +116,7 @@ fn a_run_that_stops_early_warns_of_its_bias() {
 fn a_run_time_of_zero_has_no_expansion() {
     let told = events()
         .into_iter()
-        .filter(|(_, event)| event.job().is_some_and(|job| job.0 == 0))
+        .filter(|(_, event)| event.job.is_some_and(|job| job.0 == 0))
         .map(|(at, event)| (if at >= 15_001 { at - 10_000 } else { at }, event));
     let mut jobs = submissions();
     jobs.truncate(1);

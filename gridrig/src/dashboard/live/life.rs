@@ -1,7 +1,7 @@
 //! The whole life of one job.
 
 use super::words::Line;
-use gridrig_core::event::Event;
+use gridrig_core::event::{Event, EventKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -92,7 +92,7 @@ impl Life {
     ) -> Option<Self> {
         let submission = submissions.get(job.index())?;
         let all = log.records().enumerate();
-        let own = all.filter(|(_, (_, event))| event.job() == Some(job));
+        let own = all.filter(|(_, (_, event))| event.job == Some(job));
         Some(Life::made(submission, own, names))
     }
 
@@ -151,21 +151,13 @@ impl Life {
             Some(line) if self.steps.len() < STEPS => self.steps.push(line),
             _ => self.more_steps += 1,
         }
-        match event {
-            Event::Submitted { .. } => self.state = "submitted",
-            Event::BrokerArrival { .. } | Event::Refused { .. } => self.state = "with a broker",
-            Event::Forwarded { .. } => {
-                self.hops += 1;
-                self.state = "forwarded";
-            }
-            Event::Dispatched { .. } => self.state = "dispatched",
-            Event::Queued { .. } => self.state = "queued",
-            Event::Started {
-                cluster, placement, ..
-            } => {
+        match event.kind {
+            EventKind::BrokerArrival | EventKind::Refused => self.state = "with a broker",
+            EventKind::Started => {
                 self.state = "running";
-                self.cluster = Some(names.cluster(cluster));
-                self.placement = placement
+                self.cluster = event.by.cluster().map(|cluster| names.cluster(cluster));
+                self.placement = event
+                    .placement
                     .iter()
                     .map(|run| Place {
                         resource: run.resource,
@@ -175,12 +167,17 @@ impl Life {
                     })
                     .collect();
             }
-            Event::Finished { .. } => self.state = "completed",
-            Event::Rejected { .. } => self.state = "rejected",
-            Event::Cancelled { .. } => self.state = "cancelled",
-            Event::Failed { .. } => self.state = "failed",
-            Event::Notified { .. } | Event::FinishSeen { .. } | Event::InfoSent { .. } => {}
+            EventKind::Finished => self.state = "completed",
+            EventKind::Submitted
+            | EventKind::Forwarded
+            | EventKind::Dispatched
+            | EventKind::Queued
+            | EventKind::Rejected
+            | EventKind::Cancelled
+            | EventKind::Failed => self.state = event.kind.name(),
+            _ => {}
         }
+        self.hops += u32::from(event.kind == EventKind::Forwarded);
     }
 
     fn figures(&mut self, times: &Times) {
@@ -204,12 +201,12 @@ impl Life {
 
 impl Times {
     fn note(&mut self, at: SimTime, event: Event<'_>) {
-        match event {
-            Event::Submitted { .. } => self.submit = Some(at),
-            Event::Queued { .. } => self.queued = Some(at),
-            Event::Started { .. } => self.start = Some(at),
-            Event::Finished { .. } => self.finish = Some(at),
-            Event::FinishSeen { .. } => self.seen = Some(at),
+        match event.kind {
+            EventKind::Submitted => self.submit = Some(at),
+            EventKind::Queued => self.queued = Some(at),
+            EventKind::Started => self.start = Some(at),
+            EventKind::Finished => self.finish = Some(at),
+            EventKind::FinishSeen => self.seen = Some(at),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ mod tables;
 
 use super::estimate::Histogram;
 use super::series::Series;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -390,62 +390,65 @@ impl EventSink for Tap {
     /// [`inform`](Tap::inform).
     #[inline]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if matches!(event, Event::InfoSent { .. }) {
+        let Some(job) = event.job else {
             return;
-        }
+        };
         if at >= self.due {
             self.catch_up(at);
         }
         self.now = self.now.max(at);
         self.events += 1;
         let nanos = at.as_nanos();
-        match event {
-            Event::Submitted { job, intended, .. } => {
+        match event.kind {
+            EventKind::Submitted => {
                 self.counts.submitted += 1;
-                self.lags.record(at.since(intended).as_nanos());
+                self.lags.record(at.since(event.instant()).as_nanos());
                 if let Some(slot) = self.slots.get_mut(job.index()) {
                     slot.submit = nanos;
                 }
             }
-            Event::Queued { job, cluster } => {
-                if let Some(slot) = self.slots.get_mut(job.index()) {
+            EventKind::Queued => {
+                let cluster = event.by.cluster();
+                if let (Some(slot), Some(cluster)) = (self.slots.get_mut(job.index()), cluster) {
                     slot.mark = nanos;
                     slot.cluster = cluster.0;
                     slot.phase = Phase::Queued;
                 }
                 self.counts.queued += 1;
-                if let Some(seen) = self.clusters.get_mut(cluster.index()) {
+                let seen = cluster.and_then(|cluster| self.clusters.get_mut(cluster.index()));
+                if let Some(seen) = seen {
                     seen.queued += 1;
                 }
             }
-            Event::Started {
-                job,
-                cluster,
-                placement,
-            } => {
-                let processors = placement.iter().map(|run| run.nodes * run.processors).sum();
-                self.start(nanos, job, cluster, processors);
+            EventKind::Started => {
+                let placed = event.placement.iter();
+                let processors = placed.map(|run| run.nodes * run.processors).sum();
+                if let Some(cluster) = event.by.cluster() {
+                    self.start(nanos, job, cluster, processors);
+                }
             }
-            Event::Finished { job, .. } => self.finish(nanos, job),
-            Event::FinishSeen { job, .. } => self.see(nanos, job),
-            Event::Forwarded { job, from, to } => self.forward(job, from, to),
-            Event::Rejected { job, .. } => {
+            EventKind::Finished => self.finish(nanos, job),
+            EventKind::FinishSeen => self.see(nanos, job),
+            EventKind::Forwarded => {
+                if let (Some(from), Some(to)) =
+                    (event.by.domain(), event.to.and_then(Party::domain))
+                {
+                    self.forward(job, from, to);
+                }
+            }
+            EventKind::Rejected => {
                 self.counts.rejected += 1;
                 self.leave(job, nanos);
             }
-            Event::Cancelled { job, .. } => {
+            EventKind::Cancelled => {
                 self.counts.cancelled += 1;
                 self.leave(job, nanos);
             }
-            Event::Failed { job, .. } => {
+            EventKind::Failed => {
                 self.counts.failed += 1;
                 self.leave(job, nanos);
             }
-            Event::InfoSent { .. }
-            | Event::BrokerArrival { .. }
-            | Event::Refused { .. }
-            | Event::Dispatched { .. }
-            | Event::Notified { .. } => {}
+            _ => {}
         }
     }
 }

@@ -193,7 +193,10 @@ fn what_is_shown_at_the_end_is_what_the_results_say() {
         .iter()
         .map(|step| step["kind"].as_str().unwrap())
         .collect();
-    assert_eq!((kinds[0], *kinds.last().unwrap()), ("submitted", "seen"));
+    assert_eq!(
+        (kinds[0], *kinds.last().unwrap()),
+        ("submitted", "finish-seen")
+    );
     assert!(kinds.contains(&"queued") && kinds.contains(&"started") && kinds.contains(&"finished"));
     assert!(!jobs["placement"].as_array().unwrap().is_empty());
 }
@@ -391,7 +394,7 @@ lag_tolerance = "1h"
     let life = loop {
         let life = http::send(&url, "GET", "/api/live/jobs/0", &[known], "").json();
         let last = life["steps"].as_array().unwrap().last();
-        if last.is_some_and(|step| step["kind"] == "seen") {
+        if last.is_some_and(|step| step["kind"] == "finish-seen") {
             break life;
         }
         patience.wait(format_args!("the end is not seen: {life}"));
@@ -400,7 +403,7 @@ lag_tolerance = "1h"
     let kinds: Vec<&str> = steps.filter_map(|step| step["kind"].as_str()).collect();
     assert_eq!(
         kinds,
-        ["submitted", "queued", "started", "finished", "seen"]
+        ["submitted", "queued", "started", "finished", "finish-seen"]
     );
     while !line.contains("until Ctrl-C") {
         line.clear();

@@ -4,7 +4,7 @@
 use super::BrokerMachine;
 use crate::real_time::letter::Message;
 use crate::real_time::outbox::{Delivery, TransportError};
-use gridrig_core::event::{Event, EventSink, MessageKind, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::message::{JobEnd, Target};
@@ -78,12 +78,9 @@ impl BrokerMachine {
                 let reason = Reason::ServiceLost;
                 self.recorder.emit(
                     self.now,
-                    Event::Refused {
-                        job,
-                        by,
-                        to,
-                        reason,
-                    },
+                    Event::new(EventKind::Refused, job, by)
+                        .to(to)
+                        .because(reason),
                 );
                 self.undelivered.count(MessageKind::Refuse);
                 self.under_way.remove(&job);
@@ -133,12 +130,9 @@ impl BrokerMachine {
         let by = party_of(target);
         self.recorder.emit(
             self.now,
-            Event::Refused {
-                job,
-                by,
-                to: self.here,
-                reason,
-            },
+            Event::new(EventKind::Refused, job, by)
+                .to(self.here)
+                .because(reason),
         );
         // Nobody sent this refusal, so it is counted as one that never came.
         self.undelivered.count(MessageKind::Refuse);

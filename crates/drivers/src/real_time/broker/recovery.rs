@@ -7,7 +7,7 @@
 use super::BrokerMachine;
 use crate::real_time::letter::Message;
 use crate::real_time::outbox::TransportError;
-use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::message::{EndState, Target};
@@ -116,7 +116,7 @@ impl BrokerMachine {
             _ => {
                 let (from, to) = (self.here, Party::Broker(peer));
                 self.recorder
-                    .emit(self.now, Event::Notified { job, from, to });
+                    .emit(self.now, Event::new(EventKind::Notified, job, from).to(to));
                 self.write_to_peer(peer, Message::Notice(end));
             }
         }
@@ -125,8 +125,10 @@ impl BrokerMachine {
     /// A job is given up: nobody here knows what became of it.
     pub(super) fn fail(&mut self, job: JobId) {
         let (by, reason) = (self.here, Reason::ServiceLost);
-        self.recorder
-            .emit(self.now, Event::Failed { job, by, reason });
+        self.recorder.emit(
+            self.now,
+            Event::new(EventKind::Failed, job, by).because(reason),
+        );
         self.end(super::end_of(job, EndState::Failed(reason)));
     }
 }

@@ -38,11 +38,8 @@ fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
 fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
     let log = machine.sink.recorder.page(0, usize::MAX).events;
     let name = |recorded: &crate::real_time::Recorded| {
-        let text = format!("{:?}", recorded.event());
-        (
-            recorded.at.as_secs_f64(),
-            text.split([' ', '{']).next().unwrap_or("").to_owned(),
-        )
+        let kind = recorded.event().kind;
+        (recorded.at.as_secs_f64(), format!("{kind:?}"))
     };
     log.iter().map(name).collect()
 }

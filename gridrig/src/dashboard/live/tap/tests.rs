@@ -46,33 +46,24 @@ fn run_job(tap: &mut Tap, job: JobId, times: [u64; 5]) {
     at(
         tap,
         times[0],
-        Event::Submitted {
-            job,
-            entry,
-            intended,
-        },
+        Event::new(EventKind::Submitted, job, Party::Client)
+            .to(entry)
+            .at(intended),
     );
-    at(tap, times[1], Event::Queued { job, cluster: C });
+    at(tap, times[1], Event::new(EventKind::Queued, job, C));
     assert_eq!(tap.clusters()[0].queued, 1);
     let placement = &placement;
     at(
         tap,
         times[2],
-        Event::Started {
-            job,
-            cluster: C,
-            placement,
-        },
+        Event::new(EventKind::Started, job, C).on(placement),
     );
     assert_eq!((tap.clusters()[0].busy, tap.clusters()[0].queued), (6, 0));
-    at(tap, times[3], Event::Finished { job, cluster: C });
+    at(tap, times[3], Event::new(EventKind::Finished, job, C));
     at(
         tap,
         times[4],
-        Event::FinishSeen {
-            job,
-            by: Party::Broker(DomainId(0)),
-        },
+        Event::new(EventKind::FinishSeen, job, Party::Broker(DomainId(0))),
     );
 }
 
@@ -102,26 +93,28 @@ fn a_job_that_never_ran_has_no_delay_and_leaves_no_trace() {
     at(
         &mut tap,
         1,
-        Event::Submitted {
-            job,
-            entry,
-            intended,
-        },
+        Event::new(EventKind::Submitted, job, Party::Client)
+            .to(entry)
+            .at(intended),
     );
     let (from, to) = (DomainId(0), DomainId(1));
-    at(&mut tap, 2, Event::Forwarded { job, from, to });
+    at(
+        &mut tap,
+        2,
+        Event::new(EventKind::Forwarded, job, from).to(to),
+    );
     at(
         &mut tap,
         3,
-        Event::Forwarded {
-            job,
-            from: to,
-            to: from,
-        },
+        Event::new(EventKind::Forwarded, job, to).to(from),
     );
     let reason = Reason::NoCandidate;
-    at(&mut tap, 4, Event::Rejected { job, by, reason });
-    at(&mut tap, 4, Event::FinishSeen { job, by });
+    at(
+        &mut tap,
+        4,
+        Event::new(EventKind::Rejected, job, by).because(reason),
+    );
+    at(&mut tap, 4, Event::new(EventKind::FinishSeen, job, by));
     let counts = tap.counts();
     assert_eq!(
         (counts.rejected, counts.forwarded, counts.forwards),
@@ -132,30 +125,22 @@ fn a_job_that_never_ran_has_no_delay_and_leaves_no_trace() {
     at(
         &mut tap,
         5,
-        Event::Submitted {
-            job,
-            entry,
-            intended,
-        },
+        Event::new(EventKind::Submitted, job, Party::Client)
+            .to(entry)
+            .at(intended),
     );
-    at(&mut tap, 6, Event::Queued { job, cluster: C });
+    at(&mut tap, 6, Event::new(EventKind::Queued, job, C));
     at(
         &mut tap,
         7,
-        Event::Cancelled {
-            job,
-            by: Party::Lrms(C),
-        },
+        Event::new(EventKind::Cancelled, job, Party::Lrms(C)),
     );
     assert_eq!((tap.counts().queued, tap.clusters()[0].queued), (0, 0));
     // A job that is not of the run harms nobody.
     at(
         &mut tap,
         8,
-        Event::Finished {
-            job: JobId(9),
-            cluster: ClusterId(9),
-        },
+        Event::new(EventKind::Finished, JobId(9), ClusterId(9)),
     );
 }
 
@@ -185,14 +170,24 @@ fn information_is_told_by_whom_to_whom() {
     let (a, b) = (DomainId(0), DomainId(1));
     let (from, to) = (Party::Broker(a), Party::Broker(b));
     // The log counts these, and is asked.
-    at(&mut tap, 3, Event::InfoSent { from, to });
+    at(
+        &mut tap,
+        3,
+        Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+    );
     assert_eq!((tap.events(), tap.told(a, b)), (0, None));
     let mut log = gridrig_results::EventLog::default();
-    log.emit(SimTime::ZERO, Event::InfoSent { from, to });
+    log.emit(
+        SimTime::ZERO,
+        Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+    );
     let from = Party::Lrms(C);
     for second in [0, 15] {
         let to = Party::Broker(a);
-        log.emit(SimTime::from_secs(second), Event::InfoSent { from, to });
+        log.emit(
+            SimTime::from_secs(second),
+            Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
+        );
     }
     for _ in 0..2 {
         tap.inform(log.last_info_messages());
