@@ -16,7 +16,8 @@ use std::fmt;
 const TIME_FIELDS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 8;
 
 /// Why a job is left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Rule {
     /// It has no submit time.
     NoSubmitTime,
@@ -44,18 +45,7 @@ impl Rule {
     /// Its name, the same in the command line, reports and files.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Rule::NoSubmitTime => "no-submit-time",
-            Rule::NeverRan => "never-ran",
-            Rule::NoProcessors => "no-processors",
-            Rule::NegativeTimes => "negative-times",
-            Rule::Failed => "failed",
-            Rule::Cancelled => "cancelled",
-            Rule::RunAboveRequested => "run-above-requested",
-            Rule::WiderThan(_) => "wider-than",
-            Rule::Flurry(_) => "flurry",
-            Rule::Remove(_) => "remove",
-        }
+        self.into()
     }
 
     /// What holds for the jobs that it leaves out, in words; flurries and

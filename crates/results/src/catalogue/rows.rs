@@ -47,7 +47,8 @@ pub struct Row {
 }
 
 /// What rows are sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Order {
     /// The path.
     #[default]
@@ -73,25 +74,13 @@ pub enum Order {
 }
 
 impl Order {
-    /// All, with the names that addresses use.
-    pub const ALL: [(&'static str, Order); 10] = [
-        ("path", Order::Path),
-        ("scenario", Order::Scenario),
-        ("policy", Order::Policy),
-        ("written", Order::Written),
-        ("jobs", Order::Jobs),
-        ("delay", Order::Delay),
-        ("delay-p95", Order::DelayP95),
-        ("wait", Order::Wait),
-        ("utilization", Order::Utilization),
-        ("forwarded", Order::Forwarded),
-    ];
+    /// The names that addresses use.
+    pub const NAMES: &'static [&'static str] = <Order as strum::VariantNames>::VARIANTS;
 
     /// The order of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut all = Order::ALL.into_iter();
-        all.find_map(|(known, order)| (known == name).then_some(order))
+        name.parse().ok()
     }
 
     /// Compares two rows; what a row does not have comes last either way.
@@ -267,6 +256,13 @@ mod tests {
         rows.iter()
             .map(|row| (row.path.as_str(), row.runs, of(row)))
             .collect()
+    }
+
+    #[test]
+    fn orders_go_by_the_names_of_the_columns() {
+        assert_eq!(Order::NAMES.len(), 10);
+        assert_eq!(Order::from_name("delay-p95"), Some(Order::DelayP95));
+        assert_eq!(Order::from_name("colour"), None);
     }
 
     #[test]

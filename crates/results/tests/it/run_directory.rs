@@ -141,6 +141,7 @@ fn a_directory_of_the_earlier_format_is_read() {
         &run.manifest.workloads,
     );
     let files = RunFiles {
+        document: None,
         info: &info(),
         scenario: "[run]\n",
         grid: &run.grid,

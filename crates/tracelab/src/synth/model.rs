@@ -96,7 +96,8 @@ impl Budget {
 }
 
 /// A workload model of any kind.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Model {
     /// Lublin and Feitelson.
     Lublin(Lublin),
@@ -189,13 +190,7 @@ impl Model {
     /// Its kind, as the file spells it.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self {
-            Model::Lublin(_) => "lublin",
-            Model::Poisson(_) => "poisson",
-            Model::Burst(_) => "burst",
-            Model::Egee(_) => "egee",
-            Model::LookAlike(_) => "look-alike",
-        }
+        self.into()
     }
 
     /// Seed of all its random streams.

@@ -43,13 +43,12 @@ impl Wanted {
             Some(bare) => (bare, true),
             None => (name, false),
         };
-        let known = Order::ALL.iter().find(|(order, _)| *order == bare);
-        let (order, _) = known.ok_or_else(|| {
-            let names: Vec<&str> = Order::ALL.iter().map(|(name, _)| *name).collect();
+        let known = Order::NAMES.iter().find(|order| **order == bare);
+        let order = known.ok_or_else(|| {
             Refused::request(format!(
                 "field sort = \"{}\": expected one of {}, with - in front for the largest first",
                 bare.chars().take(40).collect::<String>(),
-                names.join(", ")
+                Order::NAMES.join(", ")
             ))
         })?;
         Ok(Wanted {
