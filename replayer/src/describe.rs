@@ -198,6 +198,12 @@ mod tests {
     use gridrig_core::ids::JobId;
     use gridrig_protocol::adl;
 
+    #[test]
+    fn every_form_has_its_place_in_commands() {
+        let places = gridrig_scenario::external::DESCRIPTIONS;
+        assert_eq!(Form::ALL.map(Form::name), places);
+    }
+
     fn job() -> JobSpec {
         let mut job = JobSpec::rigid(JobId(7), 3, SimDuration::from_millis(90_500));
         job.requested_time = Some(SimDuration::from_millis(120_001));

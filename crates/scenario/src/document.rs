@@ -49,15 +49,9 @@ pub struct Document {
 }
 
 /// A list whose elements know where they stand.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct List<T>(pub Vec<At<T>>);
-
-impl<T> Default for List<T> {
-    fn default() -> Self {
-        List(Vec::new())
-    }
-}
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -30,7 +30,7 @@ pub mod workload;
 pub use error::{Place, ScenarioError};
 pub use measure::{Measure, Stop};
 pub use pooled::{POOLED, POOLED_RESOURCES};
-pub use provides::{DayHours, Provides, TimeOfDay};
+pub use provides::{DayHours, TimeOfDay};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
@@ -66,9 +66,6 @@ pub struct Scenario {
     /// How brokers talk in real time, by the two domains of a link, the lower
     /// first; links that are not here talk natively.
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
-    /// When domains take the jobs of others, as written; the grid has it by
-    /// link.
-    pub provides: Provides,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicyKind>>,

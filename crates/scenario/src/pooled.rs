@@ -1,6 +1,6 @@
 //! One cluster of everything: what the grid could do without any borders.
 
-use super::{Provides, Replication, Scenario};
+use super::{Replication, Scenario};
 use crate::document::Cluster;
 use crate::value::{At, Count, PathText, Str, Whole};
 use gridrig_core::cluster::ClusterConfig;
@@ -48,7 +48,6 @@ impl Scenario {
         };
         let mut scenario = Scenario {
             grid: Grid::single_cluster(POOLED, config),
-            provides: Provides::always(),
             policies: vec![None],
             bounds: false,
             warnings: Vec::new(),

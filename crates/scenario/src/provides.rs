@@ -1,32 +1,16 @@
-//! When domains take the jobs of others, as it is written.
+//! Times of day, by which domains take the jobs of others.
 
 use super::value::Text;
-use gridrig_core::ids::DomainId;
 use gridrig_core::time::SimDuration;
 use schemars::{Schema, json_schema};
-use std::collections::BTreeMap;
 use std::fmt;
-
-/// The hours of a scenario: times of day of the trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provides {
-    /// How long a day of the trace is in the run.
-    pub day: SimDuration,
-    /// Time of day at time 0 of the run.
-    pub starts_at: TimeOfDay,
-    /// Hours of domains that have some.
-    pub domains: BTreeMap<DomainId, Vec<DayHours>>,
-    /// Hours of links that have some, by the domains in their order; they stand
-    /// for those of the providing domain.
-    pub links: BTreeMap<(DomainId, DomainId), Vec<DayHours>>,
-}
 
 /// Seconds since midnight, at most 86,400.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeOfDay(u32);
 
 /// Seconds of a day.
-pub(crate) const DAY: u32 = 86_400;
+const DAY: u32 = 86_400;
 
 /// Hours of a day, over midnight if they end before they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,25 +19,6 @@ pub struct DayHours {
     pub from: TimeOfDay,
     /// and end before this.
     pub until: TimeOfDay,
-}
-
-impl Provides {
-    /// Every provider always.
-    #[must_use]
-    pub fn always() -> Self {
-        Provides {
-            day: SimDuration::from_secs(DAY.into()),
-            starts_at: TimeOfDay::default(),
-            domains: BTreeMap::new(),
-            links: BTreeMap::new(),
-        }
-    }
-
-    /// Whether nobody is ever closed.
-    #[must_use]
-    pub fn is_always(&self) -> bool {
-        self.domains.is_empty() && self.links.is_empty()
-    }
 }
 
 impl TimeOfDay {

@@ -73,7 +73,7 @@ pub(super) fn resolve(
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;
-    let provides = context.provides(&document, &run, &mut grid, &workloads, replicate)?;
+    context.provides(&document, &mut run, &mut grid, &workloads, replicate)?;
     let speed = fill(&mut run.speed, Decimal::ONE);
     let primary = primary(&run);
     let require = run.require.get_or_insert_default().iter();
@@ -81,7 +81,6 @@ pub(super) fn resolve(
     let scenario = Scenario {
         name: context.name(&run),
         workloads,
-        provides,
         protocols,
         policies,
         external,
@@ -118,9 +117,6 @@ impl Scenario {
         let ours = broker.is_some() && self.external.brokers.is_empty();
         run.bounds = ours.then(|| At::new(self.bounds));
         run.tie = broker.map(|broker| Written::of(broker.tie));
-        let hours = (!self.provides.is_always()).then_some(&self.provides);
-        run.day = hours.map(|provides| Written::of(provides.day));
-        run.starts_at = hours.map(|provides| At::new(Str(provides.starts_at)));
         let primary = self.primary.iter().copied().map(Str).collect();
         run.primary = (self.primary != [Figure::DEFAULT]).then_some(primary);
         let document = &mut self.document;

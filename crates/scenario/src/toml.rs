@@ -30,7 +30,7 @@ pub(crate) fn of(document: &Document) -> String {
 }
 
 /// The keys that are there.
-fn keys(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+pub(crate) fn keys(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let keys = value.as_object().into_iter().flatten();
     keys.filter(|(_, value)| !value.is_null())
 }

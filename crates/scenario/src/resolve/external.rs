@@ -21,46 +21,35 @@ const START_TIMEOUT: SimDuration = SimDuration::from_secs(120);
 const LOST_AFTER: SimDuration = SimDuration::from_secs(60);
 const AT_ONCE: u64 = 4;
 
+/// Keys that only somebody else's broker has.
+const THEIRS: [&str; 12] = [
+    "files",
+    "start",
+    "serve",
+    "ready",
+    "submit",
+    "outlet",
+    "expect",
+    "stop",
+    "timeout",
+    "at_once",
+    "start_timeout",
+    "lost_after",
+];
+
 impl Broker {
     pub(crate) fn is_external(&self) -> bool {
         self.kind.map(|kind| kind.value()) == Some(BrokerKind::External)
     }
 
-    /// The first key that only one kind of broker has, of those that are
-    /// written.
-    fn key_of_ours(&self) -> Option<&'static str> {
-        let keys = [
-            (self.interval.is_some(), "interval"),
-            (self.exchange.is_some(), "exchange"),
-            (self.phase.is_some(), "phase"),
-            (self.max_hops.is_some(), "max_hops"),
-            (self.own_dispatch.is_some(), "own_dispatch"),
-            (self.local_info.is_some(), "local_info"),
-            (self.lrms_latency.is_some(), "lrms_latency"),
-            (self.queue_window.is_some(), "queue_window"),
-            (self.utilization_window.is_some(), "utilization_window"),
-        ];
-        keys.into_iter()
-            .find_map(|(there, key)| there.then_some(key))
-    }
-
-    fn key_of_theirs(&self) -> Option<&'static str> {
-        let keys = [
-            (self.files.is_some(), "files"),
-            (self.start.is_some(), "start"),
-            (self.serve.is_some(), "serve"),
-            (self.ready.is_some(), "ready"),
-            (self.submit.is_some(), "submit"),
-            (self.outlet.is_some(), "outlet"),
-            (self.expect.is_some(), "expect"),
-            (self.stop.is_some(), "stop"),
-            (self.timeout.is_some(), "timeout"),
-            (self.at_once.is_some(), "at_once"),
-            (self.start_timeout.is_some(), "start_timeout"),
-            (self.lost_after.is_some(), "lost_after"),
-        ];
-        keys.into_iter()
-            .find_map(|(there, key)| there.then_some(key))
+    /// The first key that is written and that only one kind of broker has,
+    /// ours or somebody else's.
+    fn key_of(&self, theirs: bool) -> Option<String> {
+        let keys = serde_json::to_value(self).unwrap_or_default();
+        let mut keys = crate::toml::keys(&keys).map(|(key, _)| key);
+        let own =
+            |key: &&String| key.as_str() != "kind" && THEIRS.contains(&key.as_str()) == theirs;
+        keys.find(own).cloned()
     }
 }
 
@@ -78,11 +67,11 @@ impl Context<'_> {
                 Some(_) => self.tables.key(&at, "kind"),
                 None => domain.span(),
             };
-            if let (false, Some(key)) = (broker.is_external(), broker.key_of_theirs()) {
+            if let (false, Some(key)) = (broker.is_external(), broker.key_of(true)) {
                 let expected = format!("kind = \"external\" for a broker with {key}");
                 return Err(self.tables.refuse(&kind(), expected));
             }
-            if let (true, Some(key)) = (broker.is_external(), broker.key_of_ours()) {
+            if let (true, Some(key)) = (broker.is_external(), broker.key_of(false)) {
                 let expected = format!("no {key}, which only a broker of ours has");
                 return Err(self.tables.refuse(&kind(), expected));
             }

@@ -3,30 +3,40 @@
 use super::Context;
 use crate::ScenarioError;
 use crate::document::{Document, List, Run};
-use crate::provides::{DayHours, Provides, TimeOfDay};
-use crate::value::{At, Str};
+use crate::provides::{DayHours, TimeOfDay};
+use crate::value::{At, Str, Written};
 use crate::workload::WorkloadSpec;
 use crate::{Over, Replicate};
 use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A day of a trace.
 const DAY: SimDuration = SimDuration::from_secs(86_400);
+
+/// Hours as they are written.
+#[derive(Default)]
+struct Provides {
+    domains: BTreeMap<DomainId, Vec<DayHours>>,
+    /// By the domains in their order; they stand for those of the providing
+    /// domain.
+    links: BTreeMap<(DomainId, DomainId), Vec<DayHours>>,
+}
 
 impl Context<'_> {
     /// Reads the hours and gives the grid those of each of its links.
     pub(super) fn provides(
         &self,
         raw: &Document,
-        run: &Run,
+        run: &mut Run,
         grid: &mut Grid,
         workloads: &[WorkloadSpec],
         replicate: Option<Replicate>,
-    ) -> Result<Provides, ScenarioError> {
-        let mut provides = Provides::always();
+    ) -> Result<(), ScenarioError> {
+        let mut provides = Provides::default();
         let mut first: Option<Range<usize>> = None;
         let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
         for (domain, id) in domains.zip(0..) {
@@ -57,7 +67,7 @@ impl Context<'_> {
                     let expected = "hours (`provides` of a domain or link) that it is about";
                     Err(self.tables.refuse(&span, expected))
                 }
-                None => Ok(provides),
+                None => Ok(()),
             };
         };
         if let Some(Over::Window { step }) = replicate.map(|replicate| replicate.over)
@@ -66,13 +76,11 @@ impl Context<'_> {
             let expected = "a replicate.step of whole days, so that hours stay hours of the trace";
             return Err(self.tables.refuse(&first, expected));
         }
-        provides.day = self.day(run, &first, workloads)?;
-        provides.starts_at = run
-            .starts_at
-            .as_ref()
-            .map_or(TimeOfDay::default(), |at| at.get().0);
-        self.open_links(&provides, grid, &first)?;
-        Ok(provides)
+        let day = self.day(run, &first, workloads)?;
+        run.day = Some(Written::of(day));
+        let midnight = || At::new(Str(TimeOfDay::default()));
+        let starts_at = run.starts_at.get_or_insert_with(midnight).get().0;
+        self.open_links(&provides, (day, starts_at.of_day(day)), grid, &first)
     }
 
     fn hours(&self, hours: &At<List<Str<DayHours>>>) -> Result<Vec<DayHours>, ScenarioError> {
@@ -94,7 +102,7 @@ impl Context<'_> {
         workloads: &[WorkloadSpec],
     ) -> Result<SimDuration, ScenarioError> {
         if let Some(day) = &run.day {
-            return Ok(day.get().0.0);
+            return Ok(day.value());
         }
         let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
         let scale = scales.next().unwrap_or(Decimal::ONE);
@@ -109,10 +117,10 @@ impl Context<'_> {
     fn open_links(
         &self,
         provides: &Provides,
+        (day, starts_at): (SimDuration, SimDuration),
         grid: &mut Grid,
         first: &Range<usize>,
     ) -> Result<(), ScenarioError> {
-        let (day, starts_at) = (provides.day, provides.starts_at.of_day(provides.day));
         for link in &grid.links {
             let (consumer, provider) = (link.consumer, link.provider);
             let of_link = provides.links.get(&(consumer, provider));
