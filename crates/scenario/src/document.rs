@@ -1,5 +1,5 @@
 //! The scenario as it is written: every key that means something, and no
-//! other. Defaults are named here; [`crate::resolve`] completes a document with
+//! other. Defaults are named here; `resolve` completes a document with
 //! them, so that what is written into run directories has the same types.
 
 mod broker;
