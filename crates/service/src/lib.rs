@@ -20,8 +20,9 @@ pub use submission::conflict;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use gridrig_core::agent::{Agent, JobKeeper};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock, Transport};
+use gridrig_drivers::real_time::{Actor, CallError, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::serve::{self, Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
@@ -48,7 +49,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// What it runs.
     type Machine: JobKeeper;
     /// How it sends.
-    type Transport: Transport;
+    type Transport: Transport<Message = <Self::Machine as Agent>::Sends>;
 
     /// Its kind and name, for people.
     fn name(&self) -> String;
@@ -95,7 +96,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     }
 
     /// Its machine, new, in this life.
-    fn machine(&self, incarnation: u64, recorder: Recorder) -> Self::Machine;
+    fn machine(&self, incarnation: u64) -> Self::Machine;
 
     /// The way to whom it knows.
     fn transport(&self, client: Client) -> Self::Transport;
@@ -117,7 +118,7 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// Adds what a scrape of its metrics shows of the machine at this instant
     /// of the run.
-    fn observe(&self, machine: &mut Self::Machine, now: SimTime, samples: &mut Samples);
+    fn observe(&self, machine: &Self::Machine, now: SimTime, samples: &mut Samples);
 }
 
 /// A door of its own for some routes.

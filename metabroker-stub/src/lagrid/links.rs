@@ -2,13 +2,11 @@
 
 use super::callings::Callings;
 use super::setup::LinkSetup;
+use gridrig_core::agent::GridNames;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{
-    Auth, Change, Phase, Roles, Session, Stance, Subscriber, Terms, Threshold,
-};
+use gridrig_core::session::{Auth, Change, Phase, Roles, Session, Stance, Terms, Threshold};
 use gridrig_core::time::WallTime;
-use gridrig_drivers::real_time::GridNames;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
 use std::collections::{BTreeMap, VecDeque};
@@ -51,7 +49,6 @@ pub struct Link {
 #[derive(Debug)]
 pub(super) struct State {
     pub session: Session,
-    pub subscriber: Subscriber,
     /// What the peer may call the connection: both names, where both sides
     /// have opened one at the same time.
     pub names: VecDeque<Arc<str>>,
@@ -363,7 +360,6 @@ impl State {
     fn new(here: &str, setup: &LinkSetup) -> Self {
         State {
             session: Session::new(setup.vigilance, here < setup.name.as_str()),
-            subscriber: Subscriber::default(),
             names: VecDeque::new(),
             talks: None,
             peer_life: None,
@@ -393,7 +389,6 @@ impl State {
         while self.names.len() > 2 {
             self.names.pop_front();
         }
-        self.subscriber = Subscriber::default();
         self.told.clear();
         self.renew = false;
         self.complaint = None;

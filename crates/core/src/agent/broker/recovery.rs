@@ -4,13 +4,14 @@
 //! under the same key, and answers with the first answer; so no job runs
 //! twice.
 
-use super::BrokerMachine;
-use crate::real_time::letter::Message;
-use crate::real_time::outbox::TransportError;
-use gridrig_core::event::{Event, EventSink, Party};
-use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::Reason;
-use gridrig_core::message::{EndState, Target};
+use super::{BrokerAgent, Reminder};
+use crate::agent::Cx;
+use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
+use crate::agent::letter::Undelivered;
+use crate::event::{Event, Party};
+use crate::ids::{DomainId, JobId};
+use crate::job::Reason;
+use crate::message::{EndState, JobEnd, News, Route, Target};
 use std::collections::BTreeMap;
 
 /// A job that is looked for.
@@ -24,14 +25,14 @@ pub(super) struct Search {
 /// is five minutes.
 const QUESTIONS: u32 = 600;
 
-impl BrokerMachine {
-    /// Looks for a job that came from `peer`, or from a client, with `hop`
-    /// forwards behind it. Until everybody has answered, no cycle decides it.
-    pub(super) fn search(&mut self, job: JobId, peer: Option<DomainId>, hop: u32) {
+impl BrokerAgent {
+    /// Looks for a job that has come this way. Until everybody has answered, no
+    /// cycle decides it.
+    pub(super) fn search(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, route: Route) {
         let config = self.broker.config();
         let own = config.clusters.iter().map(|(id, _)| Target::Cluster(*id));
         let peers = config.peers.iter().map(|known| known.domain);
-        let peers = peers.filter(|domain| hop < config.hops && Some(*domain) != peer);
+        let peers = peers.filter(|domain| route.hop < config.hops && Some(*domain) != route.from);
         let asked: BTreeMap<Target, u32> = own
             .chain(peers.map(Target::Peer))
             .map(|target| (target, 0))
@@ -40,24 +41,31 @@ impl BrokerMachine {
             return;
         }
         for target in asked.keys() {
-            self.ask(job, *target);
+            self.ask(cx, job, *target);
         }
         self.searches.insert(job, Search { asked });
     }
 
-    fn ask(&mut self, job: JobId, target: Target) {
+    pub(super) fn ask(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
         match target {
-            Target::Cluster(cluster) => self.write_to_lrms(cluster, Message::Locate(job)),
-            Target::Peer(peer) => self.write_to_peer(peer, Message::Locate(job)),
+            Target::Cluster(cluster) => self.write_to_lrms(cx, cluster, ToLrms::Locate(job)),
+            Target::Peer(peer) => self.write_to_peer(cx, peer, ToPeer::Locate(job)),
         }
+    }
+
+    /// Whether somebody has not answered yet whether they have the job.
+    pub(super) fn is_asked(&self, job: JobId, target: Target) -> bool {
+        let search = self.searches.get(&job);
+        search.is_some_and(|search| search.asked.contains_key(&target))
     }
 
     /// Somebody has answered whether they have the job, or has not.
     pub(super) fn note_answer(
         &mut self,
+        cx: &mut impl Cx<FromBroker>,
         job: JobId,
         target: Target,
-        answer: &Result<(), TransportError>,
+        answer: Result<(), Undelivered>,
     ) {
         let Some(search) = self.searches.get_mut(&job) else {
             return;
@@ -65,20 +73,15 @@ impl BrokerMachine {
         match answer {
             Ok(()) => {
                 self.searches.remove(&job);
-                let (events, out) = (&mut self.recorder, &mut self.out);
-                self.broker.place(self.now, job, target, events, out);
-                if self.broker.is_unwanted(job) {
-                    self.cancel(self.now, job);
-                }
+                self.broker.place(self.now, job, target, cx, &mut self.out);
+                self.remove_unwanted(cx, job);
             }
-            Err(TransportError::Answered { .. }) => {
+            Err(Undelivered::Declined(_)) => {
                 search.asked.remove(&target);
                 if search.asked.is_empty() {
                     self.searches.remove(&job);
                     self.broker.put_back(job);
-                    if self.broker.is_unwanted(job) {
-                        self.cancel(self.now, job);
-                    }
+                    self.remove_unwanted(cx, job);
                 }
             }
             Err(_silence) => {
@@ -90,43 +93,40 @@ impl BrokerMachine {
                     // Whoever is silent may have it: anywhere else it could
                     // run a second time.
                     self.searches.remove(&job);
-                    return self.fail(job);
+                    return self.fail(cx, job);
                 }
-                let due = self.now + self.ask_again;
-                let to = match target {
-                    Target::Cluster(cluster) => Party::Lrms(cluster),
-                    Target::Peer(peer) => Party::Broker(peer),
-                };
-                self.post(to, None, due, Message::Locate(job));
+                self.remind_of(cx, Reminder::Locate(job, target));
             }
         }
     }
 
     /// A peer that repeats a submission may have been started anew and have
     /// missed what became of the job: an end is told once more.
-    pub(super) fn tell_again(&mut self, job: JobId, from: Party) {
+    pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, to: Party) {
         let end = self.ledger.get(job).and_then(|record| record.end);
-        let (Some(end), Party::Broker(peer)) = (end, from) else {
+        let (Some(end), Party::Broker(peer)) = (end, to) else {
             return;
         };
-        match end.state {
-            EndState::Rejected(reason) => {
-                self.write_to_peer(peer, Message::Refusal { job, reason });
-            }
-            _ => {
-                let (from, to) = (self.here, Party::Broker(peer));
-                self.recorder
-                    .emit(self.now, Event::Notified { job, from, to });
-                self.write_to_peer(peer, Message::Notice(end));
-            }
+        let news = match end.state {
+            EndState::Rejected(reason) => News::Refused { job, reason },
+            _ => News::Ended(end),
+        };
+        self.say_again(cx, peer, news);
+    }
+
+    /// Tells a peer news of a job once more.
+    pub(super) fn say_again(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId, news: News) {
+        if let News::Ended(JobEnd { job, .. }) = news {
+            let (from, to) = (self.here, Party::Broker(peer));
+            cx.emit(self.now, Event::Notified { job, from, to });
         }
+        self.write_to_peer(cx, peer, ToPeer::News(news));
     }
 
     /// A job is given up: nobody here knows what became of it.
-    pub(super) fn fail(&mut self, job: JobId) {
+    pub(super) fn fail(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
         let (by, reason) = (self.here, Reason::ServiceLost);
-        self.recorder
-            .emit(self.now, Event::Failed { job, by, reason });
-        self.end(super::end_of(job, EndState::Failed(reason)));
+        cx.emit(self.now, Event::Failed { job, by, reason });
+        self.end(cx, JobEnd::without_run(job, EndState::Failed(reason)));
     }
 }
