@@ -7,10 +7,10 @@ use axum::response::Response;
 use gridrig_core::agent::{Cancel, JobKeeper as _};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
-use gridrig_protocol::rest::serve::{BadBody, Body, Path, Unavailable, UnknownJob};
 use gridrig_protocol::rest::{
     ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
+use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
 use gridrig_service::{gone, routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -53,7 +53,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 async fn submit(
     State(app): State<App>,
     Body(job): Body<JobSubmission>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let arrival = submission::arrival(job, app.config.notify)?;
     submission::submit(&app, arrival, MessageKind::Dispatch).await
 }
@@ -68,7 +68,10 @@ async fn submit(
         Unavailable,
     )
 )]
-async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobStatus>, Problem> {
+async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<u32>,
+) -> Result<Json<JobStatus>, ProblemResponse> {
     let job = JobId(id);
     let call = app.actor.call(move |lrms, now| {
         lrms.handle(now, Cancel(job));
@@ -83,7 +86,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobS
         "cancelled" => Ok(Json(status)),
         other => {
             let detail = format!("job {id} is {other}, so it cannot be cancelled");
-            Err(Problem::new(409, "job-ended", detail))
+            Err(Problem::new(409, "job-ended", detail).into())
         }
     }
 }
@@ -96,7 +99,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobS
         Unavailable,
     )
 )]
-async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>, Problem> {
+async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>, ProblemResponse> {
     let sample = app
         .actor
         .call(|lrms, now| lrms.sample_at(now))

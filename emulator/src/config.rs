@@ -8,9 +8,9 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::RunClock;
-use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
-use gridrig_protocol::tls::ServerTls;
 use gridrig_service::KEEP_EVENTS;
+use gridrig_service::http::{Monitoring, NotifyHosts};
+use gridrig_service::tls::ServerTls;
 
 /// How an emulated LRMS is set up.
 #[derive(Clone, Debug)]

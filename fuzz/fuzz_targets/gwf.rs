@@ -3,10 +3,10 @@
 
 #![no_main]
 
-use gridrig_replayer::gwf::{GwfReader, Record, Writer};
-use gridrig_replayer::load::load_any;
-use gridrig_replayer::open::TraceReader;
-use gridrig_replayer::spec::SizeFrom;
+use gridrig_tracelab::gwf::{GwfReader, Record, Writer};
+use gridrig_tracelab::load::load_any;
+use gridrig_tracelab::open::TraceReader;
+use gridrig_tracelab::spec::SizeFrom;
 use libfuzzer_sys::fuzz_target;
 use std::io::{BufRead, BufReader};
 

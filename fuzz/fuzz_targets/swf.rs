@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use gridrig_replayer::load::load_from;
-use gridrig_replayer::spec::SizeFrom;
-use gridrig_replayer::swf::{Record, SwfReader, Writer};
+use gridrig_tracelab::load::load_from;
+use gridrig_tracelab::spec::SizeFrom;
+use gridrig_tracelab::swf::{Record, SwfReader, Writer};
 use libfuzzer_sys::fuzz_target;
 use std::io::BufReader;
 

@@ -17,9 +17,9 @@ use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
 use gridrig_core::policy::PolicyKind;
-use gridrig_core::resource::Resources;
+use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::virtual_time::{Options, run};
 use gridrig_results::{EventLog, JobTable, Measure, RunHeader, RunSummary};
 use rand::{Rng, RngExt};
@@ -52,6 +52,20 @@ fn main() {
         &brokered,
         &federation(2, PROCESSORS / 2 + 31),
     );
+    let plain = workload(20_000, 0, Entry::Cluster(ClusterId(0)));
+    let with_memory = wanting_memory(plain.clone());
+    for discipline in [
+        DisciplineKind::EasyBackfill,
+        DisciplineKind::ConservativeBackfill,
+    ] {
+        let name = discipline.name();
+        report(name, &plain, &planned(discipline));
+        report(
+            &format!("{name}, memory"),
+            &with_memory,
+            &planned(discipline),
+        );
+    }
     println!(
         "burst / steady, time per job: {:.2}",
         per_job_burst / per_job_steady
@@ -164,6 +178,34 @@ fn workload(jobs: u32, at_zero: u32, entry: Entry) -> Vec<Submission> {
 fn cluster(id: u16, processors: u32) -> ClusterConfig {
     let resources = Resources::homogeneous(processors);
     ClusterConfig::new(ClusterId(id), resources, DisciplineKind::FirstInFirstFit)
+}
+
+/// The same jobs, each of which wants up to 2 GiB per processor.
+fn wanting_memory(mut submissions: Vec<Submission>) -> Vec<Submission> {
+    let mut rng = rng::stream(1, "memory");
+    for submission in &mut submissions {
+        let mib = 1u64 << rng.random_range(6..=11);
+        submission.spec.requirements.memory_kib = mib * 1024;
+    }
+    submissions
+}
+
+/// One cluster of nodes with two processors and 3 GiB each.
+fn planned(discipline: DisciplineKind) -> Grid {
+    let mut config = cluster(0, PROCESSORS);
+    let groups = vec![Resource {
+        name: None,
+        count: PROCESSORS / 2,
+        cpu_count: 2,
+        architecture: None,
+        os: None,
+        memory_mib: Some(3072),
+        disk_mib: None,
+        speed: Decimal::ONE,
+    }];
+    config.resources = Resources::new(groups).unwrap_or(config.resources);
+    config.discipline = discipline;
+    Grid::single_cluster("cluster", config)
 }
 
 fn single() -> Grid {

@@ -13,9 +13,9 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::NANOS_PER_SEC;
-use gridrig_replayer::prepare::{Prepared, PreparedJob};
-use gridrig_replayer::reduce::COMPONENTS;
-use gridrig_replayer::spec::Keep;
+use gridrig_tracelab::prepare::{Prepared, PreparedJob};
+use gridrig_tracelab::reduce::COMPONENTS;
+use gridrig_tracelab::spec::Keep;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

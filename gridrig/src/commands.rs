@@ -6,6 +6,7 @@ mod compare;
 mod dashboard;
 pub(crate) mod export;
 pub(crate) mod gridway;
+mod line;
 mod metrics;
 mod report;
 pub(crate) mod reproduce;
@@ -15,14 +16,13 @@ mod schema;
 mod services;
 pub(crate) mod trace;
 
-pub(crate) use services::slurm_setup;
-
-use crate::cli::{Cli, ClockArg, Command, ScenarioArgs};
+use crate::cli::{ClockArg, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;
 use crate::{init, interrupt, logging};
 use anyhow::anyhow;
 use clap::{CommandFactory, Parser};
+use line::{Cli, Command};
 use std::io::Write as _;
 use std::process::ExitCode;
 

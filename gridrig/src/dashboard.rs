@@ -11,9 +11,11 @@ pub mod live;
 mod pages;
 mod security;
 mod serve;
+mod token;
 
-pub use security::{Access, TokenError};
+pub use security::Access;
 pub use serve::{Bound, bind, start};
+pub use token::{TokenError, token};
 
 use control::Control;
 use live::{Hub, Shelf};

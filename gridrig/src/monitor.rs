@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::scenario::{POOLED, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::policy::PolicyKind;
-use gridrig_protocol::rest::serve::{Labels, Monitoring};
+use gridrig_service::http::{Labels, Monitoring};
 
 /// What the command line says. The folder of targets is made, so that a
 /// mistake in it is told before anything starts.

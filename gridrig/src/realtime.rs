@@ -13,7 +13,7 @@ mod watched;
 mod workdir;
 
 pub use ears::Ears;
-pub use external::outlet;
+pub use external::{outlet, slurm_setup};
 pub use grid::Services;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;
@@ -32,8 +32,8 @@ use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_protocol::rest::serve::{Monitoring, Weather};
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
+use gridrig_service::http::{Monitoring, Weather};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;

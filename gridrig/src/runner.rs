@@ -2,32 +2,37 @@
 //! summarized and written.
 
 mod execute;
+mod observer;
 mod real;
 mod record;
 mod write;
 
-pub use execute::Executed;
+pub use observer::{Observation, Observer, Start};
 pub use real::{TIMER_TOLERANCE, notes_of};
 pub use record::{Comparison, PolicyRun};
 
 use crate::check;
-use crate::dashboard::live::{Start, Watch};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
+use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, POOLED, Replication, Scenario};
 use anyhow::anyhow;
+use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::PolicyKind;
-use gridrig_protocol::rest::serve::Monitoring;
-use gridrig_replayer::prepare::{self, Prepared};
-use gridrig_replayer::spec::{Keep, WorkloadSpec};
+use gridrig_core::time::SimDuration;
+use gridrig_results::EventLog;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
+use gridrig_service::http::Monitoring;
+use gridrig_tracelab::prepare::{self, Prepared};
+use gridrig_tracelab::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where the jobs of a pooled run enter.
 const POOLED_ENTRY: Entry = Entry::Cluster(ClusterId(0));
@@ -46,7 +51,25 @@ pub struct RunOptions {
     /// How the services are monitored: real time only.
     pub monitoring: Monitoring,
     /// Who watches the runs and may stop them.
-    pub watch: Option<Arc<Watch>>,
+    pub watch: Option<Arc<dyn Observer>>,
+}
+
+/// What a run leaves behind.
+pub struct Executed {
+    /// Everything that happened.
+    pub log: EventLog,
+    /// Whether somebody broke it off.
+    pub interrupted: bool,
+    /// Whether jobs were lost without an end because a service died.
+    pub lost: bool,
+    /// How late a timer may have been, in run time: zero in virtual time.
+    pub timer_tolerance: SimDuration,
+    /// What went wrong without ending the run.
+    pub faults: Vec<String>,
+    /// What a reader has to know of how it went.
+    pub notes: Vec<String>,
+    /// What brokers that are not ours have said.
+    pub said: Option<BrokerLogs>,
 }
 
 /// The workloads of a replication, read and reduced once for all policies.
@@ -339,11 +362,28 @@ fn run_policy(
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));
     let executed = execute::execute(scenario, &grid, load, options, &progress, watching)?;
-    let run = PolicyRun::new(replication, policy, &grid, load, executed, options)?;
+    let run = conclude(replication, policy, &grid, load, &executed, options)?;
     if let Some(watch) = watch {
         watch.finish(position, &run);
     }
     progress.finish(&run.one_line());
+    Ok(run)
+}
+
+/// Audits, summarizes and writes a run.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn conclude(
+    replication: &Replication,
+    policy: Option<PolicyKind>,
+    grid: &Grid,
+    load: &Load,
+    executed: &Executed,
+    options: &RunOptions,
+) -> Result<PolicyRun, Failure> {
+    let mut run = PolicyRun::new(replication, policy, grid, load, executed);
+    run.dir = write::write(&run, replication, grid, load, executed, options)?;
     Ok(run)
 }
 
@@ -410,9 +450,16 @@ fn keep_going(options: &RunOptions) -> std::ops::ControlFlow<()> {
 async fn wait_for_stop(options: &RunOptions) {
     match &options.watch {
         None => interrupt::wait().await,
-        Some(watch) => tokio::select! {
-            () = interrupt::wait() => {}
-            () = watch.stopped() => {}
-        },
+        Some(watch) => {
+            let stopped = async {
+                while !watch.stop_requested() {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            };
+            tokio::select! {
+                () = interrupt::wait() => {}
+                () = stopped => {}
+            }
+        }
     }
 }

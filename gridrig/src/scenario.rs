@@ -4,6 +4,7 @@
 //! refuses all others; [`Scenario`] is what they mean, with every default in
 //! its place. The format has a page of its own, `docs/scenario.md`.
 
+pub(crate) mod confined;
 mod document;
 mod error;
 pub mod external;
@@ -33,8 +34,8 @@ use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_emulator::lrms::slurm;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::spec::WorkloadSpec;
 use gridrig_results::threshold::{Figure, Threshold};
+use gridrig_tracelab::spec::WorkloadSpec;
 use raw::RawScenario;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -267,11 +268,25 @@ impl Scenario {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn parse(text: &ScenarioText<'_>) -> Result<Self, ScenarioError> {
+        Self::parse_confined(text, None)
+    }
+
+    /// The same of somebody who may name no program, directory or real LRMS,
+    /// and only those files that `may_read` says; `None` is no limit.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and at a key that leads further.
+    pub(crate) fn parse_confined(
+        text: &ScenarioText<'_>,
+        may_read: Option<&dyn Fn(&str) -> bool>,
+    ) -> Result<Self, ScenarioError> {
         let file = text.file.display().to_string();
         let source = Source::new(&file, text.text, text.sets);
         let document = source.parse()?;
         let reader = toml::de::Deserializer::from(document.root.clone());
         let raw = RawScenario::deserialize(reader).map_err(|e| document.typing_error(&e))?;
+        // Before any file is looked for.
+        may_read.map_or(Ok(()), |may_read| confined::check(&document, may_read))?;
         resolve::resolve(&document, text, &raw)
     }
 

@@ -32,9 +32,9 @@ use gridrig_metabroker_stub::lagrid::{LinkSetup, Links, roles_towards};
 use gridrig_metabroker_stub::{Config, Liveness, Peer, spawn};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::Codec;
-use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts, Samples};
 use gridrig_protocol::rest::{InfoReport, LoadReport, Place};
 use gridrig_protocol::tls::peer_client;
+use gridrig_service::http::{Monitoring, NotifyHosts, Samples};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 

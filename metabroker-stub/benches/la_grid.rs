@@ -40,9 +40,9 @@ use gridrig_protocol::lagrid::{
     ResourceUpdate, Role, SOAP_PATH, SendResourceData, SubmitJob, UpdateKind, Verdict, envelope,
 };
 use gridrig_protocol::rest::LoadReport;
-use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
 use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::tls::peer_client;
+use gridrig_service::http::{Monitoring, NotifyHosts};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -16,11 +16,11 @@ use gridrig_core::session::Roles;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{CallError, Driven};
 use gridrig_protocol::inventory::InventoryDocument;
-use gridrig_protocol::rest::serve::{BadBody, Body, Path, Unavailable, UnknownJob};
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
     LetterName, NoticeKind, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
+use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
 use gridrig_service::{gone, routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -69,13 +69,13 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 async fn submit(
     State(app): State<App>,
     Body(job): Body<JobSubmission>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let arrival = submission::arrival(job, app.config.notify)?;
     if let Party::Broker(domain) = arrival.from()
         && !app.config.peers.contains_key(&domain)
     {
         let expected = "the domain of a broker that has a link with this one";
-        return Err(Problem::field("from", &domain.0.to_string(), expected));
+        return Err(Problem::field("from", &domain.0.to_string(), expected).into());
     }
     refuse_session_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await
@@ -94,7 +94,7 @@ async fn submit(
         Unavailable,
     )
 )]
-async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, Problem> {
+async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, ProblemResponse> {
     let job = JobId(id);
     let call = app.actor.call(move |broker, now| {
         broker.handle(now, Cancel(job));
@@ -111,7 +111,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
         "sent" | "queued" => Ok((StatusCode::ACCEPTED, Json(status)).into_response()),
         other => {
             let detail = format!("job {id} is {other}, so it cannot be cancelled");
-            Err(Problem::new(409, "job-ended", detail))
+            Err(Problem::new(409, "job-ended", detail).into())
         }
     }
 }
@@ -124,7 +124,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
         Unavailable,
     )
 )]
-async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
+async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemResponse> {
     let look = |broker: &mut Driven<BrokerAgent>, now: SimTime| {
         let core = broker.broker();
         let ages = core.information_age(now);
@@ -161,7 +161,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, Problem> {
 async fn inform(
     State(app): State<App>,
     Body(report): Body<InfoReport>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemResponse> {
     let from = sender(report.from)?;
     refuse_session_peer(&app, report.from.into())?;
     let meant = report.meant_ns.map(SimTime::from_nanos);
@@ -180,7 +180,7 @@ async fn inform(
         Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
                           reported by whoever has them, sampled no later than now";
-            return Err(Problem::new(422, "unexpected-samples", detail));
+            return Err(Problem::new(422, "unexpected-samples", detail).into());
         }
     }
     Ok(StatusCode::NO_CONTENT)
@@ -225,7 +225,7 @@ fn sender(place: Place) -> Result<Target, Problem> {
 async fn notify(
     State(app): State<App>,
     Body(notice): Body<JobNotice>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemResponse> {
     let by = sender(notice.from)?;
     refuse_session_peer(&app, notice.from.into())?;
     let said = match notice.kind {
@@ -273,7 +273,7 @@ pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, C
         Unavailable,
     )
 )]
-async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, ProblemResponse> {
     let look = |broker: &mut Driven<BrokerAgent>, now| glue2::Known::of(broker, now);
     let known = app.actor.call(look).await.map_err(gone)?;
     // The broker does not know by which address it is reached; its reader does.
@@ -319,7 +319,7 @@ async fn set_role(
     State(app): State<App>,
     Path(name): Path<String>,
     Body(change): Body<RoleChange>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let roles = Roles::from_name(&change.role)
         .ok_or_else(|| Problem::field("role", &change.role, "provider, consumer, both or none"))?;
     let link = app.config.links.named(&name).ok_or_else(|| {
@@ -345,7 +345,7 @@ async fn peer_resources(
     State(app): State<App>,
     headers: HeaderMap,
     Path(name): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let link = app.config.links.named(&name);
     let records = link.and_then(|link| link.records()).ok_or_else(|| {
         let name: String = name.chars().take(80).collect();

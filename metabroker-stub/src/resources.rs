@@ -13,8 +13,8 @@ use gridrig_core::message::Target;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::rest::serve::{BadQuery, Query, ResourcesQuery, Unavailable};
 use gridrig_service::gone;
+use gridrig_service::http::{BadQuery, ProblemResponse, Query, ResourcesQuery, Unavailable};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -41,7 +41,7 @@ async fn resources(
     State(app): State<App>,
     headers: HeaderMap,
     Query(query): Query<ResourcesQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let form = query.form.as_deref().map(|name| {
         let expected = "flat, unique, one-to-n or n-to-n";
         Form::from_name(name).ok_or_else(|| Problem::field("form", name, expected))
@@ -74,7 +74,7 @@ pub(crate) fn respond(document: &InventoryDocument, headers: &HeaderMap) -> Resp
         Unavailable,
     )
 )]
-async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>, Problem> {
+async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>, ProblemResponse> {
     let flat = inventory(&app).await?;
     let schema = &app.config.setup.resource_schema;
     let size = |form| {
@@ -82,7 +82,7 @@ async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>, Probl
         Ok(InventorySize::of(&inventory))
     };
     let sizes: Result<Vec<InventorySize>, Problem> = Form::ALL.into_iter().map(size).collect();
-    sizes.map(Json)
+    Ok(Json(sizes?))
 }
 
 /// The schema by which this broker aggregates.

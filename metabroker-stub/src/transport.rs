@@ -9,7 +9,7 @@ use gridrig_core::message::{News, Target};
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
-use gridrig_service::{failure, inform, notify};
+use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
@@ -37,18 +37,22 @@ impl HttpTransport {
 
     async fn submit(&self, to: Target, job: JobSubmission) -> Result<(), TransportError> {
         let sent = self.client.submit(self.base(to)?, &job).await;
-        sent.map(drop).map_err(failure)
+        sent.map(drop).map_err(TransportError::from)
     }
 
     async fn cancel(&self, to: Target, job: JobId) -> Result<(), TransportError> {
         let sent = self.client.cancel(self.base(to)?, job.0).await;
-        sent.map(drop).map_err(failure)
+        sent.map(drop).map_err(TransportError::from)
     }
 
     /// Whether the receiver has a job that it has not turned away.
     async fn locate(&self, to: Target, job: JobId) -> Result<(), TransportError> {
         let base = self.base(to)?;
-        let status = self.client.job(base, job.0).await.map_err(failure)?;
+        let status = self
+            .client
+            .job(base, job.0)
+            .await
+            .map_err(TransportError::from)?;
         match status.state.as_str() {
             "rejected" => Err(TransportError::Answered {
                 to: base.to_owned(),
@@ -109,7 +113,11 @@ impl Transport for HttpTransport {
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         let base = self.base(Target::Cluster(cluster))?;
-        let info = self.client.cluster(base).await.map_err(failure)?;
+        let info = self
+            .client
+            .cluster(base)
+            .await
+            .map_err(TransportError::from)?;
         let sample = LoadSample::try_from(&info.load);
         let sample = sample.map_err(|problem| TransportError::Answered {
             to: base.to_owned(),

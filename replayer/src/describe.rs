@@ -13,7 +13,10 @@ use gridrig_protocol::tag::TAG_VARIABLE;
 use std::fmt::Write as _;
 
 /// A language of job descriptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Form {
     /// JSDL 1.0 with the POSIX application.
     Jsdl,
@@ -29,24 +32,12 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Form; 5] = [
-        Form::Jsdl,
-        Form::Xrsl,
-        Form::Adl,
-        Form::Script,
-        Form::Template,
-    ];
+    pub const ALL: &'static [Form] = <Form as strum::VariantArray>::VARIANTS;
 
     /// Its name: that of its placeholder, and the end of its files' names.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Form::Jsdl => "jsdl",
-            Form::Xrsl => "xrsl",
-            Form::Adl => "adl",
-            Form::Script => "script",
-            Form::Template => "template",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The job in this form.
@@ -59,19 +50,6 @@ impl Form {
             Form::Script => script(job, tag),
             Form::Template => template(job, tag),
         }
-    }
-}
-
-/// A length of time as a decimal number of seconds.
-#[must_use]
-pub fn seconds(length: SimDuration) -> String {
-    let nanos = length.as_nanos();
-    let (whole, rest) = (nanos / NANOS, nanos % NANOS);
-    match rest {
-        0 => whole.to_string(),
-        rest => format!("{whole}.{rest:09}")
-            .trim_end_matches('0')
-            .to_owned(),
     }
 }
 
@@ -94,7 +72,7 @@ fn jsdl(job: &JobSpec, tag: &str) -> String {
     let application = document.application.get_or_insert_default();
     let program = application.program.get_or_insert_with(Program::default);
     program.executable = Some(FileName::of("/bin/sleep"));
-    program.arguments = vec![FileName::of(seconds(job.run_time))];
+    program.arguments = vec![FileName::of(job.run_time.seconds().to_string())];
     let variable = |name: &str, value: String| Variable {
         name: name.to_owned(),
         value: FileName::of(value),
@@ -107,7 +85,7 @@ fn jsdl(job: &JobSpec, tag: &str) -> String {
 }
 
 fn xrsl(job: &JobSpec, tag: &str) -> String {
-    let (sleep, length) = (seconds(job.run_time), job.run_time);
+    let (sleep, length) = (job.run_time.seconds(), job.run_time);
     let mut text = format!(
         "&(executable=\"/bin/sleep\")\n (arguments=\"{sleep}\")\n (jobname=\"{tag}\")\n \
          (count=\"{}\")\n (environment=(\"{RUN_TIME_VARIABLE}\" \"{length}\") \
@@ -170,7 +148,7 @@ fn adl(job: &JobSpec, tag: &str) -> String {
          <ActivityIdentification><Name>{tag}</Name></ActivityIdentification>\
          <Application><Executable><Path>/bin/sleep</Path><Argument>{}</Argument></Executable>\
          {}{}</Application><Resources>{resources}</Resources></ActivityDescription>\n",
-        seconds(job.run_time),
+        job.run_time.seconds(),
         variable(RUN_TIME_VARIABLE, &job.run_time.to_string()),
         variable(TAG_VARIABLE, tag),
     )
@@ -190,7 +168,7 @@ fn script(job: &JobSpec, tag: &str) -> String {
         let _ = writeln!(text, "#SBATCH --mem-per-cpu={mib}M");
     }
     let _ = writeln!(text, "#GRIDRIG runtime={} tag={tag}", job.run_time);
-    let _ = writeln!(text, "exec sleep {}", seconds(job.run_time));
+    let _ = writeln!(text, "exec sleep {}", job.run_time.seconds());
     text
 }
 
@@ -199,7 +177,7 @@ fn template(job: &JobSpec, tag: &str) -> String {
         "NAME = {tag}\nEXECUTABLE = /bin/sleep\nARGUMENTS = {}\n\
          ENVIRONMENT = {RUN_TIME_VARIABLE}={}, {TAG_VARIABLE}={tag}\n\
          STDOUT_FILE = {tag}.out\nSTDERR_FILE = {tag}.err\n",
-        seconds(job.run_time),
+        job.run_time.seconds(),
         job.run_time
     );
     if job.processors > 1 {

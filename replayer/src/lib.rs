@@ -1,33 +1,11 @@
-//! Reads, reduces and replays workload traces.
+//! Hands the jobs of a workload over on time, and finds them again.
 //!
-//! [`swf`] and [`gwf`] read and write traces line by line, [`open`] tells the
-//! formats apart, [`load`] keeps the jobs that ran,
-//! [`prepare`] reduces them as a [`spec::WorkloadSpec`] says and merges several
-//! workloads, [`compare`] measures what came out, and [`synth`] generates the
-//! traces that ship in `traces/`. Nothing is dropped in silence: every line and
-//! every job left out is counted under a reason.
+//! [`player`] plays a workload in real time on the [`outlet`]s of where its jobs
+//! enter, in the languages of [`describe`]; [`sighting`] finds them in the logs of
+//! LRMSs by their tags, and [`correlate`] makes those logs part of the run.
 
-pub mod characterize;
-pub mod compare;
-pub mod convert;
 pub mod correlate;
 pub mod describe;
-pub mod draw;
-pub mod error;
-pub mod gwf;
-pub mod linkage;
-pub mod load;
-pub mod open;
 pub mod outlet;
 pub mod player;
-pub mod prepare;
-pub mod reduce;
-pub mod sanitize;
 pub mod sighting;
-pub mod spec;
-pub mod split;
-pub mod swf;
-pub mod synth;
-pub mod validate;
-
-pub use error::TraceError;

@@ -21,7 +21,7 @@ pub use bes::Bes;
 pub use command::{Command, CommandLog, Limits};
 pub use lagrid::LaGrid;
 pub use native::Native;
-pub use program::{Exit, Ran, end_group, run as run_program};
+pub use program::{Exit, Ran, end_group, prepare as prepare_program, run as run_program};
 pub use template::{Template, TemplateError};
 pub use text::{LaGridText, OutletText, words};
 

@@ -10,7 +10,7 @@ use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
 use crate::placement::{ClassId, Nodes, PlacementRun};
-use crate::plan::Book;
+use crate::plan::{Book, Share};
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -204,13 +204,12 @@ impl Cluster {
         job: &JobSpec,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
-        let class = self
-            .classes
-            .of(&job.requirements, &self.config.resources, &mut self.nodes);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-            book.know(class, &self.config.resources, &job.requirements);
-        }
-        if job.processors == 0 || job.processors > self.classes.capacity[class.0 as usize] {
+        let known = self.classes.known(&job.requirements);
+        let capacity = match known {
+            Some(class) => self.classes.capacity[class.0 as usize],
+            None => self.config.resources.capacity(&job.requirements),
+        };
+        if job.processors == 0 || job.processors > capacity {
             return Err(Reason::NeverFits);
         }
         if self
@@ -220,6 +219,8 @@ impl Cluster {
         {
             return Err(Reason::QueueFull);
         }
+        // Not before now: what is refused leaves nothing behind.
+        let class = known.unwrap_or_else(|| self.know(&job.requirements, capacity));
         let slot = self.jobs.insert(Job {
             id: job.id,
             processors: job.processors,
@@ -247,6 +248,18 @@ impl Cluster {
         );
         self.changed(now);
         Ok(())
+    }
+
+    fn know(&mut self, wanted: &Requirements, capacity: u32) -> ClassId {
+        let resources = &self.config.resources;
+        let class = self.nodes.add_class(resources, wanted);
+        self.classes.add(wanted, capacity);
+        if let Scheduler::Planning { book, .. } = &mut self.scheduler
+            && book.know(class, resources, wanted)
+        {
+            book.plan_by_node(resources, self.jobs.running());
+        }
+        class
     }
 
     /// Removes a job that waits or runs; `false` if it is not here (any more).
@@ -417,7 +430,7 @@ impl Cluster {
         &mut self,
         now: SimTime,
         first: First,
-        shares: Option<&[u32]>,
+        shares: Option<&[Share]>,
         events: &mut impl EventSink,
     ) {
         let First {
@@ -429,7 +442,7 @@ impl Cluster {
         } = first;
         let placement = match shares {
             None => self.nodes.take(class, processors),
-            Some(shares) => self.nodes.take_within(class, processors, Some(shares)),
+            Some(shares) => self.nodes.take_planned(class, shares),
         };
         if self.queue.remove_first(first) {
             self.nodes.unwatch(class);
@@ -629,6 +642,11 @@ impl JobTable {
         job
     }
 
+    fn running(&self) -> impl Iterator<Item = (JobId, &[PlacementRun])> {
+        let jobs = self.slots.iter().flatten();
+        jobs.filter_map(|job| Some((job.id, job.running.as_ref()?.placement.as_slice())))
+    }
+
     fn ids(&self) -> Vec<JobId> {
         let mut ids: Vec<JobId> = self.slots.iter().flatten().map(|job| job.id).collect();
         ids.sort_unstable();
@@ -646,22 +664,21 @@ struct Classes {
 }
 
 impl Classes {
-    fn of(&mut self, wanted: &Requirements, resources: &Resources, nodes: &mut Nodes) -> ClassId {
-        let known = match wanted.is_any() {
+    fn known(&self, wanted: &Requirements) -> Option<ClassId> {
+        match wanted.is_any() {
             true => self.any,
             false => self.others.get(wanted).copied(),
-        };
-        if let Some(class) = known {
-            return class;
         }
-        let class = nodes.add_class(resources, wanted);
-        self.capacity.push(resources.capacity(wanted));
+    }
+
+    fn add(&mut self, wanted: &Requirements, capacity: u32) {
+        let class = ClassId(self.capacity.len() as u32);
+        self.capacity.push(capacity);
         match wanted.is_any() {
             true => self.any = Some(class),
             false => {
                 self.others.insert(wanted.clone(), class);
             }
         }
-        class
     }
 }

@@ -5,6 +5,7 @@ mod easy_backfill;
 mod fcfs;
 mod first_in_first_fit;
 mod lines;
+mod reservations;
 mod slurm_backfill;
 
 pub use slurm_backfill::SlurmBackfillSettings;
@@ -37,7 +38,7 @@ pub struct Outlook<'a> {
 impl Outlook<'_> {
     /// What the job gets if it starts at this instant, by the plan and by the
     /// nodes; `None` if it has to wait.
-    fn fit_now(&self, profile: &mut Profile, job: &Waiting) -> Option<Shares> {
+    fn fit_now(&self, profile: &Profile, job: &Waiting) -> Option<Shares> {
         let shares = profile.fit(self.book, job, self.now)?;
         self.nodes.offers(job.class, &shares).then_some(shares)
     }
@@ -47,7 +48,7 @@ impl Outlook<'_> {
 pub struct PlannedStart {
     /// The job.
     pub first: First,
-    /// How many processors of each resource it may take.
+    /// What it gets.
     pub shares: Shares,
 }
 
@@ -100,7 +101,18 @@ pub(crate) enum Built {
 }
 
 /// The disciplines there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum DisciplineKind {
     /// LSAP 3.1: in arrival order, the first job that fits runs.
     FirstInFirstFit,
@@ -118,30 +130,18 @@ pub enum DisciplineKind {
 
 impl DisciplineKind {
     /// All disciplines.
-    pub const ALL: [DisciplineKind; 5] = [
-        DisciplineKind::FirstInFirstFit,
-        DisciplineKind::Fcfs,
-        DisciplineKind::EasyBackfill,
-        DisciplineKind::ConservativeBackfill,
-        DisciplineKind::SlurmBackfill,
-    ];
+    pub const ALL: &'static [DisciplineKind] = <DisciplineKind as strum::VariantArray>::VARIANTS;
 
     /// The name used in scenarios and results.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            DisciplineKind::FirstInFirstFit => "first-in-first-fit",
-            DisciplineKind::Fcfs => "fcfs",
-            DisciplineKind::EasyBackfill => "easy-backfill",
-            DisciplineKind::ConservativeBackfill => "conservative-backfill",
-            DisciplineKind::SlurmBackfill => "slurm-backfill",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The discipline with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        name.parse().ok()
     }
 
     /// A fresh discipline of this kind.

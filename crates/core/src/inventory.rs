@@ -47,7 +47,8 @@ use std::fmt;
 
 /// How closely an inventory keeps relations between resources, from all to
 /// nothing but the pairs of types (LA Grid, Figure 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Form {
     /// Every resource by itself.
     Flat,
@@ -65,13 +66,8 @@ impl Form {
 
     /// The name used in documents and interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Form::Flat => "flat",
-            Form::Unique => "unique",
-            Form::OneToN => "one-to-n",
-            Form::NToN => "n-to-n",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The form with this name.

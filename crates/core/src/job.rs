@@ -102,7 +102,20 @@ pub struct Submission {
 }
 
 /// Why a job was refused, rejected or failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Reason {
     /// No set of nodes of the cluster could ever hold it.
     NeverFits,
@@ -132,43 +145,17 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: [Reason; 12] = [
-        Reason::NeverFits,
-        Reason::NoCandidate,
-        Reason::AllRefused,
-        Reason::ServiceLost,
-        Reason::UserRequest,
-        Reason::RunEnded,
-        Reason::QueueFull,
-        Reason::HopsExhausted,
-        Reason::LrmsRefused,
-        Reason::LrmsFailed,
-        Reason::SubmitFailed,
-        Reason::NotPlaced,
-    ];
+    pub const ALL: &'static [Reason] = <Reason as strum::VariantArray>::VARIANTS;
 
     /// The name used in files and interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Reason::NeverFits => "never-fits",
-            Reason::NoCandidate => "no-candidate",
-            Reason::AllRefused => "all-refused",
-            Reason::ServiceLost => "service-lost",
-            Reason::UserRequest => "user-request",
-            Reason::RunEnded => "run-ended",
-            Reason::QueueFull => "queue-full",
-            Reason::HopsExhausted => "hops-exhausted",
-            Reason::LrmsRefused => "lrms-refused",
-            Reason::LrmsFailed => "lrms-failed",
-            Reason::SubmitFailed => "submit-failed",
-            Reason::NotPlaced => "not-placed",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The reason with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|r| r.name() == name)
+        name.parse().ok()
     }
 }

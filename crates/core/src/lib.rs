@@ -56,3 +56,4 @@ pub mod session;
 pub mod submitter;
 pub mod time;
 pub mod timetable;
+pub mod transport;

@@ -4,6 +4,7 @@
 //! as its free ones and its remaining memory allow.
 
 use crate::job::Requirements;
+use crate::plan::Share;
 use crate::resource::{Resources, fitting};
 
 /// `nodes` neighbouring nodes of one resource, each giving `processors`.
@@ -128,13 +129,17 @@ impl Nodes {
             .sum()
     }
 
-    /// Whether a job of this class could have, this instant, so many processors
-    /// of each resource.
+    /// Whether a job of this class could have, this instant, what was planned.
     #[must_use]
-    pub fn offers(&self, class: ClassId, shares: &[u32]) -> bool {
+    pub fn offers(&self, class: ClassId, shares: &[Share]) -> bool {
         let memory_kib = self.classes[class.0 as usize].memory_kib;
-        let mut pairs = self.groups.iter().zip(shares);
-        pairs.all(|(group, &share)| share == 0 || group.has(memory_kib, share))
+        shares.iter().all(|share| {
+            let group = &self.groups[usize::from(share.resource)];
+            match share.node {
+                None => group.free_total >= share.processors,
+                Some(node) => group.on_node(node as usize, memory_kib) >= share.processors,
+            }
+        })
     }
 
     /// Takes `wanted` processors; the caller has made sure they are there.
@@ -145,20 +150,42 @@ impl Nodes {
         self.take_within(class, wanted, None)
     }
 
-    /// Takes `wanted` processors, of each resource as many as planned at most.
+    /// Takes what was planned, of each resource or on each node; the caller has
+    /// asked whether the nodes [offer](Self::offers) it.
     ///
     /// # Panics
     /// As [`Nodes::take`].
+    pub fn take_planned(&mut self, class: ClassId, shares: &[Share]) -> Vec<PlacementRun> {
+        let wanted = shares.iter().map(|share| share.processors).sum();
+        if shares.iter().any(|share| share.node.is_none()) {
+            return self.take_within(class, wanted, Some(shares));
+        }
+        let mut placement = self.spare.pop().unwrap_or_default();
+        for share in shares {
+            let (resource, node) = (share.resource, share.node.unwrap_or(0));
+            push_nodes(&mut placement, resource, node, 1, share.processors);
+        }
+        for run in &placement {
+            let group = &mut self.groups[usize::from(run.resource)];
+            if group.is_plain() {
+                group.take_plain_nodes(run);
+            }
+        }
+        self.taken(class, wanted, &placement);
+        placement
+    }
+
+    /// Takes `wanted` processors, of each resource as many as planned at most.
     #[inline(always)]
     #[allow(
         clippy::inline_always,
         reason = "without a plan, which is the hot path, nothing of it is left"
     )]
-    pub fn take_within(
+    fn take_within(
         &mut self,
         class: ClassId,
         wanted: u32,
-        shares: Option<&[u32]>,
+        shares: Option<&[Share]>,
     ) -> Vec<PlacementRun> {
         let Class {
             matching,
@@ -172,7 +199,11 @@ impl Nodes {
             if left == 0 {
                 break;
             }
-            let planned = shares.map_or(left, |shares| shares[usize::from(resource)].min(left));
+            let planned = shares.map_or(left, |shares| {
+                let mut shares = shares.iter();
+                let share = shares.find(|share| share.resource == resource);
+                share.map_or(0, |share| share.processors.min(left))
+            });
             let group = &mut self.groups[usize::from(resource)];
             let missing = match group.is_plain() {
                 // Nothing but the bit map has to follow a plain node, so that
@@ -183,7 +214,16 @@ impl Nodes {
             left -= planned - missing;
         }
         assert_eq!(left, 0, "placement asked for more processors than are free");
-        for run in &placement {
+        self.taken(class, wanted, &placement);
+        placement
+    }
+
+    /// What has to follow when these are taken; plain nodes are already.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "part of the hot path above")]
+    fn taken(&mut self, class: ClassId, wanted: u32, placement: &[PlacementRun]) {
+        let memory_kib = self.classes[class.0 as usize].memory_kib;
+        for run in placement {
             match self.groups[usize::from(run.resource)].is_plain() {
                 true => self.change_plain(run, |available, nodes| available - nodes),
                 false => self.change(run, |group, node| {
@@ -192,7 +232,6 @@ impl Nodes {
             }
         }
         self.busy += wanted;
-        placement
     }
 
     /// Gives back what [`Nodes::take`] gave.
@@ -274,6 +313,14 @@ impl Group {
         }
     }
 
+    /// Processors of any node, for a job of so much memory.
+    fn on_node(&self, node: usize, memory_kib: u64) -> u32 {
+        match self.is_plain() {
+            true => (self.open[node / 64] >> (node % 64) & 1) as u32,
+            false => self.fitting(node, memory_kib),
+        }
+    }
+
     /// Processors of a node that is not plain, for a job of so much memory.
     fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
         let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
@@ -287,26 +334,6 @@ impl Group {
         (0..self.free.len())
             .map(|node| self.fitting(node, memory_kib))
             .sum()
-    }
-
-    /// Whether a job could have so many of its processors: no more nodes are
-    /// looked at than it takes.
-    fn has(&self, memory_kib: u64, wanted: u32) -> bool {
-        if memory_kib == 0 || self.memory_left.is_empty() || self.free_total < wanted {
-            return self.free_total >= wanted;
-        }
-        let mut found = 0;
-        for (word, open) in self.open.iter().enumerate().skip(self.first_open) {
-            let mut bits = *open;
-            while bits != 0 {
-                found += self.fitting(word * 64 + bits.trailing_zeros() as usize, memory_kib);
-                if found >= wanted {
-                    return true;
-                }
-                bits &= bits - 1;
-            }
-        }
-        false
     }
 
     /// Picks up to `left` processors and answers how many are still missing.
@@ -360,6 +387,17 @@ impl Group {
         self.first_open = word;
         self.free_total -= wanted - left;
         left
+    }
+
+    fn take_plain_nodes(&mut self, run: &PlacementRun) {
+        for_words(run, |word, mask| {
+            assert_eq!(self.open[word] & mask, mask, "a processor is used twice");
+            self.open[word] &= !mask;
+        });
+        self.free_total -= run.nodes;
+        while self.open.get(self.first_open) == Some(&0) {
+            self.first_open += 1;
+        }
     }
 
     fn free_plain(&mut self, run: &PlacementRun) {

@@ -55,7 +55,8 @@ impl Candidate {
 }
 
 /// How equally good candidates are told apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Tie {
     /// `tied[counter mod n]`, then counter + 1; one counter per broker, which
     /// every decision moves.
@@ -75,13 +76,8 @@ impl Tie {
 
     /// The name used in scenarios and results.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Tie::Rotate => "rotate",
-            Tie::Local => "local",
-            Tie::First => "first",
-            Tie::Random => "random",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The rule with this name.

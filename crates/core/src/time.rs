@@ -161,6 +161,12 @@ impl SimDuration {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
 
+    /// The exact number of seconds.
+    #[must_use]
+    pub const fn seconds(self) -> Decimal {
+        Decimal::shortest(self.0, 9)
+    }
+
     /// Whether this is no time at all.
     #[must_use]
     pub const fn is_zero(self) -> bool {
@@ -269,6 +275,14 @@ impl Decimal {
             mantissa: whole,
             places: 0,
         }
+    }
+
+    /// `mantissa / 10^places` without zeros at its end.
+    const fn shortest(mut mantissa: u64, mut places: u32) -> Self {
+        while places > 0 && mantissa.is_multiple_of(10) {
+            (mantissa, places) = (mantissa / 10, places - 1);
+        }
+        Decimal { mantissa, places }
     }
 
     /// Whether the value is zero.
@@ -392,17 +406,7 @@ impl fmt::Display for SimDuration {
             n if n >= 1_000 => places_and_unit[2],
             _ => places_and_unit[3],
         };
-        let mut value = Decimal {
-            mantissa: self.0,
-            places,
-        };
-        while value.places > 0 && value.mantissa.is_multiple_of(10) {
-            value = Decimal {
-                mantissa: value.mantissa / 10,
-                places: value.places - 1,
-            };
-        }
-        write!(f, "{value}{unit}")
+        write!(f, "{}{unit}", Decimal::shortest(self.0, places))
     }
 }
 
@@ -439,6 +443,15 @@ mod tests {
         for text in ["5s", "50ms", "2.5s", "1us", "7ns", "0s", "7523712s"] {
             assert_eq!(SimDuration::parse(text).unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn seconds_are_exact() {
+        let check = |nanos, text| assert_eq!(SimDuration(nanos).seconds().to_string(), text);
+        check(1_500_000_000, "1.5");
+        check(1, "0.000000001");
+        check(20_000_000_000, "20");
+        check(0, "0");
     }
 
     #[test]

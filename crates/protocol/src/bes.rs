@@ -26,7 +26,7 @@ pub const GRIDSAM: &str = "http://www.icenigrid.org/service/gridsam";
 pub const OWN: &str = "urn:gridrig:bes:1";
 
 /// An operation of the two ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Operation {
     /// Takes a job in.
     CreateActivity,
@@ -46,36 +46,19 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation.
-    pub const ALL: [Operation; 7] = [
-        Operation::CreateActivity,
-        Operation::GetActivityStatuses,
-        Operation::TerminateActivities,
-        Operation::GetActivityDocuments,
-        Operation::GetFactoryAttributesDocument,
-        Operation::StopAcceptingNewActivities,
-        Operation::StartAcceptingNewActivities,
-    ];
+    pub const ALL: &'static [Operation] = <Operation as strum::VariantArray>::VARIANTS;
 
     /// The operation that the element in a body names.
     #[must_use]
     pub fn of(body: &Element) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|operation| body.is(operation.namespace(), operation.name()))
+        let mut all = Self::ALL.iter().copied();
+        all.find(|operation| body.is(operation.namespace(), operation.name()))
     }
 
     /// The name of its request.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Operation::CreateActivity => "CreateActivity",
-            Operation::GetActivityStatuses => "GetActivityStatuses",
-            Operation::TerminateActivities => "TerminateActivities",
-            Operation::GetActivityDocuments => "GetActivityDocuments",
-            Operation::GetFactoryAttributesDocument => "GetFactoryAttributesDocument",
-            Operation::StopAcceptingNewActivities => "StopAcceptingNewActivities",
-            Operation::StartAcceptingNewActivities => "StartAcceptingNewActivities",
-        }
+        self.into()
     }
 
     /// The namespace of its messages.
@@ -126,13 +109,14 @@ impl Operation {
 
 /// Where an activity stands (GFD.108, section 4). What the text calls
 /// Terminated is written `Cancelled` by the schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum ActivityState {
     /// It waits.
     Pending,
     /// It runs.
     Running,
     /// It was removed on request.
+    #[strum(to_string = "Cancelled")]
     Terminated,
     /// It was lost or turned away.
     Failed,
@@ -144,13 +128,7 @@ impl ActivityState {
     /// Its name in a message.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            ActivityState::Pending => "Pending",
-            ActivityState::Running => "Running",
-            ActivityState::Terminated => "Cancelled",
-            ActivityState::Failed => "Failed",
-            ActivityState::Finished => "Finished",
-        }
+        self.into()
     }
 
     /// The element that tells of it.

@@ -4,7 +4,9 @@
 use crate::rest::{
     BrokerInfo, ClockInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice,
     JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
+    reason_of_code,
 };
+use gridrig_core::transport::TransportError;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,6 +61,34 @@ impl ClientError {
             self,
             ClientError::NotReached { .. } | ClientError::NoAnswer { .. }
         )
+    }
+}
+
+/// What a failed request means for the message in it.
+impl From<ClientError> for TransportError {
+    fn from(error: ClientError) -> Self {
+        let why = |source: &dyn std::error::Error| source.to_string();
+        match error {
+            ClientError::NotReached { url, source } => TransportError::NotReached {
+                to: url,
+                why: why(&source),
+            },
+            ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
+                to: url,
+                why: why(&source),
+            },
+            ClientError::Busy { url } => TransportError::Busy { to: url },
+            ClientError::Problem { url, problem } => TransportError::Answered {
+                to: url,
+                status: problem.status,
+                reason: reason_of_code(&problem.code),
+                why: problem.detail,
+            },
+            ClientError::Setup(source) => TransportError::NotReached {
+                to: "anybody".to_owned(),
+                why: why(&source),
+            },
+        }
     }
 }
 

@@ -236,7 +236,18 @@ pub struct DataStaging {
 }
 
 /// What to do with a file that is there already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "camelCase")]
 pub enum CreationFlag {
     /// Replace it.
     #[default]
@@ -249,25 +260,20 @@ pub enum CreationFlag {
 
 impl CreationFlag {
     /// Every flag.
-    pub const ALL: [CreationFlag; 3] = [
-        CreationFlag::Overwrite,
-        CreationFlag::Append,
-        CreationFlag::DontOverwrite,
-    ];
+    pub const ALL: &'static [CreationFlag] = <CreationFlag as strum::VariantArray>::VARIANTS;
 
     /// Its name in a document.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            CreationFlag::Overwrite => "overwrite",
-            CreationFlag::Append => "append",
-            CreationFlag::DontOverwrite => "dontOverwrite",
-        }
+        self.into()
     }
 }
 
 /// A limit of the POSIX application, in the order of its schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(suffix = "Limit")]
 pub enum Limit {
     /// Seconds of wall-clock time.
     WallTime,
@@ -288,6 +294,7 @@ pub enum Limit {
     /// Bytes of the stack.
     StackSize,
     /// Seconds of processor time.
+    #[strum(to_string = "CPUTime")]
     CpuTime,
     /// Processes.
     ProcessCount,
@@ -299,40 +306,12 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit, in the order of the schema.
-    pub const ALL: [Limit; 13] = [
-        Limit::WallTime,
-        Limit::FileSize,
-        Limit::CoreDump,
-        Limit::DataSegment,
-        Limit::LockedMemory,
-        Limit::Memory,
-        Limit::OpenDescriptors,
-        Limit::PipeSize,
-        Limit::StackSize,
-        Limit::CpuTime,
-        Limit::ProcessCount,
-        Limit::VirtualMemory,
-        Limit::ThreadCount,
-    ];
+    pub const ALL: &'static [Limit] = <Limit as strum::VariantArray>::VARIANTS;
 
     /// The name of its element.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Limit::WallTime => "WallTimeLimit",
-            Limit::FileSize => "FileSizeLimit",
-            Limit::CoreDump => "CoreDumpLimit",
-            Limit::DataSegment => "DataSegmentLimit",
-            Limit::LockedMemory => "LockedMemoryLimit",
-            Limit::Memory => "MemoryLimit",
-            Limit::OpenDescriptors => "OpenDescriptorsLimit",
-            Limit::PipeSize => "PipeSizeLimit",
-            Limit::StackSize => "StackSizeLimit",
-            Limit::CpuTime => "CPUTimeLimit",
-            Limit::ProcessCount => "ProcessCountLimit",
-            Limit::VirtualMemory => "VirtualMemoryLimit",
-            Limit::ThreadCount => "ThreadCountLimit",
-        }
+        self.into()
     }
 }
 

@@ -60,7 +60,19 @@ pub const SOAP_PATH: &str = "/lagrid";
 pub const JSON_PATH: &str = "/v1/peers";
 
 /// An operation of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "camelCase")]
 pub enum Operation {
     /// Negotiates a connection, or its terms anew.
     OpenConn,
@@ -84,32 +96,12 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of the paper's Table 1.
-    pub const ALL: [Operation; 9] = [
-        Operation::OpenConn,
-        Operation::NotifyConn,
-        Operation::Heartbeat,
-        Operation::RequestResourceData,
-        Operation::SendResourceData,
-        Operation::SubmitJob,
-        Operation::QueryJob,
-        Operation::NotifyJob,
-        Operation::CancelJob,
-    ];
+    pub const ALL: &'static [Operation] = <Operation as strum::VariantArray>::VARIANTS;
 
     /// Its name: that of the request's element and of the JSON route.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operation::OpenConn => "openConn",
-            Operation::NotifyConn => "notifyConn",
-            Operation::Heartbeat => "heartbeat",
-            Operation::RequestResourceData => "requestResourceData",
-            Operation::SendResourceData => "sendResourceData",
-            Operation::SubmitJob => "submitJob",
-            Operation::QueryJob => "queryJob",
-            Operation::NotifyJob => "notifyJob",
-            Operation::CancelJob => "cancelJob",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The name of the answer's element.
@@ -131,8 +123,6 @@ impl Operation {
     /// The operation of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|operation| operation.name() == name)
+        name.parse().ok()
     }
 }

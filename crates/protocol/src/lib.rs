@@ -3,6 +3,7 @@
 
 pub mod adl;
 pub mod bes;
+pub mod calendar;
 pub mod certificate;
 pub mod client;
 pub mod glue2;

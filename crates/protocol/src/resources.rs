@@ -148,5 +148,5 @@ pub fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
         let file = file.to_owned();
         return Err(ResourceError::TooLarge { file });
     }
-    read::Parser::new(file, text).parse()
+    read::parse(file, text)
 }

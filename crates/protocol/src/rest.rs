@@ -1,5 +1,5 @@
 //! The native REST interface of the services: its types, the problem documents
-//! it answers with, and what every service of ours shares in serving it.
+//! its services answer with.
 //!
 //! Instants are integer nanoseconds of the run (`..._ns`); lengths of time are
 //! strings with a unit (`"60s"`, `"1.5h"`), read as exact decimals. `docs/rest.md`
@@ -11,7 +11,6 @@ mod job;
 mod notice;
 mod place;
 mod problem;
-pub mod serve;
 
 pub use event::{EventPage, EventReport};
 pub use info::{

@@ -17,11 +17,9 @@
 
 mod addressing;
 mod fault;
-mod http;
 
 pub use addressing::{ANONYMOUS, Addressing, EndpointReference, NONE};
 pub use fault::{Fault, FaultKind};
-pub use http::{Reply, Request, answer};
 
 use crate::xml::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2};
 
@@ -223,7 +221,8 @@ fn into_elements(parent: Element) -> impl Iterator<Item = Element> {
 }
 
 /// A name from outside, so that a hostile one is not echoed at length.
-pub(crate) fn shortened(text: &str) -> String {
+#[must_use]
+pub fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 

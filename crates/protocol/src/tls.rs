@@ -1,19 +1,10 @@
-//! TLS of the services, and one provider for the whole process.
+//! TLS towards a peer: whom we trust, and the certificate that we show; and one
+//! provider for the whole process.
 
-mod client;
-mod curve;
-mod outgoing;
-
-use crate::certificate::{self, CertificateError};
-use client::GridClients;
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{RootCertStore, ServerConfig};
+use crate::lagrid::{Codec, PeerClient};
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-pub use outgoing::{OutgoingTls, peer_client};
+use std::time::Duration;
 
 /// Names ring as the provider, unless one is named already. reqwest is built
 /// without a provider of its own and panics when it makes a client, even for
@@ -24,19 +15,7 @@ pub fn init() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// The files of a service that speaks TLS, all in PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// Its certificate, and those between it and its authority.
-    pub cert: PathBuf,
-    /// Its private key, without a passphrase.
-    pub key: PathBuf,
-    /// Authorities of clients. With them a client may present a certificate,
-    /// and one that does not hold is refused; without, none is asked for.
-    pub client_ca: Option<PathBuf>,
-}
-
-/// Why a service cannot speak TLS.
+/// Why a service or a client cannot speak TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file that is not what it should be.
@@ -61,112 +40,67 @@ pub enum TlsError {
     },
 }
 
-/// How a service speaks TLS. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct ServerTls {
-    config: Arc<ServerConfig>,
-    issuer: String,
-    asks_for_clients: bool,
-}
-
-impl ServerTls {
-    /// Reads the files.
-    ///
-    /// # Errors
-    /// [`TlsError`]
-    pub fn read(files: &TlsFiles) -> Result<Self, TlsError> {
-        init();
-        let certificates = certificates(&files.cert)?;
-        let issuer = certificates.first().map(|first| issuer(first));
-        let issuer = issuer
-            .unwrap_or(Err(CertificateError::Empty))
-            .map_err(|error| file(&files.cert, error, "a certificate in PEM"))?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
-            file(
-                &files.key,
-                error,
-                "a private key in PEM, without passphrase",
-            )
-        })?;
-        let builder = ServerConfig::builder_with_provider(Arc::new(provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|source| TlsError::Pair {
-                cert: files.cert.clone(),
-                key: files.key.clone(),
-                source,
-            })?;
-        let builder = match &files.client_ca {
-            None => builder.with_no_client_auth(),
-            Some(path) => {
-                let mut roots = RootCertStore::empty();
-                for authority in self::certificates(path)? {
-                    roots
-                        .add(authority)
-                        .map_err(|error| file(path, error, "certificates of authorities"))?;
-                }
-                let clients = GridClients::new(roots)
-                    .map_err(|error| file(path, error, "certificates of authorities"))?;
-                builder.with_client_cert_verifier(Arc::new(clients))
-            }
-        };
-        let config = builder.with_single_cert(certificates, key);
-        let mut config = config.map_err(|source| TlsError::Pair {
-            cert: files.cert.clone(),
-            key: files.key.clone(),
-            source,
-        })?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(ServerTls {
-            config: Arc::new(config),
-            issuer,
-            asks_for_clients: files.client_ca.is_some(),
-        })
-    }
-
-    /// The distinguished name of who signed the service's certificate.
-    #[must_use]
-    pub fn issuer(&self) -> &str {
-        &self.issuer
-    }
-
-    /// Whether clients may present a certificate.
-    #[must_use]
-    pub fn asks_for_clients(&self) -> bool {
-        self.asks_for_clients
-    }
-
-    /// What a connection is served with.
-    #[must_use]
-    pub fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.config)
+impl TlsError {
+    /// A file that is not what it should be.
+    pub fn file(path: &Path, problem: impl fmt::Display, expected: &'static str) -> Self {
+        TlsError::File {
+            file: path.to_owned(),
+            problem: problem.to_string(),
+            expected,
+        }
     }
 }
 
-/// ring, and one more way to agree on a key for clients that know no other.
-fn provider() -> CryptoProvider {
-    let mut provider = rustls::crypto::ring::default_provider();
-    provider.kx_groups.push(&curve::SECP521R1);
-    provider
+/// The files of a broker that calls its peers over TLS, all in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingTls {
+    /// Authorities of the peers. Nobody else's are trusted.
+    pub ca: PathBuf,
+    /// The certificate that is shown, and its private key.
+    pub identity: Option<(PathBuf, PathBuf)>,
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    const EXPECTED: &str = "certificates in PEM";
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let read: Vec<_> = read.map_err(|error| file(path, error, EXPECTED))?;
-    match read.is_empty() {
-        true => Err(file(path, "no certificate in it", EXPECTED)),
-        false => Ok(read),
+/// A client of peers, plain or over TLS, whose requests take at most
+/// `timeout`.
+///
+/// # Errors
+/// [`TlsError`]
+pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerClient, TlsError> {
+    init();
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT.min(timeout))
+        .pool_idle_timeout(KEEP_IDLE)
+        .tcp_nodelay(true)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none());
+    let mut named = None;
+    if let Some(tls) = tls {
+        named = Some(tls.ca.as_path());
+        let text = read(&tls.ca)?;
+        let authorities = reqwest::Certificate::from_pem_bundle(&text)
+            .map_err(|error| TlsError::file(&tls.ca, error, "certificates of authorities"))?;
+        builder = builder.tls_certs_only(authorities);
+        if let Some((cert, key)) = &tls.identity {
+            let mut both = read(cert)?;
+            both.push(b'\n');
+            both.extend(read(key)?);
+            let identity = reqwest::Identity::from_pem(&both)
+                .map_err(|error| TlsError::file(cert, error, "a certificate and its key in PEM"))?;
+            builder = builder.identity(identity);
+        }
     }
+    let http = builder.build().map_err(|error| {
+        let path = named.unwrap_or(Path::new("TLS"));
+        TlsError::file(path, error, "a set-up that holds together")
+    })?;
+    Ok(PeerClient::new(http, Codec::default(), timeout))
 }
 
-fn issuer(der: &[u8]) -> Result<String, CertificateError> {
-    Ok(certificate::slashed(certificate::parse(der)?.issuer()))
-}
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Kept connections are closed before a service's own bound on idleness.
+const KEEP_IDLE: Duration = Duration::from_secs(45);
 
-fn file(path: &Path, problem: impl std::fmt::Display, expected: &'static str) -> TlsError {
-    TlsError::File {
-        file: path.to_owned(),
-        problem: problem.to_string(),
-        expected,
-    }
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|error| TlsError::file(path, error, "a file in PEM"))
 }

@@ -24,7 +24,7 @@ pub type Name = Cow<'static, str>;
 
 /// Deepest nesting that is read.
 pub const MAX_DEPTH: usize = 64;
-/// Most elements and texts of one document.
+/// Most elements and texts of a message.
 pub const MAX_NODES: usize = 100_000;
 /// Most attributes of one element.
 pub const MAX_ATTRIBUTES: usize = 64;
@@ -193,7 +193,12 @@ impl Element {
     /// # Errors
     /// [`XmlError`].
     pub fn parse(document: &[u8]) -> Result<Self, XmlError> {
-        read::parse(document)
+        read::parse(document, MAX_NODES)
+    }
+
+    /// Reads a document of at most so many elements and texts.
+    pub(crate) fn parse_at_most(document: &[u8], nodes: usize) -> Result<Self, XmlError> {
+        read::parse(document, nodes)
     }
 
     /// Whether it has this name.

@@ -66,7 +66,8 @@ pub struct AuditReport {
 }
 
 /// The rules that a run keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Rule {
     /// Events lie in the order of time.
     LogOrder,
@@ -113,29 +114,8 @@ pub enum Rule {
 impl Rule {
     /// The name used in files and interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Rule::LogOrder => "log-order",
-            Rule::Readable => "readable",
-            Rule::Unchanged => "unchanged",
-            Rule::KnownJob => "known-job",
-            Rule::SubmittedOnce => "submitted-once",
-            Rule::SubmittedInTime => "submitted-in-time",
-            Rule::RightPlace => "right-place",
-            Rule::StartAfterQueue => "start-after-queue",
-            Rule::Hops => "hops",
-            Rule::OpenHours => "open-hours",
-            Rule::ForwardArrives => "forward-arrives",
-            Rule::DispatchArrives => "dispatch-arrives",
-            Rule::NodeExists => "node-exists",
-            Rule::Requirements => "requirements",
-            Rule::ProcessorCount => "processor-count",
-            Rule::NoOverlap => "no-overlap",
-            Rule::RunTime => "run-time",
-            Rule::EndsOnce => "ends-once",
-            Rule::Ends => "ends",
-            Rule::News => "news",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -4,50 +4,56 @@
 use crate::index::JobIndex;
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::log::EventLog;
-use crate::rundir::csv::quote;
 use gridrig_core::event::{Event, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io;
 
 const HEADER: &str = "job_id,workload_name,profile,submission_time,\
                       requested_number_of_resources,requested_time,success,final_state,\
                       starting_time,execution_time,finish_time,waiting_time,turnaround_time,\
-                      stretch,allocated_resources,consumed_energy,metadata\n";
+                      stretch,allocated_resources,consumed_energy,metadata";
 
-/// The file as text, one line per submitted job in the order of the workload.
+/// Writes the file, one line per submitted job in the order of the workload.
 /// Times are seconds since the run's start; what a job does not have is
 /// empty. `docs/run-directory.md` says what stands in each column.
-#[must_use]
+///
+/// # Errors
+/// An output that refuses.
 pub fn jobs_csv(
     log: &EventLog,
     table: &JobTable,
     submissions: &[Submission],
     grid: &Grid,
-) -> String {
+    out: impl io::Write,
+) -> io::Result<()> {
     let allocated = allocate(log, submissions, grid);
-    let mut text = HEADER.to_owned();
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(HEADER.split(','))?;
     for (index, (row, job)) in table.rows().iter().zip(submissions).enumerate() {
         if row.submit.is_some() {
             let processors = allocated.get(&index).map(String::as_str);
-            push_line(&mut text, table, row, job, processors.unwrap_or_default());
+            for field in fields(table, row, job, processors.unwrap_or_default()) {
+                csv.write_field(field.as_bytes())?;
+            }
+            csv.write_record(None::<&[u8]>)?;
         }
     }
-    text
+    csv.flush()
 }
 
-fn push_line(
-    text: &mut String,
-    table: &JobTable,
+fn fields<'a>(
+    table: &'a JobTable,
     row: &JobRow,
     job: &Submission,
-    processors: &str,
-) {
+    processors: &'a str,
+) -> [Cow<'a, str>; 17] {
     let end = row.start.and(row.end);
     let ran = row.start.zip(end).map(|(start, end)| end.since(start));
     let turnaround = row.submit.zip(end).map(|(submit, end)| end.since(submit));
@@ -57,13 +63,17 @@ fn push_line(
         }
         _ => None,
     };
-    let requested = job.spec.requested_time.map(|time| time.to_seconds());
-    let fields: [Cow<'_, str>; 17] = [
+    let requested = job
+        .spec
+        .requested_time
+        .map(|time| time.seconds().to_string());
+    let at = |time: Option<SimTime>| shown(time.map(|time| time.since(SimTime::ZERO)));
+    [
         row.job.0.to_string().into(),
         table.workload(row.label.workload).into(),
         // Batsim's profile says what a job does; here it is a length.
-        job.spec.run_time.to_seconds().into(),
-        shown(row.submit),
+        job.spec.run_time.seconds().to_string().into(),
+        at(row.submit),
         row.processors.to_string().into(),
         requested.unwrap_or_else(|| "-1".to_owned()).into(),
         if row.state == JobState::Completed {
@@ -73,9 +83,9 @@ fn push_line(
         }
         .into(),
         final_state(row).into(),
-        shown(row.start),
+        at(row.start),
         shown(ran),
-        shown(end),
+        at(end),
         shown(row.submit.zip(row.start).map(|(s, start)| start.since(s))),
         shown(turnaround),
         stretch.map_or(Cow::Borrowed(""), |s| s.to_string().into()),
@@ -83,10 +93,7 @@ fn push_line(
         "".into(),
         row.cluster
             .map_or(Cow::Borrowed(""), |id| table.names().cluster(id).into()),
-    ];
-    let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quote(field)).collect();
-    text.push_str(&quoted.join(","));
-    text.push('\n');
+    ]
 }
 
 fn final_state(row: &JobRow) -> &'static str {
@@ -101,30 +108,10 @@ fn final_state(row: &JobRow) -> &'static str {
 }
 
 /// Exact decimal seconds.
-trait ToSeconds {
-    fn to_seconds(&self) -> String;
-}
-
-impl ToSeconds for SimTime {
-    fn to_seconds(&self) -> String {
-        let nanos = self.as_nanos();
-        let (whole, fraction) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
-        if fraction == 0 {
-            return whole.to_string();
-        }
-        let text = format!("{whole}.{fraction:09}");
-        text.trim_end_matches('0').to_owned()
-    }
-}
-
-impl ToSeconds for gridrig_core::time::SimDuration {
-    fn to_seconds(&self) -> String {
-        SimTime::from_nanos(self.as_nanos()).to_seconds()
-    }
-}
-
-fn shown<T: ToSeconds>(value: Option<T>) -> Cow<'static, str> {
-    value.map_or(Cow::Borrowed(""), |value| value.to_seconds().into())
+fn shown(value: Option<SimDuration>) -> Cow<'static, str> {
+    value.map_or(Cow::Borrowed(""), |value| {
+        value.seconds().to_string().into()
+    })
 }
 
 /// The processors of each job (by position of its submission), numbered
@@ -244,15 +231,5 @@ mod tests {
         assert_eq!(intervals(&[0, 1, 2, 3, 7]), "0-3 7");
         assert_eq!(intervals(&[5]), "5");
         assert_eq!(intervals(&[]), "");
-    }
-
-    #[test]
-    fn seconds_are_exact() {
-        let check = |nanos, text: &str| {
-            assert_eq!(SimTime::from_nanos(nanos).to_seconds(), text);
-        };
-        check(1_500_000_000, "1.5");
-        check(1, "0.000000001");
-        check(20_000_000_000, "20");
     }
 }

@@ -12,7 +12,20 @@ use gridrig_core::job::{JobLabel, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// How a job stands when the run is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum JobState {
     /// It ran to its end.
     Completed,
@@ -29,24 +42,12 @@ pub enum JobState {
 
 impl JobState {
     /// All states, in the order of reports.
-    pub const ALL: [JobState; 5] = [
-        JobState::Completed,
-        JobState::Rejected,
-        JobState::Cancelled,
-        JobState::Failed,
-        JobState::Unfinished,
-    ];
+    pub const ALL: &'static [JobState] = <JobState as strum::VariantArray>::VARIANTS;
 
     /// The name used in files and interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            JobState::Completed => "completed",
-            JobState::Rejected => "rejected",
-            JobState::Cancelled => "cancelled",
-            JobState::Failed => "failed",
-            JobState::Unfinished => "unfinished",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

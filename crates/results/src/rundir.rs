@@ -6,7 +6,7 @@
 //! complete.
 
 mod columns;
-pub(crate) mod csv;
+mod csv;
 mod events;
 mod file;
 mod grid_doc;
@@ -18,7 +18,7 @@ mod series;
 mod table_columns;
 mod tables;
 
-pub use csv::{CsvError, write_csv};
+pub use self::csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
 pub use grid_doc::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, POOLED, ResourceDoc};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
@@ -227,8 +227,10 @@ pub fn write_batsim_csv(
     submissions: &[Submission],
     grid: &Grid,
 ) -> Result<(), RunDirError> {
-    let text = crate::batsim::jobs_csv(log, table, submissions, grid);
-    file::write_bytes(dir, names::BATSIM, text.as_bytes())?;
+    let mut text = Vec::new();
+    crate::batsim::jobs_csv(log, table, submissions, grid, &mut text)
+        .map_err(RunDirError::io("write", &dir.join(names::BATSIM)))?;
+    file::write_bytes(dir, names::BATSIM, &text)?;
     file::sync_dir(dir)
 }
 

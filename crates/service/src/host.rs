@@ -1,14 +1,14 @@
 //! Starting, serving and ending.
 
+use crate::http::metrics::Target;
+use crate::http::{
+    self, Door, Ear, Exchanges, Life, Metrics, ServiceThread, Stall, Weather, base_url,
+    listening_at,
+};
 use crate::{App, Service, journal, router};
 use gridrig_core::agent::{Agent, Freeze, JobKeeper, Tally};
 use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::serve::metrics::Target;
-use gridrig_protocol::rest::serve::{
-    self, Door, Ear, Exchanges, Life, Metrics, ServiceThread, Stall, Weather, base_url,
-    listening_at,
-};
 use std::future::Future;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -152,7 +152,7 @@ async fn host<S: Service>(
     let side = S::side_door(&app)?;
     let metrics = Arc::clone(&app.metrics);
     let side = side.map(|side| {
-        let router = serve::bounded(side.routes, metrics, parts.stall.clone());
+        let router = http::bounded(side.routes, metrics, parts.stall.clone());
         Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
     });
     let side = side.transpose()?;
@@ -162,13 +162,13 @@ async fn host<S: Service>(
     let side_life = life.clone();
     let side = async {
         match side {
-            Some((door, router)) => serve::serve(door, router, side_life).await,
+            Some((door, router)) => http::serve(door, router, side_life).await,
             None => Ok(()),
         }
     };
-    let (served, side) = tokio::join!(serve::serve(door, router, life), side);
+    let (served, side) = tokio::join!(http::serve(door, router, life), side);
     // What the machine has said is still sent, within reason.
-    let _ = tokio::time::timeout(serve::GRACE, drain.drained()).await;
+    let _ = tokio::time::timeout(http::GRACE, drain.drained()).await;
     config.farewell().await;
     if let Some(companion) = companion {
         companion.abort();

@@ -4,29 +4,32 @@
 //! [`Service`]; its own routes and its own letters stay with it.
 
 mod host;
+pub mod http;
 mod journal;
 mod letters;
 mod observe;
 mod ports;
 pub mod routes;
+pub mod soap;
 pub mod submission;
+pub mod tls;
 
 pub use host::{Handle, incarnation, run, serve, spawn};
 pub use journal::journal;
-pub use letters::{failure, inform, letter_name, notify};
+pub use letters::{inform, letter_name, notify};
 pub use observe::{clock_samples, count_samples, lag_samples};
 pub use ports::free_ports;
 pub use submission::conflict;
 
+use crate::http::{Ear, Labels, Metrics, Monitoring, Samples, Stall};
+use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use gridrig_core::agent::{Agent, JobKeeper};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::serve::{self, Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use gridrig_protocol::rest::{ClockInfo, Problem};
-use gridrig_protocol::tls::ServerTls;
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
@@ -178,7 +181,7 @@ impl<S: Service> App<S> {
 /// The description that a service gives of itself.
 #[must_use]
 pub fn openapi<S: Service>() -> OpenApi {
-    serve::described(S::routes().into_openapi())
+    http::described(S::routes().into_openapi())
 }
 
 fn router<S: Service>(app: App<S>, stall: Stall, ear: Ear) -> Router {
@@ -188,8 +191,8 @@ fn router<S: Service>(app: App<S>, stall: Stall, ear: Ear) -> Router {
     let router = router
         .with_state(app)
         .merge(faces)
-        .layer(from_fn_with_state(ear, serve::overhear));
-    serve::finish(router, &openapi::<S>(), metrics, stall)
+        .layer(from_fn_with_state(ear, http::overhear));
+    http::finish(router, &openapi::<S>(), metrics, stall)
 }
 
 /// What a client is told when the machine cannot be called.

@@ -1,9 +1,9 @@
 //! What the metrics of every participant of a run have in common.
 
+use crate::http::Samples;
+use crate::http::metrics::table;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Counts, LAG_BOUNDS, RunClock};
-use gridrig_protocol::rest::serve::Samples;
-use gridrig_protocol::rest::serve::metrics::table;
 
 /// The run's clock at this instant.
 pub fn clock_samples(clock: RunClock, now: SimTime, samples: &mut Samples) {

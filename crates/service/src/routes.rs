@@ -1,6 +1,11 @@
 //! The routes that every service has. To be named with their module in
 //! `routes!`, which looks for their descriptions beside them.
 
+use crate::http::metrics::table;
+use crate::http::{
+    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, ProblemResponse, Query,
+    Samples, Unavailable, UnknownJob,
+};
 use crate::{App, Service, clock_samples, count_samples, gone};
 use axum::Json;
 use axum::extract::State;
@@ -9,11 +14,6 @@ use gridrig_core::agent::{Agent as _, JobKeeper, JobState, JobView};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::Driven;
-use gridrig_protocol::rest::serve::metrics::table;
-use gridrig_protocol::rest::serve::{
-    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Samples,
-    Unavailable, UnknownJob,
-};
 use gridrig_protocol::rest::{
     EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, PlacementReport, Problem,
 };
@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub async fn list<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<JobList>, Problem> {
+) -> Result<Json<JobList>, ProblemResponse> {
     let limit = query.limit()?;
     let after = query.after.map(JobId);
     let views = app
@@ -84,7 +84,7 @@ pub fn status(view: &JobView) -> JobStatus {
 pub async fn show<S: Service>(
     State(app): State<App<S>>,
     Path(id): Path<u32>,
-) -> Result<Json<JobStatus>, Problem> {
+) -> Result<Json<JobStatus>, ProblemResponse> {
     let view = app
         .actor
         .call(move |machine, _| machine.view(JobId(id)))
@@ -107,7 +107,7 @@ pub async fn show<S: Service>(
 pub async fn ends<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<EndsQuery>,
-) -> Result<Json<EndPage>, Problem> {
+) -> Result<Json<EndPage>, ProblemResponse> {
     let (after, wait) = (query.after, query.wait()?);
     let mut published = app.actor.published();
     let news = published.wait_for(|ends| *ends > after);
@@ -141,7 +141,7 @@ pub async fn ends<S: Service>(
 pub async fn events<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<EventsQuery>,
-) -> Result<Json<EventPage>, Problem> {
+) -> Result<Json<EventPage>, ProblemResponse> {
     let limit = query.limit()?;
     let page = app.recorder.page(query.after, limit);
     let next = page.first.saturating_add(page.events.len() as u64);
@@ -173,7 +173,7 @@ pub async fn healthz() -> &'static str {
         Unavailable,
     )
 )]
-pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, Problem> {
+pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, ProblemResponse> {
     let config = Arc::clone(&app.config);
     let look = move |machine: &mut Driven<S::Machine>, now| {
         let mut samples = Samples::default();
@@ -188,5 +188,5 @@ pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, 
     let mut samples = app.actor.call(look).await.map_err(gone)?;
     count_samples(&app.recorder.counts(), &mut samples);
     app.metrics.observe_received(&mut samples);
-    Ok(serve::metrics_text(app.metrics.text(samples)))
+    Ok(http::metrics_text(app.metrics.text(samples)))
 }

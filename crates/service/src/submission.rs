@@ -1,5 +1,6 @@
 //! Jobs as they come in.
 
+use crate::http::{NotifyHosts, ProblemResponse};
 use crate::{App, Service, gone};
 use axum::Json;
 use axum::http::{StatusCode, header};
@@ -10,7 +11,6 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::message::Route;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
-use gridrig_protocol::rest::serve::NotifyHosts;
 use gridrig_protocol::rest::{JobReceipt, JobSubmission, Problem};
 
 /// The job as the machine takes it in.
@@ -56,7 +56,7 @@ pub async fn submit<S: Service>(
     app: &App<S>,
     arrival: Arrival,
     from_broker: MessageKind,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let (meant, from) = (arrival.meant, arrival.from());
     let call = |machine: &mut Driven<S::Machine>, now| machine.handle(now, arrival);
     let receipt = app.actor.message(meant, call).await;
@@ -69,12 +69,12 @@ pub async fn submit<S: Service>(
     answer(&receipt, from)
 }
 
-fn answer(receipt: &Receipt, from: Party) -> Result<Response, Problem> {
+fn answer(receipt: &Receipt, from: Party) -> Result<Response, ProblemResponse> {
     let reason = receipt.taken.err();
     let status = match (from, reason) {
         (Party::Broker(_), _) => StatusCode::ACCEPTED,
         (_, None) => StatusCode::CREATED,
-        (_, Some(reason)) => return Err(Problem::rejected(reason)),
+        (_, Some(reason)) => return Err(Problem::rejected(reason).into()),
     };
     let body = JobReceipt {
         id: receipt.job.0,

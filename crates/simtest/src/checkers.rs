@@ -1,9 +1,10 @@
 //! What must hold of every run, each rule by its name.
 
-use crate::trail::{Share, Step, Trails};
+use crate::trail::{JobRecord, Share, Step, Trails};
+use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::{Requirements, Submission};
+use gridrig_core::job::{JobSpec, Requirements, Submission};
 use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub struct Checker {
 }
 
 /// Every rule.
-pub const ALL: [Checker; 5] = [
+pub const ALL: [Checker; 6] = [
     Checker {
         rule: "a job ends exactly once, and is seen to end after that",
         check: one_end_per_job,
@@ -37,6 +38,10 @@ pub const ALL: [Checker; 5] = [
     Checker {
         rule: "a finished job ran for its run time on its slowest node",
         check: run_time_as_given,
+    },
+    Checker {
+        rule: "with exact estimates and a pass at each change, no promised start is missed",
+        check: promises_kept,
     },
 ];
 
@@ -207,6 +212,39 @@ fn run_time_as_given(
                 let (ran, id) = (at.since(start), submission.spec.id);
                 return Err(format!("{id} ran {ran:?}, expected {slowest:?}"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Who was to start and is cancelled only after that has missed it, too.
+fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
+    let records: Vec<JobRecord> = submissions
+        .iter()
+        .map(|s| trails.record(s.spec.id))
+        .collect();
+    let exact = |cluster: ClusterId| {
+        let config = &grid.clusters[cluster.index()].config;
+        let mut jobs = submissions.iter().zip(&records);
+        let rounds = config.discipline == DisciplineKind::SlurmBackfill
+            && !config.slurm.bf_resolution.is_zero();
+        let right = |spec: &JobSpec| spec.requested_time.is_none_or(|said| said == spec.run_time);
+        config.interval.is_zero()
+            && !rounds
+            && jobs.all(|(job, record)| record.cluster != Some(cluster) || right(&job.spec))
+    };
+    for (made, job, promised) in &trails.promises {
+        let record = &records[job.index()];
+        let steps = trails.jobs[job.index()].iter();
+        let left = |step: &Step| matches!(step, Step::Started(..) | Step::Cancelled(_));
+        let late = steps.clone().find(|(_, step)| left(step));
+        let late = late.is_none_or(|(at, _)| at > promised);
+        if late && record.cluster.is_some_and(exact) {
+            let (made, promised) = (made.as_secs_f64(), promised.as_secs_f64());
+            let steps: Vec<_> = steps.collect();
+            return Err(format!(
+                "{job} was promised {promised} s at {made} s: {steps:?}"
+            ));
         }
     }
     Ok(())

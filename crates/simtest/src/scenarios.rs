@@ -5,6 +5,8 @@
 //! cycles and samples often fall on one instant: that is where two readings of
 //! the design part.
 
+mod tight;
+
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
@@ -39,15 +41,42 @@ pub struct Scenario {
 #[must_use]
 pub fn grid_scenario(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.grid");
-    let grid = grid(&mut rng);
+    let mut grid = grid(&mut rng);
+    let mut rng = rng::stream(seed, "scenario.promises");
+    for cluster in &mut grid.clusters {
+        tight::promise(&mut rng, &mut cluster.config);
+    }
     with_jobs(seed, grid)
 }
 
-/// A scenario of one cluster without any broker.
+/// A scenario of one cluster without any broker; half of them are tight.
 #[must_use]
 pub fn cluster_scenario(seed: u64) -> Scenario {
+    let mut rng = rng::stream(seed, "scenario.tight");
+    let (is_tight, exact) = (once_in(&mut rng, 2), once_in(&mut rng, 2));
+    let mut scenario = lone_cluster(seed);
+    if is_tight {
+        tight::tighten(&mut rng, &mut scenario, exact);
+    }
+    scenario
+}
+
+/// A scenario of one small cluster whose discipline promises, with a pass at
+/// each change; estimates are exact.
+#[must_use]
+pub fn exact_scenario(seed: u64) -> Scenario {
+    let mut rng = rng::stream(seed, "scenario.exact");
+    let mut scenario = lone_cluster(seed);
+    tight::tighten(&mut rng, &mut scenario, true);
+    scenario.grid.clusters[0].config.slurm.bf_resolution = SimDuration::ZERO;
+    scenario
+}
+
+fn lone_cluster(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.cluster");
-    let config = cluster(&mut rng, ClusterId(0));
+    let mut config = cluster(&mut rng, ClusterId(0));
+    let mut rng = rng::stream(seed, "scenario.promises");
+    tight::promise(&mut rng, &mut config);
     with_jobs(seed, Grid::single_cluster("only", config))
 }
 
@@ -197,7 +226,7 @@ fn links(rng: &mut ChaCha8Rng, grid: &mut Grid, domains: u16) {
 }
 
 fn cluster(rng: &mut ChaCha8Rng, id: ClusterId) -> ClusterConfig {
-    let discipline = pick(rng, &DisciplineKind::ALL);
+    let discipline = pick(rng, DisciplineKind::ALL);
     let mut config = ClusterConfig::new(id, resources(rng), discipline);
     config.interval = millis(pick(rng, &[0, 0, 0, 5, 500, 750]));
     config.slurm = SlurmBackfillSettings {

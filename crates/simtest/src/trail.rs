@@ -60,6 +60,8 @@ pub struct Trails {
     pub jobs: Vec<Vec<(SimTime, Step)>>,
     /// Every information message: when it was sent, by whom, to whom.
     pub information: Vec<(SimTime, Party, Party)>,
+    /// What jobs were promised first: made when, to whom, for when.
+    pub promises: Vec<(SimTime, JobId, SimTime)>,
 }
 
 /// The instants and places of a job, as results report them.
@@ -91,7 +93,7 @@ impl Trails {
     pub fn new(jobs: usize) -> Self {
         Trails {
             jobs: vec![Vec::new(); jobs],
-            information: Vec::new(),
+            ..Trails::default()
         }
     }
 

@@ -23,8 +23,9 @@ use documents::{Documents, Owners};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::bes::Operation;
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::rest::serve::Peer;
-use gridrig_protocol::soap::{self, Fault, Reply, Request};
+use gridrig_protocol::soap::Fault;
+use gridrig_service::http::{Peer, ProblemResponse};
+use gridrig_service::soap::{self, Reply, Request};
 use gridrig_service::{App, incarnation};
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -141,11 +142,11 @@ async fn describe(
     State(face): State<Arc<Face>>,
     uri: Uri,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemResponse> {
     let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
     if !uri.query().is_some_and(asks) {
         let detail = format!("{} takes SOAP by POST; its WSDL is at ?wsdl", uri.path());
-        return Err(Problem::new(405, "method-not-allowed", detail));
+        return Err(Problem::new(405, "method-not-allowed", detail).into());
     }
     let text = wsdl::document(&face.address(&headers, &uri));
     let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];

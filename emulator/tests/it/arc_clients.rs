@@ -10,7 +10,7 @@ use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock};
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Config, Handle, spawn};
-use gridrig_protocol::tls::{ServerTls, TlsFiles};
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;

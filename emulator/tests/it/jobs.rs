@@ -1,7 +1,7 @@
 //! Submitting, watching, listing and cancelling.
 
 use super::*;
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_service::http::NotifyHosts;
 
 #[tokio::test]
 async fn two_fields_make_a_job_and_polling_sees_it_through() {

@@ -2,7 +2,7 @@
 
 use super::*;
 use gridrig_protocol::client::{Client, ClientError};
-use gridrig_protocol::rest::serve::Weather;
+use gridrig_service::http::Weather;
 use tokio::sync::oneshot;
 
 fn client() -> Client {

@@ -4,7 +4,8 @@ use crate::arc::{Ce, adl, element, elements};
 use crate::{config, door};
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Handle, spawn};
-use gridrig_protocol::tls::{ServerTls, TlsError, TlsFiles};
+use gridrig_protocol::tls::TlsError;
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,

@@ -3,7 +3,7 @@
 
 use gridrig_core::job::Entry;
 use gridrig_core::time::SimTime;
-use gridrig_replayer::prepare::{Prepared, PreparedJob};
+use gridrig_tracelab::prepare::{Prepared, PreparedJob};
 use std::collections::BTreeMap;
 
 /// The jobs by where they enter.

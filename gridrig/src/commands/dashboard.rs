@@ -8,7 +8,7 @@ use crate::dashboard::{self, Access, Dashboard};
 use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::anyhow;
-use gridrig_protocol::rest::serve::{ServiceThread, listening_line};
+use gridrig_service::http::{ServiceThread, listening_line};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,12 @@ use std::sync::Arc;
 /// stopped and written as a partial run.
 pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
     let hub = Arc::<Hub>::default();
-    let control = Arc::new(Control::new(Arc::clone(&hub), &args.runs, true));
+    let control = Arc::new(Control::new(
+        Arc::clone(&hub),
+        &args.runs,
+        true,
+        args.allow_commands,
+    ));
     let worker = Arc::clone(&control);
     let server = Server::open(
         &args.runs,
@@ -32,6 +37,7 @@ pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
         .spawn(move || worker.work())
         .map_err(Failure::run)?;
     print(&format!("{}\n", listening_line(server.address)))?;
+    server.tell_link();
     server.wait();
     let ran = server.control.close();
     // Its last run is written before the process ends.
@@ -61,11 +67,12 @@ impl RunDashboard {
         };
         let hub = Arc::<Hub>::default();
         let watch = Arc::new(Watch::new(Arc::clone(&hub), &args.out));
-        let control = Arc::new(Control::new(Arc::clone(&hub), &args.out, false));
+        let control = Arc::new(Control::new(Arc::clone(&hub), &args.out, false, false));
         control.adopt(Arc::clone(&watch), scenario);
         let server = Server::open(&args.out, listen, &[], "--dashboard", hub, control)?;
         // stdout belongs to the results.
         eprintln!("dashboard: http://{}", server.address);
+        server.tell_link();
         Ok(Some(RunDashboard {
             server,
             watch,
@@ -98,6 +105,8 @@ impl RunDashboard {
 struct Server {
     thread: ServiceThread,
     address: SocketAddr,
+    /// How to get in, unless the user knows the token.
+    link: Option<String>,
     control: Arc<Control>,
     runtime: tokio::runtime::Runtime,
 }
@@ -119,11 +128,13 @@ impl Server {
             ))
         })?;
         let address = bound.address;
-        let token = std::env::var("GRIDRIG_TOKEN")
-            .ok()
-            .filter(|token| !token.is_empty());
-        let (access, made) =
-            Access::new(address, allow_host, token.as_deref()).map_err(Failure::input)?;
+        let given = std::env::var("GRIDRIG_TOKEN").ok();
+        let (token, file) = dashboard::token(given.as_deref()).map_err(Failure::input)?;
+        let access = Access::new(address, allow_host, &token);
+        let link = file.map(|file| {
+            let file = file.display();
+            format!("the dashboard wants the token in {file}: http://{address}/login?token={token}")
+        });
         let dashboard = Dashboard {
             runs: runs.to_owned(),
             access,
@@ -132,9 +143,6 @@ impl Server {
             control: Arc::clone(&control),
         };
         let thread = dashboard::start(bound, Arc::new(dashboard)).map_err(Failure::run)?;
-        if let Some(token) = made {
-            eprintln!("the dashboard wants a token: http://{address}/login?token={token}");
-        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -142,9 +150,15 @@ impl Server {
         Ok(Server {
             thread,
             address,
+            link,
             control,
             runtime,
         })
+    }
+
+    /// Says on stderr how to get in.
+    fn tell_link(&self) {
+        self.link.iter().for_each(|link| eprintln!("{link}"));
     }
 
     /// Waits for Ctrl-C.

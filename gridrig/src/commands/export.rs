@@ -6,9 +6,9 @@ use super::{print, print_json};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use gridrig_replayer::swf::create;
 use gridrig_results::rundir::{self, CsvError, Run, names};
 use gridrig_results::{JobTable, batsim, compare};
+use gridrig_tracelab::swf::create;
 use serde_json::json;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ pub struct ExportArgs {
 }
 
 /// What a run can be exported as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 enum Form {
     /// The job table, column by column.
     Csv,
@@ -57,12 +58,8 @@ enum Form {
 }
 
 impl Form {
-    const fn name(self) -> &'static str {
-        match self {
-            Form::Csv => "csv",
-            Form::Batsim => "batsim",
-            Form::Swf => "swf",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Behind the name of a run.
@@ -253,8 +250,8 @@ fn write(dir: &Path, form: Form, out: &mut impl Write) -> Result<Written, Refusa
     match form {
         Form::Swf => swf::write(&run, &table, out).map_err(Refusal::Out)?,
         Form::Batsim | Form::Csv => {
-            let text = batsim::jobs_csv(&run.log, &table, &run.submissions, &run.grid);
-            out.write_all(text.as_bytes()).map_err(Refusal::Out)?;
+            batsim::jobs_csv(&run.log, &table, &run.submissions, &run.grid, out)
+                .map_err(Refusal::Out)?;
         }
     }
     let submitted = table.rows().iter().filter(|row| row.submit.is_some());

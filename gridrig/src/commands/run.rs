@@ -27,7 +27,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         csv: args.csv,
         kill: args.kill.clone(),
         monitoring: monitor::monitoring(&args.monitoring)?,
-        watch: page.as_ref().map(|page| Arc::clone(&page.watch)),
+        watch: page.as_ref().map(|page| Arc::clone(&page.watch) as _),
     };
     let ended = execute(args, &scenario, &options, begin);
     if let Some(page) = page {

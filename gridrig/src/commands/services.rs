@@ -6,7 +6,6 @@ mod replay;
 
 pub(super) use broker::broker;
 pub(super) use emulator::emulator;
-pub(crate) use emulator::slurm_setup;
 pub(super) use replay::replay;
 
 use crate::cli::ServiceArgs;
@@ -14,7 +13,7 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::RunClock;
-use gridrig_protocol::rest::serve::NotifyHosts;
+use gridrig_service::http::NotifyHosts;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 use rust_embed::RustEmbed;
 
 #[derive(RustEmbed)]
@@ -20,7 +21,8 @@ pub(super) fn routes() -> Router<super::Shared> {
 /// asset and without its bytes once a browser has them.
 async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = Assets::get(&path) else {
-        return Problem::new(404, "no-such-asset", "there is no such asset").into_response();
+        return ProblemResponse(Problem::new(404, "no-such-asset", "there is no such asset"))
+            .into_response();
     };
     let hash = file.metadata.sha256_hash();
     let tag: String = hash.iter().take(12).map(|b| format!("{b:02x}")).collect();

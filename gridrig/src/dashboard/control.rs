@@ -8,7 +8,7 @@ mod scenarios;
 use super::Shared;
 use super::live::{Hub, Watch};
 use crate::exit::Failure;
-use crate::runner::{self, RunOptions};
+use crate::runner::{self, Observer as _, RunOptions};
 use crate::scenario::Scenario;
 use axum::Router;
 use axum::extract::{Json, State};
@@ -16,7 +16,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::rest::serve::Monitoring;
+use gridrig_service::http::{Monitoring, ProblemResponse};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ pub struct Control {
     hub: Arc<Hub>,
     runs: PathBuf,
     starts: bool,
+    allow_commands: bool,
     state: Mutex<Work>,
     changed: Condvar,
 }
@@ -73,13 +74,15 @@ pub enum StartError {
 
 impl Control {
     /// Runs scenarios into this folder, if `starts`; otherwise it can stop
-    /// what is [given to it](Self::adopt).
+    /// what is [given to it](Self::adopt). Scenarios from the page may name
+    /// programs, files and real LRMSs if `allow_commands`.
     #[must_use]
-    pub fn new(hub: Arc<Hub>, runs: &Path, starts: bool) -> Self {
+    pub fn new(hub: Arc<Hub>, runs: &Path, starts: bool, allow_commands: bool) -> Self {
         Control {
             hub,
             runs: runs.to_owned(),
             starts,
+            allow_commands,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -236,7 +239,7 @@ fn options(runs: &Path, force: bool, watch: Option<&Arc<Watch>>) -> RunOptions {
         csv: false,
         kill: Vec::new(),
         monitoring: Monitoring::default(),
-        watch: watch.cloned(),
+        watch: watch.map(|watch| Arc::clone(watch) as _),
     }
 }
 
@@ -334,7 +337,7 @@ impl Mistake {
 async fn check(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
     let draft = match read(body) {
         Ok(draft) => draft,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return ProblemResponse(problem).into_response(),
     };
     let file = draft.file.clone();
     // Traces are read, which takes its time.
@@ -352,16 +355,19 @@ async fn check(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
                 .into_response()
         }
         Ok(Err(message)) => Mistake::answer(&file, message),
-        Err(_panicked) => {
-            Problem::new(500, "check-failed", "the scenario cannot be checked").into_response()
-        }
+        Err(_panicked) => ProblemResponse(Problem::new(
+            500,
+            "check-failed",
+            "the scenario cannot be checked",
+        ))
+        .into_response(),
     }
 }
 
 async fn start(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
     let draft = match read(body) {
         Ok(draft) => draft,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return ProblemResponse(problem).into_response(),
     };
     let scenario = match scenarios::parse(&dashboard, &draft) {
         Ok(scenario) => scenario,
@@ -369,14 +375,16 @@ async fn start(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
     };
     let options = options(&dashboard.runs, draft.force, None);
     if let Err(failure) = runner::refuse(&scenario, &options) {
-        return Problem::new(409, "runs-exist", words(&failure)).into_response();
+        return ProblemResponse(Problem::new(409, "runs-exist", words(&failure))).into_response();
     }
     match dashboard.control.start(scenario, draft.force) {
         Ok(id) => (StatusCode::ACCEPTED, Json(serde_json::json!({ "id": id }))).into_response(),
         Err(error @ StartError::WatchesOnly) => {
-            Problem::new(409, "watches-only", error.to_string()).into_response()
+            ProblemResponse(Problem::new(409, "watches-only", error.to_string())).into_response()
         }
-        Err(error) => Problem::new(503, "queue-full", error.to_string()).into_response(),
+        Err(error) => {
+            ProblemResponse(Problem::new(503, "queue-full", error.to_string())).into_response()
+        }
     }
 }
 
@@ -395,8 +403,8 @@ async fn stop(State(dashboard): State<Shared>, body: Body<Which>) -> Response {
             .into_response(),
         Ok(which) => {
             let detail = format!("no scenario {} runs or waits", which.id);
-            Problem::new(404, "no-such-scenario", detail).into_response()
+            ProblemResponse(Problem::new(404, "no-such-scenario", detail)).into_response()
         }
-        Err(problem) => problem.into_response(),
+        Err(problem) => ProblemResponse(problem).into_response(),
     }
 }

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 
 /// Which entry of the navigation a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,8 @@ pub(super) fn page_with(status: StatusCode, template: &impl Template) -> Respons
         }
         Err(error) => {
             tracing::error!(%error, "a page could not be made");
-            Problem::new(500, "no-page", "the page could not be made").into_response()
+            ProblemResponse(Problem::new(500, "no-page", "the page could not be made"))
+                .into_response()
         }
     }
 }

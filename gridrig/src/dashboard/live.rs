@@ -17,7 +17,7 @@ mod words;
 pub use exchange::Exchange;
 pub use finished::{FinishedError, Shelf};
 pub use hub::Hub;
-pub use watch::{Start, Watch, Watched, Watching};
+pub use watch::Watch;
 
 use super::Shared;
 use super::layout::{Layout, Tab, message, page};
@@ -32,7 +32,7 @@ use finished::Finished;
 use futures_util::{StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::rest::serve::Life as ServiceLife;
+use gridrig_service::http::{Life as ServiceLife, ProblemResponse};
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ async fn events(
 ) -> Response {
     let Some(reader) = dashboard.hub.reader() else {
         let detail = "too many pages follow this dashboard (expected at most 64)";
-        return Problem::new(503, "too-many-readers", detail).into_response();
+        return ProblemResponse(Problem::new(503, "too-many-readers", detail)).into_response();
     };
     let news = stream::unfold(reader, |mut reader| async {
         let news = reader.next().await?;
@@ -156,7 +156,7 @@ async fn finished_life(
 async fn finished_snapshot(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {
     match read(&dashboard, run).await {
         Ok(finished) => json(&finished.snapshot()),
-        Err(problem) => problem.into_response(),
+        Err(problem) => ProblemResponse(problem).into_response(),
     }
 }
 
@@ -174,7 +174,7 @@ async fn job(
 ) -> Response {
     match life(&dashboard, &job, of.run).await {
         Ok(life) => axum::Json(life).into_response(),
-        Err(problem) => problem.into_response(),
+        Err(problem) => ProblemResponse(problem).into_response(),
     }
 }
 
@@ -193,7 +193,10 @@ async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life
     if let Some(dir) = current.dir {
         return finished_life(dashboard, dir, JobId(number))
             .await?
-            .map(|life| dashboard.hub.exchanges.put_into(life))
+            .map(|life| life::Life {
+                exchanges: dashboard.hub.exchanges.about(JobId(life.job)),
+                ..life
+            })
             .ok_or_else(unknown);
     }
     let not_kept = || {

@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
+use gridrig_service::http::ProblemResponse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
@@ -104,7 +105,7 @@ impl Refused {
             let words = self.status.canonical_reason().unwrap_or("Error");
             problem.title = words.to_owned();
         }
-        problem.into_response()
+        ProblemResponse(problem).into_response()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Who may ask: Host and Origin always, a token where the dashboard is open to
-//! other machines or was given one.
+//! Who may ask: Host, Origin and a token. The loopback is no border: every user
+//! of the machine reaches it.
 //!
 //! A page elsewhere can make a browser send requests here, by a form (CSRF) or
 //! under a name that it lets resolve to this machine (DNS rebinding). Both show
@@ -14,66 +14,35 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
-
-/// The name of the cookie that a browser keeps the token in.
-const COOKIE: &str = "gridrig_token";
-/// A token that is shorter could be guessed.
-const SHORTEST: usize = 16;
 
 /// Who may ask.
 pub struct Access {
     address: SocketAddr,
     /// Further names under which the dashboard is asked for, in lower case.
     names: Vec<String>,
-    /// SHA-256 of the token, where one is wanted.
-    token: Option<[u8; 32]>,
-}
-
-/// Why a token will not do.
-#[derive(Debug, thiserror::Error)]
-pub enum TokenError {
-    /// It is too short or holds signs that a URL or cookie cannot.
-    #[error("GRIDRIG_TOKEN: expected at least {SHORTEST} letters, digits or signs out of \"-._~\"")]
-    Shape,
-    /// The system gives no randomness.
-    #[error("no token can be made")]
-    Random(#[source] std::io::Error),
+    /// SHA-256 of the token.
+    token: [u8; 32],
 }
 
 impl Access {
-    /// Access to a dashboard at this address. Answers the token besides, if
-    /// one was made here: nobody knows it yet.
-    ///
-    /// `given` is what the user wants as token; without one, an address that
-    /// other machines reach gets a new one.
-    ///
-    /// # Errors
-    /// [`TokenError`].
-    pub fn new(
-        address: SocketAddr,
-        names: &[String],
-        given: Option<&str>,
-    ) -> Result<(Self, Option<String>), TokenError> {
-        let fitting = |token: &str| {
-            let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-            token.len() >= SHORTEST && token.chars().all(fits)
-        };
-        let made = match given {
-            Some(token) if !fitting(token) => return Err(TokenError::Shape),
-            None if !address.ip().is_loopback() => Some(random_token()?),
-            _ => None,
-        };
-        let token = given.or(made.as_deref());
-        let access = Access {
+    /// Access to a dashboard at this address, for who has this token.
+    #[must_use]
+    pub fn new(address: SocketAddr, names: &[String], token: &str) -> Self {
+        Access {
             address,
             names: names.iter().map(|name| name.to_ascii_lowercase()).collect(),
-            token: token.map(|token| Sha256::digest(token).into()),
-        };
-        Ok((access, made))
+            token: Sha256::digest(token).into(),
+        }
+    }
+
+    /// The name of the cookie that a browser keeps the token in. Browsers send
+    /// cookies to all ports of a name: two dashboards have two.
+    fn cookie(&self) -> String {
+        format!("gridrig_token_{}", self.address.port())
     }
 
     /// Whether somebody who calls the dashboard by this name may do so.
@@ -108,19 +77,13 @@ impl Access {
     /// their ends, so that the time it takes says nothing about the token.
     fn is_token(&self, token: &str) -> bool {
         let given: [u8; 32] = Sha256::digest(token).into();
-        self.token.is_none_or(|wanted| {
-            let apart = wanted
-                .iter()
-                .zip(given)
-                .fold(0, |sum, (a, b)| sum | (a ^ b));
-            std::hint::black_box(apart) == 0
-        })
+        let pairs = self.token.iter().zip(given);
+        let apart = pairs.fold(0, |sum, (a, b)| sum | (a ^ b));
+        std::hint::black_box(apart) == 0
     }
 
     fn is_known(&self, headers: &HeaderMap) -> bool {
-        if self.token.is_none() {
-            return true;
-        }
+        let name = self.cookie();
         let bearer = headers
             .get(header::AUTHORIZATION)
             .and_then(|value| value.to_str().ok())
@@ -130,7 +93,7 @@ impl Access {
             .iter()
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(';'))
-            .find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+            .find_map(|pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='));
         [bearer, cookie]
             .into_iter()
             .flatten()
@@ -141,15 +104,6 @@ impl Access {
 fn machine_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_ascii_lowercase()
-}
-
-/// 256 random bits from the system; no named stream may be behind a secret.
-fn random_token() -> Result<String, TokenError> {
-    let mut bytes = [0; 32];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut random| random.read_exact(&mut bytes))
-        .map_err(TokenError::Random)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Refuses whoever may not ask, and puts the headers of every answer.
@@ -218,7 +172,7 @@ fn forbidden(code: &str, detail: &str) -> Response {
 fn titled(status: u16, title: &str, code: &str, detail: &str) -> Response {
     let mut problem = Problem::new(status, code, detail);
     problem.title = title.to_owned();
-    problem.into_response()
+    ProblemResponse(problem).into_response()
 }
 
 fn put_headers(headers: &mut HeaderMap) {
@@ -276,51 +230,59 @@ struct Given {
 }
 
 /// `/login?token=...`: the address that is printed at the start.
-async fn enter(State(dashboard): State<Shared>, Query(given): Query<Given>) -> Response {
+async fn enter(
+    State(dashboard): State<Shared>,
+    Query(given): Query<Given>,
+    headers: HeaderMap,
+) -> Response {
     match given.token {
-        Some(token) => let_in(&dashboard, &token),
+        Some(token) => let_in(&dashboard.access, &token, &headers),
         None => login(StatusCode::OK, false),
     }
 }
 
 /// A token has no signs that a form would encode.
-async fn enter_by_form(State(dashboard): State<Shared>, body: String) -> Response {
+async fn enter_by_form(
+    State(dashboard): State<Shared>,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
     let mut fields = body.split('&');
     let token = fields.find_map(|field| field.strip_prefix("token="));
-    let_in(&dashboard, token.unwrap_or(""))
+    let_in(&dashboard.access, token.unwrap_or(""), &headers)
 }
 
 /// The token moves into a cookie that no script and no other site can read,
-/// and out of the address.
-fn let_in(dashboard: &Shared, token: &str) -> Response {
-    if !dashboard.access.is_token(token) {
+/// and out of the address. There is TLS only in a proxy, which says so: whoever
+/// lies about it binds nobody's cookie but their own.
+fn let_in(access: &Access, token: &str, headers: &HeaderMap) -> Response {
+    if !access.is_token(token) {
         return login(StatusCode::UNAUTHORIZED, true);
     }
-    let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict");
-    let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
-    match HeaderValue::from_str(&cookie) {
-        Ok(cookie) if dashboard.access.token.is_some() => {
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
-        }
-        _ => {}
-    }
-    response
+    let forwarded = headers.get("x-forwarded-proto");
+    let secure = match forwarded.is_some_and(|scheme| scheme == "https") {
+        true => "; Secure",
+        false => "",
+    };
+    let cookie = access.cookie();
+    let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict{secure}");
+    let fields = [(header::LOCATION, "/"), (header::SET_COOKIE, &cookie)];
+    (StatusCode::SEE_OTHER, fields).into_response()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn access(address: &str, token: Option<&str>) -> Access {
-        let names = ["Lab.Example".to_owned()];
-        Access::new(address.parse().unwrap(), &names, token)
-            .unwrap()
-            .0
+    const TOKEN: &str = "0123456789abcdef";
+
+    fn access(address: &str) -> Access {
+        Access::new(address.parse().unwrap(), &["Lab.Example".to_owned()], TOKEN)
     }
 
     #[test]
     fn loopback_goes_by_loopback_names_only() {
-        let access = access("127.0.0.1:8080", None);
+        let access = access("127.0.0.1:8080");
         for host in [
             "127.0.0.1:8080",
             "localhost:8080",
@@ -343,37 +305,29 @@ mod tests {
     }
 
     #[test]
-    fn an_open_address_goes_by_any_address_and_wants_a_token() {
-        let (access, made) = Access::new("0.0.0.0:80".parse().unwrap(), &[], None).unwrap();
+    fn an_open_address_goes_by_any_address() {
+        let access = access("0.0.0.0:80");
         assert!(access.host_allowed("192.0.2.7"));
         assert!(access.host_allowed("192.0.2.7:80"));
         assert!(!access.host_allowed("evil.example"));
-        let made = made.unwrap();
-        assert_eq!(made.len(), 64);
-        assert!(access.is_token(&made) && !access.is_token("") && !access.is_token(&made[1..]));
-        assert!(!access.is_known(&HeaderMap::new()));
     }
 
     #[test]
-    fn a_token_is_taken_from_a_cookie_or_as_bearer() {
-        let access = access("127.0.0.1:1", Some("0123456789abcdef"));
+    fn a_token_is_taken_from_the_cookie_of_the_port_or_as_bearer() {
+        let access = access("127.0.0.1:81");
         for (name, value, known) in [
-            ("cookie", "a=b; gridrig_token=0123456789abcdef", true),
-            ("cookie", "gridrig_token=0123456789abcdeF", false),
+            ("cookie", "a=b; gridrig_token_81=0123456789abcdef", true),
+            ("cookie", "gridrig_token_81=0123456789abcdeF", false),
+            ("cookie", "gridrig_token_8=0123456789abcdef", false),
+            ("cookie", "gridrig_token=0123456789abcdef", false),
             ("authorization", "Bearer 0123456789abcdef", true),
             ("authorization", "0123456789abcdef", false),
+            ("authorization", "Bearer ", false),
+            ("host", "127.0.0.1:81", false),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_static(value));
             assert_eq!(access.is_known(&headers), known, "{value}");
-        }
-    }
-
-    #[test]
-    fn a_short_or_odd_token_is_refused() {
-        for token in ["short", "0123456789abcde;", "0123456789abc def"] {
-            let made = Access::new("127.0.0.1:1".parse().unwrap(), &[], Some(token));
-            assert!(matches!(made, Err(TokenError::Shape)), "{token}");
         }
     }
 }

@@ -10,8 +10,8 @@ use axum::{Extension, Router};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::rest::serve::metrics::metrics_route;
-use gridrig_protocol::rest::serve::{self, Door, Labels, Life, Metrics, ServiceThread};
+use gridrig_service::http::metrics::metrics_route;
+use gridrig_service::http::{self, Door, Labels, Life, Metrics, ProblemResponse, ServiceThread};
 use gridrig_service::incarnation;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -59,8 +59,8 @@ async fn run(listener: TcpListener, life: Life, dashboard: Shared) -> io::Result
     let ticking = tokio::spawn(async move { hub.tick().await });
     let metrics = Arc::new(Metrics::new(Labels::of("dashboard"), incarnation()));
     let router = router(dashboard, &metrics).layer(Extension(life.clone()));
-    let router = serve::counted(router, metrics);
-    let served = serve::serve(listener, router, life).await;
+    let router = http::counted(router, metrics);
+    let served = http::serve(listener, router, life).await;
     ticking.abort();
     served
 }
@@ -76,11 +76,11 @@ fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {
         .merge(super::control::routes())
         .fallback(no_such_page)
         .method_not_allowed_fallback(async || {
-            Problem::new(
+            ProblemResponse(Problem::new(
                 405,
                 "method-not-allowed",
                 "the route does not have this method",
-            )
+            ))
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn_with_state(Arc::clone(&dashboard), security::guard))
@@ -90,7 +90,12 @@ fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {
 
 async fn no_such_page(request: Request) -> Response {
     if request.uri().path().starts_with("/api/") {
-        return Problem::new(404, "no-such-route", "there is no such route here").into_response();
+        return ProblemResponse(Problem::new(
+            404,
+            "no-such-route",
+            "there is no such route here",
+        ))
+        .into_response();
     }
     layout::message(
         StatusCode::NOT_FOUND,
@@ -138,7 +143,8 @@ async fn pack(request: Request, next: Next) -> Response {
         return Response::from_parts(parts, body);
     }
     let Ok(bytes) = to_bytes(body, LARGEST_ANSWER).await else {
-        return Problem::new(500, "too-large", "the answer is too large").into_response();
+        return ProblemResponse(Problem::new(500, "too-large", "the answer is too large"))
+            .into_response();
     };
     if bytes.len() < WORTH_PACKING {
         return Response::from_parts(parts, Body::from(bytes));

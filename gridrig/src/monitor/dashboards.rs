@@ -2,7 +2,7 @@
 
 use super::panel::{Form, Panel, lay_out, panel};
 use super::query::{of, of_all};
-use gridrig_protocol::rest::serve::metrics::table;
+use gridrig_service::http::metrics::table;
 use serde_json::{Value, json};
 
 /// One dashboard: the name of its file, and what is in it.

@@ -2,7 +2,7 @@
 //! text.
 
 use super::dashboards;
-use gridrig_protocol::rest::serve::metrics::table::{ALL, Metric, SERVICE_LABELS};
+use gridrig_service::http::metrics::table::{ALL, Metric, SERVICE_LABELS};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;

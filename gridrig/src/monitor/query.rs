@@ -1,7 +1,7 @@
 //! Queries of the dashboards, put together from the table of metrics: a name
 //! that is not there does not compile.
 
-use gridrig_protocol::rest::serve::metrics::table::Metric;
+use gridrig_service::http::metrics::table::Metric;
 
 /// Series of one metric, as the variables of a dashboard select them.
 pub(super) struct Series {

@@ -6,9 +6,9 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Recorded, Recorder, RunClock, merge};
-use gridrig_protocol::rest::serve::{Exchange, Exchanges};
 use gridrig_replayer::player::Outlets;
 use gridrig_replayer::sighting::{Board, Owner};
+use gridrig_service::http::{Exchange, Exchanges};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

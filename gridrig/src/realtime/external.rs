@@ -2,17 +2,18 @@
 //! jobs, and ended with it.
 
 use super::{RealError, RealOptions, Services, WorkDir};
-use crate::commands::slurm_setup;
 use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
+use anyhow::Context as _;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_emulator::faces::slurm;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::tls::peer_client;
 use gridrig_replayer::outlet::{
     ArcRest, Bes, Command, CommandLog, Exit, LaGrid, LaGridText, Limits, Native, Outlet,
-    OutletText, Ran, Template, end_group, run_program,
+    OutletText, Ran, Template, end_group, prepare_program, run_program,
 };
 use gridrig_replayer::player::Outlets;
 use gridrig_service::incarnation;
@@ -20,7 +21,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -302,16 +302,8 @@ impl Running {
         let refuse = |error: io::Error| format!("serve: {}: {error}", words[0]);
         let log = File::create(self.dir.join(LOGS).join("serve.log")).map_err(refuse)?;
         let same = log.try_clone().map_err(refuse)?;
-        let mut command = tokio::process::Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .current_dir(&self.dir)
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(same)
-            .process_group(0)
-            .kill_on_drop(true);
-        command.spawn().map_err(refuse)
+        let mut command = prepare_program(&words, &self.dir).map_err(refuse)?;
+        command.stdout(log).stderr(same).spawn().map_err(refuse)
     }
 
     fn still_serves(&mut self) -> Result<(), String> {
@@ -427,4 +419,11 @@ pub fn outlet(
         }
         OutletText::Command(words) => command(words, None)?,
     })
+}
+
+/// Installs the commands in `dir` as links to this very program.
+pub fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let door = slurm::install(dir, &program)?;
+    Ok(slurm::Setup::new(door))
 }

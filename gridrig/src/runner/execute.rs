@@ -1,33 +1,14 @@
 //! One run, under whichever clock.
 
-use super::{Load, RunOptions, keep_going};
-use crate::dashboard::live::{Watched, Watching};
+use super::observer::{Observation, Observed};
+use super::{Executed, Load, RunOptions, keep_going};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Scenario, Stop};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
-
-/// What a run leaves behind.
-pub struct Executed {
-    /// Everything that happened.
-    pub log: EventLog,
-    /// Whether somebody broke it off.
-    pub interrupted: bool,
-    /// Whether jobs were lost without an end because a service died.
-    pub lost: bool,
-    /// How late a timer may have been, in run time: zero in virtual time.
-    pub timer_tolerance: SimDuration,
-    /// What went wrong without ending the run.
-    pub faults: Vec<String>,
-    /// What a reader has to know of how it went.
-    pub notes: Vec<String>,
-    /// What brokers that are not ours have said.
-    pub said: Option<BrokerLogs>,
-}
 
 /// Runs the grid under the clock of the scenario.
 pub(super) fn execute(
@@ -36,7 +17,7 @@ pub(super) fn execute(
     load: &Load,
     options: &RunOptions,
     progress: &Progress,
-    watching: Option<Watching<'_>>,
+    watching: Option<Box<dyn Observation + '_>>,
 ) -> Result<Executed, Failure> {
     match scenario.clock {
         Clock::Virtual => Ok(in_virtual_time(
@@ -54,7 +35,7 @@ fn in_virtual_time(
     load: &Load,
     run: &RunOptions,
     progress: &Progress,
-    watching: Option<Watching<'_>>,
+    watching: Option<Box<dyn Observation + '_>>,
 ) -> Executed {
     let stop_at = match scenario.measure.stop {
         Stop::Drained => None,
@@ -74,7 +55,7 @@ fn in_virtual_time(
     let outcome = match watching {
         None => virtual_time::run(grid, jobs, &options, &mut log, observe),
         Some(watching) => {
-            let mut watched = Watched::new(&mut log, watching);
+            let mut watched = Observed::new(&mut log, watching);
             let outcome = virtual_time::run(grid, jobs, &options, &mut watched, observe);
             watched.end();
             outcome

@@ -1,11 +1,9 @@
 //! A run on the wall clock: real services, real sockets.
 
-use super::{Executed, Load, RunOptions, wait_for_stop};
-use crate::commands::slurm_setup;
-use crate::dashboard::live::Watching;
+use super::{Executed, Load, Observation, RunOptions, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::realtime::{Ears, Fault, FaultKind, RealOptions, ServiceId, run_real};
+use crate::realtime::{Ears, Fault, FaultKind, RealOptions, ServiceId, run_real, slurm_setup};
 use crate::scenario::{Clock, Scenario, Stop};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
@@ -26,7 +24,7 @@ pub(super) fn execute(
     load: &Load,
     options: &RunOptions,
     progress: &Progress,
-    mut watching: Option<Watching<'_>>,
+    mut watching: Option<Box<dyn Observation + '_>>,
 ) -> Result<Executed, Failure> {
     let speed = match scenario.clock {
         Clock::Real { speed } => speed,
@@ -75,7 +73,7 @@ pub(super) fn execute(
         ))
         .map_err(Failure::run)?;
     if let Some(watching) = watching {
-        watching.end(now.max(outcome.log.end()));
+        watching.end(None, now.max(outcome.log.end()));
     }
     let notes = outcome.external.as_ref();
     let notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));

@@ -1,7 +1,6 @@
 //! A run after it is over: audited, summarized, written.
 
-use super::{Executed, Load, RunOptions};
-use crate::exit::Failure;
+use super::{Executed, Load};
 use crate::scenario::{Clock, POOLED, Replication, Scenario, Stop, Until};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicyKind;
@@ -101,18 +100,14 @@ impl Comparison {
 }
 
 impl PolicyRun {
-    /// Audits, summarizes and writes a run.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn new(
+    /// Audits and summarizes a run.
+    pub(super) fn new(
         replication: &Replication,
         policy: Option<PolicyKind>,
         grid: &Grid,
         load: &Load,
-        executed: Executed,
-        options: &RunOptions,
-    ) -> Result<Self, Failure> {
+        executed: &Executed,
+    ) -> Self {
         let scenario = &replication.scenario;
         let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
         let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
@@ -127,7 +122,7 @@ impl PolicyRun {
         };
         let violations = audit(&executed.log, &facts).err().unwrap_or_default();
         let mut failures = executed.faults.clone();
-        let header = header(replication, policy, load, &executed, &violations);
+        let header = header(replication, policy, load, executed, &violations);
         let mut summary = RunSummary::compute(&table, &measure, &header);
         if scenario.measure.regret {
             summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
@@ -139,7 +134,7 @@ impl PolicyRun {
             failures.push(late);
         }
         let contender = replication.contender(policy).name();
-        let mut run = PolicyRun {
+        PolicyRun {
             policy,
             name: match replication.pooled {
                 true => POOLED.to_owned(),
@@ -156,9 +151,7 @@ impl PolicyRun {
             dir: None,
             interrupted: executed.interrupted,
             failures,
-        };
-        run.dir = super::write::write(&run, replication, grid, load, &executed, options)?;
-        Ok(run)
+        }
     }
 
     /// The policy's name, or that there is no broker.

@@ -7,7 +7,7 @@ use gridrig_core::job::Submission;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
-use gridrig_replayer::spec::Keep;
+use gridrig_tracelab::spec::Keep;
 use rand::RngExt;
 
 /// What varies, and how often.

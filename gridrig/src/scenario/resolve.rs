@@ -17,8 +17,8 @@ use super::{
 use grid::Built;
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{Keep, WorkloadSpec};
 use gridrig_results::threshold::Figure;
+use gridrig_tracelab::spec::{Keep, WorkloadSpec};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 pub(super) use workload::capacity_in_reach;

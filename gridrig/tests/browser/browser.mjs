@@ -46,6 +46,10 @@ export async function withBrowser(work) {
 /** A page of this size and scheme that notes what it must not do. */
 export async function openPage(browser, origin, { size = "wide", scheme = "light" } = {}) {
   const context = await browser.newContext({ viewport: SIZES[size], colorScheme: scheme, reducedMotion: "reduce" });
+  // The cookie of the request is that of the pages.
+  const login = `${origin}/login?token=${process.env.GRIDRIG_TOKEN}`;
+  const entered = await context.request.get(login, { maxRedirects: 0 });
+  check(entered.status() === 303, `${origin} does not take GRIDRIG_TOKEN`);
   const page = await context.newPage();
   page.setDefaultTimeout(90_000);
   const faults = [];

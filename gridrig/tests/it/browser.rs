@@ -1,7 +1,7 @@
 //! The dashboard in a real browser (Debian's Chromium, driven by
 //! playwright-core): one script a behaviour, in `tests/browser`.
 
-use crate::command::{Service, gridrig, root, start, stdout};
+use crate::command::{Service, gridrig, root, start, stdout, token};
 use crate::need::{browser, duckdb};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -61,6 +61,7 @@ impl Rig {
         command
             .arg(root().join("gridrig/tests/browser").join(script))
             .arg(&service.url)
+            .env("GRIDRIG_TOKEN", token())
             .args(words)
             .stdin(Stdio::null());
         let output = within(Duration::from_secs(600), &mut command);

@@ -4,7 +4,7 @@ use super::scenario::{PAIR, parse_with};
 use crate::command::{expect_code, json, root, run};
 use gridrig::check::{CheckReport, check};
 use gridrig::scenario::Scenario;
-use gridrig_replayer::prepare::prepare;
+use gridrig_tracelab::prepare::prepare;
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -8,7 +8,22 @@ use std::process::{Child, Command, Output, Stdio};
 pub fn gridrig() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridrig"));
     command.current_dir(root());
+    // Not what whoever runs the tests has.
+    command.env("XDG_STATE_HOME", state());
+    command.env_remove("GRIDRIG_TOKEN");
     command
+}
+
+/// Where the commands keep what outlives them.
+fn state() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("state")
+}
+
+/// The token that every dashboard wants which has been given none.
+pub fn token() -> String {
+    let file = state().join("gridrig/dashboard-token");
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.trim().to_owned()
 }
 
 /// The root of the workspace.

@@ -5,6 +5,7 @@ mod guard;
 mod http;
 mod live;
 mod pages;
+mod strangers;
 
 use http::Page;
 use std::io::{BufRead, BufReader};
@@ -15,6 +16,8 @@ use std::process::{Child, Stdio};
 pub struct Dashboard {
     child: Child,
     pub url: String,
+    /// What it wants of whoever asks.
+    token: String,
     /// Its folder of runs is `runs` in here.
     pub dir: tempfile::TempDir,
 }
@@ -41,7 +44,6 @@ impl Dashboard {
             .arg("dashboard")
             .arg(dir.path().join("runs"))
             .args(words)
-            .env_remove("GRIDRIG_TOKEN")
             .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -53,7 +55,16 @@ impl Dashboard {
             .unwrap();
         let said: serde_json::Value = serde_json::from_str(&line).expect(&line);
         let url = said["listening"].as_str().unwrap().to_owned();
-        Dashboard { child, url, dir }
+        let given = environment
+            .iter()
+            .find(|(name, _)| *name == "GRIDRIG_TOKEN");
+        let token = given.map_or_else(crate::command::token, |(_, token)| (*token).to_owned());
+        Dashboard {
+            child,
+            url,
+            token,
+            dir,
+        }
     }
 
     pub fn runs(&self) -> std::path::PathBuf {
@@ -61,12 +72,25 @@ impl Dashboard {
     }
 
     pub fn get(&self, target: &str) -> Page {
-        http::send(&self.url, "GET", target, &[], "")
+        self.send("GET", target, &[], "")
     }
 
     pub fn post(&self, target: &str, body: &serde_json::Value) -> Page {
         let json = ("content-type", "application/json");
-        http::send(&self.url, "POST", target, &[json], &body.to_string())
+        self.send("POST", target, &[json], &body.to_string())
+    }
+
+    /// A request with the token.
+    pub fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Page {
+        let bearer = format!("Bearer {}", self.token);
+        let mut all = vec![("authorization", &*bearer)];
+        all.extend(headers);
+        http::send(&self.url, method, target, &all, body)
+    }
+
+    /// The stream of events.
+    pub fn events(&self) -> http::Stream {
+        http::Stream::open(&self.url, "/api/live/events", &self.token)
     }
 
     /// The newest line on stderr.

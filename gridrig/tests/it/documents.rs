@@ -53,6 +53,7 @@ fn run(page: &Path) {
             .args(["-euo", "pipefail", "-c", &script])
             .current_dir(dir.path())
             .env("PATH", &path)
+            .env("XDG_STATE_HOME", dir.path())
             .output()
             .expect("bash runs");
         assert!(

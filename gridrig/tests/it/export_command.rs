@@ -1,7 +1,7 @@
 //! `gridrig export`: the jobs of finished runs for other tools.
 
 use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
-use gridrig_replayer::swf::{Record, SwfReader};
+use gridrig_tracelab::swf::{Record, SwfReader};
 use std::fs;
 
 fn bench() -> Bench {
@@ -65,7 +65,7 @@ fn a_run_as_swf_is_read_by_our_own_reader_with_its_wait_times() {
         stdout(&output)
     );
 
-    let mut reader = gridrig_replayer::swf::open(out.as_ref()).unwrap();
+    let mut reader = gridrig_tracelab::swf::open(out.as_ref()).unwrap();
     let mut records: Vec<Record> = Vec::new();
     while let Some(record) = reader.next_record().unwrap() {
         records.push(record);

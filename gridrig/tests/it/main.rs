@@ -21,6 +21,7 @@ mod documents;
 mod export_command;
 mod external_broker;
 mod faces;
+mod golden;
 mod gridway;
 mod gridway_daemon;
 mod job_chain;

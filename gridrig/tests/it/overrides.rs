@@ -4,7 +4,7 @@ use super::scenario::{ALONE, PAIR, parse_with};
 use gridrig::scenario::{Clock, Scenario};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::Keep;
+use gridrig_tracelab::spec::Keep;
 use std::path::PathBuf;
 
 fn set(sets: &[&str]) -> Scenario {

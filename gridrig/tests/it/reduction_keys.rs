@@ -5,7 +5,7 @@ use crate::command::{Bench, expect_code, json, run, stdout};
 use crate::scenario::{ALONE, PAIR, parse, parse_with};
 use gridrig::scenario::Scenario;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{Keep, WindowChoice};
+use gridrig_tracelab::spec::{Keep, WindowChoice};
 
 fn with_keys(keys: &str) -> String {
     PAIR.replacen("domain = \"a\"", &format!("domain = \"a\"\n{keys}"), 1)
@@ -177,7 +177,7 @@ fn check_shows_the_winner_of_the_ranking_and_the_share() {
     let window = &workload["window"];
     assert_eq!(window["length_s"], 172_800.0);
     assert!(window["chosen"]["considered"].as_u64().unwrap() > 10);
-    for component in gridrig_replayer::reduce::COMPONENTS {
+    for component in gridrig_tracelab::reduce::COMPONENTS {
         let distance = window["chosen"]["distances"][component].as_f64().unwrap();
         assert!((0.0..=1.0).contains(&distance), "{component}");
     }

@@ -5,7 +5,7 @@ use gridrig::scenario::{Replication, Scenario, ScenarioText, json_schema};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_replayer::spec::Keep;
+use gridrig_tracelab::spec::Keep;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

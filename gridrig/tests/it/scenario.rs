@@ -9,7 +9,7 @@ use gridrig_core::job::Entry;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{Keep, SizeFrom, ZeroRunTime};
+use gridrig_tracelab::spec::{Keep, SizeFrom, ZeroRunTime};
 use std::path::Path;
 
 /// Two domains, one link, one workload.

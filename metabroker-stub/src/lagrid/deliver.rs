@@ -17,7 +17,7 @@ use gridrig_protocol::lagrid::{
     Reference, Request, ResourceForm, ResourceUpdate, SendResourceData, SubmitJob, UpdateKind,
     UpdateVerdict, codes,
 };
-use gridrig_protocol::rest::{JobEndReport, LoadReport, reason_of_code};
+use gridrig_protocol::rest::{JobEndReport, LoadReport};
 use gridrig_service::letter_name;
 
 impl Link {
@@ -89,23 +89,13 @@ impl Link {
 
     fn failure(&self, error: &PeerError) -> TransportError {
         let to = self.setup.url.clone();
-        let why = error.to_string();
         match error {
-            PeerError::NotReached { .. } => TransportError::NotReached { to, why },
-            PeerError::NoAnswer { .. } | PeerError::Garbage { .. } => {
-                TransportError::NoAnswer { to, why }
-            }
-            PeerError::Fault { .. } if error.is_passing() => TransportError::Busy { to },
-            PeerError::Fault { fault, .. } if forgets(&fault.code) => {
+            PeerError::Fault { fault, .. } if !error.is_passing() && forgets(&fault.code) => {
                 self.note_forgotten();
+                let why = error.to_string();
                 TransportError::NotReached { to, why }
             }
-            PeerError::Fault { fault, .. } => TransportError::Answered {
-                to,
-                status: fault.status,
-                reason: reason_of_code(&fault.code),
-                why,
-            },
+            error => error.delivering(to),
         }
     }
 

@@ -10,7 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How brokers at the ends of a link talk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LinkProtocol {
     /// Our own REST interface, without sessions.
     #[default]
@@ -25,29 +36,18 @@ pub enum LinkProtocol {
 
 impl LinkProtocol {
     /// All of them.
-    pub const ALL: [LinkProtocol; 4] = [
-        LinkProtocol::Native,
-        LinkProtocol::Json,
-        LinkProtocol::Soap,
-        LinkProtocol::Soap12,
-    ];
+    pub const ALL: &'static [LinkProtocol] = <LinkProtocol as strum::VariantArray>::VARIANTS;
 
     /// The name used in files and flags.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            LinkProtocol::Native => "native",
-            LinkProtocol::Json => "json",
-            LinkProtocol::Soap => "soap",
-            LinkProtocol::Soap12 => "soap12",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The protocol of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut all = LinkProtocol::ALL.into_iter();
-        all.find(|protocol| protocol.name() == name)
+        name.parse().ok()
     }
 
     /// How sessions write their messages; `None` where there are none.

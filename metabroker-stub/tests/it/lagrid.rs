@@ -18,7 +18,7 @@ use gridrig_protocol::lagrid::{
     Reference, RequestResourceData, ResourceForm, ResourceLanguage, Role, SendResourceData,
     SubmitJob, Token, UpdateVerdict, Verdict,
 };
-use gridrig_protocol::rest::serve::{self, Door, Labels, Life, Metrics, Stall};
+use gridrig_service::http::{self, Door, Labels, Life, Metrics, Stall};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,12 +38,12 @@ fn serve() -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let metrics = Arc::new(Metrics::new(Labels::of("broker"), 1));
-    let router: Router = serve::bounded(routes(Arc::clone(&book)), metrics, Stall::default());
+    let router: Router = http::bounded(routes(Arc::clone(&book)), metrics, Stall::default());
     let life = Life::until(async move {
         let _ = ended.await;
     });
     let door = Door::open(listener, None).unwrap();
-    tokio::spawn(serve::serve(door, router, life));
+    tokio::spawn(http::serve(door, router, life));
     Served {
         url,
         book,

@@ -31,7 +31,7 @@ use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::RunClock;
 use gridrig_metabroker_stub::lagrid::Links;
 use gridrig_metabroker_stub::{Config, Handle, Liveness, Peer, spawn};
-use gridrig_protocol::rest::serve::{Monitoring, NotifyHosts};
+use gridrig_service::http::{Monitoring, NotifyHosts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::TcpListener;

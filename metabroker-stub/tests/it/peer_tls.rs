@@ -5,7 +5,8 @@ use gridrig_core::session::{Auth, Roles};
 use gridrig_metabroker_stub::PeerDoor;
 use gridrig_metabroker_stub::lagrid::LinkSetup;
 use gridrig_protocol::lagrid::{Codec, wsdl};
-use gridrig_protocol::tls::{OutgoingTls, ServerTls, TlsFiles, peer_client};
+use gridrig_protocol::tls::{OutgoingTls, peer_client};
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
 };

@@ -5,7 +5,6 @@ use crate::describe::Form;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::xml::Element;
-use gridrig_service::failure;
 
 /// Submits to a computing element that speaks ARC REST, over plain HTTP and
 /// without a delegation.
@@ -31,7 +30,7 @@ impl ArcRest {
         let url = format!("{}/rest/1.0/jobs?action=new", self.url);
         let text = Form::Adl.describe(&ticket.job, &ticket.tag);
         let request = self.client.post_text(&url, "application/xml", text);
-        let (status, text) = request.await.map_err(failure)?;
+        let (status, text) = request.await.map_err(TransportError::from)?;
         let refused = |status: u16, why: &str| TransportError::Answered {
             to: self.url.clone(),
             status,

@@ -7,7 +7,6 @@ use gridrig_protocol::bes::FACTORY;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::xml::{ADDRESSING, Element, SOAP_1_1};
-use gridrig_service::failure;
 
 /// Submits to a service with the factory port of BES.
 #[derive(Clone, Debug)]
@@ -35,7 +34,7 @@ impl Bes {
         let request = self
             .client
             .post_text(&self.url, media_type, message(ticket));
-        let (status, text) = request.await.map_err(failure)?;
+        let (status, text) = request.await.map_err(TransportError::from)?;
         let refused = |why: String| TransportError::Answered {
             to: self.url.clone(),
             status,

@@ -3,7 +3,7 @@
 use super::program::{Exit, Ran, run};
 use super::template::{Template, TemplateError};
 use super::{Answer, Outlet, Ticket, shown};
-use crate::describe::{Form, seconds, whole_seconds};
+use crate::describe::{Form, whole_seconds};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use serde_json::json;
@@ -52,7 +52,7 @@ impl Command {
     /// The placeholders that stand for something of a job.
     #[must_use]
     pub fn places() -> BTreeSet<String> {
-        let forms = Form::ALL.map(Form::name);
+        let forms = Form::ALL.iter().map(|form| form.name());
         let all = OF_A_JOB.into_iter().chain(forms);
         all.map(str::to_owned).collect()
     }
@@ -92,7 +92,7 @@ impl Command {
                 .iter()
                 .any(|word| word.places().any(|p| p == form.name()))
         };
-        let forms = Form::ALL.into_iter().filter(uses).collect();
+        let forms = Form::ALL.iter().copied().filter(uses).collect();
         Ok(Command {
             words,
             fixed,
@@ -129,7 +129,7 @@ impl Command {
             ticket.tag.clone(),
             job.id.0.to_string(),
             job.processors.to_string(),
-            seconds(job.run_time),
+            job.run_time.seconds().to_string(),
             whole_seconds(limit).to_string(),
         ];
         let names = OF_A_JOB.map(str::to_owned);

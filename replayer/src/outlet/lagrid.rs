@@ -112,7 +112,8 @@ impl LaGrid {
                 max_rounds: ROUNDS,
                 proposal: proposal.clone(),
             };
-            let answer = self.ask(&request).await.map_err(|e| self.failure(&e))?;
+            let answer = self.ask(&request).await;
+            let answer = answer.map_err(|error| error.delivering(self.url.clone()))?;
             match answer.verdict {
                 Verdict::Accepted(terms) => {
                     let fits = terms.initiator_roles.contains(&Role::Consumer)
@@ -173,7 +174,7 @@ impl LaGrid {
             }
             let repeat = forgotten || matches!(error, PeerError::NoAnswer { .. });
             if !(repeat && again) {
-                return Err(self.failure(&error));
+                return Err(error.delivering(self.url.clone()));
             }
             again = false;
         }
@@ -251,23 +252,6 @@ impl LaGrid {
             status: 409,
             reason: None,
             why: why.to_owned(),
-        }
-    }
-
-    fn failure(&self, error: &PeerError) -> TransportError {
-        let (to, why) = (self.url.clone(), error.to_string());
-        match error {
-            PeerError::NotReached { .. } => TransportError::NotReached { to, why },
-            PeerError::NoAnswer { .. } | PeerError::Garbage { .. } => {
-                TransportError::NoAnswer { to, why }
-            }
-            PeerError::Fault { .. } if error.is_passing() => TransportError::Busy { to },
-            PeerError::Fault { fault, .. } => TransportError::Answered {
-                to,
-                status: fault.status,
-                reason: reason_of_code(&fault.code),
-                why,
-            },
         }
     }
 }

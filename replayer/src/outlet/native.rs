@@ -2,9 +2,9 @@
 
 use super::{Answer, Outlet, Ticket};
 use gridrig_core::agent::Arrival;
+use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
-use gridrig_service::failure;
 
 /// Submits to a broker or an LRMS of ours.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Outlet for Native {
         });
         Box::pin(async move {
             let receipt = self.client.submit(&self.url, &job).await;
-            receipt.map(drop).map_err(failure)
+            receipt.map(drop).map_err(TransportError::from)
         })
     }
 

@@ -38,23 +38,55 @@ const KEPT: usize = 16 * 1024;
 /// has left behind may hold it.
 const LEFT_BEHIND: Duration = Duration::from_millis(500);
 
+/// What programs are told of the environment of this process, besides what
+/// begins with `LC_`. It may hold secrets that are not theirs.
+const TOLD: [&str; 10] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "SLURM_CONF",
+    "GRIDRIG_LOG",
+];
+
+/// A program with its arguments and no more of the environment than it needs,
+/// without standard input, in a directory and a process group of its own.
+///
+/// # Errors
+/// Without a program.
+pub fn prepare(words: &[String], dir: &Path) -> io::Result<Command> {
+    let (program, arguments) = words
+        .split_first()
+        .ok_or_else(|| io::Error::other("a command without a program"))?;
+    let mut command = Command::new(program);
+    let told = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_str().unwrap_or_default();
+        TOLD.contains(&name) || name.starts_with("LC_")
+    });
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(told)
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true);
+    Ok(command)
+}
+
 /// Runs a program in a directory, in a process group of its own, without
 /// standard input. Dropped on the way, it takes the group with it.
 ///
 /// # Errors
 /// When it cannot be started.
 pub async fn run(words: &[String], dir: &Path, timeout: Duration) -> io::Result<Ran> {
-    let (program, arguments) = words
-        .split_first()
-        .ok_or_else(|| io::Error::other("a command without a program"))?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(dir)
-        .stdin(Stdio::null())
+    let mut child = prepare(words, dir)?
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
         .spawn()?;
     let mut group = Group(Group::id(&child));
     let (said, complained) = (Tail::of(child.stdout.take()), Tail::of(child.stderr.take()));

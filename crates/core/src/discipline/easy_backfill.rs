@@ -29,8 +29,6 @@ pub struct EasyBackfill {
     given_back: u64,
     /// Whether only jobs that have come since the last pass may start.
     only_new: bool,
-    /// By shape, from which size on the nodes have said no in this pass.
-    refused: Vec<u32>,
     /// How long jobs may take, for one shape by size.
     longest: Vec<SimDuration>,
 }
@@ -38,19 +36,16 @@ pub struct EasyBackfill {
 impl Planner for EasyBackfill {
     fn begin(&mut self, outlook: &Outlook<'_>) {
         let (book, now) = (outlook.book, outlook.now);
-        // A head that is promised the next instant, because the nodes said no
-        // where the plan said now, is promised another one in each pass.
-        let stands = self.shadow.is_some_and(|shadow| shadow > now.after());
+        let stands = self.shadow.is_some() && self.profile.columns() == book.columns();
         self.only_new = stands && self.given_back == book.given_back() && !book.overrun(now);
         if self.only_new {
             return;
         }
         // Until the head has to wait, the present is all of the plan.
-        self.profile = book.present(now);
+        book.present(now, &mut self.profile);
         self.given_back = book.given_back();
         self.next = 0;
         self.shadow = None;
-        self.refused.clear();
     }
 
     fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
@@ -76,14 +71,13 @@ impl EasyBackfill {
         let (book, now) = (outlook.book, outlook.now);
         let job = book.waiting_from(self.next).next()?;
         self.next = job.arrival + 1;
-        if let Some(shares) = outlook.fit_now(&mut self.profile, job) {
+        if let Some(shares) = outlook.fit_now(&self.profile, job) {
             let span = (now, SimTime::MAX);
             self.profile.reserve(book, job, span, &shares);
             return Some(PlannedStart::of(job, shares));
         }
-        self.profile = book.profile(now);
-        // Right after this instant at the earliest: the nodes may have said no
-        // where the plan says now.
+        book.profile(now, &mut self.profile);
+        // A job that overruns is expected to end right after this instant.
         let promised = self.profile.earliest(book, job, now.after());
         self.shadow = Some(promised.as_ref().map_or(SimTime::MAX, |promise| promise.0));
         if let Some((shadow, shares)) = promised {
@@ -122,13 +116,6 @@ impl EasyBackfill {
                 self.lines.forget(shape, processors, arrival);
                 return Some(start);
             }
-            // On one resource all that are as wide ask the nodes for the same,
-            // and what starts meanwhile makes nobody fit.
-            if book.shape_demand(shape).is_of_one_resource() {
-                let len = self.refused.len().max(shape + 1);
-                self.refused.resize(len, u32::MAX);
-                self.refused[shape] = self.refused[shape].min(processors);
-            }
         }
         self.next = self.lines.end();
         None
@@ -140,15 +127,13 @@ impl EasyBackfill {
         let (book, now) = (outlook.book, outlook.now);
         let mut first: Option<(u64, usize, u32)> = None;
         for (number, shape) in self.lines.shapes() {
-            let refused = self.refused.get(number).copied().unwrap_or(u32::MAX);
-            let sizes = shape.sizes_below(refused);
             self.profile
-                .longest(book.shape_demand(number), now, sizes, &mut self.longest);
+                .longest(book.needs_of(number), now, shape.sizes(), &mut self.longest);
             for (index, longest) in self.longest.iter().enumerate() {
                 if let Some(arrival) = shape.first(index, self.next, *longest)
                     && first.is_none_or(|(before, ..)| arrival < before)
                 {
-                    first = Some((arrival, number, sizes[index]));
+                    first = Some((arrival, number, shape.sizes()[index]));
                 }
             }
         }
@@ -157,7 +142,7 @@ impl EasyBackfill {
 
     fn start_behind(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
         let (book, now) = (outlook.book, outlook.now);
-        let shares = outlook.fit_now(&mut self.profile, job)?;
+        let shares = outlook.fit_now(&self.profile, job)?;
         let span = book.span_from(now, job, &shares);
         self.profile.reserve(book, job, span, &shares);
         Some(PlannedStart::of(job, shares))

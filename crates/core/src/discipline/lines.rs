@@ -76,9 +76,9 @@ impl Lines {
 }
 
 impl Shape {
-    /// The sizes below `processors` of which jobs may wait, rising.
-    pub fn sizes_below(&self, processors: u32) -> &[u32] {
-        &self.sizes[..self.sizes.partition_point(|size| *size < processors)]
+    /// The sizes of which jobs may wait, rising.
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
     }
 
     /// The arrival of the first job of the size at `index` that came at `from`

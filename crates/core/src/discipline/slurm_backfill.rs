@@ -1,5 +1,6 @@
 //! Backfilling as Slurm's `sched/backfill` plug-in does it.
 
+use super::reservations::{Reservation, Reservations};
 use super::{Outlook, PlannedStart, Planner};
 use crate::plan::{Profile, Waiting};
 use crate::time::{SimDuration, SimTime};
@@ -10,7 +11,8 @@ use crate::time::{SimDuration, SimTime};
 pub struct SlurmBackfillSettings {
     /// Time between plans; above 0.
     pub bf_interval: SimDuration,
-    /// Reservations begin and end on multiples of this.
+    /// Reservations begin and end on multiples of this; at 0 they are exact,
+    /// and are kept.
     pub bf_resolution: SimDuration,
     /// A job that could start only later than this gets no reservation.
     pub bf_window: SimDuration,
@@ -34,12 +36,18 @@ impl Default for SlurmBackfillSettings {
 /// multiples of `bf_interval`, if anything has changed since the last plan, all
 /// waiting jobs are planned in arrival order, those that can start now do, and
 /// the plan is forgotten. Reservations are rounded down to `bf_resolution` as
-/// Slurm rounds them, so that jobs much shorter than that are not protected.
+/// Slurm rounds them.
 /// Slurm's are lists of nodes: one that begins early keeps its idle nodes from
 /// others, and no other's.
+///
+/// With a `bf_resolution` of 0 nothing is rounded and a plan promises: what was
+/// reserved stays so until the job starts, a plan can only move it forward, and
+/// a job starts when its reservation does, between plans too.
 pub struct SlurmBackfill {
     settings: SlurmBackfillSettings,
     profile: Profile,
+    /// With a `bf_resolution` of 0.
+    reservations: Reservations,
     /// Jobs before this arrival have been looked at.
     next: u64,
     fifo_over: bool,
@@ -54,6 +62,7 @@ impl SlurmBackfill {
         SlurmBackfill {
             settings,
             profile: Profile::default(),
+            reservations: Reservations::default(),
             next: 0,
             fifo_over: false,
             plans: 0,
@@ -66,21 +75,45 @@ impl SlurmBackfill {
         from.next_on_grid(SimDuration::ZERO, self.settings.bf_interval)
     }
 
-    /// The job's turn in the plan: what it gets now, or a reservation.
-    fn plan(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
+    fn promises(&self) -> bool {
+        self.settings.bf_resolution == SimDuration::ZERO
+    }
+
+    /// The job starts now if the plan has room for it.
+    fn start_now(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
+        let shares = outlook.fit_now(&self.profile, job)?;
         let (book, now) = (outlook.book, outlook.now);
-        if let Some(shares) = outlook.fit_now(&mut self.profile, job) {
-            let span = (now, self.floor(now + job.estimate));
-            self.profile.reserve(book, job, span, &shares);
-            return Some(PlannedStart::of(job, shares));
-        }
-        let (start, shares) = self.profile.earliest(book, job, now.after())?;
-        if start <= now + self.settings.bf_window {
+        let span = match self.fifo_over && !self.promises() {
+            true => (now, self.floor(now + job.estimate)),
+            false => book.span_from(now, job, &shares),
+        };
+        self.profile.reserve(book, job, span, &shares);
+        Some(PlannedStart::of(job, shares))
+    }
+
+    /// The job's place in the plan.
+    fn reserve(&mut self, outlook: &Outlook<'_>, job: &Waiting, before: Option<Reservation>) {
+        let (book, now) = (outlook.book, outlook.now);
+        let found = self.profile.earliest(book, job, now.after());
+        let found = found.filter(|(start, _)| *start <= now + self.settings.bf_window);
+        if self.promises() {
+            let end = |start| start + job.estimate;
+            let held = found.map(|(start, shares)| Reservation {
+                start,
+                end: end(start),
+                shares,
+            });
+            if let Some(held) = held.or(before) {
+                self.reservations.put(outlook, &mut self.profile, job, held);
+            }
+        } else if let Some((start, shares)) = found {
+            // Held for one step at least: Slurm knows no shorter time limits.
             let early = self.floor(start).max(now);
-            let span = (start, self.floor(start + job.estimate));
+            let step = self.settings.bf_resolution;
+            let end = self.floor(start + job.estimate);
+            let span = (start, end.max(self.floor(start) + step));
             self.profile.reserve_early(book, job, early, span, &shares);
         }
-        None
     }
 
     fn floor(&self, at: SimTime) -> SimTime {
@@ -93,7 +126,8 @@ impl SlurmBackfill {
 
 impl Planner for SlurmBackfill {
     fn begin(&mut self, outlook: &Outlook<'_>) {
-        self.profile = outlook.book.profile(outlook.now);
+        self.reservations.review(outlook);
+        self.reservations.plan(outlook, &mut self.profile);
         self.next = 0;
         self.fifo_over = false;
         self.plans = 0;
@@ -106,31 +140,40 @@ impl Planner for SlurmBackfill {
 
     fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
         for job in outlook.book.waiting_from(self.next) {
+            if self.fifo_over && self.plans == 0 {
+                break;
+            }
+            let before = self.reservations.take_out(outlook, &mut self.profile, job);
             if !self.fifo_over {
-                // Nothing is reserved yet, so that what is free now stays free.
-                if let Some(shares) = outlook.fit_now(&mut self.profile, job) {
+                if let Some(start) = self.start_now(outlook, job) {
                     self.next = job.arrival + 1;
-                    let span = outlook.book.span_from(outlook.now, job, &shares);
-                    self.profile.reserve(outlook.book, job, span, &shares);
-                    return Some(PlannedStart::of(job, shares));
+                    return Some(start);
                 }
                 self.fifo_over = true;
             }
             if self.plans == 0 {
+                if let Some(held) = before {
+                    self.reservations.put(outlook, &mut self.profile, job, held);
+                }
                 break;
             }
             self.plans -= 1;
             self.next = job.arrival + 1;
-            if let Some(start) = self.plan(outlook, job) {
+            if let Some(start) = self.start_now(outlook, job) {
                 return Some(start);
             }
+            self.reserve(outlook, job, before);
         }
-        None
+        self.fifo_over = true;
+        let (job, shares) = self.reservations.due(outlook, 0)?;
+        Some(PlannedStart::of(&job, shares))
     }
 
     fn wakeup(&self, outlook: &Outlook<'_>) -> Option<SimTime> {
         outlook.book.waiting_from(0).next()?;
         let changed = self.seen != Some(outlook.book.version());
-        changed.then(|| self.tick(outlook.now.after()))
+        let plan = changed.then(|| self.tick(outlook.now.after()));
+        let reserved = self.reservations.next_start(outlook);
+        plan.into_iter().chain(reserved).min()
     }
 }

@@ -44,15 +44,8 @@ impl Number {
     /// The value of a decimal, cut off after nine places.
     #[must_use]
     pub fn from_decimal(decimal: Decimal) -> Self {
-        let text = decimal.to_string();
-        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-        let fraction = &fraction[..fraction.len().min(PLACES)];
-        let joined = if fraction.is_empty() {
-            whole.to_owned()
-        } else {
-            format!("{whole}.{fraction}")
-        };
-        Self::parse(&joined).unwrap_or(Number(u128::MAX))
+        let (over, under) = decimal.ratio();
+        Number(u128::from(over) * ONE / u128::from(under))
     }
 
     /// So many parts of 10^-9.

@@ -59,7 +59,8 @@ impl Shape {
 
 /// What can be told of the numbers of an attribute. Their least, greatest and
 /// how many there are is always told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Statistic {
     /// Their sum.
     Total,
@@ -75,12 +76,8 @@ impl Statistic {
 
     /// The name used in documents.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Statistic::Total => "total",
-            Statistic::Mean => "mean",
-            Statistic::Median => "median",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

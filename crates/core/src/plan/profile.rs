@@ -1,70 +1,129 @@
 //! Free capacity over time.
 
-use super::{Book, Shape, Shares, Waiting};
+use super::line::{Line, Offer, Step};
+use super::{Book, Need, Share, Shares, Waiting};
 use crate::time::{SimDuration, SimTime};
+use std::ops::Range;
 
-/// What is free by resource, as steps from one instant on; the last step lasts
-/// for ever. Numbers are signed, since a plan that jobs have overrun may
-/// promise more than there is.
+/// What is free, column by column, from one instant on.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    times: Vec<SimTime>,
-    /// Processors: `resources` numbers per step.
-    free: Vec<i64>,
-    /// Memory in KiB: `resources` numbers per step.
-    memory: Vec<i64>,
-    resources: usize,
-    /// The least of the steps looked at, by resource.
-    least: (Vec<i64>, Vec<i64>),
+    lines: Vec<Line>,
+    /// For [`earliest`](Self::earliest), by column.
+    offers: Vec<Offer>,
+    needs: Vec<Need>,
+    /// For [`longest`](Self::longest): when how much less is free.
+    falls: Vec<(SimTime, i64)>,
 }
 
-/// An instant after all others.
-const EVER: SimTime = SimTime::MAX;
-
 impl Profile {
-    pub(super) fn new(now: SimTime, free: Vec<i64>, memory: Vec<i64>) -> Self {
-        let resources = free.len();
-        Profile {
-            times: vec![now],
-            free,
-            memory,
-            resources,
-            least: (vec![0; resources], vec![0; resources]),
+    /// Forgets everything; from now on so much is free of each column:
+    /// processors and KiB.
+    pub(super) fn reset(&mut self, now: SimTime, free: impl Iterator<Item = (i64, i64)>) {
+        let mut columns = 0;
+        for (free, memory) in free {
+            if columns == self.lines.len() {
+                self.lines.push(Line::default());
+            }
+            let at = now;
+            self.lines[columns].reset(Step { at, free, memory });
+            columns += 1;
+        }
+        self.lines.truncate(columns);
+    }
+
+    /// At `at`, which is not before anything else that is given back, these
+    /// processors are, with so much memory for each.
+    pub(super) fn give_back(&mut self, at: SimTime, shares: &[Share], each: i64) {
+        for share in shares {
+            let processors = i64::from(share.processors);
+            let line = &mut self.lines[share.column as usize];
+            line.give_back(at, processors, each.saturating_mul(processors));
         }
     }
 
-    /// From `at` on, which is not before the last step, this is free.
-    pub(super) fn append(&mut self, at: SimTime, free: &[i64], memory: &[i64]) {
-        if self.times.last() == Some(&at) {
-            self.free.truncate(self.free.len() - self.resources);
-            self.memory.truncate(self.memory.len() - self.resources);
-        } else {
-            self.times.push(at);
-        }
-        self.free.extend_from_slice(free);
-        self.memory.extend_from_slice(memory);
+    /// Of how many columns it is.
+    pub(crate) fn columns(&self) -> usize {
+        self.lines.len()
     }
 
     /// Whether any processor is free in the first step.
     #[must_use]
     pub fn any_free_now(&self) -> bool {
-        self.free.iter().take(self.resources).any(|free| *free > 0)
+        self.lines.iter().any(|line| line.steps[0].free > 0)
     }
 
-    /// What the job would get of each resource from `start` on for the length
-    /// of its estimate: resources in file order, from each as much as is free
-    /// all the while. `None` if that is not enough.
+    /// What the job would get from `start` on for the length of its estimate:
+    /// columns in order, from each as much as is free all the while. `None` if
+    /// that is not enough.
     #[must_use]
-    pub fn fit(&mut self, book: &Book, job: &Waiting, start: SimTime) -> Option<Shares> {
-        let first = self.step_at(start);
+    pub fn fit(&self, book: &Book, job: &Waiting, start: SimTime) -> Option<Shares> {
+        let span = (start, start + job.estimate);
+        let mut left = i64::from(job.processors);
+        let enough = match self.lines.len() {
+            1 => left,
+            _ => 1,
+        };
         // Most of a long queue is too wide for what is free, and is passed by
-        // without a look at anything else of it.
-        let free = &self.free[first * self.resources..(first + 1) * self.resources];
-        if free.iter().map(|free| (*free).max(0)).sum::<i64>() < i64::from(job.processors) {
-            return None;
+        // without a list of what there is.
+        for (line, need) in self.lines.iter().zip(book.needs(job)) {
+            left -= line.least(need, span, enough);
+            if left <= 0 {
+                return Some(self.shares(book, job, span));
+            }
         }
-        let last = self.steps_before(start + job.estimate, first);
-        self.shares(book, job, first, last).ok()
+        None
+    }
+
+    /// The nodes for what was planned by resource, as many of each: the first
+    /// that are free all the while. `None` if some are missing.
+    pub(crate) fn fit_nodes(
+        &self,
+        book: &Book,
+        job: &Waiting,
+        span: (SimTime, SimTime),
+        planned: &[Share],
+    ) -> Option<Shares> {
+        let mut shares = Shares::new();
+        for share in planned {
+            let columns = book.columns_of(share.resource);
+            let missing = self.take_from(book, job, span, (columns, share.processors), &mut shares);
+            if missing > 0 {
+                return None;
+            }
+        }
+        Some(shares)
+    }
+
+    fn shares(&self, book: &Book, job: &Waiting, span: (SimTime, SimTime)) -> Shares {
+        let mut shares = Shares::new();
+        let all = (0..self.lines.len(), job.processors);
+        self.take_from(book, job, span, all, &mut shares);
+        shares
+    }
+
+    /// Adds what these columns have of so many processors; answers how many
+    /// are missing.
+    fn take_from(
+        &self,
+        book: &Book,
+        job: &Waiting,
+        span: (SimTime, SimTime),
+        (columns, mut missing): (Range<usize>, u32),
+        shares: &mut Shares,
+    ) -> u32 {
+        let lines = self.lines.iter().zip(book.needs(job)).enumerate();
+        for (column, (line, need)) in lines.take(columns.end).skip(columns.start) {
+            if missing == 0 {
+                break;
+            }
+            let processors = line.least(need, span, 1).min(i64::from(missing)) as u32;
+            if processors > 0 {
+                shares.push(book.share(column, processors));
+                missing -= processors;
+            }
+        }
+        missing
     }
 
     /// The longest estimates with which jobs of a shape [fit](Self::fit) at
@@ -72,34 +131,37 @@ impl Profile {
     /// are free at all.
     pub(crate) fn longest(
         &mut self,
-        shape: &Shape,
+        needs: impl Iterator<Item = Need>,
         start: SimTime,
         sizes: &[u32],
         longest: &mut Vec<SimDuration>,
     ) {
         longest.clear();
-        let width = self.resources;
-        let first = self.step_at(start);
-        let (free, memory) = (&mut self.least.0, &mut self.least.1);
-        free.fill(i64::MAX);
-        memory.fill(i64::MAX);
-        // Sizes before this one fit for ever, as far as has been looked.
-        let mut open = 0;
-        for step in first..self.times.len() {
-            let here = step * width..(step + 1) * width;
-            let lower = lower_to(free, &self.free[here.clone()])
-                | (shape.memory_kib > 0 && lower_to(memory, &self.memory[here]));
-            if !lower {
-                continue;
+        self.falls.clear();
+        let mut total = 0;
+        for (line, need) in self.lines.iter().zip(needs) {
+            let first = line.step_at(start);
+            let mut least = need.of(&line.steps[first]);
+            total += least;
+            for step in &line.steps[first + 1..] {
+                if least == 0 {
+                    break;
+                }
+                let here = need.of(step);
+                if here < least {
+                    self.falls.push((step.at, least - here));
+                    least = here;
+                }
             }
-            let offer: i64 = offered(&shape.most, shape.memory_kib, free, memory).sum();
-            if step == first {
-                open = sizes.partition_point(|size| i64::from(*size) <= offer);
-                longest.resize(open, SimDuration::from_nanos(u64::MAX));
-            }
-            while open > 0 && i64::from(sizes[open - 1]) > offer {
+        }
+        let mut open = sizes.partition_point(|size| i64::from(*size) <= total);
+        longest.resize(open, SimDuration::from_nanos(u64::MAX));
+        self.falls.sort_unstable_by_key(|fall| fall.0);
+        for (at, fall) in &self.falls {
+            total -= fall;
+            while open > 0 && i64::from(sizes[open - 1]) > total {
                 open -= 1;
-                longest[open] = self.times[step].since(start);
+                longest[open] = at.since(start);
             }
             if open == 0 {
                 break;
@@ -108,7 +170,7 @@ impl Profile {
     }
 
     /// The earliest instant from `from` on at which the job fits, and what it
-    /// gets then. It always fits in the end: the last step is the empty
+    /// gets then. It always fits in the end: the last steps are the empty
     /// cluster, less what is promised for ever.
     #[must_use]
     pub fn earliest(
@@ -117,25 +179,48 @@ impl Profile {
         job: &Waiting,
         from: SimTime,
     ) -> Option<(SimTime, Shares)> {
-        let mut first = self.step_at(from);
-        while first < self.times.len() {
-            let start = self.times[first].max(from);
-            let last = self.steps_before(start + job.estimate, first);
-            match self.shares(book, job, first, last) {
-                Ok(shares) => return Some((start, shares)),
-                Err(step) => first = step + 1,
-            }
-        }
-        None
+        let start = self.earliest_start(book, job, from)?;
+        Some((start, self.shares(book, job, (start, start + job.estimate))))
     }
 
-    /// Takes these processors from `start` to `end`.
+    fn earliest_start(&mut self, book: &Book, job: &Waiting, from: SimTime) -> Option<SimTime> {
+        let (length, wanted) = (job.estimate, i64::from(job.processors));
+        if let [line] = self.lines.as_slice() {
+            let need = book.needs(job).next()?;
+            return line.earliest(need, wanted, from, length);
+        }
+        self.offers.clear();
+        self.needs.clear();
+        self.needs.extend(book.needs(job));
+        let columns = self.lines.iter().zip(&self.needs);
+        self.offers
+            .extend(columns.map(|(line, need)| line.offer(*need, from, length)));
+        let mut total: i64 = self.offers.iter().map(|offer| offer.processors).sum();
+        let mut start = from;
+        // What all columns offer together grows only where one of them does.
+        while total < wanted {
+            start = self.offers.iter().map(|offer| offer.rises).min()?;
+            if start == SimTime::MAX {
+                return None;
+            }
+            for (column, offer) in self.offers.iter_mut().enumerate() {
+                if offer.changes <= start {
+                    total -= offer.processors;
+                    *offer = self.lines[column].offer(self.needs[column], start, length);
+                    total += offer.processors;
+                }
+            }
+        }
+        Some(start)
+    }
+
+    /// Takes these processors from the start of the span to its end.
     pub fn reserve(
         &mut self,
         book: &Book,
         job: &Waiting,
         span: (SimTime, SimTime),
-        shares: &[u32],
+        shares: &[Share],
     ) {
         self.change(book, job, span, shares, -1);
     }
@@ -146,7 +231,7 @@ impl Profile {
         book: &Book,
         job: &Waiting,
         span: (SimTime, SimTime),
-        shares: &[u32],
+        shares: &[Share],
     ) {
         self.change(book, job, span, shares, 1);
     }
@@ -160,26 +245,16 @@ impl Profile {
         job: &Waiting,
         early: SimTime,
         span: (SimTime, SimTime),
-        shares: &[u32],
+        shares: &[Share],
     ) {
         self.change(book, job, span, shares, -1);
         if early >= span.0 || span.1 <= span.0 {
             return;
         }
-        let (_, memory_kib) = book.demand(job);
-        let memory_kib = i64::try_from(memory_kib).unwrap_or(i64::MAX);
-        let first = self.split(early);
-        let start = self.split(span.0);
-        let width = self.resources;
-        for step in first..start {
-            for (resource, &share) in shares.iter().enumerate() {
-                let (at, then) = (step * width + resource, start * width + resource);
-                let idle = self.free[at].saturating_sub(self.free[then]);
-                let taken = idle.clamp(0, i64::from(share));
-                self.free[at] -= taken;
-                let memory = memory_kib.saturating_mul(taken);
-                self.memory[at] = self.memory[at].saturating_sub(memory);
-            }
+        let each = book.memory_of(job);
+        for share in shares {
+            let line = &mut self.lines[share.column as usize];
+            line.take_early(early, span.0, i64::from(share.processors), each);
         }
     }
 
@@ -188,142 +263,17 @@ impl Profile {
         book: &Book,
         job: &Waiting,
         (start, end): (SimTime, SimTime),
-        shares: &[u32],
+        shares: &[Share],
         sign: i64,
     ) {
         if end <= start {
             return;
         }
-        let (_, memory_kib) = book.demand(job);
-        let memory_kib = i64::try_from(memory_kib).unwrap_or(i64::MAX);
-        let first = self.split(start);
-        let last = match end == EVER {
-            true => self.times.len(),
-            false => self.split(end),
-        };
-        for step in first..last {
-            for (resource, &share) in shares.iter().enumerate() {
-                let at = step * self.resources + resource;
-                self.free[at] += sign * i64::from(share);
-                let memory = memory_kib.saturating_mul(i64::from(share));
-                self.memory[at] = self.memory[at].saturating_add(sign * memory);
-            }
+        let each = book.memory_of(job);
+        for share in shares {
+            let processors = sign * i64::from(share.processors);
+            let memory = each.saturating_mul(processors);
+            self.lines[share.column as usize].change(start, end, processors, memory);
         }
     }
-
-    /// The step that begins at `at`, made if there is none.
-    fn split(&mut self, at: SimTime) -> usize {
-        match self.times.binary_search(&at) {
-            Ok(step) => step,
-            Err(0) => 0,
-            Err(next) => {
-                self.times.insert(next, at);
-                let width = self.resources;
-                for numbers in [&mut self.free, &mut self.memory] {
-                    // One move makes room and leaves the step before in it.
-                    let end = numbers.len();
-                    numbers.resize(end + width, 0);
-                    numbers.copy_within((next - 1) * width..end, next * width);
-                }
-                next
-            }
-        }
-    }
-
-    /// The step that holds at this instant.
-    fn step_at(&self, at: SimTime) -> usize {
-        if self.times.first().is_some_and(|first| at <= *first) {
-            return 0;
-        }
-        self.times.partition_point(|time| *time <= at).max(1) - 1
-    }
-
-    /// One past the last step that begins before `end`; at least `first + 1`,
-    /// since also a job of no length needs its processors for an instant.
-    fn steps_before(&self, end: SimTime, first: usize) -> usize {
-        let steps = self.times[first..].partition_point(|time| *time < end);
-        first + steps.max(1)
-    }
-
-    /// What the job gets if it holds all steps of `first..last`; else the last
-    /// step at which it certainly cannot be running.
-    fn shares(
-        &mut self,
-        book: &Book,
-        job: &Waiting,
-        first: usize,
-        last: usize,
-    ) -> Result<Shares, usize> {
-        let (most, memory_kib) = book.demand(job);
-        let wanted = i64::from(job.processors);
-        let width = self.resources;
-        let (free, memory) = (&mut self.least.0, &mut self.least.1);
-        free.fill(i64::MAX);
-        memory.fill(i64::MAX);
-        for step in first..last {
-            let now_free = &self.free[step * width..(step + 1) * width];
-            let now_memory = match memory_kib {
-                0 => memory.as_slice(),
-                _ => &self.memory[step * width..(step + 1) * width],
-            };
-            if !suffices(most, memory_kib, now_free, now_memory, wanted) {
-                return Err(step);
-            }
-            lower_to(free, now_free);
-            if memory_kib > 0 {
-                lower_to(memory, &self.memory[step * width..(step + 1) * width]);
-            }
-        }
-        let mut left = wanted;
-        let offers = offered(most, memory_kib, free, memory);
-        let shares = offers.map(|offer| {
-            let share = offer.min(left);
-            left -= share;
-            u32::try_from(share).unwrap_or(0)
-        });
-        let shares = shares.collect();
-        match left {
-            0 => Ok(shares),
-            _ => Err(first),
-        }
-    }
-}
-
-/// Lowers each number to what it is at most now; answers whether any was.
-fn lower_to(least: &mut [i64], now: &[i64]) -> bool {
-    let mut lower = false;
-    for (least, now) in least.iter_mut().zip(now) {
-        lower |= now < least;
-        *least = (*least).min(*now);
-    }
-    lower
-}
-
-/// Whether what is free is enough for a job. Where a cluster is of one resource
-/// nothing has to be divided to know that.
-fn suffices(most: &[u32], memory_kib: u64, free: &[i64], memory: &[i64], wanted: i64) -> bool {
-    let ([most_here], &[free_here], &[memory_here]) = (most, free, memory) else {
-        return offered(most, memory_kib, free, memory).sum::<i64>() >= wanted;
-    };
-    let taken = i64::try_from(memory_kib).unwrap_or(i64::MAX);
-    free_here >= wanted
-        && (taken == 0 || memory_here >= taken.saturating_mul(wanted))
-        && i64::from(*most_here) >= wanted
-}
-
-/// Processors of each resource that a job may have of what is free.
-fn offered<'a>(
-    most: &'a [u32],
-    memory_kib: u64,
-    free: &'a [i64],
-    memory: &'a [i64],
-) -> impl Iterator<Item = i64> + 'a {
-    let memory_kib = i64::try_from(memory_kib).unwrap_or(i64::MAX);
-    most.iter().enumerate().map(move |(resource, &most)| {
-        let by_memory = match memory_kib {
-            0 => i64::MAX,
-            each => memory[resource] / each,
-        };
-        free[resource].min(by_memory).clamp(0, i64::from(most))
-    })
 }

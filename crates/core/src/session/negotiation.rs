@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// How a peer proves who it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Auth {
     /// It does not: for peers on the same machine only.
     None,
@@ -22,12 +23,8 @@ impl Auth {
 
     /// The name used in files and interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Auth::None => "none",
-            Auth::Bearer => "bearer",
-            Auth::MutualTls => "mutual-tls",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The method of this name.

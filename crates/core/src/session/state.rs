@@ -5,7 +5,8 @@ use crate::time::{SimDuration, WallTime};
 use std::sync::Arc;
 
 /// Where a session stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Phase {
     /// There is none, or the negotiation goes on.
     Closed,
@@ -23,14 +24,8 @@ pub enum Phase {
 impl Phase {
     /// The name used in interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Phase::Closed => "closed",
-            Phase::Open => "open",
-            Phase::Suspect => "suspect",
-            Phase::Lost => "lost",
-            Phase::Ended => "ended",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -41,7 +41,18 @@ fn group(count: u32, speed: &str, memory_mib: Option<u64>) -> Resource {
 
 /// When each job starts, in seconds.
 fn starts_on(resources: Resources, kind: DisciplineKind, jobs: &[(Job, u64)]) -> Vec<u64> {
-    let mut cluster = Cluster::new(ClusterConfig::new(ClusterId(0), resources, kind));
+    starts_with(SlurmBackfillSettings::default(), resources, kind, jobs)
+}
+
+fn starts_with(
+    slurm: SlurmBackfillSettings,
+    resources: Resources,
+    kind: DisciplineKind,
+    jobs: &[(Job, u64)],
+) -> Vec<u64> {
+    let mut config = ClusterConfig::new(ClusterId(0), resources, kind);
+    config.slurm = slurm;
+    let mut cluster = Cluster::new(config);
     let mut starts = Starts(vec![None; jobs.len()]);
     let mut left = (0u32..).zip(jobs).peekable();
     loop {
@@ -173,8 +184,106 @@ fn a_plan_keeps_to_the_resources_it_promised() {
     assert_eq!(starts_on(nodes, EASY, &jobs), [0, 20, 0]);
 }
 
+/// Nodes of two processors with so much memory.
+fn pairs(count: u32, memory_mib: u64) -> Resources {
+    let group = Resource {
+        cpu_count: 2,
+        ..group(count, "1", Some(memory_mib))
+    };
+    Resources::new(vec![group]).expect("processors")
+}
+
+/// With these settings `slurm-backfill` promises, as the other two do.
+const EXACT: SlurmBackfillSettings = SlurmBackfillSettings {
+    bf_interval: SimDuration::from_secs(30),
+    bf_resolution: SimDuration::ZERO,
+    bf_window: SimDuration::from_secs(86_400),
+    bf_max_job_test: 500,
+};
+
 #[test]
-fn a_job_that_scattered_memory_cannot_hold_waits_for_the_next_change() {
+fn narrow_jobs_with_memory_do_not_keep_a_wide_one_from_its_promised_start() {
+    // The wide job needs 32 whole nodes. One narrow job after another would
+    // sit on nodes of its own for ever, though the sum of memory that is left
+    // beside the wide job would do for all of them.
+    let narrow = 64 * 1_024;
+    let mut jobs = vec![
+        ((0, 3, 1_000, 1_000), narrow),
+        ((1, 32, 10, 10), 32 * narrow),
+    ];
+    jobs.extend((1..=200).map(|i| ((100 * i, 1, 1_000, 1_000), narrow)));
+    for kind in [EASY, CONSERVATIVE, SLURM] {
+        let starts = starts_with(EXACT, pairs(33, 2_048), kind, &jobs);
+        assert_eq!(starts[1], 1_000, "{kind:?}");
+    }
+    // Rounded to a minute it is held for that long.
+    let starts = starts_on(pairs(33, 2_048), SLURM, &jobs);
+    assert!((1_000..=1_060).contains(&starts[1]), "{}", starts[1]);
+}
+
+#[test]
+fn a_job_may_pass_on_nodes_that_the_head_leaves_and_takes_the_first_of_them() {
+    // The head will have the first two nodes. The fourth job is long: it has
+    // to sit on the third node, though the first one has room for it now.
+    let mib = 1_024;
+    let jobs = [
+        ((0, 1, 10, 10), 1_024 * mib),
+        ((0, 1, 10, 10), 2_048 * mib),
+        ((0, 2, 10, 10), 2_048 * mib),
+        ((0, 1, 100, 100), 512 * mib),
+        ((0, 1, 5, 5), 2_048 * mib),
+    ];
+    assert_eq!(starts_on(pairs(3, 2_048), EASY, &jobs), [0, 0, 10, 0, 20]);
+}
+
+#[test]
+fn a_reservation_made_by_resource_is_kept_when_the_first_job_with_memory_comes() {
+    let mib = 1_024;
+    for kind in [CONSERVATIVE, SLURM] {
+        let jobs = [
+            ((0, 3, 100, 100), 0),
+            ((0, 4, 50, 50), 0),
+            ((40, 1, 200, 200), 1_024 * mib),
+        ];
+        let starts = starts_with(EXACT, pairs(2, 2_048), kind, &jobs);
+        assert_eq!(starts, [0, 100, 150], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_refused_job_does_not_change_how_a_cluster_plans() {
+    let nodes = pairs(2, 2_048);
+    let mut cluster = Cluster::new(ClusterConfig::new(ClusterId(0), nodes, EASY));
+    let job = JobSpec {
+        requirements: Requirements {
+            memory_kib: 4_096 * 1_024,
+            ..Requirements::default()
+        },
+        ..JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(1))
+    };
+    let mut events = Starts::default();
+    for _ in 0..3 {
+        assert!(cluster.submit(SimTime::ZERO, &job, &mut events).is_err());
+    }
+    assert_eq!(cluster.poll_timeout(), None);
+}
+
+#[test]
+fn slurm_starts_jobs_at_their_reservations_between_plans_if_nothing_is_rounded() {
+    // As `slurm_passes_the_head_only_when_it_plans`: but the third job, planned
+    // at 30 s for the 10 s that the first one leaves it, starts at once then.
+    let jobs = [
+        ((0, 6, 40, 40), 0),
+        ((1, 10, 100, 100), 0),
+        ((2, 8, 10, 10), 0),
+    ];
+    let nodes = Resources::homogeneous(14);
+    let starts = starts_with(EXACT, nodes, SLURM, &jobs);
+    assert_eq!(starts, [0, 40, 30]);
+}
+
+#[test]
+fn a_job_that_scattered_memory_cannot_hold_waits_until_a_node_can() {
     // The sum of the memory left would do for the third job, no node has it.
     let nodes = Resources::new(vec![Resource {
         cpu_count: 2,

@@ -2,10 +2,9 @@
 
 use super::clock::RunClock;
 use super::recall::Recall;
-use gridrig_core::agent::{Letter, Message, Undelivered};
+use gridrig_core::agent::{Letter, Message};
 use gridrig_core::event::Party;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
@@ -13,6 +12,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+
+pub use gridrig_core::transport::TransportError;
 
 /// Carries letters to other services.
 pub trait Transport: Send + Sync + 'static {
@@ -37,62 +38,6 @@ pub trait Transport: Send + Sync + 'static {
         &self,
         cluster: ClusterId,
     ) -> impl Future<Output = Result<LoadSample, TransportError>> + Send;
-}
-
-/// Why a letter was not delivered.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TransportError {
-    /// The receiver has certainly not seen it.
-    #[error("{to} was not reached: {why}")]
-    NotReached {
-        /// The address.
-        to: String,
-        /// What the network said.
-        why: String,
-    },
-    /// It was sent, and no answer came: the receiver may have seen it.
-    #[error("{to} did not answer: {why}")]
-    NoAnswer {
-        /// The address.
-        to: String,
-        /// What the network said.
-        why: String,
-    },
-    /// The receiver has too much to do; it may be asked again.
-    #[error("{to} is busy")]
-    Busy {
-        /// The address.
-        to: String,
-    },
-    /// Whoever wrote it has called it back before it left.
-    #[error("it was called back")]
-    CalledBack,
-    /// The receiver turned it away.
-    #[error("{to} answered {status}: {why}")]
-    Answered {
-        /// The address.
-        to: String,
-        /// The HTTP status, or what stands for it.
-        status: u16,
-        /// The reason, where it is one of ours.
-        reason: Option<Reason>,
-        /// What the receiver said.
-        why: String,
-    },
-}
-
-impl TransportError {
-    /// What the sender has to know of it.
-    #[must_use]
-    pub fn fate(&self) -> Undelivered {
-        match self {
-            TransportError::NotReached { .. } => Undelivered::NotReached,
-            TransportError::NoAnswer { .. } => Undelivered::NoAnswer,
-            TransportError::Busy { .. } => Undelivered::Busy,
-            TransportError::CalledBack => Undelivered::CalledBack,
-            TransportError::Answered { reason, .. } => Undelivered::Declined(*reason),
-        }
-    }
 }
 
 /// How the delivery of a letter ended.

@@ -7,7 +7,8 @@ use crate::soap::{Fault, FaultKind};
 use crate::xml::Element;
 
 /// The faults that the specification names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(suffix = "Fault")]
 pub enum FaultName {
     /// Whoever asks may not.
     NotAuthorized,
@@ -27,14 +28,7 @@ impl FaultName {
     /// The name of its element.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            FaultName::NotAuthorized => "NotAuthorizedFault",
-            FaultName::NotAcceptingNewActivities => "NotAcceptingNewActivitiesFault",
-            FaultName::UnsupportedFeature => "UnsupportedFeatureFault",
-            FaultName::CantApplyOperationToCurrentState => "CantApplyOperationToCurrentStateFault",
-            FaultName::UnknownActivityIdentifier => "UnknownActivityIdentifierFault",
-            FaultName::InvalidRequestMessage => "InvalidRequestMessageFault",
-        }
+        self.into()
     }
 }
 

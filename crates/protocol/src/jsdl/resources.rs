@@ -33,13 +33,27 @@ pub struct OperatingSystem {
 
 /// A number among the resources, in the order of the schema. `Individual` is
 /// per resource (host), `Total` over all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 pub enum Quantity {
     /// Hertz.
+    #[strum(to_string = "IndividualCPUSpeed")]
     IndividualCpuSpeed,
     /// Seconds.
+    #[strum(to_string = "IndividualCPUTime")]
     IndividualCpuTime,
     /// Processors of a host.
+    #[strum(to_string = "IndividualCPUCount")]
     IndividualCpuCount,
     /// Bits per second.
     IndividualNetworkBandwidth,
@@ -50,8 +64,10 @@ pub enum Quantity {
     /// Bytes.
     IndividualDiskSpace,
     /// Seconds.
+    #[strum(to_string = "TotalCPUTime")]
     TotalCpuTime,
     /// Processors.
+    #[strum(to_string = "TotalCPUCount")]
     TotalCpuCount,
     /// Bytes.
     TotalPhysicalMemory,
@@ -65,40 +81,12 @@ pub enum Quantity {
 
 impl Quantity {
     /// Every quantity, in the order of the schema.
-    pub const ALL: [Quantity; 13] = [
-        Quantity::IndividualCpuSpeed,
-        Quantity::IndividualCpuTime,
-        Quantity::IndividualCpuCount,
-        Quantity::IndividualNetworkBandwidth,
-        Quantity::IndividualPhysicalMemory,
-        Quantity::IndividualVirtualMemory,
-        Quantity::IndividualDiskSpace,
-        Quantity::TotalCpuTime,
-        Quantity::TotalCpuCount,
-        Quantity::TotalPhysicalMemory,
-        Quantity::TotalVirtualMemory,
-        Quantity::TotalDiskSpace,
-        Quantity::TotalResourceCount,
-    ];
+    pub const ALL: &'static [Quantity] = <Quantity as strum::VariantArray>::VARIANTS;
 
     /// The name of its element.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Quantity::IndividualCpuSpeed => "IndividualCPUSpeed",
-            Quantity::IndividualCpuTime => "IndividualCPUTime",
-            Quantity::IndividualCpuCount => "IndividualCPUCount",
-            Quantity::IndividualNetworkBandwidth => "IndividualNetworkBandwidth",
-            Quantity::IndividualPhysicalMemory => "IndividualPhysicalMemory",
-            Quantity::IndividualVirtualMemory => "IndividualVirtualMemory",
-            Quantity::IndividualDiskSpace => "IndividualDiskSpace",
-            Quantity::TotalCpuTime => "TotalCPUTime",
-            Quantity::TotalCpuCount => "TotalCPUCount",
-            Quantity::TotalPhysicalMemory => "TotalPhysicalMemory",
-            Quantity::TotalVirtualMemory => "TotalVirtualMemory",
-            Quantity::TotalDiskSpace => "TotalDiskSpace",
-            Quantity::TotalResourceCount => "TotalResourceCount",
-        }
+        self.into()
     }
 }
 

@@ -6,6 +6,8 @@ use super::{JSON_PATH, Message, Operation, Parameter, PeerFault, Request, SOAP_P
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
 use crate::xml::Element;
+use gridrig_core::job::Reason;
+use gridrig_core::transport::TransportError;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use std::time::Duration;
@@ -92,6 +94,25 @@ impl PeerError {
             }
             PeerError::NotReached { .. } | PeerError::NoAnswer { .. } => true,
             PeerError::Garbage { .. } => false,
+        }
+    }
+
+    /// What it means for the message in the request, which was for `to`.
+    #[must_use]
+    pub fn delivering(&self, to: String) -> TransportError {
+        let why = self.to_string();
+        match self {
+            PeerError::NotReached { .. } => TransportError::NotReached { to, why },
+            PeerError::NoAnswer { .. } | PeerError::Garbage { .. } => {
+                TransportError::NoAnswer { to, why }
+            }
+            PeerError::Fault { .. } if self.is_passing() => TransportError::Busy { to },
+            PeerError::Fault { fault, .. } => TransportError::Answered {
+                to,
+                status: fault.status,
+                reason: Reason::from_name(&fault.code),
+                why,
+            },
         }
     }
 

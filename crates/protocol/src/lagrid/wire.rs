@@ -8,7 +8,8 @@ use tracing::Level;
 pub const WIRE: &str = "gridrig::wire";
 
 /// Which way a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Way {
     /// A request that this side makes.
     RequestOut,
@@ -23,13 +24,8 @@ pub enum Way {
 impl Way {
     /// The name used in the log.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Way::RequestOut => "request-out",
-            Way::AnswerIn => "answer-in",
-            Way::RequestIn => "request-in",
-            Way::AnswerOut => "answer-out",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -1,16 +1,22 @@
 //! The elements of a `Resource` and what their text may be.
 
-use super::ResourceError;
+use super::read::collapse;
+use super::{NAMESPACE, ResourceError};
+use crate::xml::Element;
 use gridrig_core::resource::Resource;
 use gridrig_core::time::Decimal;
 
 /// An element of `Resource`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+)]
 pub(super) enum Field {
     Name,
     Count,
     Architecture,
+    #[strum(to_string = "CPUCount")]
     CpuCount,
+    #[strum(to_string = "OS")]
     Os,
     PhysicalMemory,
     Disk,
@@ -19,32 +25,14 @@ pub(super) enum Field {
 
 impl Field {
     /// All of them, in the order in which they are written.
-    pub(super) const ALL: [Field; 8] = [
-        Field::Name,
-        Field::Count,
-        Field::Architecture,
-        Field::CpuCount,
-        Field::Os,
-        Field::PhysicalMemory,
-        Field::Disk,
-        Field::Speed,
-    ];
+    pub(super) const ALL: &'static [Field] = <Field as strum::VariantArray>::VARIANTS;
 
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Field::Name => "Name",
-            Field::Count => "Count",
-            Field::Architecture => "Architecture",
-            Field::CpuCount => "CPUCount",
-            Field::Os => "OS",
-            Field::PhysicalMemory => "PhysicalMemory",
-            Field::Disk => "Disk",
-            Field::Speed => "Speed",
-        }
+    pub(super) fn name(self) -> &'static str {
+        self.into()
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| field.name() == name)
+        name.parse().ok()
     }
 
     /// The five elements of the paper have to be there.
@@ -53,70 +41,41 @@ impl Field {
     }
 }
 
-/// The text of one element and its line.
-#[derive(Clone, Debug)]
-pub(super) struct Text {
-    pub(super) line: usize,
-    pub(super) value: String,
+/// A `Resource` whose elements are known ones, each at most once.
+pub(super) struct Group<'a> {
+    pub(super) file: &'a str,
+    pub(super) element: &'a Element,
 }
 
-/// A `Resource` while its elements are being read.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
-    pub(super) line: usize,
-    texts: [Option<Text>; Field::ALL.len()],
-}
-
-impl Draft {
-    pub(super) fn new(line: usize) -> Self {
-        Draft {
-            line,
-            ..Draft::default()
-        }
-    }
-
-    pub(super) fn has(&self, field: Field) -> bool {
-        self.texts[field as usize].is_some()
-    }
-
-    pub(super) fn set(&mut self, field: Field, text: Text) {
-        self.texts[field as usize] = Some(text);
-    }
-
-    /// The group of nodes, once `Resource` has ended.
-    pub(super) fn finish(&self, file: &str) -> Result<Resource, ResourceError> {
-        if let Some(missing) = Field::ALL
-            .into_iter()
-            .find(|field| field.is_required() && !self.has(*field))
-        {
+impl Group<'_> {
+    /// The nodes that it stands for.
+    pub(super) fn resource(&self) -> Result<Resource, ResourceError> {
+        let required = Field::ALL.iter().filter(|field| field.is_required());
+        let mut missing = required.filter(|field| self.child(**field).is_none());
+        if let Some(missing) = missing.next() {
             return Err(ResourceError::Element {
-                file: file.to_owned(),
-                line: self.line,
+                file: self.file.to_owned(),
+                line: self.element.line,
                 element: "Resource".to_owned(),
                 problem: format!("missing element {}: expected it once", missing.name()),
             });
         }
-        let values = Values { file, draft: self };
         Ok(Resource {
-            name: values.word(Field::Name)?,
-            count: values.count(Field::Count)?,
-            cpu_count: values.count(Field::CpuCount)?,
-            architecture: values.word(Field::Architecture)?,
-            os: values.word(Field::Os)?,
-            memory_mib: values.mebibytes(Field::PhysicalMemory)?,
-            disk_mib: values.mebibytes(Field::Disk)?,
-            speed: values.speed(Field::Speed)?,
+            name: self.word(Field::Name)?,
+            count: self.count(Field::Count)?,
+            cpu_count: self.count(Field::CpuCount)?,
+            architecture: self.word(Field::Architecture)?,
+            os: self.word(Field::Os)?,
+            memory_mib: self.mebibytes(Field::PhysicalMemory)?,
+            disk_mib: self.mebibytes(Field::Disk)?,
+            speed: self.speed(Field::Speed)?,
         })
     }
-}
 
-/// Reads the values of a draft in which every required element is present.
-struct Values<'a> {
-    file: &'a str,
-    draft: &'a Draft,
-}
+    fn child(&self, field: Field) -> Option<&Element> {
+        self.element.child(NAMESPACE, field.name())
+    }
 
-impl Values<'_> {
     fn word(&self, field: Field) -> Result<Option<String>, ResourceError> {
         self.read(field, "a text that is not empty", |text| {
             (!text.is_empty()).then(|| text.to_owned())
@@ -157,18 +116,20 @@ impl Values<'_> {
         expected: &'static str,
         convert: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, ResourceError> {
-        let Some(text) = &self.draft.texts[field as usize] else {
+        let Some(element) = self.child(field) else {
             return Ok(None);
         };
-        convert(&text.value)
-            .map(Some)
-            .ok_or_else(|| ResourceError::Value {
+        let value = collapse(&element.text());
+        match convert(&value) {
+            Some(converted) => Ok(Some(converted)),
+            None => Err(ResourceError::Value {
                 file: self.file.to_owned(),
-                line: text.line,
+                line: element.line,
                 element: field.name(),
-                value: text.value.clone(),
+                value,
                 expected,
-            })
+            }),
+        }
     }
 }
 

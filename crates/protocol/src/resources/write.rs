@@ -44,7 +44,7 @@ pub fn write(resources: &Resources) -> Result<String, WriteError> {
     );
     for (index, group) in resources.groups().iter().enumerate() {
         xml.push_str("  <Resource>\n");
-        for field in Field::ALL {
+        for &field in Field::ALL {
             if let Some(value) = value(group, field, index)? {
                 let name = field.name();
                 // Writing to a String cannot fail.

@@ -1,8 +1,7 @@
 //! Reading a document into a tree.
 
 use super::{
-    Attribute, Element, MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, Name, Node, XmlError, is_space,
-    is_xml, write,
+    Attribute, Element, MAX_ATTRIBUTES, MAX_DEPTH, Name, Node, XmlError, is_space, is_xml, write,
 };
 use quick_xml::XmlVersion;
 use quick_xml::escape::unescape;
@@ -11,7 +10,7 @@ use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 use std::borrow::Cow;
 
-pub(super) fn parse(document: &[u8]) -> Result<Element, XmlError> {
+pub(super) fn parse(document: &[u8], most: usize) -> Result<Element, XmlError> {
     let text = std::str::from_utf8(document).map_err(|error| {
         let good = &document[..error.valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
@@ -23,6 +22,7 @@ pub(super) fn parse(document: &[u8]) -> Result<Element, XmlError> {
         line: 1,
         counted: 0,
         nodes: 0,
+        most,
         open: Vec::new(),
         root: None,
     }
@@ -35,6 +35,8 @@ struct Parser<'a> {
     line: usize,
     counted: usize,
     nodes: usize,
+    /// Most nodes that are read.
+    most: usize,
     /// The elements that have begun and not ended, outermost first.
     open: Vec<Element>,
     root: Option<Element>,
@@ -173,7 +175,7 @@ impl Parser<'_> {
             Some(character) => self.characters(character.encode_utf8(&mut [0; 4])),
             None => {
                 let name: String = name.chars().take(80).collect();
-                Err(self.refused(&format!("the entity &{name};")))
+                Err(self.refused(&format!("reference &{name};")))
             }
         }
     }
@@ -215,8 +217,8 @@ impl Parser<'_> {
 
     fn count_node(&mut self) -> Result<(), XmlError> {
         self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err(self.too_complex(MAX_NODES, "elements and texts"));
+        if self.nodes > self.most {
+            return Err(self.too_complex(self.most, "elements and texts"));
         }
         Ok(())
     }

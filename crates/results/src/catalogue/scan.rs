@@ -16,7 +16,20 @@ use std::time::UNIX_EPOCH;
 const DEPTH: usize = 8;
 
 /// Whether a run can be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Its manifest is there, and every file has the size that it names.
@@ -32,17 +45,12 @@ impl State {
     /// As it is written.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::HalfWritten => "half-written",
-            State::Damaged => "damaged",
-        }
+        self.into()
     }
 
     /// The state of this name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        let all = [State::Complete, State::HalfWritten, State::Damaged];
-        all.into_iter().find(|state| state.name() == name)
+        name.parse().ok()
     }
 }
 

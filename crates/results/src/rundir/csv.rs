@@ -9,7 +9,6 @@ use arrow_array::{
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -42,38 +41,25 @@ pub fn write_csv(dir: &Path, name: &'static str, out: &mut impl Write) -> Result
             .and_then(|builder| builder.with_batch_size(BATCH).build())
             .map_err(RunDirError::parquet(path))?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
-        let header = schema.fields().iter().map(|field| quote(field.name()));
-        let header = header.collect::<Vec<_>>().join(",");
-        if let Err(error) = writeln!(out, "{header}") {
-            return Ok(Err(error));
+        let mut csv = csv::Writer::from_writer(out);
+        if let Err(error) = csv.write_record(schema.fields().iter().map(|field| field.name())) {
+            return Ok(Err(error.into()));
         }
         let mut rows = 0;
         for batch in reader {
             let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
             let columns: Vec<Cells<'_>> = batch.columns().iter().map(Cells::of).collect();
-            let lines = lines(&columns, batch.num_rows());
-            if let Err(error) = out.write_all(lines.as_bytes()) {
-                return Ok(Err(error));
+            for row in 0..batch.num_rows() {
+                if let Err(error) = csv.write_record(columns.iter().map(|column| column.text(row)))
+                {
+                    return Ok(Err(error.into()));
+                }
             }
             rows += batch.num_rows() as u64;
         }
-        Ok(Ok(rows))
+        Ok(csv.flush().map(|()| rows))
     })?;
     written.map_err(CsvError::Out)
-}
-
-fn lines(columns: &[Cells<'_>], rows: usize) -> String {
-    let mut text = String::with_capacity(rows * 200);
-    for row in 0..rows {
-        for (index, column) in columns.iter().enumerate() {
-            if index > 0 {
-                text.push(',');
-            }
-            column.push(row, &mut text);
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// A column of some rows.
@@ -101,31 +87,20 @@ impl<'a> Cells<'a> {
             .unwrap_or(Cells::Unknown)
     }
 
-    fn push(&self, row: usize, text: &mut String) {
-        let mut number = |value: Option<String>| text.push_str(&value.unwrap_or_default());
+    fn text(&self, row: usize) -> String {
         match self {
-            Cells::Text(column) if column.is_valid(row) => text.push_str(&quote(column.value(row))),
-            Cells::U32(column) => {
-                number(column.is_valid(row).then(|| column.value(row).to_string()))
-            }
-            Cells::U64(column) => {
-                number(column.is_valid(row).then(|| column.value(row).to_string()))
-            }
-            Cells::I64(column) => {
-                number(column.is_valid(row).then(|| column.value(row).to_string()))
-            }
-            Cells::F64(column) => {
-                number(column.is_valid(row).then(|| column.value(row).to_string()))
-            }
-            Cells::Bool(column) => {
-                number(column.is_valid(row).then(|| column.value(row).to_string()))
-            }
+            Cells::Text(column) if column.is_valid(row) => column.value(row).to_owned(),
+            Cells::U32(column) if column.is_valid(row) => column.value(row).to_string(),
+            Cells::U64(column) if column.is_valid(row) => column.value(row).to_string(),
+            Cells::I64(column) if column.is_valid(row) => column.value(row).to_string(),
+            Cells::F64(column) if column.is_valid(row) => column.value(row).to_string(),
+            Cells::Bool(column) if column.is_valid(row) => column.value(row).to_string(),
             Cells::List(column) if column.is_valid(row) => {
                 let items = column.value(row);
                 let items = items.as_struct_opt().map_or(Vec::new(), structs);
-                text.push_str(&quote(&Value::Array(items).to_string()));
+                Value::Array(items).to_string()
             }
-            Cells::Text(_) | Cells::List(_) | Cells::Unknown => {}
+            _ => String::new(),
         }
     }
 }
@@ -148,24 +123,4 @@ fn structs(items: &StructArray) -> Vec<Value> {
         Value::Object(fields.map(field).collect())
     };
     (0..items.len()).map(one).collect()
-}
-
-/// A field of a CSV file (RFC 4180).
-pub(crate) fn quote(field: &str) -> Cow<'_, str> {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\"")).into()
-    } else {
-        field.into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn a_field_with_a_comma_is_quoted() {
-        assert_eq!(quote("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(quote("plain"), "plain");
-    }
 }

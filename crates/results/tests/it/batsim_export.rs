@@ -3,7 +3,9 @@ use gridrig_results::batsim::jobs_csv;
 
 #[test]
 fn the_jobs_are_written_in_the_columns_of_batsim() {
-    let text = jobs_csv(&log(), &table(), &submissions(), &grid());
+    let mut text = Vec::new();
+    jobs_csv(&log(), &table(), &submissions(), &grid(), &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let expected = [
         "job_id,workload_name,profile,submission_time,requested_number_of_resources,\

@@ -1,17 +1,27 @@
 //! The reference of what a planning discipline believes: a list of who holds
 //! what from when to when. Every question looks at the whole list.
 
-use gridrig_core::resource::Resource;
 use gridrig_core::time::{SimDuration, SimTime};
 
-/// Processors by resource that somebody has or will have.
+/// What a plan counts by itself: a node, or a resource as if it were one node.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Position of its resource in the file.
+    pub resource: usize,
+    /// Its processors.
+    pub processors: u64,
+    /// `None` is unlimited.
+    pub memory_kib: Option<u64>,
+}
+
+/// Processors that somebody has or will have.
 #[derive(Clone, Debug)]
 pub struct Hold {
     /// From this instant on.
     pub from: SimTime,
     /// Until this instant, which is not included.
     pub to: SimTime,
-    /// By resource.
+    /// By place.
     pub shares: Vec<u32>,
     /// Memory per processor.
     pub memory_kib: u64,
@@ -24,42 +34,65 @@ pub struct Wish {
     pub processors: u32,
     /// For so long.
     pub length: SimDuration,
-    /// By resource, the most it may have on the empty cluster.
+    /// By place, the most it may have on the empty cluster.
     pub most: Vec<u32>,
     /// Memory per processor.
     pub memory_kib: u64,
 }
 
-/// A plan over these resources.
+/// A plan over these places.
 #[derive(Clone, Debug)]
-pub struct RefPlan<'a> {
-    /// The resources.
-    pub groups: &'a [Resource],
+pub struct RefPlan {
+    /// In file order, nodes in number order.
+    pub places: Vec<Place>,
     /// Who holds what.
     pub holds: Vec<Hold>,
 }
 
-impl RefPlan<'_> {
-    /// What the job would get by resource, starting then.
+impl RefPlan {
+    /// What the job would get by place, starting then.
     #[must_use]
     pub fn fit(&self, wish: &Wish, start: SimTime) -> Option<Vec<u32>> {
+        let resources = self.places.last().map_or(0, |last| last.resource + 1);
+        self.fit_within(wish, start, vec![u32::MAX; resources])
+    }
+
+    /// The same, with so many processors of each resource at most.
+    #[must_use]
+    pub fn fit_within(
+        &self,
+        wish: &Wish,
+        start: SimTime,
+        mut of_resource: Vec<u32>,
+    ) -> Option<Vec<u32>> {
         let end = start + wish.length;
         let begins = self.holds.iter().map(|hold| hold.from);
         let mut instants: Vec<SimTime> = begins.filter(|at| start < *at && *at < end).collect();
         instants.push(start);
+        let mut offers = wish.most.clone();
+        for at in instants.into_iter().rev() {
+            for (place, offer) in offers
+                .iter_mut()
+                .enumerate()
+                .filter(|(_, offer)| **offer > 0)
+            {
+                *offer = (*offer).min(self.offer(place, wish, at));
+            }
+        }
         let mut missing = wish.processors;
         let mut shares = Vec::new();
-        for (resource, &most) in wish.most.iter().enumerate() {
-            let offers = instants.iter().map(|at| self.offer(resource, wish, *at));
-            let offer = offers.min().unwrap_or(0).clamp(0, i128::from(most));
-            let share = missing.min(u32::try_from(offer).unwrap_or(0));
+        for (place, offer) in self.places.iter().zip(offers) {
+            let left = &mut of_resource[place.resource];
+            let share = missing.min(offer).min(*left);
             missing -= share;
+            *left -= share;
             shares.push(share);
         }
         (missing == 0).then_some(shares)
     }
 
-    /// The first instant from `from` on at which it fits.
+    /// The first instant from `from` on at which it fits: that one, or one at
+    /// which a hold ends.
     #[must_use]
     pub fn earliest(&self, wish: &Wish, from: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let mut starts: Vec<SimTime> = self.holds.iter().map(|hold| hold.to).collect();
@@ -92,8 +125,8 @@ impl RefPlan<'_> {
             shares: shares
                 .iter()
                 .enumerate()
-                .map(|(resource, &share)| {
-                    let idle = self.free(resource, span[0]) - self.free(resource, start);
+                .map(|(place, &share)| {
+                    let idle = self.free(place, span[0]).0 - self.free(place, start).0;
                     u32::try_from(idle.clamp(0, i128::from(share))).unwrap_or(0)
                 })
                 .collect(),
@@ -102,31 +135,30 @@ impl RefPlan<'_> {
         spans.map(hold).collect()
     }
 
-    fn free(&self, resource: usize, at: SimTime) -> i128 {
-        let group = &self.groups[resource];
-        let all = i128::from(group.count) * i128::from(group.cpu_count);
-        let held = self.holds.iter();
-        let held = held.filter(|hold| hold.from <= at && at < hold.to);
-        all - held
-            .map(|hold| i128::from(hold.shares[resource]))
-            .sum::<i128>()
-    }
-
-    fn offer(&self, resource: usize, wish: &Wish, at: SimTime) -> i128 {
-        let group = &self.groups[resource];
-        let free = self.free(resource, at);
-        let mut memory = group
-            .memory_mib
-            .map(|mib| i128::from(mib) * 1024 * i128::from(group.count));
+    /// Processors and memory that nobody holds at this instant; below 0 where
+    /// reservations overlap.
+    fn free(&self, place: usize, at: SimTime) -> (i128, Option<i128>) {
+        let all = &self.places[place];
+        let (mut processors, mut memory) =
+            (i128::from(all.processors), all.memory_kib.map(i128::from));
         for hold in &self.holds {
-            if hold.from <= at && at < hold.to {
-                let used = i128::from(hold.shares[resource]) * i128::from(hold.memory_kib);
-                memory = memory.map(|memory| memory - used);
+            let share = i128::from(hold.shares[place]);
+            if share > 0 && hold.from <= at && at < hold.to {
+                processors -= share;
+                memory = memory.map(|memory| memory - share * i128::from(hold.memory_kib));
             }
         }
-        match memory {
-            Some(memory) if wish.memory_kib > 0 => free.min(memory / i128::from(wish.memory_kib)),
-            _ => free,
-        }
+        (processors, memory)
+    }
+
+    /// Processors that the job could have there at this instant.
+    fn offer(&self, place: usize, wish: &Wish, at: SimTime) -> u32 {
+        let offer = match self.free(place, at) {
+            (processors, Some(memory)) if wish.memory_kib > 0 => {
+                processors.min(memory.max(0) / i128::from(wish.memory_kib))
+            }
+            (processors, _) => processors,
+        };
+        u32::try_from(offer.clamp(0, i128::from(u32::MAX))).unwrap_or(0)
     }
 }

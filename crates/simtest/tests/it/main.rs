@@ -4,6 +4,7 @@
 mod agents;
 mod clusters;
 mod grids;
+mod promises;
 mod rules;
 
 /// How many random scenarios a test tries: `GRIDRIG_SCENARIOS`, or `default`.

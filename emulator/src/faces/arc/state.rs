@@ -6,7 +6,8 @@ use gridrig_core::time::{SimDuration, SimTime};
 
 /// A state of ARC REST 1.0. The steps between them take no time here unless
 /// the face is set up so that they do ([`Setup::step`](super::Setup::step)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub(super) enum RestState {
     /// Just created, as the answer to its creation says.
     Accepting,
@@ -47,26 +48,8 @@ pub(super) enum RestState {
 
 impl RestState {
     /// Its name.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            RestState::Accepting => "ACCEPTING",
-            RestState::Accepted => "ACCEPTED",
-            RestState::Preparing => "PREPARING",
-            RestState::Prepared => "PREPARED",
-            RestState::Submitting => "SUBMITTING",
-            RestState::Queuing => "QUEUING",
-            RestState::Held => "HELD",
-            RestState::Running => "RUNNING",
-            RestState::ExitingLrms => "EXITINGLRMS",
-            RestState::Other => "OTHER",
-            RestState::Executed => "EXECUTED",
-            RestState::Finishing => "FINISHING",
-            RestState::Finished => "FINISHED",
-            RestState::Failed => "FAILED",
-            RestState::Killing => "KILLING",
-            RestState::Killed => "KILLED",
-            RestState::Wiped => "WIPED",
-        }
+    pub(super) fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The state in the words of EMI-ES (2.0, section 4.3), which ARC gives

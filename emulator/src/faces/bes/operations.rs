@@ -13,10 +13,11 @@ use gridrig_protocol::bes::{
 };
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::soap::{EndpointReference, Fault, Request};
-use gridrig_protocol::tls::ServerTls;
+use gridrig_protocol::soap::{EndpointReference, Fault};
 use gridrig_protocol::xml::{Element, Name};
 use gridrig_service::gone;
+use gridrig_service::soap::Request;
+use gridrig_service::tls::ServerTls;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -110,7 +111,7 @@ fn content_length(request: &Request) -> usize {
     let length = request.headers.get(axum::http::header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
     // Without a length the body came in chunks, and is bounded all the same.
-    length.unwrap_or(gridrig_protocol::rest::serve::MAX_BODY_BYTES)
+    length.unwrap_or(gridrig_service::http::MAX_BODY_BYTES)
 }
 
 /// An operation about activities: one answer for each, in order, by one call

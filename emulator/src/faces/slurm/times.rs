@@ -1,6 +1,9 @@
 //! Times as Slurm reads and writes them.
 
 use gridrig_core::time::SimDuration;
+use gridrig_protocol::calendar::utc;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -87,21 +90,12 @@ pub(super) fn long(seconds: u64) -> String {
 
 /// `2026-11-21T08:57:56` in UTC, of seconds since 1970.
 pub(super) fn stamp(unix: u64) -> String {
-    let (year, month, day) = civil(unix / DAY);
-    let (hour, minute, second) = (unix % DAY / HOUR, unix % HOUR / MINUTE, unix % MINUTE);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+    utc(unix).strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 /// `Sat Nov 21 08:58:01 2026` in UTC.
 pub(super) fn date(unix: u64) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let (year, month, day) = civil(unix / DAY);
-    let (hour, minute, second) = (unix % DAY / HOUR, unix % HOUR / MINUTE, unix % MINUTE);
-    let (weekday, month) = (DAYS[(unix / DAY % 7) as usize], MONTHS[month as usize - 1]);
-    format!("{weekday} {month} {day:02} {hour:02}:{minute:02}:{second:02} {year}")
+    utc(unix).strftime("%a %b %d %H:%M:%S %Y").to_string()
 }
 
 /// Seconds since 1970 of `now`, `now+30`, `now+5minutes`, `YYYY-MM-DD[THH:MM[:SS]]`,
@@ -144,15 +138,9 @@ pub(crate) fn moment(text: &str, now: u64) -> Option<u64> {
         return clock(text).map(next);
     }
     let (day, time) = text.split_once('T').unwrap_or((text, "00:00"));
-    let parts: Vec<u64> = day
-        .split('-')
-        .map(|part| part.parse().ok())
-        .collect::<Option<_>>()?;
-    let [year, month, day] = parts.as_slice() else {
-        return None;
-    };
-    let days = days_since_1970(*year, *month, *day)?;
-    Some(days * DAY + clock(time)?)
+    let day = Date::strptime("%Y-%m-%d", day).ok()?;
+    let day = TimeZone::UTC.to_timestamp(day.into()).ok()?;
+    Some(u64::try_from(day.as_second()).ok()? + clock(time)?)
 }
 
 /// Seconds since midnight of `HH:MM[:SS]`, with `am` or `pm` of half a day.
@@ -176,28 +164,6 @@ fn clock(text: &str) -> Option<u64> {
         Some(_) if at >= 13 * HOUR => None,
         Some(half) => Some(at % (12 * HOUR) + half),
     }
-}
-
-/// Year, month and day of a day since 1970 (proleptic Gregorian calendar, in
-/// eras of 400 years that begin in March, so that the leap day comes last).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let from_march = days + 719_468;
-    let (era, day_of_era) = (from_march / 146_097, from_march % 146_097);
-    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day)
-}
-
-fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1970..10_000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Searching is enough: a day lies between these two, and `civil` decides.
-    let low = (year - 1970) * 365;
-    (low..low + 366 + (year - 1968) / 4).find(|days| civil(*days) == (year, month, day))
 }
 
 #[cfg(test)]

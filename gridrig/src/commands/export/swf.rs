@@ -2,10 +2,10 @@
 //! would have logged.
 
 use gridrig_core::time::SimDuration;
-use gridrig_replayer::swf::{Quantity, Record, Writer};
 use gridrig_results::JobTable;
 use gridrig_results::jobs::{JobRow, JobState};
 use gridrig_results::rundir::{Manifest, Run};
+use gridrig_tracelab::swf::{Quantity, Record, Writer};
 use std::io::{self, Write};
 
 /// Writes the submitted jobs in the order of the workload.

@@ -49,7 +49,8 @@ struct Job {
 }
 
 /// A state in gwd's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 enum State {
     Pending,
     Active,
@@ -59,12 +60,7 @@ enum State {
 
 impl State {
     fn name(self) -> &'static str {
-        match self {
-            State::Pending => "PENDING",
-            State::Active => "ACTIVE",
-            State::Done => "DONE",
-            State::Failed => "FAILED",
-        }
+        self.into()
     }
 
     fn is_over(self) -> bool {

@@ -8,16 +8,17 @@ use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
+use crate::realtime::slurm_setup;
 use crate::scenario::Scenario;
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_emulator::faces::{FaceKind, Faces, slurm};
 use gridrig_emulator::{Broker, Config};
-use gridrig_protocol::rest::serve::{Labels, Monitoring};
-use gridrig_protocol::tls::{ServerTls, TlsFiles};
+use gridrig_service::http::{Labels, Monitoring};
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -120,7 +121,8 @@ fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
         }
     };
     let discipline = DisciplineKind::from_name(&args.discipline).ok_or_else(|| {
-        let names = DisciplineKind::ALL.map(DisciplineKind::name).join(", ");
+        let names: Vec<_> = DisciplineKind::ALL.iter().map(|k| k.name()).collect();
+        let names = names.join(", ");
         Failure::input(anyhow!(
             "--discipline {}: expected one of {names}",
             args.discipline
@@ -206,13 +208,6 @@ fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> Result<Option<slurm::S
     let at_once = args.slurm_at_once;
     setup.execute = args.slurm_execute.then_some(slurm::Execute { at_once });
     Ok(Some(setup))
-}
-
-/// Installs the commands in `dir` as links to this very program.
-pub(crate) fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
-    let program = std::env::current_exe().context("the path of this program")?;
-    let door = slurm::install(dir, &program)?;
-    Ok(slurm::Setup::new(door))
 }
 
 fn broker(domain: DomainId, url: &str, settings: &BrokerSettings) -> Broker {

@@ -6,9 +6,9 @@ use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::Args;
-use gridrig_replayer::characterize::{Options, characterize, sheet};
-use gridrig_replayer::load::load;
-use gridrig_replayer::spec::SizeFrom;
+use gridrig_tracelab::characterize::{Options, characterize, sheet};
+use gridrig_tracelab::load::load;
+use gridrig_tracelab::spec::SizeFrom;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 

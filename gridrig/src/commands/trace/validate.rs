@@ -7,11 +7,11 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::load::{Loaded, load};
-use gridrig_replayer::reduce::{Provenance, REDUCTION_KEY};
-use gridrig_replayer::sanitize;
-use gridrig_replayer::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
-use gridrig_replayer::validate::{self, Group, Options, Requirement, Selection, ValJob};
+use gridrig_tracelab::load::{Loaded, load};
+use gridrig_tracelab::reduce::{Provenance, REDUCTION_KEY};
+use gridrig_tracelab::sanitize;
+use gridrig_tracelab::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
+use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection, ValJob};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 

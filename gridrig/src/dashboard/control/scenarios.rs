@@ -3,14 +3,15 @@
 
 use super::{Draft, Shared};
 use crate::dashboard::Dashboard;
-use crate::scenario::{Scenario, ScenarioText};
+use crate::scenario::{Scenario, ScenarioText, confined};
 use axum::Router;
 use axum::extract::{Json, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Where shipped scenarios are, from the working directory.
@@ -82,9 +83,12 @@ async fn list(State(dashboard): State<Shared>) -> Response {
     });
     match listed.await {
         Ok(listed) => Json(serde_json::json!({ "scenarios": listed })).into_response(),
-        Err(_panicked) => {
-            Problem::new(500, "no-list", "the scenarios cannot be listed").into_response()
-        }
+        Err(_panicked) => ProblemResponse(Problem::new(
+            500,
+            "no-list",
+            "the scenarios cannot be listed",
+        ))
+        .into_response(),
     }
 }
 
@@ -110,16 +114,35 @@ async fn text(State(dashboard): State<Shared>, Query(wanted): Query<Wanted>) -> 
         Some(Ok(text)) if is_scenario(&text) => {
             Json(serde_json::json!({ "file": file, "text": text })).into_response()
         }
-        _ => Problem::new(
+        _ => ProblemResponse(Problem::new(
             404,
             "no-such-scenario",
             "there is no such scenario in the list",
-        )
+        ))
         .into_response(),
     }
 }
 
-/// The scenario of a draft.
+/// The file that a scenario means, found as a run finds it.
+fn meant(scenario: &Path, written: &str) -> PathBuf {
+    match Path::new(written) {
+        here if here.is_file() => here.to_owned(),
+        _ => scenario.with_file_name(written),
+    }
+}
+
+/// The files that listed scenarios name.
+fn named(listed: &BTreeMap<String, PathBuf>) -> BTreeSet<PathBuf> {
+    let named = listed.iter().flat_map(|(name, path)| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let files = confined::files(&text).into_iter();
+        files.map(move |written| meant(Path::new(name), &written))
+    });
+    named.collect()
+}
+
+/// The scenario of a draft. Unless the dashboard allows commands, it leads to
+/// nothing but files that listed scenarios name.
 pub(super) fn parse(dashboard: &Dashboard, draft: &Draft) -> Result<Scenario, String> {
     let listed = files(dashboard);
     if !listed.contains_key(&draft.file) {
@@ -150,14 +173,19 @@ pub(super) fn parse(dashboard: &Dashboard, draft: &Draft) -> Result<Scenario, St
         Some(name) => vec![format!("run.name=\"{name}\"")],
         None => Vec::new(),
     };
-    Scenario::parse(&ScenarioText {
+    let text = ScenarioText {
         file: Path::new(&draft.file),
         text: &draft.text,
         sets: &sets,
         directory: Path::new(""),
         traces_may_be_missing: false,
-    })
-    .map_err(|error| error.to_string())
+    };
+    if dashboard.control.allow_commands {
+        return Scenario::parse(&text).map_err(|error| error.to_string());
+    }
+    let named = named(&listed);
+    let may_read = |written: &str| named.contains(&meant(text.file, written));
+    Scenario::parse_confined(&text, Some(&may_read)).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! What was said about a job over HTTP, as the page shows it.
 
-use super::life::Life;
 use crate::realtime::Ears;
 use gridrig_core::ids::JobId;
 use serde::Serialize;
@@ -49,17 +48,14 @@ impl LastHeard {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ears;
     }
 
-    /// The life of a job with what was said about it.
+    /// What was said about a job.
     #[must_use]
-    pub fn put_into(&self, life: Life) -> Life {
+    pub fn about(&self, job: JobId) -> Vec<Exchange> {
         let ears = self
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        Life {
-            exchanges: about(&ears, JobId(life.job)),
-            ..life
-        }
+        about(&ears, job)
     }
 }

@@ -325,7 +325,7 @@ fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
 mod tests {
     use super::*;
     use crate::runner::{self, RunOptions};
-    use gridrig_protocol::rest::serve::Monitoring;
+    use gridrig_service::http::Monitoring;
 
     /// A run of the shipped pair, in a directory of its own.
     fn run(sets: &[&str]) -> (tempfile::TempDir, PathBuf) {

@@ -7,13 +7,11 @@ use super::tap::Tap;
 use super::words;
 use super::{clock, exchange};
 use crate::realtime::Ears;
-use crate::runner::{Load, PolicyRun};
+use crate::runner::{Observation, Observer, PolicyRun, Start};
 use crate::scenario::{Clock, POOLED, Replication, Scenario};
 use gridrig_core::event::{Event, EventSink};
-use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
-use gridrig_core::policy::PolicyKind;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use gridrig_results::EventLog;
 use gridrig_results::names::Names;
 use std::path::{Path, PathBuf};
@@ -23,8 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks at a run.
 const EVERY: Duration = Duration::from_millis(250);
-/// Events between two looks at the clock.
-const EVENTS: u64 = 4096;
 
 static SESSIONS: AtomicU64 = AtomicU64::new(1);
 
@@ -67,43 +63,6 @@ impl Watch {
         self.stop.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it is to stop.
-    #[must_use]
-    pub fn stop_requested(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
-    }
-
-    /// Resolves when it is to stop.
-    pub async fn stopped(&self) {
-        while !self.stop_requested() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// Every policy is about to run on every replication.
-    pub fn begin(&self, scenario: &Scenario, replications: &[Replication]) {
-        let runs = replications.iter().flat_map(|replication| {
-            let policies = scenario.contenders().into_iter();
-            let policies = policies.map(|contender| contender.name());
-            let pooled = replication.pooled().map(|_| Some(POOLED.to_owned()));
-            policies.chain(pooled).map(|policy| RunDoc {
-                policy,
-                replication: replication.index,
-                key: replication.key.clone(),
-                state: "waiting",
-                completed: None,
-                jobs: None,
-                delay_mean_s: None,
-                delay_p95_s: None,
-                waited_share: None,
-                valid: None,
-                audit: None,
-                dir: None,
-            })
-        });
-        self.hub.begin(self.session(scenario), runs.collect());
-    }
-
     /// It cannot run: pages see at least what it was.
     pub fn refuse(&self, scenario: &Scenario) {
         if !self.hub.shows(self.id) {
@@ -130,8 +89,47 @@ impl Watch {
         }
     }
 
-    /// One policy begins on one replication; `position` counts the runs.
-    pub fn start<'a>(&'a self, position: usize, start: &Start<'a>) -> Watching<'a> {
+    /// The whole scenario is over, well or with this message.
+    pub fn end(&self, state: &'static str, message: Option<String>) {
+        self.hub.change_runs(|run| {
+            if matches!(run.state, "waiting" | "running" | "writing") {
+                run.state = "not run";
+            }
+        });
+        self.hub.session(|session| {
+            session.state = state;
+            session.message = message;
+        });
+        // Nobody is left to answer.
+        drop(self.hub.questions());
+    }
+}
+
+impl Observer for Watch {
+    fn begin(&self, scenario: &Scenario, replications: &[Replication]) {
+        let runs = replications.iter().flat_map(|replication| {
+            let policies = scenario.contenders().into_iter();
+            let policies = policies.map(|contender| contender.name());
+            let pooled = replication.pooled().map(|_| Some(POOLED.to_owned()));
+            policies.chain(pooled).map(|policy| RunDoc {
+                policy,
+                replication: replication.index,
+                key: replication.key.clone(),
+                state: "waiting",
+                completed: None,
+                jobs: None,
+                delay_mean_s: None,
+                delay_p95_s: None,
+                waited_share: None,
+                valid: None,
+                audit: None,
+                dir: None,
+            })
+        });
+        self.hub.begin(self.session(scenario), runs.collect());
+    }
+
+    fn start<'a>(&'a self, position: usize, start: &Start<'a>) -> Box<dyn Observation + 'a> {
         let scenario = start.scenario;
         self.hub.session(|session| {
             session.state = "running";
@@ -158,11 +156,10 @@ impl Watch {
             looked: now,
         };
         watching.show(&EventLog::default());
-        watching
+        Box::new(watching)
     }
 
-    /// A run is over and written.
-    pub fn finish(&self, position: usize, run: &PolicyRun) {
+    fn finish(&self, position: usize, run: &PolicyRun) {
         let summary = &run.summary;
         let below = run
             .dir
@@ -183,34 +180,9 @@ impl Watch {
             .session(|session| session.warnings.clone_from(&summary.warnings));
     }
 
-    /// The whole scenario is over, well or with this message.
-    pub fn end(&self, state: &'static str, message: Option<String>) {
-        self.hub.change_runs(|run| {
-            if matches!(run.state, "waiting" | "running" | "writing") {
-                run.state = "not run";
-            }
-        });
-        self.hub.session(|session| {
-            session.state = state;
-            session.message = message;
-        });
-        // Nobody is left to answer.
-        drop(self.hub.questions());
+    fn stop_requested(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
     }
-}
-
-/// What a run is, as far as watching it needs to know.
-pub struct Start<'a> {
-    /// Its scenario.
-    pub scenario: &'a Scenario,
-    /// Its grid.
-    pub grid: &'a Grid,
-    /// Its policy.
-    pub policy: Option<PolicyKind>,
-    /// Its jobs.
-    pub load: &'a Load,
-    /// How late a start may be without having waited.
-    pub tolerance: SimDuration,
 }
 
 /// A run while it is watched.
@@ -249,16 +221,26 @@ impl Watching<'_> {
             let _ = answer.send(life);
         }
     }
+}
 
-    /// Watches a run in real time through these ears: whoever runs it calls
-    /// [`hear`](Self::hear) a few times a second.
-    pub fn listen(&mut self, ears: &Ears) {
+impl Observation for Watching<'_> {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        self.tap.emit(at, event);
+    }
+
+    fn look(&mut self, log: &EventLog) {
+        if clock().saturating_duration_since(self.looked) >= EVERY {
+            self.tap.advance(log.end());
+            self.show(log);
+        }
+    }
+
+    fn listen(&mut self, ears: &Ears) {
         self.ears = ears.clone();
         self.watch.hub.exchanges.set(ears.clone());
     }
 
-    /// Takes in what there is to hear, and shows how things are at `now`.
-    pub fn hear(&mut self, now: SimTime) {
+    fn hear(&mut self, now: SimTime) {
         for recorded in self.ears.events() {
             self.log.emit(recorded.at, recorded.event());
             self.tap.emit(recorded.at, recorded.event());
@@ -269,63 +251,14 @@ impl Watching<'_> {
         self.log = log;
     }
 
-    /// The run in real time is over, at `now`.
-    pub fn end(mut self, now: SimTime) {
-        self.hear(now);
+    fn end(mut self: Box<Self>, log: Option<&EventLog>, now: SimTime) {
+        match log {
+            Some(_) => self.tap.advance(now),
+            None => self.hear(now),
+        }
         self.tap.close(now);
-        let log = std::mem::take(&mut self.log);
-        self.show(&log);
+        let heard = std::mem::take(&mut self.log);
+        self.show(log.unwrap_or(&heard));
         self.watch.hub.write_run();
-    }
-}
-
-/// An event log that is watched while it grows.
-pub struct Watched<'l, 'w> {
-    log: &'l mut EventLog,
-    watching: Watching<'w>,
-    /// Events until the next look at the clock.
-    left: u64,
-}
-
-impl<'l, 'w> Watched<'l, 'w> {
-    /// Keeps events in `log` and shows them.
-    pub fn new(log: &'l mut EventLog, watching: Watching<'w>) -> Self {
-        Watched {
-            log,
-            watching,
-            left: EVENTS,
-        }
-    }
-
-    /// The run is over.
-    pub fn end(mut self) {
-        self.watching.tap.advance(self.log.end());
-        self.watching.tap.close(self.log.end());
-        self.watching.show(self.log);
-        self.watching.watch.hub.write_run();
-    }
-
-    #[cold]
-    fn look(&mut self) {
-        self.left = EVENTS;
-        if clock().saturating_duration_since(self.watching.looked) >= EVERY {
-            self.watching.tap.advance(self.log.end());
-            self.watching.show(self.log);
-        }
-    }
-}
-
-impl EventSink for Watched<'_, '_> {
-    #[inline]
-    fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        self.log.emit(at, event);
-        // It would pass these over; not calling it is cheaper still.
-        if !matches!(event, Event::InfoSent { .. }) {
-            self.watching.tap.emit(at, event);
-        }
-        self.left -= 1;
-        if self.left == 0 {
-            self.look();
-        }
     }
 }

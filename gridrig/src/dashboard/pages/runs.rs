@@ -291,27 +291,10 @@ fn shown(row: Row) -> Shown {
     }
 }
 
-/// Seconds since 1970 as a date of the calendar, in UTC (the algorithm is
-/// Hinnant's `civil_from_days`).
+/// Seconds since 1970 as a date of the calendar, in UTC.
 fn date(seconds: u64) -> String {
-    let days = i64::try_from(seconds / 86_400).unwrap_or(0) + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year + era * 400 + i64::from(month <= 2);
-    let of_day = seconds % 86_400;
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}",
-        of_day / 3600,
-        of_day / 60 % 60
-    )
+    let at = gridrig_protocol::calendar::utc(seconds);
+    at.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// What the form before this page did.

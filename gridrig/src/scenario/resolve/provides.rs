@@ -10,7 +10,7 @@ use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
-use gridrig_replayer::spec::WorkloadSpec;
+use gridrig_tracelab::spec::WorkloadSpec;
 use std::ops::Range;
 
 /// A day of a trace.

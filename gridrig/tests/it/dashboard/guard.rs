@@ -68,7 +68,7 @@ fn pages_have_no_inline_script_or_style() {
 fn another_host_is_refused() {
     let dashboard = Dashboard::start(&["--allow-host", "lab.example"], &[]);
     let port = dashboard.url.rsplit(':').next().unwrap();
-    let ask = |host: &str| send(&dashboard.url, "GET", "/", &[("host", host)], "");
+    let ask = |host: &str| dashboard.send("GET", "/", &[("host", host)], "");
     for host in [
         "evil.example",
         &format!("evil.example:{port}"),
@@ -93,7 +93,7 @@ fn another_origin_is_refused_for_reading_and_for_writing() {
     let ask = |method, target, headers: &[(&str, &str)]| {
         let mut all = vec![("content-type", "application/json")];
         all.extend(headers);
-        send(&dashboard.url, method, target, &all, "{\"id\":1}")
+        dashboard.send(method, target, &all, "{\"id\":1}")
     };
     let own = dashboard.url.clone();
     for origin in [
@@ -116,49 +116,51 @@ fn another_origin_is_refused_for_reading_and_for_writing() {
     assert_eq!(through.expect(404).code(), "no-such-scenario");
     // A form cannot send JSON.
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    let posted = send(&dashboard.url, "POST", "/api/control/stop", &form, "id=1");
+    let posted = dashboard.send("POST", "/api/control/stop", &form, "id=1");
     assert_eq!(posted.expect(415).code(), "bad-body");
 }
 
 #[test]
-fn a_token_is_wanted_where_one_is_set() {
+fn whoever_says_the_token_is_let_in_by_a_cookie() {
     let token = "0123456789abcdefXYZ";
     let dashboard = Dashboard::start(&[], &[("GRIDRIG_TOKEN", token)]);
-    let refused = dashboard.get("/").expect(401);
-    assert!(refused.body.contains("wants its token") && !refused.body.contains(token));
-    assert_eq!(dashboard.get("/api/live").expect(401).code(), "no-token");
-    dashboard.get("/assets/base.css").expect(200);
     let ask =
-        |name: &str, value: &str| send(&dashboard.url, "GET", "/api/live", &[(name, value)], "");
+        |target: &str, headers: &[(&str, &str)]| send(&dashboard.url, "GET", target, headers, "");
+    let refused = ask("/", &[]).expect(401);
+    assert!(refused.body.contains("wants its token") && !refused.body.contains(token));
+    assert_eq!(ask("/api/live", &[]).expect(401).code(), "no-token");
+    let ask = |name: &str, value: &str| ask("/api/live", &[(name, value)]);
     ask("authorization", &format!("Bearer {token}")).expect(200);
     ask("authorization", "Bearer 0123456789abcdefXYz").expect(401);
-    let form = [("content-type", "application/x-www-form-urlencoded")];
-    let wrong = send(&dashboard.url, "POST", "/login", &form, "token=wrong");
-    assert!(wrong.expect(401).body.contains("That is not the token"));
-    let entered = send(
-        &dashboard.url,
-        "POST",
-        "/login",
-        &form,
-        &format!("token={token}"),
-    )
-    .expect(303);
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let enter = |headers: &[(&str, &str)], token: &str| {
+        let body = format!("token={token}");
+        send(&dashboard.url, "POST", "/login", headers, &body)
+    };
+    let wrong = enter(&[form], "wrong").expect(401);
+    assert!(wrong.body.contains("That is not the token"));
+    assert!(!wrong.headers.contains_key("set-cookie"));
+    let entered = enter(&[form], token).expect(303);
+    // Cookies go to all ports of a name.
+    let port = dashboard.url.rsplit(':').next().unwrap();
     let cookie = &entered.headers["set-cookie"];
-    assert!(
-        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"),
-        "{cookie}"
-    );
+    let expected = format!("gridrig_token_{port}={token}; Path=/; HttpOnly; SameSite=Strict");
+    assert_eq!(*cookie, expected);
+    let behind_tls = enter(&[form, ("x-forwarded-proto", "https")], token);
+    let secure = &behind_tls.expect(303).headers["set-cookie"];
+    assert_eq!(*secure, format!("{expected}; Secure"));
     ask("cookie", cookie.split(';').next().unwrap()).expect(200);
+    ask("cookie", &format!("gridrig_token={token}")).expect(401);
     let linked = dashboard.get(&format!("/login?token={token}")).expect(303);
     assert_eq!(linked.headers["location"], "/");
 }
 
 #[test]
-fn an_address_that_others_reach_gets_a_new_token() {
+fn an_address_that_others_reach_is_guarded_like_any_other() {
     let mut dashboard = Dashboard::start(&["--listen", "0.0.0.0:0"], &[]);
     let said = dashboard.stderr_line();
     let token = said.trim().rsplit("token=").next().unwrap().to_owned();
-    assert_eq!(token.len(), 64, "{said}");
+    assert_eq!(token, dashboard.token, "{said}");
     let port = dashboard.url.rsplit(':').next().unwrap();
     let url = format!("http://127.0.0.1:{port}");
     send(&url, "GET", "/api/live", &[], "").expect(401);
@@ -225,14 +227,9 @@ fn text_is_packed_for_whoever_can_unpack_it_and_the_page_stays_small() {
     );
     let mut sum = 0;
     for target in assets.into_iter().chain(["/"]) {
-        let packed = send(
-            &dashboard.url,
-            "GET",
-            target,
-            &[("accept-encoding", "gzip, br")],
-            "",
-        )
-        .expect(200);
+        let packed = dashboard
+            .send("GET", target, &[("accept-encoding", "gzip, br")], "")
+            .expect(200);
         let plain = dashboard.get(target).expect(200);
         if plain.bytes.len() > 1024 {
             assert_eq!(packed.headers["content-encoding"], "gzip", "{target}");
@@ -242,12 +239,6 @@ fn text_is_packed_for_whoever_can_unpack_it_and_the_page_stays_small() {
     }
     assert!(sum < 100_000, "{sum} bytes");
     let tag = dashboard.get("/assets/base.css").headers["etag"].clone();
-    let again = send(
-        &dashboard.url,
-        "GET",
-        "/assets/base.css",
-        &[("if-none-match", &tag)],
-        "",
-    );
+    let again = dashboard.send("GET", "/assets/base.css", &[("if-none-match", &tag)], "");
     assert_eq!((again.status, again.bytes.len()), (304, 0));
 }

@@ -116,10 +116,12 @@ pub struct Event {
 }
 
 impl Stream {
-    pub fn open(url: &str, target: &str) -> Self {
+    pub fn open(url: &str, target: &str, token: &str) -> Self {
         let (mut stream, host) = connect(url);
-        let request =
-            format!("GET {target} HTTP/1.1\r\nhost: {host}\r\naccept: text/event-stream\r\n\r\n");
+        let request = format!(
+            "GET {target} HTTP/1.1\r\nhost: {host}\r\naccept: text/event-stream\r\n\
+             authorization: Bearer {token}\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let (status, _) = read_head(&mut reader);

@@ -2,7 +2,7 @@
 
 use super::http::{self, Stream};
 use super::{Dashboard, draft, shipped};
-use crate::command::{Bench, expect_code, gridrig, json, run};
+use crate::command::{Bench, expect_code, gridrig, json, run, token};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -23,7 +23,7 @@ fn close(a: &Value, b: &Value) -> bool {
 #[test]
 fn a_stream_begins_with_the_whole_state_and_goes_on_with_what_is_new() {
     let dashboard = Dashboard::start(&[], &[]);
-    let mut stream = Stream::open(&dashboard.url, "/api/live/events");
+    let mut stream = dashboard.events();
     let first = stream.next();
     assert_eq!(first.name, "snapshot");
     assert_eq!(first.data["session"], Value::Null);
@@ -67,7 +67,7 @@ fn a_stream_begins_with_the_whole_state_and_goes_on_with_what_is_new() {
     }
     assert!(deltas > 0, "nothing but snapshots");
     // Whoever comes again is given all of it.
-    let again = Stream::open(&dashboard.url, "/api/live/events").next();
+    let again = dashboard.events().next();
     assert_eq!(again.name, "snapshot");
     assert_eq!(
         again.data["course"]["rows"].as_array().unwrap().len() as u64,
@@ -260,7 +260,7 @@ fn the_number_of_readers_is_bounded() {
     let dashboard = Dashboard::start(&[], &[]);
     let mut readers: Vec<Stream> = Vec::new();
     for _ in 0..64 {
-        let mut reader = Stream::open(&dashboard.url, "/api/live/events");
+        let mut reader = dashboard.events();
         assert_eq!(reader.next().name, "snapshot");
         readers.push(reader);
     }
@@ -282,7 +282,6 @@ fn a_run_on_the_command_line_shows_itself_and_prints_what_it_always_does() {
     let mut child = gridrig()
         .args(words)
         .args(["--dashboard", "--keep-dashboard"])
-        .env_remove("GRIDRIG_TOKEN")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -300,14 +299,17 @@ fn a_run_on_the_command_line_shows_itself_and_prints_what_it_always_does() {
         line.clear();
         assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended");
     }
-    let state = http::send(&url, "GET", "/api/live", &[], "").json();
+    let bearer = format!("Bearer {}", token());
+    let known = ("authorization", &*bearer);
+    http::send(&url, "GET", "/api/live", &[], "").expect(401);
+    let state = http::send(&url, "GET", "/api/live", &[known], "").json();
     assert_eq!(state["session"]["state"], "done");
     assert_eq!(state["now"]["finished"], 480);
-    let start = [("content-type", "application/json")];
+    let start = [("content-type", "application/json"), known];
     let body = draft("two-sites.toml", &shipped("two-sites.toml")).to_string();
     let refused = http::send(&url, "POST", "/api/control/start", &start, &body);
     assert_eq!(refused.expect(409).code(), "watches-only");
-    let not_kept = http::send(&url, "GET", "/api/live/jobs/1", &[], "");
+    let not_kept = http::send(&url, "GET", "/api/live/jobs/1", &[known], "");
     assert_eq!(not_kept.expect(404).code(), "not-kept");
     interrupt(child.id());
     let output = child.wait_with_output().unwrap();
@@ -355,7 +357,6 @@ lag_tolerance = "1h"
     let mut child = gridrig()
         .args(["run", &bench.path("s.toml"), "--out", &bench.path("runs")])
         .args(["--dashboard", "--keep-dashboard"])
-        .env_remove("GRIDRIG_TOKEN")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -370,7 +371,9 @@ lag_tolerance = "1h"
             break url.to_owned();
         }
     };
-    let now = || http::send(&url, "GET", "/api/live", &[], "").json();
+    let bearer = format!("Bearer {}", token());
+    let known = ("authorization", &*bearer);
+    let now = || http::send(&url, "GET", "/api/live", &[known], "").json();
     let patience = crate::patience::Patience::seconds(180);
     let state = loop {
         let state = now();
@@ -386,7 +389,7 @@ lag_tolerance = "1h"
     assert_eq!(state["now"]["clusters"][1], serde_json::json!([0, 1, 2, 1]));
     // The LRMS knows of an end before whoever submitted the job.
     let life = loop {
-        let life = http::send(&url, "GET", "/api/live/jobs/0", &[], "").json();
+        let life = http::send(&url, "GET", "/api/live/jobs/0", &[known], "").json();
         let last = life["steps"].as_array().unwrap().last();
         if last.is_some_and(|step| step["kind"] == "seen") {
             break life;

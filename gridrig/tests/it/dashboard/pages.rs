@@ -1,7 +1,7 @@
 //! Runs, Compare and Gantt over HTTP.
 
 use super::Dashboard;
-use super::http::{Page, send};
+use super::http::Page;
 use crate::command::{Bench, JOBS, PAIR, expect_code, run, stdout};
 use std::fs;
 
@@ -15,7 +15,7 @@ fn rig() -> Dashboard {
 fn form(rig: &Dashboard, target: &str, headers: &[(&str, &str)], body: &str) -> Page {
     let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
     all.extend(headers);
-    send(&rig.url, "POST", target, &all, body)
+    rig.send("POST", target, &all, body)
 }
 
 fn paths(rig: &Dashboard) -> Vec<String> {

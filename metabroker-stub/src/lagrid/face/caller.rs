@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::request::Parts;
 use gridrig_protocol::lagrid::{Caller, Token};
-use gridrig_protocol::rest::serve::Peer;
+use gridrig_service::http::Peer;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 

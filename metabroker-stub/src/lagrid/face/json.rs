@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{Desk, Message, PeerFault};
 use gridrig_protocol::rest::Problem;
+use gridrig_service::http::ProblemResponse;
 use std::sync::Arc;
 
 pub(super) async fn serve<D: Desk, R: Asked>(
@@ -69,7 +70,7 @@ fn is_json(headers: &HeaderMap) -> Result<(), PeerFault> {
 }
 
 fn refuse(fault: PeerFault) -> Response {
-    let mut response = Problem::from(fault).into_response();
+    let mut response = ProblemResponse(Problem::from(fault)).into_response();
     if response.status() == StatusCode::UNAUTHORIZED {
         // RFC 9110, section 11.6.1: a 401 says how.
         let challenge = HeaderValue::from_static("Bearer");

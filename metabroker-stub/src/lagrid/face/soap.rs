@@ -12,8 +12,10 @@ use gridrig_protocol::lagrid::{
     QueryJob, RequestResourceData, SOAP_PATH, SendResourceData, SubmitJob, wsdl,
 };
 use gridrig_protocol::rest::Problem;
-use gridrig_protocol::soap::{self, Fault, Reply, Request};
+use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
+use gridrig_service::http::ProblemResponse;
+use gridrig_service::soap::{self, Reply, Request};
 use std::sync::Arc;
 
 /// Reference parameters of ours that a peer may mark as `mustUnderstand`.
@@ -81,11 +83,11 @@ async fn ask<D: Desk, R: Asked>(
 }
 
 /// The WSDL, with the address that the client came to.
-pub(super) async fn describe(From(caller): From, uri: Uri) -> Result<Response, Problem> {
+pub(super) async fn describe(From(caller): From, uri: Uri) -> Result<Response, ProblemResponse> {
     let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
     if !uri.query().is_some_and(asks) {
         let detail = format!("{SOAP_PATH} takes SOAP by POST; its WSDL is at ?wsdl");
-        return Err(Problem::new(405, "method-not-allowed", detail));
+        return Err(Problem::new(405, "method-not-allowed", detail).into());
     }
     let address = format!("{}{SOAP_PATH}", caller.base);
     let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];

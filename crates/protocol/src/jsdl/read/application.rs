@@ -86,8 +86,8 @@ impl Reader<'_> {
         program: &mut Program,
     ) -> Result<(), JsdlError> {
         let posix = program.kind == ProgramKind::Posix;
-        let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name);
-        if let Some(limit) = limit.filter(|_| posix) {
+        let limit = Limit::ALL.iter().find(|limit| limit.name() == name);
+        if let Some(&limit) = limit.filter(|_| posix) {
             self.once(program.limits.contains_key(&limit), child, path)?;
             let value = self.whole(child, path)?;
             program.limits.insert(limit, value);

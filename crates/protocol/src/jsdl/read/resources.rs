@@ -18,9 +18,7 @@ impl Reader<'_> {
         for child in element.elements() {
             let path = at(path, child);
             let name = self.named(child, JSDL);
-            let quantity = Quantity::ALL
-                .into_iter()
-                .find(|quantity| Some(quantity.name()) == name);
+            let quantity = name.and_then(|name| name.parse::<Quantity>().ok());
             if let Some(quantity) = quantity {
                 let known = resources.quantities.contains_key(&quantity);
                 self.once(known, child, &path)?;

@@ -58,10 +58,8 @@ impl Reader<'_> {
     fn creation(&mut self, child: &Element, path: &str) -> Result<CreationFlag, JsdlError> {
         let text = self.text(child, path)?;
         let text = text.trim_matches(is_space);
-        let flag = CreationFlag::ALL
-            .into_iter()
-            .find(|flag| flag.name() == text);
-        flag.ok_or_else(|| self.value(child, path, text, "overwrite, append or dontOverwrite"))
+        let flag = text.parse();
+        flag.map_err(|_| self.value(child, path, text, "overwrite, append or dontOverwrite"))
     }
 
     fn uri(&mut self, element: &Element, path: &str) -> Result<Option<String>, JsdlError> {

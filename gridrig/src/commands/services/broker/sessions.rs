@@ -12,8 +12,9 @@ use gridrig_core::time::SimDuration;
 use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links, roles_towards};
 use gridrig_metabroker_stub::{Peer, PeerDoor};
 use gridrig_protocol::lagrid::Token;
-use gridrig_protocol::tls::{OutgoingTls, ServerTls, TlsFiles, peer_client};
+use gridrig_protocol::tls::{OutgoingTls, peer_client};
 use gridrig_service::incarnation;
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -194,7 +195,8 @@ impl Said {
 
 fn protocol_named(name: &str) -> Result<LinkProtocol, Failure> {
     LinkProtocol::from_name(name).ok_or_else(|| {
-        let names = LinkProtocol::ALL.map(LinkProtocol::name).join(", ");
+        let names: Vec<_> = LinkProtocol::ALL.iter().map(|p| p.name()).collect();
+        let names = names.join(", ");
         Failure::input(anyhow!("--protocol {name}: expected one of {names}"))
     })
 }

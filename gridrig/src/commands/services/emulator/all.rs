@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::anyhow;
 use gridrig_emulator::Config;
-use gridrig_protocol::rest::serve::base_url;
+use gridrig_service::http::base_url;
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};

@@ -2,10 +2,10 @@
 
 mod clusters;
 
-use gridrig_replayer::characterize::Characterization;
-use gridrig_replayer::characterize::ProcessorsFrom;
-use gridrig_replayer::characterize::calendar::{ClockSource, WEEKDAYS};
 use gridrig_results::stats::Distribution;
+use gridrig_tracelab::characterize::Characterization;
+use gridrig_tracelab::characterize::ProcessorsFrom;
+use gridrig_tracelab::characterize::calendar::{ClockSource, WEEKDAYS};
 use std::fmt::Write as _;
 
 /// Columns of a drawn curve.

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::load::Loaded;
-use gridrig_replayer::spec::{Keep, WindowChoice, WorkloadSpec};
+use gridrig_tracelab::load::Loaded;
+use gridrig_tracelab::spec::{Keep, WindowChoice, WorkloadSpec};
 use std::path::{Path, PathBuf};
 
 /// A trace, its steps and where the outcome goes.

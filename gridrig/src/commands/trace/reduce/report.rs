@@ -3,9 +3,9 @@
 use super::pipeline::Pipeline;
 use crate::check::{human, table};
 use gridrig_core::time::SimDuration;
-use gridrig_replayer::prepare::{Reduced, StepReport};
-use gridrig_replayer::reduce::{COMPONENTS, Provenance, RankedWindow, WindowRanking, Written};
-use gridrig_replayer::validate::Validation;
+use gridrig_tracelab::prepare::{Reduced, StepReport};
+use gridrig_tracelab::reduce::{COMPONENTS, Provenance, RankedWindow, WindowRanking, Written};
+use gridrig_tracelab::validate::Validation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -103,7 +103,7 @@ impl Report {
     pub(super) fn new(pipeline: &Pipeline, reduced: &Reduced, rank: Option<usize>) -> Self {
         let processors = pipeline.processors;
         let last = reduced.steps.last().map(|step| step.after);
-        let offered = |load: gridrig_replayer::prepare::Load| load.offered(processors?);
+        let offered = |load: gridrig_tracelab::prepare::Load| load.offered(processors?);
         let steps = reduced.steps.iter().filter(|s| s.before != s.after);
         let mut warnings = pipeline.warnings.clone();
         warnings.extend(reduced.warnings.iter().cloned());

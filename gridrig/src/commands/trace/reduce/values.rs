@@ -1,7 +1,7 @@
 //! Values of the command line, read as a scenario reads them.
 
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_replayer::spec::{SizeFrom, TraceWindow, ZeroRunTime};
+use gridrig_tracelab::spec::{SizeFrom, TraceWindow, ZeroRunTime};
 
 /// `7d`
 pub(super) fn duration(text: &str) -> Result<SimDuration, String> {

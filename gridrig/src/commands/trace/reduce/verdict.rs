@@ -4,11 +4,11 @@ use super::ReduceArgs;
 use super::pipeline::Pipeline;
 use crate::exit::Failure;
 use anyhow::anyhow;
-use gridrig_replayer::load::{Loaded, TraceJob, load};
-use gridrig_replayer::prepare::Reduced;
-use gridrig_replayer::sanitize::Facts;
-use gridrig_replayer::spec::SizeFrom;
-use gridrig_replayer::validate::{Options, Requirement, Selection, ValJob, Validation, validate};
+use gridrig_tracelab::load::{Loaded, TraceJob, load};
+use gridrig_tracelab::prepare::Reduced;
+use gridrig_tracelab::sanitize::Facts;
+use gridrig_tracelab::spec::SizeFrom;
+use gridrig_tracelab::validate::{Options, Requirement, Selection, ValJob, Validation, validate};
 use std::path::{Path, PathBuf};
 
 /// What is needed to judge once the reduced trace has been written.
@@ -62,7 +62,7 @@ impl Judge {
         })?;
         if let Some(sheet) = &self.sheet {
             let names = (name(Path::new(&reduced.file)), name(out));
-            let page = gridrig_replayer::validate::sheet(&validation, &names.0, &names.1);
+            let page = gridrig_tracelab::validate::sheet(&validation, &names.0, &names.1);
             std::fs::write(sheet, page).map_err(|error| {
                 let text = format!("{}: the sheet cannot be written", sheet.display());
                 Failure::input(anyhow!(error).context(text))

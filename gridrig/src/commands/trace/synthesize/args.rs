@@ -1,10 +1,10 @@
 //! The arguments of `gridrig trace synthesize`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use gridrig_replayer::synth::Extent;
-use gridrig_replayer::synth::burst::{Moments, Week};
-use gridrig_replayer::synth::lublin::Preset;
-use gridrig_replayer::synth::poisson::Koala;
+use gridrig_tracelab::synth::Extent;
+use gridrig_tracelab::synth::burst::{Moments, Week};
+use gridrig_tracelab::synth::lublin::Preset;
+use gridrig_tracelab::synth::poisson::Koala;
 use std::path::PathBuf;
 
 /// `gridrig trace synthesize`

@@ -2,7 +2,7 @@
 
 use super::Prepared;
 use super::args::Common;
-use gridrig_replayer::synth::output::{Made, Marginal};
+use gridrig_tracelab::synth::output::{Made, Marginal};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The verdict as text.
 
-use gridrig_replayer::validate::{Clusters, Side, StatisticReport, Validation};
+use gridrig_tracelab::validate::{Clusters, Side, StatisticReport, Validation};
 use std::fmt::Write as _;
 
 /// The report, for people.

@@ -1,7 +1,7 @@
 //! The load of the clusters that a trace names.
 
 use super::{instant, number, percent};
-use gridrig_replayer::characterize::clusters::{
+use gridrig_tracelab::characterize::clusters::{
     ClusterField, ClusterLoad, ClusterSizeFrom, Clusters, Imbalance,
 };
 use std::fmt::Write as _;

@@ -1,0 +1,60 @@
+//! What may become of a message on its way to another service.
+
+use crate::agent::Undelivered;
+use crate::job::Reason;
+
+/// Why a letter was not delivered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// The receiver has certainly not seen it.
+    #[error("{to} was not reached: {why}")]
+    NotReached {
+        /// The address.
+        to: String,
+        /// What the network said.
+        why: String,
+    },
+    /// It was sent, and no answer came: the receiver may have seen it.
+    #[error("{to} did not answer: {why}")]
+    NoAnswer {
+        /// The address.
+        to: String,
+        /// What the network said.
+        why: String,
+    },
+    /// The receiver has too much to do; it may be asked again.
+    #[error("{to} is busy")]
+    Busy {
+        /// The address.
+        to: String,
+    },
+    /// Whoever wrote it has called it back before it left.
+    #[error("it was called back")]
+    CalledBack,
+    /// The receiver turned it away.
+    #[error("{to} answered {status}: {why}")]
+    Answered {
+        /// The address.
+        to: String,
+        /// The HTTP status, or what stands for it.
+        status: u16,
+        /// The reason, where it is one of ours.
+        reason: Option<Reason>,
+        /// What the receiver said.
+        why: String,
+    },
+}
+
+impl TransportError {
+    /// What the sender has to know of it.
+    #[must_use]
+    pub fn fate(&self) -> Undelivered {
+        match self {
+            TransportError::NotReached { .. } => Undelivered::NotReached,
+            TransportError::NoAnswer { .. } => Undelivered::NoAnswer,
+            TransportError::Busy { .. } => Undelivered::Busy,
+            TransportError::CalledBack => Undelivered::CalledBack,
+            TransportError::Answered { reason, .. } => Undelivered::Declined(*reason),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+use super::*;
+use gridrig_core::ids::DomainId;
+use gridrig_core::message::Route;
+
+#[test]
+fn a_job_survives_the_wire() {
+    let mut spec = JobSpec::rigid(JobId(7), 3, SimDuration::from_nanos(1_234_567_891));
+    spec.requested_time = Some(SimDuration::from_secs(90));
+    spec.requirements.os = Some("LINUX".into());
+    spec.requirements.memory_kib = 5;
+    let sent = JobSubmission::forwarded(&Arrival {
+        key: Some("r/0/7/1".to_owned()),
+        id: Some(JobId(7)),
+        route: Some(Route {
+            hop: 1,
+            ..Route::entering(DomainId(2))
+        }),
+        meant: Some(SimTime::from_secs(3)),
+        ..Arrival::of(spec.clone())
+    });
+    let text = serde_json::to_string(&sent).unwrap();
+    let read: JobSubmission = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, sent);
+    assert_eq!(read.spec().unwrap(), spec);
+}
+
+#[test]
+fn the_shortest_submission_will_do() {
+    let read: JobSubmission = serde_json::from_str(r#"{"processors":2,"run_time":"60s"}"#).unwrap();
+    let spec = read.spec().unwrap();
+    assert_eq!(
+        spec,
+        JobSpec::rigid(JobId(0), 2, SimDuration::from_secs(60))
+    );
+}
+
+#[test]
+fn a_bad_submission_names_the_field() {
+    let check = |text: &str, wanted: &str| {
+        let read: JobSubmission = serde_json::from_str(text).unwrap();
+        let problem = read.spec().unwrap_err();
+        assert_eq!((problem.status, problem.code.as_str()), (422, "invalid"));
+        assert!(problem.detail.contains(wanted), "{}", problem.detail);
+    };
+    check(
+        r#"{"processors":0,"run_time":"60s"}"#,
+        "field processors = \"0\"",
+    );
+    check(r#"{"processors":1,"run_time":"60"}"#, "it has no unit");
+    check(
+        r#"{"processors":1,"run_time":"1s","requested_time":"x"}"#,
+        "requested_time",
+    );
+    check(
+        r#"{"processors":1,"run_time":"1s","notify":"file:///x"}"#,
+        "field notify",
+    );
+    check(r#"{"processors":1,"run_time":"1s","key":""}"#, "field key");
+    check(r#"{"processors":1,"run_time":"+1s"}"#, "a sign or a space");
+    check(r#"{"processors":1,"run_time":" 1 s"}"#, "a sign or a space");
+    check(
+        r#"{"processors":1,"run_time":"1s","notify":"http://"}"#,
+        "field notify",
+    );
+    let key = "ü".repeat(201);
+    check(
+        &format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#),
+        "1 to 200 characters",
+    );
+}
+
+#[test]
+fn a_key_is_measured_in_characters_as_the_schema_says() {
+    let key = "ü".repeat(200);
+    let text = format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#);
+    let read: JobSubmission = serde_json::from_str(&text).unwrap();
+    assert!(read.spec().is_ok());
+}
+
+#[test]
+fn an_end_survives_the_wire() {
+    for state in [
+        EndState::Completed,
+        EndState::Cancelled,
+        EndState::Rejected(Reason::NeverFits),
+        EndState::Failed(Reason::ServiceLost),
+    ] {
+        let end = JobEnd {
+            job: JobId(1),
+            state,
+            cluster: Some(ClusterId(0)),
+            start: Some(SimTime::from_secs(1)),
+            finish: None,
+        };
+        assert_eq!(JobEnd::try_from(&JobEndReport::from(&end)), Ok(end));
+    }
+}

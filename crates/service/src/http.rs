@@ -1,0 +1,209 @@
+//! What every service shares: problem documents for whatever goes wrong,
+//! bounds on what a client may cost, metrics, and a life in a thread of its
+//! own that can be ended gently or killed.
+
+mod answers;
+mod door;
+mod exchanges;
+mod extract;
+mod listener;
+pub mod metrics;
+mod notify;
+mod query;
+mod thread;
+
+pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
+pub use door::{Door, Peer, Stream};
+pub use exchanges::{Ear, Exchange, Exchanges, overhear};
+pub use extract::{Body, Path, Query};
+pub use listener::BoundedListener;
+pub use metrics::{Labels, Metrics, Monitoring, Samples};
+pub use notify::NotifyHosts;
+pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
+pub use thread::{Life, ServiceThread, Stall, Weather};
+
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use gridrig_protocol::rest::Problem;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::openapi::OpenApi;
+
+/// Largest request body: a job is well below 10 KiB, the samples of a domain
+/// with a thousand clusters below 500 KiB.
+pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// No request takes longer; the longest wait that a client may ask for is
+/// [`MAX_WAIT`].
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
+/// The longest that a request may wait for news.
+pub const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// A request that is answered with a problem document.
+#[derive(Debug)]
+pub struct ProblemResponse(pub Problem);
+
+impl From<Problem> for ProblemResponse {
+    fn from(problem: Problem) -> Self {
+        ProblemResponse(problem)
+    }
+}
+
+impl IntoResponse for ProblemResponse {
+    fn into_response(self) -> Response {
+        let status = self.0.status;
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(self.0)).into_response();
+        let headers = response.headers_mut();
+        let media = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, media);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// The description of a service with unsigned integers under the names of the
+/// OpenAPI format registry, `uint32` and `uint64`: utoipa writes `u-int32`,
+/// which no reader knows.
+#[must_use]
+pub fn described(openapi: OpenApi) -> OpenApi {
+    let read = openapi.to_json().ok().and_then(|text| {
+        let text = text.replace(r#""format":"u-int"#, r#""format":"uint"#);
+        serde_json::from_str(&text).ok()
+    });
+    read.unwrap_or(openapi)
+}
+
+/// Completes a service's routes: its own description under `/openapi.json`,
+/// and all that [`bounded`] adds.
+pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: Stall) -> Router {
+    let document: Arc<str> = openapi.to_json().unwrap_or_default().into();
+    let describe = move || {
+        let document = Arc::clone(&document);
+        async move {
+            let media = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, media)], document.to_string())
+        }
+    };
+    bounded(router.route("/openapi.json", get(describe)), metrics, stall)
+}
+
+/// Adds to routes: problem documents where there is no route or no such
+/// method, bounds on body and time, and counting.
+pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
+    let router = router
+        .fallback(async || {
+            ProblemResponse(Problem::new(
+                404,
+                "no-such-route",
+                "there is no such route here",
+            ))
+        })
+        .method_not_allowed_fallback(async || {
+            ProblemResponse(Problem::new(
+                405,
+                "method-not-allowed",
+                "the route does not have this method",
+            ))
+        })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn(bound_time))
+        .layer(middleware::from_fn_with_state(stall, weather));
+    counted(router, metrics)
+}
+
+/// Counts the requests of these routes, by how long each takes.
+pub fn counted(router: Router, metrics: Arc<Metrics>) -> Router {
+    router.layer(middleware::from_fn_with_state(metrics, count))
+}
+
+async fn bound_time(request: Request, next: Next) -> Response {
+    let late = || {
+        ProblemResponse(Problem::new(503, "timeout", "the request took too long")).into_response()
+    };
+    let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
+    answer.unwrap_or_else(|_| late())
+}
+
+/// Makes the service slow or silent where a test or a scenario asks for it.
+async fn weather(State(stall): State<Stall>, request: Request, next: Next) -> Response {
+    stall.wait().await;
+    next.run(request).await
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how long a request takes is measured in service I/O"
+)]
+async fn count(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+    let begin = std::time::Instant::now();
+    let method = request.method().clone();
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = matched.as_ref().map_or("none", MatchedPath::as_str);
+    let status = response.status().as_u16();
+    metrics.count_request(method.as_str(), route, status, begin.elapsed());
+    response
+}
+
+/// The answer of `/metrics`.
+pub fn metrics_text(text: String) -> Response {
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    (
+        [(header::CONTENT_TYPE, HeaderValue::from_static(media))],
+        text,
+    )
+        .into_response()
+}
+
+/// Serves until `life` ends, then lets the requests that are under way end,
+/// for [`GRACE`] at the longest.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub async fn serve(door: impl Into<Door>, router: Router, life: Life) -> std::io::Result<()> {
+    let door: Door = door.into();
+    let ending = life.clone();
+    let router = router.into_make_service_with_connect_info::<Peer>();
+    let server =
+        axum::serve(door, router).with_graceful_shutdown(async move { ending.ended().await });
+    let server = async move { server.await };
+    tokio::pin!(server);
+    tokio::select! {
+        ended = &mut server => return ended,
+        () = life.ended() => {}
+    }
+    match tokio::time::timeout(GRACE, server).await {
+        Ok(ended) => ended,
+        // Whoever keeps a connection open past the grace is cut off.
+        Err(_late) => Ok(()),
+    }
+}
+
+/// How long open requests may keep a service that is asked to end.
+pub const GRACE: Duration = Duration::from_secs(3);
+
+/// The first stdout line of a service that speaks plain HTTP.
+#[must_use]
+pub fn listening_line(address: SocketAddr) -> String {
+    listening_at(&base_url(address, false))
+}
+
+/// The same for a service with this base URL.
+#[must_use]
+pub fn listening_at(url: &str) -> String {
+    format!("{{\"listening\":\"{url}\"}}")
+}
+
+/// Where a service that listens there is found.
+#[must_use]
+pub fn base_url(address: SocketAddr, is_secure: bool) -> String {
+    let scheme = if is_secure { "https" } else { "http" };
+    format!("{scheme}://{address}")
+}

@@ -1,0 +1,237 @@
+//! The door of a service: plain connections, or TLS over them.
+
+use super::listener::{BoundedListener, Connection};
+use crate::tls::ServerTls;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use gridrig_protocol::certificate;
+use rustls::ServerConnection;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A client that has not said hello by then is let go.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Who is at the other end of a connection. Handlers have it as
+/// `ConnectInfo<Peer>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// From where.
+    pub address: SocketAddr,
+    /// Whether the connection is encrypted.
+    pub is_secure: bool,
+    /// The distinguished name in its certificate, proxies taken off, as in
+    /// `/DC=org/CN=alice`; `None` where it presented none.
+    pub identity: Option<Arc<str>>,
+}
+
+impl Connected<IncomingStream<'_, Door>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+        stream.remote_addr().clone()
+    }
+}
+
+/// Where the connections of a service come in, bounded in number either way.
+pub struct Door {
+    incoming: Incoming,
+}
+
+impl From<BoundedListener> for Door {
+    fn from(listener: BoundedListener) -> Self {
+        Door {
+            incoming: Incoming::Plain(listener),
+        }
+    }
+}
+
+enum Incoming {
+    Plain(BoundedListener),
+    // Handshakes are made side by side, so that a slow client holds up nobody.
+    Tls {
+        address: SocketAddr,
+        done: mpsc::Receiver<(Stream, Peer)>,
+        accepting: JoinHandle<()>,
+    },
+}
+
+impl Door {
+    /// Opens a door; to be called within a runtime.
+    ///
+    /// # Errors
+    /// When the socket cannot be made non-blocking or registered.
+    pub fn open(listener: std::net::TcpListener, tls: Option<&ServerTls>) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let listener = BoundedListener::new(listener)?;
+        let incoming = match tls {
+            None => Incoming::Plain(listener),
+            Some(tls) => {
+                let (shaken, done) = mpsc::channel(1);
+                let acceptor = TlsAcceptor::from(tls.config());
+                let accepting = tokio::spawn(accept(listener, acceptor, shaken));
+                Incoming::Tls {
+                    address,
+                    done,
+                    accepting,
+                }
+            }
+        };
+        Ok(Door { incoming })
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        if let Incoming::Tls { accepting, .. } = &self.incoming {
+            accepting.abort();
+        }
+    }
+}
+
+async fn accept(
+    mut listener: BoundedListener,
+    acceptor: TlsAcceptor,
+    shaken: mpsc::Sender<(Stream, Peer)>,
+) {
+    loop {
+        let (connection, address) = listener.accept().await;
+        let (acceptor, shaken) = (acceptor.clone(), shaken.clone());
+        // Their number is bounded by that of the connections.
+        tokio::spawn(async move {
+            let shake = tokio::time::timeout(HANDSHAKE, acceptor.accept(connection));
+            match shake.await {
+                Ok(Ok(stream)) => {
+                    let peer = Peer {
+                        address,
+                        is_secure: true,
+                        identity: identity(stream.get_ref().1),
+                    };
+                    // A door that is closed takes nobody in any more.
+                    let _ = shaken.send((Stream::Tls(Box::new(stream)), peer)).await;
+                }
+                Ok(Err(error)) => tracing::info!(%address, %error, "a TLS handshake failed"),
+                Err(_late) => tracing::info!(%address, "a TLS handshake took too long"),
+            }
+        });
+    }
+}
+
+/// The person behind the certificates of a client, which have been checked.
+fn identity(connection: &ServerConnection) -> Option<Arc<str>> {
+    let chain = connection.peer_certificates()?;
+    let mut persons = chain.iter().filter_map(|der| {
+        let parsed = certificate::parse(der).ok()?;
+        (!certificate::is_proxy(&parsed)).then(|| certificate::slashed(parsed.subject()))
+    });
+    persons.next().map(Arc::from)
+}
+
+impl Listener for Door {
+    type Io = Stream;
+    type Addr = Peer;
+
+    async fn accept(&mut self) -> (Stream, Peer) {
+        match &mut self.incoming {
+            Incoming::Plain(listener) => {
+                let (connection, address) = listener.accept().await;
+                let peer = Peer {
+                    address,
+                    is_secure: false,
+                    identity: None,
+                };
+                (Stream::Plain(connection), peer)
+            }
+            Incoming::Tls { done, .. } => match done.recv().await {
+                Some(accepted) => accepted,
+                // The task that accepts ends only together with the door.
+                None => std::future::pending().await,
+            },
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Peer> {
+        let (address, is_secure) = match &self.incoming {
+            Incoming::Plain(listener) => (listener.local_addr()?, false),
+            Incoming::Tls { address, .. } => (*address, true),
+        };
+        Ok(Peer {
+            address,
+            is_secure,
+            identity: None,
+        })
+    }
+}
+
+/// A connection, encrypted or not.
+pub enum Stream {
+    /// As it is.
+    Plain(Connection),
+    /// Over TLS.
+    Tls(Box<TlsStream<Connection>>),
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(context, buffer),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+}

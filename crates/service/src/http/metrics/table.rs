@@ -1,0 +1,319 @@
+//! Every metric there is: the one table that the services fill in, and that
+//! the documentation, the dashboards and the tests are made from.
+
+/// What a metric counts or shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Kind {
+    /// Only rises while a service lives.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts values by size.
+    Histogram,
+    /// Says something by its labels; its value is 1.
+    Info,
+}
+
+impl Kind {
+    /// Its name in OpenMetrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// One metric.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name without `gridrig_` before it and the unit behind it.
+    pub stem: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Its base unit, the end of its name; none for what is only counted.
+    pub unit: Option<&'static str>,
+    /// What it says, in a sentence without its full stop.
+    pub help: &'static str,
+    /// The labels of its own; those of the service come on top.
+    pub labels: &'static [&'static str],
+    /// The kinds of service that have it.
+    pub services: &'static [&'static str],
+}
+
+impl Metric {
+    /// Its name, such as `gridrig_virtual_time_seconds`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.unit {
+            Some(unit) => format!("{PREFIX}_{}_{unit}", self.stem),
+            None => format!("{PREFIX}_{}", self.stem),
+        }
+    }
+
+    /// The names of its series, as queries use them.
+    #[must_use]
+    pub fn series(&self) -> Vec<String> {
+        let name = self.name();
+        match self.kind {
+            Kind::Counter => vec![format!("{name}_total")],
+            Kind::Gauge => vec![name],
+            Kind::Histogram => ["bucket", "sum", "count"]
+                .map(|end| format!("{name}_{end}"))
+                .into(),
+            Kind::Info => vec![format!("{name}_info")],
+        }
+    }
+}
+
+/// What every name begins with.
+pub const PREFIX: &str = "gridrig";
+
+const ALL_SERVICES: &[&str] = &["emulator", "broker", "replay", "dashboard"];
+const CLOCKED: &[&str] = &["emulator", "broker", "replay"];
+const MACHINES: &[&str] = &["emulator", "broker"];
+
+/// The version of the program.
+pub static BUILD: Metric = Metric {
+    stem: "build",
+    kind: Kind::Info,
+    unit: None,
+    help: "The version of gridrig that serves this",
+    labels: &["version"],
+    services: ALL_SERVICES,
+};
+/// When this life of the service began.
+pub static START_TIME: Metric = Metric {
+    stem: "start_time",
+    kind: Kind::Gauge,
+    unit: Some("seconds"),
+    help: "When this life (incarnation) of the service began, in Unix time",
+    labels: &[],
+    services: ALL_SERVICES,
+};
+/// The run's clock.
+pub static VIRTUAL_TIME: Metric = Metric {
+    stem: "virtual_time",
+    kind: Kind::Gauge,
+    unit: Some("seconds"),
+    help: "The time of the run, as the clock of the service has it",
+    labels: &[],
+    services: CLOCKED,
+};
+/// How fast that clock goes.
+pub static CLOCK_SPEED: Metric = Metric {
+    stem: "clock_speed",
+    kind: Kind::Gauge,
+    unit: Some("ratio"),
+    help: "Seconds of the run that pass in a second on the wall",
+    labels: &[],
+    services: CLOCKED,
+};
+/// Jobs that are there, by what they do.
+pub static JOBS: Metric = Metric {
+    stem: "jobs",
+    kind: Kind::Gauge,
+    unit: None,
+    help: "Jobs that are here, by state: queued and running in an LRMS; queued and sent with a \
+           broker; planned (not yet handed over) and open (without a known end) with the replayer",
+    labels: &["state"],
+    services: CLOCKED,
+};
+/// What the waiting jobs want.
+pub static QUEUED_PROCESSORS: Metric = Metric {
+    stem: "queued",
+    kind: Kind::Gauge,
+    unit: Some("processors"),
+    help: "Processors that the jobs queued in the LRMS want",
+    labels: &[],
+    services: &["emulator"],
+};
+/// Processors in use.
+pub static BUSY_PROCESSORS: Metric = Metric {
+    stem: "busy",
+    kind: Kind::Gauge,
+    unit: Some("processors"),
+    help: "Processors of the cluster that run a job",
+    labels: &[],
+    services: &["emulator"],
+};
+/// Processors that could be in use.
+pub static AVAILABLE_PROCESSORS: Metric = Metric {
+    stem: "available",
+    kind: Kind::Gauge,
+    unit: Some("processors"),
+    help: "Processors of the cluster that are up, busy or not",
+    labels: &[],
+    services: &["emulator"],
+};
+/// What has happened to jobs.
+pub static JOB_EVENTS: Metric = Metric {
+    stem: "job_events",
+    kind: Kind::Counter,
+    unit: None,
+    help: "What has happened to jobs here, by the names of /v1/events",
+    labels: &["event"],
+    services: CLOCKED,
+};
+/// Jobs run for other domains.
+pub static FORWARDED_JOBS: Metric = Metric {
+    stem: "forwarded_jobs",
+    kind: Kind::Counter,
+    unit: None,
+    help: "Jobs of other domains that the broker has handed to a cluster of its own, by the \
+           domain at which they entered and the one that executes them",
+    labels: &["origin", "executing"],
+    services: &["broker"],
+};
+/// The jobs of the workload.
+pub static WORKLOAD_JOBS: Metric = Metric {
+    stem: "workload_jobs",
+    kind: Kind::Gauge,
+    unit: None,
+    help: "Jobs of the workload that is replayed, from the first to the last",
+    labels: &[],
+    services: &["replay"],
+};
+/// How late jobs are handed over.
+pub static SUBMISSION_LAG: Metric = Metric {
+    stem: "submission_lag",
+    kind: Kind::Histogram,
+    unit: Some("seconds"),
+    help: "How much later than intended a job was handed over, in seconds of the run",
+    labels: &[],
+    services: &["replay"],
+};
+/// How old a broker's knowledge is.
+pub static INFORMATION_AGE: Metric = Metric {
+    stem: "information_age",
+    kind: Kind::Gauge,
+    unit: Some("seconds"),
+    help: "Age of the oldest information that the broker uses about a source (lrms: a cluster \
+           of its own, broker: a peer), in seconds of the run",
+    labels: &["source", "source_kind"],
+    services: &["broker"],
+};
+/// Messages sent.
+pub static MESSAGES_SENT: Metric = Metric {
+    stem: "messages_sent",
+    kind: Kind::Counter,
+    unit: None,
+    help: "Messages of the model that were sent, by kind",
+    labels: &["kind"],
+    services: CLOCKED,
+};
+/// Messages received.
+pub static MESSAGES_RECEIVED: Metric = Metric {
+    stem: "messages_received",
+    kind: Kind::Counter,
+    unit: None,
+    help: "Messages of the model that came in, each counted once, by kind",
+    labels: &["kind"],
+    services: MACHINES,
+};
+/// Messages that came again.
+pub static MESSAGES_REPEATED: Metric = Metric {
+    stem: "messages_repeated",
+    kind: Kind::Counter,
+    unit: None,
+    help: "Messages that were delivered again and changed nothing",
+    labels: &[],
+    services: MACHINES,
+};
+/// Messages that never arrived.
+pub static MESSAGES_UNDELIVERED: Metric = Metric {
+    stem: "messages_undelivered",
+    kind: Kind::Counter,
+    unit: None,
+    help: "Messages that were given up after several tries, by kind",
+    labels: &["kind"],
+    services: MACHINES,
+};
+/// How long requests take.
+pub static REQUEST_DURATION: Metric = Metric {
+    stem: "http_request_duration",
+    kind: Kind::Histogram,
+    unit: Some("seconds"),
+    help: "Wall time from a request to its answer, by route and class of status; a request \
+           that waits for news (/v1/ends) counts its wait",
+    labels: &["method", "route", "status"],
+    services: ALL_SERVICES,
+};
+
+/// All metrics, in the order in which they are shown.
+pub static ALL: [&Metric; 18] = [
+    &BUILD,
+    &START_TIME,
+    &VIRTUAL_TIME,
+    &CLOCK_SPEED,
+    &JOBS,
+    &QUEUED_PROCESSORS,
+    &BUSY_PROCESSORS,
+    &AVAILABLE_PROCESSORS,
+    &JOB_EVENTS,
+    &FORWARDED_JOBS,
+    &WORKLOAD_JOBS,
+    &SUBMISSION_LAG,
+    &INFORMATION_AGE,
+    &MESSAGES_SENT,
+    &MESSAGES_RECEIVED,
+    &MESSAGES_REPEATED,
+    &MESSAGES_UNDELIVERED,
+    &REQUEST_DURATION,
+];
+
+/// The labels that say which service a series is from.
+pub const SERVICE_LABELS: [(&str, &str); 6] = [
+    ("service", "emulator, broker, replay or dashboard"),
+    ("run", "the run: SCENARIO-SEED"),
+    ("replication", "which repeat of the run: r000, r001, ..."),
+    ("policy", "the forwarding policy"),
+    ("domain", "whose broker, or the domain of the cluster"),
+    ("cluster", "the cluster of an emulator"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_name(text: &str) -> bool {
+        let mut letters = text.chars();
+        letters.next().is_some_and(|c| c.is_ascii_lowercase())
+            && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    }
+
+    #[test]
+    fn names_follow_the_rules_of_openmetrics() {
+        let mut names = std::collections::BTreeSet::new();
+        for metric in ALL {
+            let name = metric.name();
+            assert!(is_name(&name), "{name}");
+            // The suffixes belong to the format, a unit stands once.
+            for suffix in ["_total", "_info", "_bucket", "_count", "_sum", "_created"] {
+                assert!(!name.ends_with(suffix), "{name}");
+            }
+            if let Some(unit) = metric.unit {
+                assert!(!metric.stem.contains(unit), "{name}: its unit is doubled");
+            }
+            if metric.kind == Kind::Histogram {
+                assert_eq!(metric.unit, Some("seconds"), "{name}");
+            }
+            for series in metric.series() {
+                assert!(names.insert(series.clone()), "{series} twice");
+            }
+            assert!(!metric.help.ends_with('.'), "{name}: the format adds it");
+        }
+    }
+
+    #[test]
+    fn no_label_names_a_job_or_clashes_with_those_of_the_service() {
+        for metric in ALL {
+            for label in metric.labels {
+                assert!(is_name(label), "{label}");
+                let taken = SERVICE_LABELS.iter().any(|(name, _)| name == label);
+                assert!(!taken, "{label}");
+                let reserved = ["job", "job_id", "user", "instance", "le", "quantile"];
+                assert!(!reserved.contains(label), "{label}");
+            }
+        }
+    }
+}

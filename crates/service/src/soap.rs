@@ -1,0 +1,153 @@
+//! SOAP over HTTP: requests as an axum handler takes them, answers as it gives
+//! them.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request as HttpRequest};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use gridrig_protocol::soap::{Addressing, Envelope, Fault, Unreadable, Version, shortened};
+use gridrig_protocol::xml::Element;
+
+/// A request that has been read, together with what its answer needs.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The message.
+    pub envelope: Envelope,
+    /// Its WS-Addressing properties.
+    pub addressing: Addressing,
+    /// The headers of HTTP.
+    pub headers: HeaderMap,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    status: u16,
+    version: Version,
+    text: String,
+}
+
+impl Request {
+    /// The answer with this body, under this WS-Addressing action.
+    #[must_use]
+    pub fn reply(&self, action: &str, body: Element) -> Reply {
+        let version = self.envelope.version;
+        let envelope = Envelope {
+            version,
+            header: self.addressing.answer(action).write(&[]),
+            body,
+        };
+        Reply {
+            status: 200,
+            version,
+            text: envelope.write(),
+        }
+    }
+
+    /// The answer that tells of a fault, under this WS-Addressing action.
+    #[must_use]
+    pub fn fault(&self, action: &str, fault: &Fault) -> Reply {
+        let header = self.addressing.answer(action).write(&[]);
+        Reply::fault(fault, self.envelope.version, header)
+    }
+}
+
+impl Reply {
+    fn fault(fault: &Fault, version: Version, header: Vec<Element>) -> Self {
+        Reply {
+            status: fault.http_status(version),
+            version,
+            text: fault.envelope(version, header).write(),
+        }
+    }
+}
+
+impl From<Unreadable> for Reply {
+    fn from(unreadable: Unreadable) -> Self {
+        Reply::fault(&unreadable.fault, unreadable.version, Vec::new())
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let media = HeaderValue::from_static(self.version.media_type());
+        (status, [(header::CONTENT_TYPE, media)], self.text).into_response()
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Request {
+    type Rejection = Reply;
+
+    async fn from_request(request: HttpRequest, state: &S) -> Result<Self, Reply> {
+        let headers = request.headers().clone();
+        let version = assumed(&headers).map_err(Reply::from)?;
+        let body = Bytes::from_request(request, state).await.map_err(|error| {
+            let (code, status) = match error.status() {
+                StatusCode::PAYLOAD_TOO_LARGE => ("too-large", 413),
+                _ => ("unreadable", 400),
+            };
+            let fault = Fault::sender(code, error.body_text()).with_status(status);
+            Reply::fault(&fault, version, Vec::new())
+        })?;
+        let envelope = Envelope::read(&body, version)?;
+        let version = envelope.version;
+        let refuse = |fault: Fault| Reply::fault(&fault, version, Vec::new());
+        let addressing = Addressing::read(&envelope.header).map_err(refuse)?;
+        let request = Request {
+            envelope,
+            addressing,
+            headers,
+        };
+        match request.addressing.check_reply() {
+            Ok(()) => Ok(request),
+            Err(fault) => Err(Reply::fault(
+                &fault,
+                version,
+                request.addressing.answer(FAULT_ACTION).write(&[]),
+            )),
+        }
+    }
+}
+
+/// The action of faults about WS-Addressing itself (SOAP Binding, section 6).
+const FAULT_ACTION: &str = "http://www.w3.org/2005/08/addressing/fault";
+
+/// The version that the media type speaks of; one that is not XML is refused.
+/// A request without one is taken for SOAP 1.1.
+fn assumed(headers: &HeaderMap) -> Result<Version, Unreadable> {
+    let Some(media) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(Version::Soap11);
+    };
+    let media = media.to_str().unwrap_or("");
+    let essence = media.split(';').next().unwrap_or("").trim();
+    match essence.to_ascii_lowercase().as_str() {
+        "text/xml" | "application/xml" => Ok(Version::Soap11),
+        "application/soap+xml" => Ok(Version::Soap12),
+        _ => {
+            let reason = format!(
+                "header Content-Type = \"{}\": expected text/xml or application/soap+xml",
+                shortened(media)
+            );
+            Err(Unreadable {
+                version: Version::Soap11,
+                fault: Box::new(Fault::sender("unsupported-media-type", reason).with_status(415)),
+            })
+        }
+    }
+}
+
+/// Answers a request with what `result` says, under the WS-Addressing action
+/// of the operation or of its faults.
+#[must_use]
+pub fn answer(
+    request: &Request,
+    actions: (&str, &str),
+    result: Result<Element, Fault>,
+) -> Response {
+    match result {
+        Ok(body) => request.reply(actions.0, body),
+        Err(fault) => request.fault(actions.1, &fault),
+    }
+    .into_response()
+}

@@ -1,0 +1,112 @@
+//! What the reference cluster reports.
+
+use super::RefCluster;
+use gridrig_core::job::JobSpec;
+use gridrig_core::load::Window;
+use gridrig_core::time::SimTime;
+
+/// A mean as `sum / weight`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefMean {
+    /// Value times nanoseconds; the value itself where the weight is 1.
+    pub sum: u128,
+    /// Nanoseconds; 1 for a value of the instant.
+    pub weight: u128,
+}
+
+/// What the cluster reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefLoad {
+    /// When it was sampled.
+    pub at: SimTime,
+    /// All processors.
+    pub processors: u64,
+    /// Busy processors.
+    pub busy: u64,
+    /// Jobs that wait.
+    pub queued: u64,
+    /// Processors they want.
+    pub queued_processors: u64,
+    /// Processor-nanoseconds left to do, queued jobs at speed 1.0.
+    pub work_left: u128,
+    /// Queued jobs by window: instant, 30 s, 300 s.
+    pub queued_means: [RefMean; 3],
+    /// Busy processors by window: instant, 30 s, 300 s.
+    pub busy_means: [RefMean; 3],
+}
+
+impl RefLoad {
+    /// What is believed before the first report.
+    #[must_use]
+    pub fn idle(processors: u32) -> Self {
+        let zero = RefMean { sum: 0, weight: 1 };
+        RefLoad {
+            at: SimTime::ZERO,
+            processors: u64::from(processors),
+            busy: 0,
+            queued: 0,
+            queued_processors: 0,
+            work_left: 0,
+            queued_means: [zero; 3],
+            busy_means: [zero; 3],
+        }
+    }
+}
+
+impl RefCluster {
+    /// The report of this instant.
+    #[must_use]
+    pub fn sample(&self, now: SimTime) -> RefLoad {
+        let means = |value: fn(&(SimTime, u64, u64)) -> u64| {
+            Window::ALL.map(|window| self.mean(now, window, value))
+        };
+        let to_come = |job: &JobSpec| u128::from(job.run_time.as_nanos());
+        let waiting = self.queue.iter();
+        let queued_work: u128 = waiting.map(|j| u128::from(j.processors) * to_come(j)).sum();
+        let running = self.running.iter().map(|running| {
+            let left = u128::from(running.finish.since(now).as_nanos());
+            u128::from(running.spec.processors) * left
+        });
+        RefLoad {
+            at: now,
+            processors: u64::from(self.config.resources.processors()),
+            busy: self.busy(),
+            queued: self.queue.len() as u64,
+            queued_processors: self.queue.iter().map(|j| u64::from(j.processors)).sum(),
+            work_left: queued_work + running.sum::<u128>(),
+            queued_means: means(|change| change.1),
+            busy_means: means(|change| change.2),
+        }
+    }
+
+    /// The time-weighted mean over the last min(t, window): the sum over all
+    /// changes of value times the part of its duration inside the window.
+    fn mean(
+        &self,
+        now: SimTime,
+        window: Window,
+        value: fn(&(SimTime, u64, u64)) -> u64,
+    ) -> RefMean {
+        let now_ns = now.as_nanos();
+        let length = window.length().as_nanos().min(now_ns);
+        if length == 0 {
+            let sum = self.history.last().map_or(0, value);
+            return RefMean {
+                sum: u128::from(sum),
+                weight: 1,
+            };
+        }
+        let begin = now_ns - length;
+        let mut sum: u128 = 0;
+        for (index, change) in self.history.iter().enumerate() {
+            let next = self.history.get(index + 1);
+            let from = change.0.as_nanos().max(begin);
+            let to = next.map_or(now_ns, |next| next.0.as_nanos().min(now_ns));
+            sum += u128::from(value(change)) * u128::from(to.saturating_sub(from));
+        }
+        RefMean {
+            sum,
+            weight: u128::from(length),
+        }
+    }
+}

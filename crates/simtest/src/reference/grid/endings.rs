@@ -1,0 +1,113 @@
+//! How jobs are removed, and how the news of an end travels.
+
+use super::{Item, Kind, Simulation, What, after};
+use crate::reference::broker::Removal;
+use crate::trail::Step;
+use gridrig_core::event::Party;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, Reason};
+use gridrig_core::message::Target;
+use gridrig_core::time::{SimDuration, SimTime};
+
+impl Simulation<'_> {
+    pub(super) fn cancel_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
+        match self.brokers[domain.index()].remove(job) {
+            Removal::Unknown => {}
+            Removal::Done => {
+                let by = Party::Broker(domain);
+                self.trails.note(now, job, Step::Cancelled(by));
+                self.news_at_broker(now, domain, job);
+            }
+            Removal::Follow(Target::Cluster(cluster)) => {
+                let at = after(now, self.lrms_latency(domain));
+                let key = self.key_of(Entry::Cluster(cluster), job);
+                let what = What::CancelAtCluster(cluster, job);
+                self.add(at, Kind::Cancellation, key, what);
+            }
+            Removal::Follow(Target::Peer(_)) if self.stop_data(now, domain, job) => {
+                let by = Party::Broker(domain);
+                self.trails.note(now, job, Step::Cancelled(by));
+                self.news_at_broker(now, domain, job);
+            }
+            Removal::Follow(Target::Peer(peer)) => {
+                let at = after(now, self.link_latency(domain, peer));
+                let key = self.key_of(Entry::Domain(peer), job);
+                let what = What::CancelAtBroker(peer, job);
+                self.add(at, Kind::Cancellation, key, what);
+            }
+        }
+    }
+
+    /// Takes a job off the wire whose data has not left yet: its message takes
+    /// the latency of the link from there on, or longer.
+    fn stop_data(&mut self, now: SimTime, from: DomainId, job: JobId) -> bool {
+        let leaving = |item: &Item| match item.what {
+            What::ToBroker(to, which, Some(by), _) => {
+                let data = self.carrying(from, to, job) > SimDuration::ZERO;
+                let left = after(now, self.link_latency(from, to)) > item.at;
+                which == job && by == from && data && !left
+            }
+            _ => false,
+        };
+        let found = self.agenda.iter().position(leaving);
+        found.map(|index| self.agenda.remove(index)).is_some()
+    }
+
+    pub(super) fn cancel_at_cluster(&mut self, now: SimTime, cluster: ClusterId, job: JobId) {
+        if self.clusters[cluster.index()].cancel(now, job) {
+            let step = Step::Cancelled(Party::Lrms(cluster));
+            self.trails.note(now, job, step);
+            self.changed(now, cluster.index());
+            self.news_from_cluster(now, cluster, job);
+        }
+    }
+
+    pub(super) fn news_from_cluster(&mut self, now: SimTime, cluster: ClusterId, job: JobId) {
+        let from = Party::Lrms(cluster);
+        match self.handed_by[job.index()] {
+            None => self.seen(now, job, Party::Client),
+            Some(domain) => {
+                let to = Party::Broker(domain);
+                self.trails.note(now, job, Step::Notified(from, to));
+                let at = after(now, self.lrms_latency(domain));
+                self.news(at, domain, job);
+            }
+        }
+    }
+
+    pub(super) fn news_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
+        let here = Party::Broker(domain);
+        match self.brokers[domain.index()].ended(job) {
+            None => {}
+            Some(None) => self.seen(now, job, here),
+            Some(Some(from)) => {
+                let step = Step::Notified(here, Party::Broker(from));
+                self.trails.note(now, job, step);
+                let at = after(now, self.link_latency(from, domain));
+                self.news(at, from, job);
+            }
+        }
+    }
+
+    pub(super) fn seen(&mut self, now: SimTime, job: JobId, by: Party) {
+        self.trails.note(now, job, Step::Seen(by));
+        self.unseen -= 1;
+    }
+
+    fn news(&mut self, at: SimTime, to: DomainId, job: JobId) {
+        let key = self.key_of(Entry::Domain(to), job);
+        self.add(at, Kind::Arrival, key, What::News(to, job));
+    }
+
+    pub(super) fn back(
+        &mut self,
+        at: SimTime,
+        to: DomainId,
+        job: JobId,
+        by: Target,
+        reason: Reason,
+    ) {
+        let key = self.key_of(Entry::Domain(to), job);
+        self.add(at, Kind::Arrival, key, What::Back(to, job, by, reason));
+    }
+}

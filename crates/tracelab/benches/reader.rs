@@ -1,0 +1,192 @@
+//! Speed of the SWF reader beside a bare scan for line feeds of the same
+//! bytes, taken in the same run.
+//!
+//! Megabytes per second depend on the machine; the ratio to the bare scan is
+//! what a change is judged by.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark"
+)]
+
+use gridrig_core::rng;
+use gridrig_core::time::SimDuration;
+use gridrig_tracelab::gwf;
+use gridrig_tracelab::load::load_from;
+use gridrig_tracelab::open::TraceReader;
+use gridrig_tracelab::spec::SizeFrom;
+use gridrig_tracelab::swf::{Record, SwfReader, Writer};
+use rand::RngExt;
+use std::hint::black_box;
+use std::io::{BufRead, BufReader};
+use std::time::Instant;
+
+const JOBS: u64 = 1_000_000;
+const ROUNDS: usize = 5;
+const BUFFER_BYTES: usize = 1 << 17;
+
+fn main() {
+    let records = records();
+    let swf = write(&records);
+    let gwf = write_gwf(&records);
+    println!(
+        "{:<34} {:>8} {:>9} {:>12}",
+        "case", "MB", "MB/s", "times bare"
+    );
+    let bare = time(|| scan(&swf));
+    report("bare line scan", swf.len(), bare, bare);
+    report("SwfReader", swf.len(), time(|| read_swf(&swf)), bare);
+    let padded = padded(&swf);
+    let bare_padded = time(|| scan(&padded));
+    report(
+        "SwfReader, columns right-aligned",
+        padded.len(),
+        time(|| read_swf(&padded)),
+        bare_padded,
+    );
+    report(
+        "load (jobs in memory, sorted)",
+        swf.len(),
+        time(|| load(&swf)),
+        bare,
+    );
+    let bare_gwf = time(|| scan(&gwf));
+    report("bare line scan of GWF", gwf.len(), bare_gwf, bare_gwf);
+    report("GwfReader", gwf.len(), time(|| read_gwf(&gwf)), bare_gwf);
+    report(
+        "swf::Writer",
+        swf.len(),
+        time(|| write(&records).len() as u64),
+        bare,
+    );
+}
+
+fn report(case: &str, bytes: usize, seconds: f64, bare: f64) {
+    let megabytes = bytes as f64 / 1e6;
+    println!(
+        "{case:<34} {megabytes:>8.1} {:>9.0} {:>12.2}",
+        megabytes / seconds,
+        seconds / bare
+    );
+}
+
+/// Median seconds of some rounds.
+fn time(mut work: impl FnMut() -> u64) -> f64 {
+    let mut seconds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            black_box(work());
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds[ROUNDS / 2]
+}
+
+/// Jobs whose numbers have as many digits as those of real logs.
+fn records() -> Vec<Record> {
+    let mut stream = rng::stream(1, "reader-bench");
+    let mut submit = 0;
+    (1..=JOBS)
+        .map(|job| {
+            submit += stream.random_range(0..180);
+            let processors = Some(1 << stream.random_range(0..8));
+            let run_time = stream.random_range(1..80_000);
+            let user = stream.random_range(1..400);
+            Record {
+                job: Some(job),
+                submit_time: Some(SimDuration::from_secs(submit)),
+                wait_time: Some(SimDuration::from_secs(stream.random_range(0..50_000))),
+                run_time: Some(SimDuration::from_secs(run_time)),
+                allocated_processors: processors,
+                cpu_time: Some(SimDuration::from_millis(run_time * 990)),
+                requested_processors: processors,
+                requested_time: Some(SimDuration::from_secs(86_400)),
+                status: Some(1),
+                user: Some(user),
+                group: Some(user % 9),
+                executable: Some(user * 3),
+                queue: Some(user % 5),
+                partition: Some(1),
+                ..Record::default()
+            }
+        })
+        .collect()
+}
+
+fn write(records: &[Record]) -> Vec<u8> {
+    let header = [("MaxProcs".to_owned(), "128".to_owned())];
+    let mut writer = Writer::new(Vec::new(), &header).expect("memory");
+    for record in records {
+        writer.write(record).expect("memory");
+    }
+    writer.finish().expect("memory")
+}
+
+fn write_gwf(records: &[Record]) -> Vec<u8> {
+    let mut writer = gwf::Writer::new(Vec::new(), &[]).expect("memory");
+    let mut job = gwf::Record::default();
+    for record in records {
+        job.common = *record;
+        job.text[0] = format!("U{}S1", record.user.unwrap_or(0)).into_bytes();
+        writer.write(&job).expect("memory");
+    }
+    writer.finish().expect("memory")
+}
+
+/// As most logs of the archive have it: fields filled up with blanks.
+fn padded(swf: &[u8]) -> Vec<u8> {
+    let mut padded = Vec::with_capacity(swf.len() * 2);
+    for line in swf.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+        for field in line.split(|b| *b == b' ') {
+            padded.extend(std::iter::repeat_n(
+                b' ',
+                5usize.saturating_sub(field.len()),
+            ));
+            padded.extend_from_slice(field);
+            padded.push(b' ');
+        }
+        padded.push(b'\n');
+    }
+    padded
+}
+
+fn scan(bytes: &[u8]) -> u64 {
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, bytes);
+    let mut lines = 0;
+    while input.skip_until(b'\n').expect("memory") > 0 {
+        lines += 1;
+    }
+    lines
+}
+
+fn read_swf(bytes: &[u8]) -> u64 {
+    let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
+    let mut reader = SwfReader::new(input, "bench.swf");
+    let mut processors = 0;
+    while let Some(record) = reader.next_record().expect("a good log") {
+        processors += record.allocated_processors.unwrap_or(0);
+    }
+    processors
+}
+
+fn read_gwf(bytes: &[u8]) -> u64 {
+    let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
+    let mut reader = TraceReader::detect(input, "bench.gwf").expect("a good trace");
+    let TraceReader::Gwf(reader) = &mut reader else {
+        return 0;
+    };
+    let mut processors = 0;
+    while let Some(record) = reader.next_record().expect("a good trace") {
+        processors += record.common.allocated_processors.unwrap_or(0);
+    }
+    processors
+}
+
+fn load(bytes: &[u8]) -> u64 {
+    let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
+    let mut reader = SwfReader::new(input, "bench.swf");
+    let loaded = load_from(&mut reader, SizeFrom::Allocated).expect("a good log");
+    loaded.jobs.len() as u64
+}

@@ -1,0 +1,370 @@
+//! What a trace is like: tables, profiles, demand (LSAP 4.2, DMM 2.2 and 5.1).
+//!
+//! [`characterize`] computes everything at once; the parts are plain functions
+//! over [`JobRow`]s, so that a window of a trace, a sample of it or a generated
+//! workload can be measured alike. `docs/trace-info.md` has every figure.
+//!
+//! ```
+//! use gridrig_tracelab::characterize::{Options, characterize};
+//! use gridrig_tracelab::load::load_from;
+//! use gridrig_tracelab::spec::SizeFrom;
+//! use gridrig_tracelab::swf::SwfReader;
+//!
+//! let text = "; MaxProcs: 8\n\
+//!             1 0 -1 90 4 -1 -1 4 300 -1 1 7 1 -1 0 -1 -1 -1\n\
+//!             2 60 -1 30 2 -1 -1 2 300 -1 1 7 1 -1 0 -1 -1 -1\n";
+//! let mut reader = SwfReader::new(text.as_bytes(), "tiny.swf");
+//! let loaded = load_from(&mut reader, SizeFrom::Allocated).unwrap();
+//! let trace = characterize(&loaded, &Options::default());
+//! assert_eq!(trace.demand.peak_processors, Some(6));
+//! assert_eq!(trace.demand.peak_processors_at_s, Some(60.0));
+//! assert_eq!(trace.batches.count, 1);
+//! ```
+
+pub mod arrivals;
+pub mod batches;
+mod bins;
+pub mod calendar;
+pub mod clusters;
+pub mod demand;
+pub mod profile;
+mod row;
+pub mod sheet;
+pub mod sizes;
+mod sort;
+
+pub use row::{JobRow, rows};
+
+use crate::load::Loaded;
+use arrivals::{ArrivalProfile, Autocorrelation, autocorrelation, interarrival_s};
+use batches::{BATCH_WINDOW, BatchStatistics};
+use calendar::Clock;
+use clusters::{ClusterField, Clusters, clusters};
+use demand::Demand;
+use gridrig_core::time::SimDuration;
+use gridrig_results::stats::Distribution;
+use profile::Profile;
+use serde::Serialize;
+use sizes::{SizeCdf, SizeCounts, SizeShares, run_time_percentiles_s};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the header does not say and how fine the series are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Processors of the machine; `None` takes the header's.
+    pub processors: Option<u64>,
+    /// Processors of single clusters, by their number in the trace.
+    pub cluster_processors: BTreeMap<u32, u64>,
+    /// A job belongs to a batch up to so long after its first job.
+    pub batch_window: SimDuration,
+    /// Lags of the autocorrelation, in jobs.
+    pub lags: Vec<usize>,
+    /// Most bins of a series over time.
+    pub bins: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            processors: None,
+            cluster_processors: BTreeMap::new(),
+            batch_window: BATCH_WINDOW,
+            lags: vec![1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
+            bins: 200,
+        }
+    }
+}
+
+/// Where the number of processors comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessorsFrom {
+    /// The user.
+    Option,
+    /// `MaxProcs` of the header.
+    MaxProcs,
+    /// `MaxNodes` of the header, which has no `MaxProcs`.
+    MaxNodes,
+    /// `Processors` of a GWF header.
+    Processors,
+}
+
+/// Distinct values of the fields that describe who and what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Distinct {
+    /// Field 12.
+    pub users: u64,
+    /// Field 13.
+    pub groups: u64,
+    /// Field 14.
+    pub executables: u64,
+    /// Field 15.
+    pub queues: u64,
+    /// Field 16.
+    pub partitions: u64,
+    /// Sites of submission (GWF).
+    pub sites: u64,
+}
+
+/// A trace in figures. The order of the fields is that of `--json`; times are
+/// seconds, instants count from the log's time 0, shares lie between 0 and 1,
+/// and what is undefined is null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Characterization {
+    /// Format of the file.
+    pub format: &'static str,
+    /// Jobs that ran; everything below is about these.
+    pub jobs: u64,
+    /// Lines that are no usable job, by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// From the first to the last submission (s).
+    pub span_s: f64,
+    /// Processors of the machine; null where nobody says.
+    pub max_processors: Option<u64>,
+    /// Run times (LSAP Table 1).
+    pub run_time_s: Distribution,
+    /// Sizes (LSAP Table 2).
+    pub processors: Distribution,
+    /// Gaps between neighbours.
+    pub interarrival_s: Distribution,
+    /// Demand with unlimited resources (LSAP Figures 7 and 8).
+    pub demand: Demand,
+    /// Arrivals over the day and the week.
+    pub arrivals: ArrivalProfile,
+    /// Of the inter-arrival times.
+    pub autocorrelation: Vec<Autocorrelation>,
+    /// Shares of single-processor, power-of-two and other jobs.
+    pub sizes: SizeShares,
+    /// Batch submissions (DMM 5.1).
+    pub batches: BatchStatistics,
+    /// Load of the clusters that the trace names (DMM 2.2); null where it
+    /// names none.
+    pub clusters: Option<Clusters>,
+    /// Distribution function of sizes.
+    pub processors_cdf: SizeCdf,
+    /// 0 %, 1 %, ... 100 % quantiles of run times (s).
+    pub run_time_percentiles_s: Vec<f64>,
+    /// Run time and size over time (LSAP Figures 5 and 6).
+    pub profile: Profile,
+    /// Offered load: run time x processors over processors x span; null where
+    /// one of them is unknown or 0.
+    pub offered_load: Option<f64>,
+    /// Where `max_processors` comes from; null where nobody says.
+    pub max_processors_from: Option<ProcessorsFrom>,
+    /// Jobs that failed or were cancelled after they ran.
+    pub failed: u64,
+    /// Distinct users and so on.
+    pub distinct: Distinct,
+    /// First submission (s of the log).
+    pub first_submit_s: f64,
+    /// The same as a local date; null where no calendar is known.
+    pub first_submit: Option<String>,
+    /// Last submission as a local date.
+    pub last_submit: Option<String>,
+    /// The file as it was named.
+    pub file: String,
+    /// SHA-256 of the file on disk, in hex.
+    pub sha256: String,
+    /// What the reader of these figures should know.
+    pub warnings: Vec<String>,
+}
+
+/// Computes everything that is known about a trace.
+#[must_use]
+pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
+    let Gathered {
+        jobs,
+        failed,
+        distinct,
+    } = gather(loaded);
+    let clock = Clock::of(&loaded.header);
+    let (max_processors, max_processors_from) = machine(loaded, options);
+    let first = jobs.first().map(|job| job.submit).unwrap_or_default();
+    let last = jobs.last().map(|job| job.submit).unwrap_or_default();
+    let span = last - first;
+    let gaps = interarrival_s(&jobs);
+    let counts = SizeCounts::of(&jobs);
+    let clusters = ClusterField::of(&distinct).and_then(|field| {
+        clusters(
+            loaded,
+            field,
+            &options.cluster_processors,
+            &clock,
+            options.bins,
+        )
+    });
+    let mut trace = Characterization {
+        format: loaded.format.name(),
+        jobs: jobs.len() as u64,
+        skipped: loaded.skipped.clone(),
+        span_s: span.as_secs_f64(),
+        max_processors,
+        run_time_s: Distribution::of(jobs.iter().map(|job| job.run_time.as_secs_f64())),
+        processors: Distribution::of(jobs.iter().map(|job| f64::from(job.processors))),
+        autocorrelation: autocorrelation(&gaps, &options.lags),
+        interarrival_s: Distribution::of(gaps),
+        demand: Demand::of(&jobs, options.bins, max_processors),
+        arrivals: ArrivalProfile::of(&jobs, &clock),
+        sizes: SizeShares::of(&jobs, &counts),
+        batches: BatchStatistics::of(&jobs, options.batch_window),
+        clusters,
+        processors_cdf: counts.cdf(),
+        run_time_percentiles_s: run_time_percentiles_s(&jobs),
+        profile: Profile::of(&jobs, options.bins),
+        offered_load: max_processors.and_then(|has| offered_load(&jobs, span, has)),
+        max_processors_from,
+        failed,
+        distinct,
+        first_submit_s: first.as_secs_f64(),
+        first_submit: clock.date(first),
+        last_submit: clock.date(last),
+        file: loaded.file.clone(),
+        sha256: loaded.sha256.clone(),
+        warnings: Vec::new(),
+    };
+    trace.warnings = warnings(loaded, options, &clock, &trace);
+    trace
+}
+
+fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<ProcessorsFrom>) {
+    let header = &loaded.header;
+    let candidates = [
+        (options.processors, ProcessorsFrom::Option),
+        (header.number("MaxProcs"), ProcessorsFrom::MaxProcs),
+        (header.number("MaxNodes"), ProcessorsFrom::MaxNodes),
+        (header.number("Processors"), ProcessorsFrom::Processors),
+    ];
+    let mut known = candidates
+        .into_iter()
+        .filter_map(|(count, from)| Some((count.filter(|count| *count > 0)?, from)));
+    known
+        .next()
+        .map_or((None, None), |(count, from)| (Some(count), Some(from)))
+}
+
+/// Demand over capacity; `None` without span or processors.
+#[must_use]
+pub fn offered_load(jobs: &[JobRow], span: SimDuration, processors: u64) -> Option<f64> {
+    let work = |job: &JobRow| u128::from(job.processors) * u128::from(job.run_time.as_nanos());
+    let capacity = u128::from(processors) * u128::from(span.as_nanos());
+    (capacity > 0).then(|| jobs.iter().map(work).sum::<u128>() as f64 / capacity as f64)
+}
+
+/// What one walk over the jobs gives; they are too large to walk often.
+struct Gathered {
+    jobs: Vec<JobRow>,
+    failed: u64,
+    distinct: Distinct,
+}
+
+fn gather(loaded: &Loaded) -> Gathered {
+    let mut jobs = Vec::with_capacity(loaded.jobs.len());
+    let mut failed = 0;
+    let mut fields: [row::Numbering; 6] = Default::default();
+    for job in &loaded.jobs {
+        jobs.push(JobRow::from(job));
+        failed += u64::from(job.failed);
+        let values = [
+            job.user,
+            job.group,
+            job.executable,
+            job.queue,
+            job.partition,
+            job.site,
+        ];
+        for (field, value) in fields.iter_mut().zip(values) {
+            if let Some(value) = value {
+                field.of(value);
+            }
+        }
+    }
+    let [users, groups, executables, queues, partitions, sites] =
+        fields.map(|field| field.len() as u64);
+    Gathered {
+        jobs,
+        failed,
+        distinct: Distinct {
+            users,
+            groups,
+            executables,
+            queues,
+            partitions,
+            sites,
+        },
+    }
+}
+
+/// What a stranger to the trace would otherwise stumble over.
+fn warnings(
+    loaded: &Loaded,
+    options: &Options,
+    clock: &Clock,
+    trace: &Characterization,
+) -> Vec<String> {
+    let file = &loaded.file;
+    let mut warnings = loaded.warnings.clone();
+    let mut warn = |text: String| warnings.push(format!("{file}: {text}"));
+    if loaded.header.entries().is_empty() {
+        warn("the trace has no header".to_owned());
+    }
+    let widest = trace.processors.max.unwrap_or(0.0);
+    match (trace.max_processors, trace.max_processors_from) {
+        (None, _) => warn(
+            "the processors of the machine are not known (--processors says them), so there is \
+             no offered load"
+                .to_owned(),
+        ),
+        (Some(has), Some(ProcessorsFrom::MaxNodes)) => warn(format!(
+            "the header has no MaxProcs; MaxNodes = {has} stands in"
+        )),
+        _ => {}
+    }
+    if let Some(has) = trace.max_processors.filter(|has| (*has as f64) < widest) {
+        warn(format!(
+            "the widest job has {widest} processors, the machine {has}"
+        ));
+    }
+    match clock.source {
+        calendar::ClockSource::Trace => warn(
+            "the header has no UnixStartTime: hours and days count from the log's time 0"
+                .to_owned(),
+        ),
+        calendar::ClockSource::Utc => {
+            warn("the header gives no usable time zone: hours and days are UTC".to_owned());
+        }
+        _ if clock.contradiction => warn(format!(
+            "the header's TimeZone contradicts StartTime; {} by StartTime counts",
+            clock.zone_name()
+        )),
+        _ => {}
+    }
+    if trace.batches.jobs_without_user > 0 {
+        warn(format!(
+            "{} jobs have no user and belong to no batch",
+            trace.batches.jobs_without_user
+        ));
+    }
+    if let Some(unknown) = unknown_clusters(options, trace.clusters.as_ref()) {
+        warn(unknown);
+    }
+    warnings
+}
+
+/// Says which sizes were given for clusters that the trace does not have.
+fn unknown_clusters(options: &Options, clusters: Option<&Clusters>) -> Option<String> {
+    let known: BTreeSet<u32> = clusters
+        .iter()
+        .flat_map(|clusters| clusters.loads.iter().map(|load| load.cluster))
+        .collect();
+    let given = options.cluster_processors.keys();
+    let unknown: Vec<String> = given
+        .filter(|cluster| !known.contains(cluster))
+        .map(u32::to_string)
+        .collect();
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "the trace names no cluster {}; its processors count for nothing",
+            unknown.join(", ")
+        )
+    })
+}

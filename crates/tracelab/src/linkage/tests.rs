@@ -1,0 +1,84 @@
+use super::*;
+
+fn merged(points: &[u64]) -> Vec<(u32, u32, u32, f64)> {
+    let merges = average_linkage(points).unwrap().merges;
+    let tuple = |m: Merge| (m.start, m.boundary, m.end, m.height);
+    merges.into_iter().map(tuple).collect()
+}
+
+#[test]
+fn the_nearest_neighbours_merge_by_the_difference_of_their_means() {
+    // 0 and 1 first; then 10 and 14; the means 0.5 and 12 are 11.5 apart.
+    assert_eq!(
+        merged(&[14, 0, 1, 10]),
+        [(0, 1, 2, 1.0), (2, 3, 4, 4.0), (0, 2, 4, 11.5)]
+    );
+}
+
+#[test]
+fn of_equal_gaps_the_leftmost_closes_first() {
+    // 0-2 closes; 4 is now 3 away from the mean 1 but 2 from 6.
+    assert_eq!(
+        merged(&[0, 2, 4, 6]),
+        [(0, 1, 2, 2.0), (2, 3, 4, 2.0), (0, 2, 4, 4.0)]
+    );
+}
+
+#[test]
+fn equal_points_count_as_many_times_as_they_occur() {
+    // Three at 0 and one at 4 have mean 1; 9 is 8 from it, not 7.
+    assert_eq!(merged(&[0, 4, 0, 9, 0]), [(0, 1, 2, 4.0), (0, 2, 3, 8.0)]);
+}
+
+#[test]
+fn gaps_that_no_float_tells_apart_are_ordered() {
+    let third = Gap::between((0, 3), ((1 << 47) + 1, 3));
+    let larger = Gap::between((0, 1), (1 << 47, 2));
+    assert!(third < larger);
+    let a = Gap {
+        whole: 1 << 60,
+        remainder: 1,
+        divisor: 3,
+    };
+    let b = Gap {
+        whole: 1 << 60,
+        remainder: 1,
+        divisor: 2,
+    };
+    assert_eq!(a.as_f64(), b.as_f64());
+    assert!(a < b);
+}
+
+#[test]
+fn a_cut_has_the_wanted_number_of_clusters() {
+    let tree = average_linkage(&[100, 103, 200, 201, 500]).unwrap();
+    assert_eq!(tree.cut(1).starts, [100]);
+    assert_eq!(tree.cut(2).starts, [100, 500]);
+    assert_eq!(tree.cut(3).starts, [100, 200, 500]);
+    assert_eq!(tree.cut(99).starts, [100, 103, 200, 201, 500]);
+    let cut = tree.cut(3);
+    assert_eq!(
+        [0, 103, 199, 200, 499, 900].map(|p| cut.label(p)),
+        [0, 0, 0, 1, 1, 2]
+    );
+}
+
+#[test]
+fn sums_of_squares_are_exact_far_from_zero() {
+    let far = MAX_SPAN - 3;
+    let tree = average_linkage(&[0, far, far + 1, far + 2]).unwrap();
+    // Two clusters: {0} and three points around their mean.
+    assert_eq!(tree.wcss(30)[1..], [2.0, 0.5, 0.0]);
+    let same = average_linkage(&[7; 5]).unwrap();
+    assert_eq!((same.wcss(30), same.merges().len()), (vec![0.0], 0));
+}
+
+#[test]
+fn what_cannot_be_summed_is_refused() {
+    assert_eq!(average_linkage(&[]), Err(LinkageError::NoPoints));
+    let wide = [5, MAX_SPAN + 6];
+    assert_eq!(
+        average_linkage(&wide),
+        Err(LinkageError::TooWide(MAX_SPAN + 1))
+    );
+}

@@ -1,0 +1,483 @@
+//! Rules that leave jobs out, each with its name, its count and its reason.
+//!
+//! A rule looks at one job at a time, so the same rules serve a stream and a
+//! trace in memory, and applying them twice leaves out nothing more. A job is
+//! counted under the first rule that holds, in the order of
+//! [`Rules::iter`]; `docs/sanitize.md` lists them.
+//!
+//! ```
+//! use gridrig_tracelab::sanitize::{Facts, Rules};
+//! use gridrig_tracelab::swf::SwfReader;
+//!
+//! let rules = Rules::parse("failed, flurry=7@1-100, wider-than=64").unwrap();
+//! let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
+//! assert_eq!(names, ["failed", "wider-than", "flurry"]);
+//! let line = "5 0 -1 90 4 -1 -1 4 300 -1 1 7 1 -1 0 -1 -1 -1\n";
+//! let job = SwfReader::new(line.as_bytes(), "t").next_record().unwrap().unwrap();
+//! let rule = rules.verdict(&Facts::of_record(&job)).unwrap();
+//! assert_eq!(rule.reason(), "user=7 and (job>=1 and job<=100)");
+//! ```
+
+mod filter;
+
+pub use filter::{Filter, Quality};
+
+use crate::load::{Loaded, TraceJob};
+use crate::swf::Record;
+use gridrig_core::time::SimDuration;
+use std::fmt;
+
+/// Fields of time, as bits of [`Record::below_zero`].
+const TIME_FIELDS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 8;
+
+/// Why a job is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// It has no submit time.
+    NoSubmitTime,
+    /// Its run time is below 0, or 0 without allocated processors.
+    NeverRan,
+    /// Neither its allocated nor its requested processors are above 0.
+    NoProcessors,
+    /// Its submit, wait, run or requested time is below 0 and not -1.
+    NegativeTimes,
+    /// Status 0 (or 4, the last part of a job that failed).
+    Failed,
+    /// Status 5.
+    Cancelled,
+    /// It ran longer than it asked for.
+    RunAboveRequested,
+    /// It has more processors than this.
+    WiderThan(u32),
+    /// A flurry: this user's jobs of these numbers.
+    Flurry(Filter),
+    /// Whatever this filter finds.
+    Remove(Filter),
+}
+
+impl Rule {
+    /// Its name, the same in the command line, reports and files.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Rule::NoSubmitTime => "no-submit-time",
+            Rule::NeverRan => "never-ran",
+            Rule::NoProcessors => "no-processors",
+            Rule::NegativeTimes => "negative-times",
+            Rule::Failed => "failed",
+            Rule::Cancelled => "cancelled",
+            Rule::RunAboveRequested => "run-above-requested",
+            Rule::WiderThan(_) => "wider-than",
+            Rule::Flurry(_) => "flurry",
+            Rule::Remove(_) => "remove",
+        }
+    }
+
+    /// What holds for the jobs that it leaves out, in words; flurries and
+    /// filters in those of the archive's cleaned logs.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Rule::NoSubmitTime => "submit time not available".to_owned(),
+            Rule::NeverRan => "run time below 0, or 0 without allocated processors".to_owned(),
+            Rule::NoProcessors => "neither allocated nor requested processors above 0".to_owned(),
+            Rule::NegativeTimes => "a time below 0 that is not -1".to_owned(),
+            Rule::Failed => "status 0 or 4".to_owned(),
+            Rule::Cancelled => "status 5".to_owned(),
+            Rule::RunAboveRequested => "run time above requested time".to_owned(),
+            Rule::WiderThan(limit) => format!("more than {limit} processors"),
+            Rule::Flurry(filter) | Rule::Remove(filter) => filter.to_string(),
+        }
+    }
+
+    /// Whether it leaves this job out.
+    #[must_use]
+    pub fn holds(&self, job: &Facts) -> bool {
+        match self {
+            Rule::NoSubmitTime => job.submit.is_none(),
+            Rule::NeverRan => job
+                .run_time
+                .is_none_or(|run| run.is_zero() && job.allocated.is_none()),
+            Rule::NoProcessors => job.processors().is_none(),
+            Rule::NegativeTimes => job.below_zero & TIME_FIELDS != 0,
+            Rule::Failed => matches!(job.status, Some(0 | 4)),
+            Rule::Cancelled => job.status == Some(5),
+            Rule::RunAboveRequested => match (job.run_time, job.requested_time) {
+                (Some(run), Some(requested)) => !requested.is_zero() && run > requested,
+                _ => false,
+            },
+            Rule::WiderThan(limit) => job.processors().is_some_and(|p| p > u64::from(*limit)),
+            Rule::Flurry(filter) | Rule::Remove(filter) => filter.holds(job),
+        }
+    }
+}
+
+/// What rules look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Job number.
+    pub job: Option<u64>,
+    /// From the log's time 0.
+    pub submit: Option<SimDuration>,
+    /// Run time.
+    pub run_time: Option<SimDuration>,
+    /// Requested time.
+    pub requested_time: Option<SimDuration>,
+    /// Allocated processors, if above 0.
+    pub allocated: Option<u64>,
+    /// Requested processors, if above 0.
+    pub requested: Option<u64>,
+    /// Status.
+    pub status: Option<u64>,
+    /// User.
+    pub user: Option<u64>,
+    /// Group.
+    pub group: Option<u64>,
+    /// Executable.
+    pub executable: Option<u64>,
+    /// Queue.
+    pub queue: Option<u64>,
+    /// Partition.
+    pub partition: Option<u64>,
+    /// Fields below zero that are not -1, bit 0 for field 1.
+    pub below_zero: u32,
+}
+
+impl Facts {
+    /// Of a job line.
+    #[must_use]
+    pub fn of_record(record: &Record) -> Self {
+        Facts {
+            job: record.job,
+            submit: record.submit_time,
+            run_time: record.run_time,
+            requested_time: record.requested_time,
+            allocated: record.allocated_processors.filter(|p| *p > 0),
+            requested: record.requested_processors.filter(|p| *p > 0),
+            status: record.status,
+            user: record.user,
+            group: record.group,
+            executable: record.executable,
+            queue: record.queue,
+            partition: record.partition,
+            below_zero: record.below_zero,
+        }
+    }
+
+    /// Of a job in memory, which ran and has a size.
+    #[must_use]
+    pub fn of_job(job: &TraceJob) -> Self {
+        Facts {
+            job: Some(job.trace_id),
+            submit: Some(job.submit),
+            run_time: Some(job.run_time),
+            requested_time: job.requested_time,
+            allocated: Some(u64::from(job.processors)),
+            requested: None,
+            status: job.status,
+            user: job.user.map(u64::from),
+            group: job.group.map(u64::from),
+            executable: job.executable.map(u64::from),
+            queue: job.queue.map(u64::from),
+            partition: job.partition.map(u64::from),
+            below_zero: job.below_zero,
+        }
+    }
+
+    /// Its size: allocated, else requested processors.
+    #[must_use]
+    pub fn processors(&self) -> Option<u64> {
+        self.allocated.or(self.requested)
+    }
+}
+
+/// Rules in the order in which they are asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules(Vec<Rule>);
+
+/// A rule and what it left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleReport {
+    /// [`Rule::name`].
+    pub rule: &'static str,
+    /// [`Rule::reason`].
+    pub reason: String,
+    /// Jobs left out.
+    pub removed: u64,
+}
+
+/// A text that is no rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    /// The text.
+    pub text: String,
+    /// What would have been right.
+    pub expected: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "sanitizing rule = \"{}\": expected {}",
+            self.text, self.expected
+        )
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+impl Rules {
+    /// Reads a list such as `failed,wider-than=64,flurry=135@47421-50307`.
+    /// The order given does not matter, except among flurries and filters.
+    ///
+    /// # Errors
+    /// [`RuleError`] names the rule and what was expected.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        let words = text.split(',').map(str::trim).filter(|t| !t.is_empty());
+        let rules = words.map(parse_rule).collect::<Result<Vec<_>, _>>()?;
+        Ok(Rules::new(rules))
+    }
+
+    /// These rules in their order; what is said twice is asked once.
+    #[must_use]
+    pub fn new(mut rules: Vec<Rule>) -> Self {
+        rules.sort_by_key(place);
+        let mut kept: Vec<Rule> = Vec::with_capacity(rules.len());
+        for rule in rules {
+            if !kept.contains(&rule) {
+                kept.push(rule);
+            }
+        }
+        Rules(kept)
+    }
+
+    /// The rules in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.0.iter()
+    }
+
+    /// Whether there is no rule.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rule that leaves this job out.
+    #[must_use]
+    pub fn verdict(&self, job: &Facts) -> Option<&Rule> {
+        self.0.iter().find(|rule| rule.holds(job))
+    }
+
+    /// The same as its place among the rules.
+    fn place_of_verdict(&self, job: &Facts) -> Option<usize> {
+        self.0.iter().position(|rule| rule.holds(job))
+    }
+}
+
+/// Rules at work on a stream of jobs.
+#[derive(Clone, Debug)]
+pub struct Sanitizer<'a> {
+    rules: &'a Rules,
+    removed: Vec<u64>,
+}
+
+impl<'a> Sanitizer<'a> {
+    /// Nothing left out yet.
+    #[must_use]
+    pub fn new(rules: &'a Rules) -> Self {
+        Sanitizer {
+            rules,
+            removed: vec![0; rules.0.len()],
+        }
+    }
+
+    /// Whether a job stays; one that does not is counted.
+    pub fn keeps(&mut self, job: &Facts) -> bool {
+        match self.rules.place_of_verdict(job) {
+            Some(place) => {
+                self.removed[place] += 1;
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// What every rule has left out so far, in their order.
+    #[must_use]
+    pub fn reports(&self) -> Vec<RuleReport> {
+        let counted = self.rules.0.iter().zip(&self.removed);
+        counted
+            .map(|(rule, removed)| RuleReport {
+                rule: rule.name(),
+                reason: rule.reason(),
+                removed: *removed,
+            })
+            .collect()
+    }
+}
+
+/// Leaves the jobs out that a rule holds for, and says how many for which.
+///
+/// `never-ran`, `no-processors` and `no-submit-time` find nothing here: such
+/// lines are no jobs of a [`Loaded`], which has counted them as skipped.
+pub fn apply(rules: &Rules, loaded: &mut Loaded) -> Vec<RuleReport> {
+    let mut sanitizer = Sanitizer::new(rules);
+    loaded
+        .jobs
+        .retain(|job| sanitizer.keeps(&Facts::of_job(job)));
+    sanitizer.reports()
+}
+
+/// Where a rule stands in the order.
+fn place(rule: &Rule) -> usize {
+    match rule {
+        Rule::NoSubmitTime => 0,
+        Rule::NeverRan => 1,
+        Rule::NoProcessors => 2,
+        Rule::NegativeTimes => 3,
+        Rule::Failed => 4,
+        Rule::Cancelled => 5,
+        Rule::RunAboveRequested => 6,
+        Rule::WiderThan(_) => 7,
+        Rule::Flurry(_) => 8,
+        Rule::Remove(_) => 9,
+    }
+}
+
+fn parse_rule(text: &str) -> Result<Rule, RuleError> {
+    let refuse = |expected: &str| {
+        Err(RuleError {
+            text: text.to_owned(),
+            expected: expected.to_owned(),
+        })
+    };
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(value.trim())),
+        None => (text, None),
+    };
+    let rule = match (name, value) {
+        ("no-submit-time", None) => Rule::NoSubmitTime,
+        ("never-ran", None) => Rule::NeverRan,
+        ("no-processors", None) => Rule::NoProcessors,
+        ("negative-times", None) => Rule::NegativeTimes,
+        ("failed", None) => Rule::Failed,
+        ("cancelled", None) => Rule::Cancelled,
+        ("run-above-requested", None) => Rule::RunAboveRequested,
+        ("wider-than", value) => match value.and_then(|v| v.parse().ok()) {
+            Some(limit) if limit > 0 => Rule::WiderThan(limit),
+            _ => return refuse("wider-than=N with N processors, at least 1"),
+        },
+        ("flurry", value) => match value.and_then(Filter::of_flurry) {
+            Some(filter) => Rule::Flurry(filter),
+            None => return refuse("flurry=USER@FROM-TO with a user and two job numbers"),
+        },
+        ("remove", Some(value)) => match Filter::parse(value) {
+            Ok(filter) => Rule::Remove(filter),
+            Err(expected) => return refuse(&expected),
+        },
+        _ => {
+            return refuse(
+                "one of no-submit-time, never-ran, no-processors, negative-times, failed, \
+                 cancelled, run-above-requested, wider-than=N, flurry=USER@FROM-TO, remove=FILTER",
+            );
+        }
+    };
+    Ok(rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            job: Some(5),
+            submit: Some(SimDuration::ZERO),
+            run_time: Some(SimDuration::from_secs(90)),
+            requested_time: Some(SimDuration::from_secs(90)),
+            allocated: Some(4),
+            status: Some(1),
+            user: Some(7),
+            ..Facts::default()
+        }
+    }
+
+    /// Which of all rules hold for a job.
+    fn verdicts(job: Facts) -> Vec<&'static str> {
+        let all = "no-submit-time,never-ran,no-processors,negative-times,failed,cancelled,\
+                   run-above-requested,wider-than=4,flurry=7@10-20,remove=user=9";
+        let rules = Rules::parse(all).unwrap();
+        assert_eq!(rules.iter().count(), 10);
+        let holding = rules.iter().filter(|rule| rule.holds(&job));
+        holding.map(Rule::name).collect()
+    }
+
+    #[test]
+    fn every_rule_holds_for_what_it_says_and_for_nothing_else() {
+        let with = |change: fn(&mut Facts)| {
+            let mut job = facts();
+            change(&mut job);
+            verdicts(job)
+        };
+        assert!(verdicts(facts()).is_empty());
+        assert_eq!(with(|j| j.submit = None), ["no-submit-time"]);
+        assert_eq!(with(|j| j.run_time = None), ["never-ran"]);
+        assert_eq!(with(|j| j.allocated = None), ["no-processors"]);
+        assert!(with(|j| (j.allocated, j.requested) = (None, Some(3))).is_empty());
+        assert_eq!(with(|j| j.below_zero = 1 << 2), ["negative-times"]);
+        assert!(with(|j| j.below_zero = 1 << 10).is_empty());
+        assert_eq!(with(|j| j.status = Some(0)), ["failed"]);
+        assert_eq!(with(|j| j.status = Some(4)), ["failed"]);
+        assert_eq!(with(|j| j.status = Some(5)), ["cancelled"]);
+        let longer = with(|j| j.run_time = Some(SimDuration::from_secs(91)));
+        assert_eq!(longer, ["run-above-requested"]);
+        assert!(with(|j| j.requested_time = Some(SimDuration::ZERO)).is_empty());
+        assert_eq!(with(|j| j.allocated = Some(5)), ["wider-than"]);
+        assert_eq!(with(|j| j.job = Some(10)), ["flurry"]);
+        assert_eq!(with(|j| j.user = Some(9)), ["remove"]);
+        let nothing = with(|j| (j.run_time, j.allocated) = (Some(SimDuration::ZERO), None));
+        assert_eq!(nothing, ["never-ran", "no-processors"]);
+    }
+
+    #[test]
+    fn a_job_counts_under_the_first_rule_whatever_the_order_given() {
+        for text in ["failed,never-ran", "never-ran, failed ,failed,"] {
+            let rules = Rules::parse(text).unwrap();
+            let mut sanitizer = Sanitizer::new(&rules);
+            let job = Facts {
+                run_time: None,
+                status: Some(0),
+                ..facts()
+            };
+            assert!(!sanitizer.keeps(&job));
+            assert!(sanitizer.keeps(&facts()));
+            let counts: Vec<_> = sanitizer
+                .reports()
+                .into_iter()
+                .map(|r| (r.rule, r.removed))
+                .collect();
+            assert_eq!(counts, [("never-ran", 1), ("failed", 0)]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused_by_name() {
+        for text in [
+            "falied",
+            "failed=1",
+            "wider-than",
+            "wider-than=0",
+            "wider-than=many",
+            "flurry=7",
+            "flurry=7@20-10",
+            "remove",
+            "remove=user~7",
+        ] {
+            let error = Rules::parse(text).unwrap_err();
+            assert_eq!(error.text, text);
+            assert!(error.to_string().starts_with("sanitizing rule = "));
+        }
+        assert!(Rules::parse("").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether a reduced trace still behaves like its original (LSAP 3.2 and its
+//! Figures 3 and 4), judged by what honest sampling would have given.
+//!
+//! [`validate`] measures some thirty statistics of the reduced trace against
+//! the part of the original it was made from, measures the same of a few
+//! hundred honest samples of that part, and passes the reduction where all its
+//! statistics lie within their common 99 % envelope. `docs/validate.md` has
+//! every statistic with its formula.
+
+mod arrivals;
+mod curves;
+mod encode;
+mod envelope;
+mod identity;
+mod job;
+mod measure;
+mod outcome;
+mod power;
+mod profiles;
+mod require;
+mod sampling;
+mod sheet;
+mod statistics;
+
+pub use curves::Curves;
+pub use identity::Identity;
+pub use job::{Selection, ValJob};
+pub use outcome::{
+    Clusters, Design, MatchedCluster, RequirementReport, Standing, StatisticReport, Validation,
+};
+pub use power::{Demand, Power};
+pub use profiles::{Partition, k_means};
+pub use require::{Requirement, RequirementError};
+pub use sheet::sheet;
+pub use statistics::{Group, STATISTICS, Side, Statistic};
+
+use crate::linkage::LinkageError;
+use std::collections::BTreeSet;
+
+/// What is to be compared, and how strictly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The part of the original that the reduced trace was made from, and how
+    /// its times were scaled.
+    pub selection: Selection,
+    /// Honest samples of each design; at least [`MIN_SAMPLES`].
+    pub samples: u32,
+    /// Seed of the samples.
+    pub seed: u64,
+    /// Clusters of arrivals are counted up to this many (LSAP 3.2: the elbow
+    /// is looked for among 1 to 30).
+    pub most_clusters: usize,
+    /// Only statistics of these groups are judged; `None` is all of them.
+    pub groups: Option<BTreeSet<Group>>,
+    /// For a trace that was generated from a model instead of reduced: both
+    /// traces are sampled down to this share of their jobs, so that the
+    /// question is whether it differs from the original by more than two
+    /// such samples of the original do.
+    pub thin: Option<f64>,
+    /// Bounds that the user sets on top.
+    pub requirements: Vec<Requirement>,
+}
+
+/// Fewer samples have no 99 % envelope: of 200 and the reduction itself, two
+/// are the most extreme 1 %.
+pub const MIN_SAMPLES: u32 = 200;
+
+/// The share of honest samples that may lie outside the common envelope.
+pub const LEVEL: f64 = 0.01;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            selection: Selection::default(),
+            samples: MIN_SAMPLES,
+            seed: 1,
+            most_clusters: 30,
+            groups: None,
+            thin: None,
+            requirements: Vec::new(),
+        }
+    }
+}
+
+/// Why two traces cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ValidateError {
+    /// The reduced trace is empty.
+    #[error("reduced jobs = 0: expected at least one")]
+    NoReduced,
+    /// Nothing of the original is left to compare with.
+    #[error(
+        "original jobs = 0 after the width limit and the window ({dropped} left out): expected the \
+         window that the reduced trace was cut from"
+    )]
+    NoOriginal {
+        /// Jobs that the selection left out.
+        dropped: u64,
+    },
+    /// A reduced trace has no more jobs than its original.
+    #[error(
+        "reduced jobs = {reduced}: expected at most the {original} jobs of the original's window; \
+         a generated trace is compared by thinning both"
+    )]
+    TooMany {
+        /// Jobs of the reduced trace.
+        reduced: usize,
+        /// Jobs of the original's window.
+        original: usize,
+    },
+    /// Too few samples for the envelope.
+    #[error("samples = {0}: expected {MIN_SAMPLES} to 100000")]
+    Samples(u32),
+    /// Fewer than one cluster.
+    #[error("most clusters = {0}: expected 2 to 1000")]
+    MostClusters(usize),
+    /// A share that keeps nothing or everything.
+    #[error("thin = \"{0}\": expected a share above 0 and below 1")]
+    Thin(f64),
+    /// A requirement on what is not measured.
+    #[error(
+        "requirement \"{name}\": expected a statistic that both traces have; there are {known}"
+    )]
+    UnknownStatistic {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Submit times that cannot be clustered.
+    #[error("submit times cannot be clustered")]
+    Linkage(#[from] LinkageError),
+}
+
+/// Compares a reduced trace with its original. `original` is the whole trace;
+/// [`Options::selection`] says which part of it the reduced one stands for.
+/// Both may be in any order. The same input and seed give the same answer.
+///
+/// # Errors
+/// Any [`ValidateError`].
+pub fn validate(
+    original: &[ValJob],
+    reduced: &[ValJob],
+    options: &Options,
+) -> Result<Validation, ValidateError> {
+    check(options)?;
+    if reduced.is_empty() {
+        return Err(ValidateError::NoReduced);
+    }
+    let mut pair = job::Pair::new(original, reduced, &options.selection)?;
+    if let Some(share) = options.thin {
+        pair.thin(share, options.seed);
+    }
+    if pair.reduced.len() > pair.reference.len() {
+        return Err(ValidateError::TooMany {
+            reduced: pair.reduced.len(),
+            original: pair.reference.len(),
+        });
+    }
+    outcome::judge(&pair, options)
+}
+
+fn check(options: &Options) -> Result<(), ValidateError> {
+    if !(MIN_SAMPLES..=100_000).contains(&options.samples) {
+        return Err(ValidateError::Samples(options.samples));
+    }
+    if !(2..=1000).contains(&options.most_clusters) {
+        return Err(ValidateError::MostClusters(options.most_clusters));
+    }
+    match options.thin {
+        Some(share) if !(share > 0.0 && share < 1.0) => Err(ValidateError::Thin(share)),
+        _ => Ok(()),
+    }
+}

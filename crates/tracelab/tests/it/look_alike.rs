@@ -1,0 +1,339 @@
+//! Look-alikes of real logs: how like them they are, and that they hold no job
+//! of them.
+//!
+//! The yardstick is an honest sample: of n values drawn from a source, the
+//! greatest distance of the distribution functions is below 1.63 / sqrt(n) in
+//! 99 of 100 cases (Kolmogorov), whatever the distribution is.
+
+use crate::archive;
+use gridrig_core::time::SimDuration;
+use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
+use gridrig_tracelab::characterize::{JobRow, rows};
+use gridrig_tracelab::load::{Loaded, load, load_from};
+use gridrig_tracelab::spec::SizeFrom;
+use gridrig_tracelab::swf::SwfReader;
+use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_tracelab::synth::{Extent, Model, output};
+use gridrig_tracelab::validate::{Group, Options, ValJob, validate};
+use rand::RngExt;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Greatest distance of two distribution functions.
+fn distance(mut a: Vec<u64>, mut b: Vec<u64>) -> f64 {
+    a.sort_unstable();
+    b.sort_unstable();
+    let share =
+        |of: &[u64], value: u64| of.partition_point(|v| *v <= value) as f64 / of.len() as f64;
+    let all = a.iter().chain(&b);
+    all.map(|value| (share(&a, *value) - share(&b, *value)).abs())
+        .fold(0.0, f64::max)
+}
+
+/// What 99 of 100 honest samples of this size keep to.
+fn honest(n: usize) -> f64 {
+    1.63 / (n as f64).sqrt()
+}
+
+fn reread(model: &Model) -> Loaded {
+    let (text, _) = output::write(model, "a test", Vec::new()).unwrap();
+    load_from(
+        &mut SwfReader::new(&text[..], "like.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
+}
+
+fn fitted(source: &Loaded) -> Model {
+    Model::LookAlike(Box::new(
+        LookAlike::fit(source, FitOptions::default()).unwrap(),
+    ))
+}
+
+fn user_shares(rows: &[JobRow]) -> BTreeMap<Option<u32>, f64> {
+    let mut shares = BTreeMap::new();
+    for row in rows {
+        *shares.entry(row.user).or_insert(0.0) += 1.0 / rows.len() as f64;
+    }
+    shares
+}
+
+fn total_variation(a: &BTreeMap<Option<u32>, f64>, b: &BTreeMap<Option<u32>, f64>) -> f64 {
+    let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let share = |of: &BTreeMap<Option<u32>, f64>, key| of.get(key).copied().unwrap_or(0.0);
+    let apart = keys
+        .iter()
+        .map(|key| (share(a, *key) - share(b, *key)).abs());
+    apart.sum::<f64>() / 2.0
+}
+
+/// The distance of the sizes of batches that docs/synthesize.md grants.
+const BATCHES_APART: f64 = 0.1;
+
+/// Compares a look-alike with its source and says what is off by more than an
+/// honest sample would be.
+fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
+    let (ours, theirs) = (rows(&made.jobs), rows(&source.jobs));
+    let mut off = Vec::new();
+    let mut check = |what: &str, found: f64, limit: f64| {
+        println!("{what}: {found:.4}, honest samples {limit:.4}");
+        if found > limit {
+            off.push(format!("{what} {found:.4} above {limit:.4}"));
+        }
+    };
+    let limit = honest(ours.len());
+    let mut both = |what: &str, of: &dyn Fn(&JobRow) -> u64| {
+        let found = distance(
+            ours.iter().map(of).collect(),
+            theirs.iter().map(of).collect(),
+        );
+        check(what, found, limit);
+    };
+    both("run time", &|row| row.run_time.as_nanos() / 1_000_000_000);
+    both("processors", &|row| u64::from(row.processors));
+    both("run time x processors", &|row| {
+        row.run_time.as_nanos() / 1_000_000_000 * u64::from(row.processors)
+    });
+    // As `trace validate` counts them, from the log's time 0; a look-alike
+    // begins whole weeks after its source.
+    both("hour of the day", &|row| {
+        row.submit.as_nanos() / 3_600_000_000_000 % 24
+    });
+    let sizes = |rows: &[JobRow]| -> Vec<u64> {
+        let all = batches(rows, BATCH_WINDOW);
+        all.iter().map(|batch| u64::from(batch.jobs)).collect()
+    };
+    // Batches come about by who goes on; they are not dealt like the rest.
+    check(
+        "jobs of a batch",
+        distance(sizes(&ours), sizes(&theirs)),
+        BATCHES_APART,
+    );
+    // The mean distance of an honest sample's shares is at most half the sum of
+    // the standard errors.
+    let shares = user_shares(&theirs);
+    let n = ours.len() as f64;
+    let errors: f64 = shares.values().map(|p| (p * (1.0 - p) / n).sqrt()).sum();
+    check(
+        "users",
+        total_variation(&user_shares(&ours), &shares),
+        errors / 2.0,
+    );
+    off
+}
+
+fn looks_like(archive: &Path, log: &str) {
+    let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
+    let model = fitted(&source);
+    let json = model.to_json();
+    assert!(json.len() < 50_000, "{log}: {} bytes", json.len());
+    let made = reread(&model);
+    let short = made.jobs.len().abs_diff(source.jobs.len());
+    assert!(short * 200 < source.jobs.len(), "{log}: {short} jobs off");
+    assert_eq!(recurring_jobs(&source, model.jobs().unwrap()), 0, "{log}");
+    let off = compare(&source, &made);
+    assert!(off.is_empty(), "{log}: {}", off.join("; "));
+}
+
+#[test]
+fn the_ctc_look_alike_is_as_like_it_as_an_honest_sample() {
+    if let Some(archive) = archive::need("the_ctc_look_alike_is_as_like_it_as_an_honest_sample") {
+        looks_like(&archive, "CTC-SP2-1996-3.1-cln");
+    }
+}
+
+#[test]
+fn the_kth_look_alike_is_as_like_it_as_an_honest_sample() {
+    if let Some(archive) = archive::need("the_kth_look_alike_is_as_like_it_as_an_honest_sample") {
+        looks_like(&archive, "KTH-SP2-1996-2.1-cln");
+    }
+}
+
+#[test]
+fn the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample() {
+    let test = "the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample";
+    if let Some(archive) = archive::need(test) {
+        looks_like(&archive, "DAS2-fs1-2003-1");
+    }
+}
+
+/// Judges a look-alike as `trace validate --generated` does, by these groups.
+fn passes(archive: &Path, log: &str, groups: &[Group]) {
+    let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
+    let made = reread(&fitted(&source));
+    let jobs = |trace: &Loaded| trace.jobs.iter().map(ValJob::from).collect::<Vec<_>>();
+    let options = Options {
+        groups: Some(groups.iter().copied().collect()),
+        thin: Some(0.1),
+        ..Options::default()
+    };
+    let found = validate(&jobs(&source), &jobs(&made), &options).unwrap();
+    let failures: Vec<String> = found.failures().iter().map(ToString::to_string).collect();
+    assert!(found.passed(), "{log}: {}", failures.join("; "));
+}
+
+#[test]
+fn the_kth_look_alike_passes_what_generated_traces_are_held_to() {
+    let test = "the_kth_look_alike_passes_what_generated_traces_are_held_to";
+    if let Some(archive) = archive::need(test) {
+        passes(&archive, "KTH-SP2-1996-2.1-cln", &Group::GENERATED);
+    }
+}
+
+#[test]
+fn the_ctc_look_alike_passes_on_marginals_batches_and_hours() {
+    let test = "the_ctc_look_alike_passes_on_marginals_batches_and_hours";
+    if let Some(archive) = archive::need(test) {
+        let groups = [Group::Marginals, Group::Batches, Group::Hours];
+        passes(&archive, "CTC-SP2-1996-3.1-cln", &groups);
+    }
+}
+
+#[test]
+fn look_alikes_of_small_logs_pass_on_marginals_batches_and_hours() {
+    let test = "look_alikes_of_small_logs_pass_on_marginals_batches_and_hours";
+    if let Some(archive) = archive::need(test) {
+        let groups = [Group::Marginals, Group::Batches, Group::Hours];
+        for log in [
+            "NASA-iPSC-1993-3.1-cln",
+            "DAS2-fs1-2003-1",
+            "OSC-Clust-2000-3.1-cln",
+        ] {
+            passes(&archive, log, &groups);
+        }
+    }
+}
+
+/// A small source without any file: two users, one of them in batches.
+fn small() -> Loaded {
+    let mut text = String::from("; MaxProcs: 64\n; UnixStartTime: 1704067200\n");
+    for i in 0..600u64 {
+        let (user, at) = match i % 3 {
+            0 => (1, i / 3 * 3_000),
+            _ => (2, i / 6 * 6_000 + i % 6 * 10),
+        };
+        let (run, size) = (60 + i * 37 % 900, 1 << (i % 5));
+        text.push_str(&format!(
+            "{} {at} -1 {run} {size} -1 -1 {size} 1800 -1 1 {user} 1 {user} 1 -1 -1 -1\n",
+            i + 1
+        ));
+    }
+    load_from(
+        &mut SwfReader::new(text.as_bytes(), "small.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_look_alike_needs_its_model_only_and_repeats_itself() {
+    let model = fitted(&small());
+    let read = Model::parse(&model.to_json(), "small.json").unwrap();
+    assert_eq!(read, model);
+    let text = |model: &Model| output::write(model, "a test", Vec::new()).unwrap().0;
+    assert_eq!(text(&read), text(&model));
+    let mut other = model.clone();
+    other.set_seed(2);
+    assert_ne!(text(&other), text(&model));
+}
+
+#[test]
+fn a_look_alike_of_another_length_keeps_the_rate_and_the_mix() {
+    let source = small();
+    let Model::LookAlike(mut like) = fitted(&source) else {
+        panic!("a look-alike");
+    };
+    like.extent = Extent::days(like.source.days * 4.0);
+    let made = reread(&Model::LookAlike(like));
+    let jobs = made.jobs.len() as f64;
+    assert!((jobs / 2_400.0 - 1.0).abs() < 0.02, "{jobs}");
+    let off = compare(&source, &made);
+    // The hours of a source of seven days are not those of four weeks, and two
+    // users who submit by the clock in turn are not told by who goes on.
+    let off: Vec<_> = off
+        .iter()
+        .filter(|o| !o.starts_with("hour") && !o.starts_with("jobs of a batch"))
+        .collect();
+    assert!(off.is_empty(), "{off:?}");
+}
+
+/// A program that looks for jobs once a minute, at random how many.
+fn by_looks() -> Loaded {
+    let mut text = String::from("; MaxProcs: 64\n; UnixStartTime: 1704067200\n");
+    let mut random = gridrig_core::rng::stream(1, "test-looks");
+    let mut jobs = 0;
+    for look in 0..2 * 24 * 60 {
+        while random.random::<f64>() < 0.8 {
+            jobs += 1;
+            let (at, run) = (look * 60, 60 + jobs * 37 % 900);
+            text.push_str(&format!(
+                "{jobs} {at} -1 {run} 1 -1 -1 1 1800 -1 1 {} 1 1 1 -1 -1 -1\n",
+                jobs % 7
+            ));
+        }
+    }
+    load_from(
+        &mut SwfReader::new(text.as_bytes(), "looks.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
+}
+
+#[test]
+fn jobs_of_a_program_that_looks_once_a_minute_are_submitted_at_looks() {
+    let source = by_looks();
+    let Model::LookAlike(mut like) = fitted(&source) else {
+        panic!("a look-alike");
+    };
+    assert!(!like.gap_leanings.is_empty());
+    let gaps = |trace: &Loaded| -> Vec<u64> {
+        let submit = |at: usize| trace.jobs[at].submit.as_nanos() / 1_000_000_000;
+        (6..trace.jobs.len())
+            .map(|at| submit(at) - submit(at - 6))
+            .collect()
+    };
+    let apart = |like: &LookAlike| {
+        let made = reread(&Model::LookAlike(Box::new(like.clone())));
+        // Nothing comes before its time, however early a look would have been.
+        let first = made.jobs[0].submit.as_nanos() / 1_000_000_000;
+        assert!(first >= like.first_submit_s, "{first}");
+        distance(gaps(&source), gaps(&made))
+    };
+    let leaning = apart(&like);
+    like.gap_leanings.clear();
+    let plain = apart(&like);
+    assert!(leaning < 0.7 * plain, "{leaning} and {plain}");
+}
+
+#[test]
+fn a_job_that_recurs_is_counted() {
+    let source = small();
+    let copy = source.jobs.iter().map(|job| gridrig_tracelab::swf::Record {
+        submit_time: Some(job.submit),
+        run_time: Some(job.run_time),
+        allocated_processors: Some(u64::from(job.processors)),
+        user: job.user.map(u64::from),
+        ..Default::default()
+    });
+    assert_eq!(recurring_jobs(&source, copy.clone()), 600);
+    let moved = copy.map(|mut job| {
+        job.submit_time = job.submit_time.map(|at| at + SimDuration::from_secs(1));
+        job
+    });
+    assert!(recurring_jobs(&source, moved) < 600);
+}
+
+#[test]
+fn what_no_model_can_be_fitted_to_is_refused() {
+    let text = "; MaxProcs: 4\n1 0 -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n";
+    let one = load_from(
+        &mut SwfReader::new(text.as_bytes(), "one.swf"),
+        SizeFrom::Allocated,
+    )
+    .unwrap();
+    let error = LookAlike::fit(&one, FitOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "one.swf: 1 usable jobs: expected at least 2"
+    );
+}

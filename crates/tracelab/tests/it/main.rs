@@ -1,0 +1,99 @@
+//! What the laboratory does with traces, seen from outside.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panicking, and skips and figures are told on stdout"
+)]
+
+mod archive;
+mod characterizing;
+mod clustering;
+mod converting;
+mod examples;
+mod gwf_files;
+mod koala;
+mod look_alike;
+mod lublin;
+mod need;
+mod oddities;
+mod paper_tables;
+mod properties;
+mod reduced_trace;
+mod reduction;
+mod ref_first_fit;
+mod refusals;
+mod sanitizing;
+mod shipped;
+mod survival;
+mod synthesis;
+mod validation;
+mod windows;
+
+use gridrig_core::ids::DomainId;
+use gridrig_core::job::Entry;
+use gridrig_tracelab::TraceError;
+use gridrig_tracelab::load::{Loaded, load_any, load_from};
+use gridrig_tracelab::open::TraceReader;
+use gridrig_tracelab::spec::{SizeFrom, WorkloadSpec};
+use gridrig_tracelab::swf::SwfReader;
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Loads a text as a trace named `t.swf`.
+fn load_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
+    load_from(
+        &mut SwfReader::new(text.as_ref(), "t.swf"),
+        SizeFrom::Allocated,
+    )
+}
+
+/// Loads a text of either format, as a file named `t` would be.
+fn load_any_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
+    load_any(
+        &mut TraceReader::detect(text.as_ref(), "t")?,
+        SizeFrom::Allocated,
+    )
+}
+
+/// A GWF line from the columns that matter: number, submit, wait, run,
+/// processors, user, queue, site; all others are -1 but the structure.
+fn gwf_line(
+    job: u32,
+    submit: &str,
+    wait: &str,
+    run: &str,
+    processors: i64,
+    [user, queue, site]: [&str; 3],
+) -> String {
+    let rest = ["-1"; 9].join("\t");
+    format!(
+        "{job}\t{submit}\t{wait}\t{run}\t{processors}\t-1\t-1\t{processors}\t3600\t-1\t1\t{user}\t\
+         G1\tX1\t{queue}\t-1\t{site}\t{site}\tUNITARY\t-1\t{rest}\n"
+    )
+}
+
+/// A spec that changes nothing; the trace is given separately.
+fn whole() -> WorkloadSpec {
+    WorkloadSpec::whole(PathBuf::from("t.swf"), Entry::Domain(DomainId(0)))
+}
+
+/// A job line from the fields that matter: number, submit, run, allocated,
+/// requested processors, status.
+fn line(job: u32, submit: &str, run: &str, allocated: i64, requested: i64, status: i64) -> String {
+    format!(
+        "{job} {submit} -1 {run} {allocated} -1 -1 {requested} 600 -1 {status} 3 1 1 1 1 -1 -1\n"
+    )
+}
+
+/// The error with its causes, as a program would print it.
+fn chain(error: &TraceError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,217 @@
+//! What holds for any input.
+
+use crate::{line, load_any_text, load_text, whole};
+use gridrig_core::time::SimDuration;
+use gridrig_tracelab::gwf::{self, GwfReader};
+use gridrig_tracelab::load::load;
+use gridrig_tracelab::sanitize::{Rules, apply};
+use gridrig_tracelab::spec::{Keep, SizeFrom};
+use gridrig_tracelab::swf::{Quantity, Record, SwfReader, Writer};
+use gridrig_tracelab::synth::gzip;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::fs;
+
+/// A trace of jobs that may or may not be usable.
+fn trace() -> impl Strategy<Value = String> {
+    let job = (
+        0u32..50,
+        -1i64..1000,
+        -1i64..500,
+        -1i64..20,
+        -1i64..20,
+        -1i64..7,
+    );
+    vec(job, 1..40).prop_map(|jobs| {
+        let lines = jobs
+            .iter()
+            .map(|(id, submit, run, allocated, requested, status)| {
+                line(
+                    *id,
+                    &submit.to_string(),
+                    &run.to_string(),
+                    *allocated,
+                    *requested,
+                    *status,
+                )
+            });
+        format!("; MaxProcs: 20\n{}", lines.collect::<String>())
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..400)) {
+        let mut reader = SwfReader::new(&bytes[..], "t.swf");
+        while let Ok(Some(_)) = reader.next_record() {}
+        prop_assert!(matches!(reader.next_record(), Ok(None)));
+    }
+
+    #[test]
+    fn any_words_are_read_or_refused(words in vec("[-+0-9.eE;#{}x]{0,5}[ \t\n]{1,2}", 0..200)) {
+        let _ = load_text(words.concat());
+    }
+
+    #[test]
+    fn any_bytes_are_a_trace_of_either_format_or_refused(bytes in vec(any::<u8>(), 0..400)) {
+        let _ = load_any_text(&bytes);
+        let mut reader = GwfReader::new(&bytes[..], "t.gwf");
+        while let Ok(Some(_)) = reader.next_record() {}
+        prop_assert!(matches!(reader.next_record(), Ok(None)));
+    }
+
+    #[test]
+    fn any_columns_are_read_or_refused(
+        columns in vec("[-+0-9.eE#;{} a-z]{0,6}", 20..70),
+        separator in "[\t ]",
+    ) {
+        let text = columns.join(&separator).replace('#', "\n");
+        let _ = load_any_text(text);
+    }
+
+    #[test]
+    fn a_gwf_job_that_is_read_is_written_and_read_back_the_same(
+        numbers in vec("(-?[0-9]{1,9}(\\.[0-9]{1,9})?|-1)", 11),
+        texts in vec("[ -~]{0,8}|-1|[0-9]{1,3}", 18),
+    ) {
+        let line = [numbers.join("\t"), texts.join("\t")].join("\t") + "\n";
+        let read = |text: &[u8]| {
+            let mut reader = GwfReader::new(text, "t.gwf");
+            reader.next_record().map(|record| {
+                let mut record = record.unwrap().clone();
+                // Written, a value below 0 other than a wait time is -1, and
+                // an empty column too.
+                record.common.below_zero &= 1 << 2;
+                for text in &mut record.text {
+                    if text.is_empty() {
+                        *text = b"-1".to_vec();
+                    }
+                }
+                record
+            })
+        };
+        if let Ok(first) = read(line.as_bytes()) {
+            let mut writer = gwf::Writer::new(Vec::new(), &[]).unwrap();
+            writer.write(&first).unwrap();
+            prop_assert_eq!(read(&writer.finish().unwrap()).unwrap(), first);
+        }
+    }
+
+    #[test]
+    fn the_fast_and_the_careful_reader_agree(
+        fields in vec("(-?[0-9]{1,12}(\\.[0-9]{0,9})?|-1)", 18),
+        blanks in vec(" {1,3}|\t", 18),
+    ) {
+        let spaced: Vec<String> = fields.iter().zip(&blanks).map(|(f, b)| format!("{b}{f}")).collect();
+        let line = spaced.concat();
+        // The first line of a file is read with care, the second is not; the
+        // third cannot be, since it has no line feed.
+        let text = format!("{line}\n{line}\n{line}");
+        let mut reader = SwfReader::new(text.as_bytes(), "t.swf");
+        let mut read = || reader.next_record().map(|r| r.map(|r| Record { line: 0, ..r }));
+        if let Ok(first) = read() {
+            prop_assert!(first.is_some());
+            prop_assert_eq!(&read().unwrap(), &first);
+            prop_assert_eq!(&read().unwrap(), &first);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back(
+        numbers in vec(proptest::option::of(any::<u64>()), 18),
+    ) {
+        let time = |at: usize| numbers[at].map(SimDuration::from_nanos);
+        let amount = |at: usize| numbers[at].map(|n| Quantity { whole: n >> 8, billionths: (n % 1_000_000_000) as u32 });
+        let record = Record {
+            line: 1,
+            job: numbers[0],
+            submit_time: time(1),
+            wait_time: time(2),
+            run_time: time(3),
+            allocated_processors: numbers[4],
+            cpu_time: time(5),
+            used_memory: amount(6),
+            requested_processors: numbers[7],
+            requested_time: time(8),
+            requested_memory: amount(9),
+            status: numbers[10],
+            user: numbers[11],
+            group: numbers[12],
+            executable: numbers[13],
+            queue: numbers[14],
+            partition: numbers[15],
+            preceding_job: numbers[16],
+            think_time: time(17),
+            below_zero: 0,
+        };
+        let mut writer = Writer::new(Vec::new(), &[]).unwrap();
+        writer.write(&record).unwrap();
+        let bytes = writer.finish().unwrap();
+        let read = SwfReader::new(&bytes[..], "t.swf").next_record().unwrap();
+        prop_assert_eq!(read, Some(record));
+    }
+
+    #[test]
+    fn a_rule_applied_twice_leaves_out_nothing_more(text in trace(), limit in 1u32..20) {
+        let rules = format!("failed,cancelled,run-above-requested,wider-than={limit},remove=job<9");
+        let rules = Rules::parse(&rules).unwrap();
+        let mut loaded = load_text(&text).unwrap();
+        let before = loaded.jobs.len() as u64;
+        let removed: u64 = apply(&rules, &mut loaded).iter().map(|r| r.removed).sum();
+        prop_assert_eq!(loaded.jobs.len() as u64, before - removed);
+        let left = loaded.jobs.clone();
+        prop_assert!(apply(&rules, &mut loaded).iter().all(|r| r.removed == 0));
+        prop_assert_eq!(loaded.jobs, left);
+    }
+
+    #[test]
+    fn every_line_is_a_job_or_counted(text in trace()) {
+        let loaded = load_text(&text).unwrap();
+        let counted: u64 = loaded.skipped.values().sum();
+        prop_assert_eq!(loaded.jobs.len() as u64 + counted, text.lines().count() as u64 - 1);
+    }
+
+    #[test]
+    fn carriage_returns_change_nothing(text in trace()) {
+        let loaded = load_text(text.replace('\n', "\r\n")).unwrap();
+        prop_assert_eq!(loaded, load_text(&text).unwrap());
+    }
+
+    #[test]
+    fn gzip_changes_nothing_but_the_hash(text in trace()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.swf");
+        fs::write(&path, &text).unwrap();
+        let plain = load(&path, SizeFrom::Allocated).unwrap();
+        fs::write(&path, gzip(&text).unwrap()).unwrap();
+        let mut zipped = load(&path, SizeFrom::Allocated).unwrap();
+        prop_assert_ne!(&zipped.sha256, &plain.sha256);
+        zipped.sha256.clone_from(&plain.sha256);
+        prop_assert_eq!(zipped, plain);
+    }
+
+    #[test]
+    fn m_of_n_keeps_m_of_every_n(n in 1u64..12, m in 1u64..12, phase in 0u64..30, rounds in 1u64..5) {
+        let m = m.min(n);
+        let jobs = n * rounds;
+        let text: String = (0..jobs).map(|i| line(1, &i.to_string(), "1", 1, 1, 1)).collect();
+        let mut spec = whole();
+        spec.keep = Keep::Systematic { m, n, phase };
+        let prepared = load_text(text).unwrap().into_prepared(&spec, 0).unwrap();
+        prop_assert_eq!(prepared.jobs.len() as u64, m * rounds);
+        let left_out = prepared.reduced.get("not-sampled").copied().unwrap_or(0);
+        prop_assert_eq!(left_out, jobs - m * rounds);
+    }
+
+    #[test]
+    fn the_phases_of_1_of_n_share_out_the_jobs(n in 1u64..9, jobs in 1u64..60) {
+        let text: String = (0..jobs).map(|i| line(1, &i.to_string(), "1", 1, 1, 1)).collect();
+        let loaded = load_text(text).unwrap();
+        let count = |phase| {
+            let mut spec = whole();
+            spec.keep = Keep::Systematic { m: 1, n, phase };
+            loaded.prepare(&spec, 0).unwrap().jobs.len() as u64
+        };
+        prop_assert_eq!((0..n).map(count).sum::<u64>(), jobs);
+    }
+}

@@ -1,0 +1,253 @@
+//! The steps of the reduction, one by one.
+
+use crate::{line, load_text, whole};
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::Entry;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_tracelab::prepare::{Prepared, STEPS, merge};
+use gridrig_tracelab::spec::{Keep, TraceWindow, WorkloadSpec, ZeroRunTime};
+
+fn secs(secs: u64) -> SimDuration {
+    SimDuration::from_secs(secs)
+}
+
+/// Ten jobs at 100, 110, ... 190, of 1 to 10 processors, that run 0, 10, ... 90 s.
+fn ten() -> String {
+    (0..10)
+        .map(|i| {
+            let (at, run) = ((100 + 10 * i).to_string(), (10 * i).to_string());
+            line(i + 1, &at, &run, i64::from(i) + 1, -1, 1)
+        })
+        .collect()
+}
+
+fn prepared(change: impl FnOnce(&mut WorkloadSpec)) -> Prepared {
+    let mut spec = whole();
+    change(&mut spec);
+    load_text(ten()).unwrap().into_prepared(&spec, 3).unwrap()
+}
+
+fn ids(prepared: &Prepared) -> Vec<u64> {
+    prepared.jobs.iter().map(|j| j.label.trace_id).collect()
+}
+
+#[test]
+fn without_any_step_time_0_is_the_first_submit() {
+    let prepared = prepared(|_| {});
+    assert_eq!(prepared.jobs.len(), 10);
+    assert_eq!(prepared.jobs[0].at, SimTime::ZERO);
+    assert_eq!(prepared.jobs[9].at, SimTime::from_secs(90));
+    assert_eq!(prepared.jobs[0].run_time, secs(1));
+    assert_eq!(prepared.jobs[4].label.workload, 3);
+    assert_eq!(prepared.jobs[4].label.user, Some(3));
+    assert_eq!(prepared.jobs[4].requested_time, Some(secs(600)));
+    let names: Vec<&str> = prepared.steps.iter().map(|s| s.name).collect();
+    assert_eq!(names, STEPS);
+}
+
+#[test]
+fn wide_jobs_are_left_out_and_their_demand_is_known() {
+    let prepared = prepared(|spec| spec.max_processors = Some(8));
+    assert_eq!(prepared.reduced["wider-than-limit"], 2);
+    let step = prepared.steps[1];
+    let lost = step.before.processor_seconds() - step.after.processor_seconds();
+    assert_eq!(lost, 9.0 * 80.0 + 10.0 * 90.0);
+    assert_eq!(step.before.span, secs(90));
+}
+
+#[test]
+fn a_window_is_counted_from_the_logs_time_0_and_its_start_is_time_0_of_the_run() {
+    let prepared = prepared(|spec| {
+        spec.window = Some(TraceWindow {
+            start: secs(115),
+            length: secs(25),
+        });
+    });
+    assert_eq!(ids(&prepared), [3, 4]);
+    assert_eq!(prepared.jobs[0].at, SimTime::from_secs(5));
+    assert_eq!(prepared.reduced["outside-window"], 8);
+    assert_eq!(prepared.steps[2].after.span, secs(25));
+}
+
+#[test]
+fn a_window_holds_its_start_but_not_its_end() {
+    let prepared = prepared(|spec| {
+        spec.window = Some(TraceWindow {
+            start: secs(110),
+            length: secs(20),
+        });
+    });
+    assert_eq!(ids(&prepared), [2, 3]);
+}
+
+#[test]
+fn a_systematic_sample_takes_m_of_n_and_phase_shifts_it() {
+    let check = |m, n, phase, expected: &[u64]| {
+        let prepared = prepared(|spec| spec.keep = Keep::Systematic { m, n, phase });
+        assert_eq!(ids(&prepared), expected, "{m}/{n} phase {phase}");
+    };
+    check(2, 5, 0, &[3, 5, 8, 10]);
+    check(2, 5, 2, &[1, 3, 6, 8]);
+    check(1, 3, 0, &[3, 6, 9]);
+    check(3, 3, 7, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+}
+
+#[test]
+fn a_sample_does_not_move_time_0() {
+    let prepared = prepared(|spec| {
+        spec.keep = Keep::Systematic {
+            m: 1,
+            n: 2,
+            phase: 0,
+        };
+    });
+    assert_eq!(prepared.jobs[0].at, SimTime::from_secs(10));
+}
+
+#[test]
+fn a_share_is_drawn_from_the_seed() {
+    let draw = |seed, share: &str| {
+        let share = Decimal::parse(share).unwrap();
+        ids(&prepared(|spec| spec.keep = Keep::Share { share, seed }))
+    };
+    assert_eq!(draw(1, "0.5"), draw(1, "0.5"));
+    assert!((2..20).any(|seed| draw(seed, "0.5") != draw(1, "0.5")));
+    assert_eq!(draw(1, "1").len(), 10);
+}
+
+#[test]
+fn run_times_of_zero_become_one_second_or_go_or_stay() {
+    assert_eq!(prepared(|_| {}).jobs[0].run_time, secs(1));
+    let dropped = prepared(|spec| spec.zero_run_time = ZeroRunTime::Drop);
+    assert_eq!(dropped.reduced["zero-run-time"], 1);
+    assert_eq!(dropped.jobs.len(), 9);
+    let kept = prepared(|spec| spec.zero_run_time = ZeroRunTime::Keep);
+    assert_eq!(kept.jobs[0].run_time, SimDuration::ZERO);
+}
+
+#[test]
+fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
+    let prepared = prepared(|spec| {
+        spec.scale_arrival = Decimal::parse("3").unwrap();
+        spec.scale_run_time = Decimal::parse("60").unwrap();
+        spec.min_run_time = secs(1);
+        spec.offset = secs(1000);
+    });
+    let job = &prepared.jobs[1];
+    assert_eq!(
+        job.at,
+        SimTime::from_secs(1000) + SimDuration::from_nanos(3_333_333_333)
+    );
+    assert_eq!(job.run_time, secs(1));
+    assert_eq!(job.requested_time, Some(secs(10)));
+    assert_eq!(
+        prepared.jobs[7].run_time,
+        SimDuration::from_nanos(1_166_666_666)
+    );
+    assert_eq!(prepared.steps[5].after.span, secs(30));
+    let (scaled, lifted) = (prepared.steps[5].after, prepared.steps[6].after);
+    assert!(lifted.processor_nanos > scaled.processor_nanos);
+}
+
+#[test]
+fn the_offered_load_is_demand_over_capacity() {
+    let prepared = prepared(|spec| spec.zero_run_time = ZeroRunTime::Keep);
+    let demand: u64 = (0..10).map(|i| (i + 1) * 10 * i).sum();
+    let offered = prepared.steps[0].before.offered(10).unwrap();
+    assert!((offered - demand as f64 / 900.0).abs() < 1e-12);
+    assert_eq!(prepared.steps[0].before.offered(0), None);
+}
+
+#[test]
+fn memory_is_a_requirement_only_when_asked_for_and_only_the_requested_one() {
+    let text = "1 0 -1 5 1 -1 4096 1 -1 2048 1 1 1 1 1 1 -1 -1\n\
+                2 0 -1 5 1 -1 4096 1 -1 -1 1 1 1 1 1 1 -1 -1\n";
+    let memory = |asked| {
+        let mut spec = whole();
+        spec.require_memory = asked;
+        let prepared = load_text(text).unwrap().into_prepared(&spec, 0).unwrap();
+        let kib = prepared.jobs.iter().map(|j| j.requirements.memory_kib);
+        kib.collect::<Vec<_>>()
+    };
+    assert_eq!(memory(true), [2048, 0]);
+    assert_eq!(memory(false), [0, 0]);
+}
+
+#[test]
+fn steps_that_make_no_sense_are_refused() {
+    let check = |message: &str, change: &dyn Fn(&mut WorkloadSpec)| {
+        let mut spec = whole();
+        change(&mut spec);
+        let error = load_text(ten())
+            .unwrap()
+            .into_prepared(&spec, 0)
+            .unwrap_err();
+        assert_eq!(error.to_string(), message);
+    };
+    let zero = Decimal::from_whole(0);
+    check(
+        "t.swf: field scale.arrival = \"0\": expected a factor above 0",
+        &|spec| spec.scale_arrival = zero,
+    );
+    check(
+        "t.swf: field keep = \"3/2\": expected m/n with 0 < m <= n",
+        &|spec| {
+            spec.keep = Keep::Systematic {
+                m: 3,
+                n: 2,
+                phase: 0,
+            };
+        },
+    );
+    check(
+        "t.swf: field keep = \"1.5\": expected a share above 0 and at most 1",
+        &|spec| {
+            spec.keep = Keep::Share {
+                share: Decimal::parse("1.5").unwrap(),
+                seed: 1,
+            };
+        },
+    );
+    check(
+        "t.swf: job 1: its requested time does not fit 584 years after scaling and offset",
+        &|spec| spec.scale_run_time = Decimal::parse("0.000000001").unwrap(),
+    );
+}
+
+#[test]
+fn a_reduction_that_leaves_nothing_says_so() {
+    let prepared = prepared(|spec| {
+        spec.window = Some(TraceWindow {
+            start: secs(5000),
+            length: secs(1),
+        });
+    });
+    assert!(prepared.jobs.is_empty());
+    assert_eq!(prepared.warnings, ["t.swf: the reduction leaves no job"]);
+}
+
+#[test]
+fn workloads_are_merged_by_time_then_workload_then_trace_order() {
+    let text = [(7, "0"), (8, "5"), (9, "5")].map(|(n, at)| line(n, at, "1", 1, 1, 1));
+    let mut spec = whole();
+    let loaded = load_text(text.concat()).unwrap();
+    let first = loaded.prepare(&spec, 0).unwrap();
+    spec.entry = Entry::Domain(DomainId(1));
+    let second = loaded.prepare(&spec, 1).unwrap();
+    let merged = merge(vec![first, second]).unwrap();
+    let order: Vec<_> = merged
+        .iter()
+        .map(|s| (s.label.workload, s.label.trace_id, s.entry))
+        .collect();
+    let (a, b) = (Entry::Domain(DomainId(0)), Entry::Domain(DomainId(1)));
+    let expected = [
+        (0, 7, a),
+        (1, 7, b),
+        (0, 8, a),
+        (0, 9, a),
+        (1, 8, b),
+        (1, 9, b),
+    ];
+    assert_eq!(order, expected);
+    assert!(merged.iter().zip(0..).all(|(s, id)| s.spec.id == JobId(id)));
+}

@@ -1,0 +1,97 @@
+//! Rules at work on whole traces.
+
+use crate::archive::need;
+use crate::{line, load_text};
+use gridrig_tracelab::gwf::Record;
+use gridrig_tracelab::open::{TraceReader, open};
+use gridrig_tracelab::sanitize::{Facts, Rules, Sanitizer, apply};
+
+fn trace() -> String {
+    [
+        line(1, "0", "10", 1, 1, 1),
+        line(2, "1", "700", 1, 1, 1),
+        line(3, "2", "10", 1, 1, 0),
+        line(4, "3", "10", 1, 1, 5),
+        line(5, "4", "10", 64, 64, 1),
+        line(6, "5", "10", 1, 1, 1).replace(" -1 10 ", " -7 10 "),
+        line(7, "6", "700", 64, 64, 0),
+    ]
+    .concat()
+}
+
+#[test]
+fn every_job_left_out_is_counted_once_and_twice_changes_nothing() {
+    let rules =
+        Rules::parse("wider-than=32,failed,cancelled,run-above-requested,negative-times,never-ran")
+            .unwrap();
+    let mut loaded = load_text(trace()).unwrap();
+    let before = loaded.jobs.len() as u64;
+    let reports = apply(&rules, &mut loaded);
+    let counts: Vec<_> = reports.iter().map(|r| (r.rule, r.removed)).collect();
+    assert_eq!(
+        counts,
+        [
+            ("never-ran", 0),
+            ("negative-times", 1),
+            ("failed", 2),
+            ("cancelled", 1),
+            ("run-above-requested", 1),
+            ("wider-than", 1),
+        ]
+    );
+    let removed: u64 = reports.iter().map(|r| r.removed).sum();
+    assert_eq!(loaded.jobs.len() as u64, before - removed);
+    assert_eq!(loaded.jobs[0].trace_id, 1);
+    let again = apply(&rules, &mut loaded);
+    assert!(again.iter().all(|r| r.removed == 0));
+}
+
+#[test]
+fn a_stream_and_a_trace_in_memory_lose_the_same_jobs() {
+    let rules = Rules::parse("failed,run-above-requested,flurry=3@5-5,remove=job>6").unwrap();
+    let mut loaded = load_text(trace()).unwrap();
+    let in_memory = apply(&rules, &mut loaded);
+    let mut sanitizer = Sanitizer::new(&rules);
+    let text = trace();
+    let mut reader = TraceReader::detect(text.as_bytes(), "t").unwrap();
+    let mut record = Record::default();
+    let mut kept = Vec::new();
+    while reader.read_into(&mut record).unwrap() {
+        if sanitizer.keeps(&Facts::of_record(&record.common)) {
+            kept.extend(record.common.job);
+        }
+    }
+    assert_eq!(sanitizer.reports(), in_memory);
+    let left: Vec<u64> = loaded.jobs.iter().map(|j| j.trace_id).collect();
+    assert_eq!(kept, left);
+    assert_eq!(kept, [1, 4, 6]);
+}
+
+#[test]
+fn the_filter_of_the_cleaned_nasa_log_makes_it_from_the_original() {
+    let Some(folder) = need("the_filter_of_the_cleaned_nasa_log_makes_it_from_the_original") else {
+        return;
+    };
+    let rules = Rules::parse("remove=user=3 and proc=1 and app=1").unwrap();
+    let mut sanitizer = Sanitizer::new(&rules);
+    let jobs = |name: &str, sanitizer: &mut Sanitizer<'_>| {
+        let mut reader = open(&folder.join(name)).unwrap();
+        let mut record = Record::default();
+        let mut jobs = Vec::new();
+        while reader.read_into(&mut record).unwrap() {
+            if sanitizer.keeps(&Facts::of_record(&record.common)) {
+                // The archive has filled in the queue in between.
+                record.common.queue = None;
+                record.common.line = 0;
+                jobs.push(record.common);
+            }
+        }
+        jobs
+    };
+    let ours = jobs("NASA-iPSC-1993-3.swf.gz", &mut sanitizer);
+    // The cleaned log's header says so.
+    assert_eq!(sanitizer.reports()[0].removed, 24_025);
+    let theirs = jobs("NASA-iPSC-1993-3.1-cln.swf.gz", &mut sanitizer);
+    assert_eq!(sanitizer.reports()[0].removed, 24_025);
+    assert!(ours == theirs, "{} and {} jobs", ours.len(), theirs.len());
+}

@@ -1,0 +1,480 @@
+//! Honest reductions pass, dishonest ones do not.
+
+use crate::{archive, clustering, need};
+use gridrig_core::rng;
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_tracelab::load::load;
+use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
+use gridrig_tracelab::validate::{
+    Design, Group, Options, Selection, ValJob, ValidateError, Validation, validate,
+};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+/// A trace, the part of it that is reduced, and how to compare with it.
+struct Case {
+    all: Vec<ValJob>,
+    part: Vec<ValJob>,
+    options: Options,
+}
+
+impl Case {
+    fn new(all: Vec<ValJob>, window: Option<TraceWindow>, max_processors: Option<u32>) -> Self {
+        let inside = |job: &&ValJob| {
+            let submit = SimDuration::from_nanos(job.submit_ns);
+            window.is_none_or(|w| w.start <= submit && submit < w.start + w.length)
+                && max_processors.is_none_or(|limit| job.processors <= limit)
+        };
+        let part = all.iter().filter(inside).copied().collect();
+        let options = Options {
+            selection: Selection {
+                window,
+                max_processors,
+                ..Selection::default()
+            },
+            ..Options::default()
+        };
+        Case { all, part, options }
+    }
+
+    /// A part of a real log; `None` where there is none.
+    fn archive(test: &str, log: &str, start: &str, length: &str) -> Option<Self> {
+        let file = archive::need(test)?.join(format!("{log}.swf.gz"));
+        let window = TraceWindow {
+            start: SimDuration::parse(start).unwrap(),
+            length: SimDuration::parse(length).unwrap(),
+        };
+        Some(Case::new(jobs_of(&file), Some(window), None))
+    }
+
+    /// The trace that ships.
+    fn shipped() -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/ctc-like.swf.gz");
+        Case::new(jobs_of(&file), None, None)
+    }
+
+    fn systematic(&self, m: usize, n: usize, phase: usize) -> Vec<ValJob> {
+        let kept = |i: usize| (i + 1 + phase) * m / n > (i + phase) * m / n;
+        let jobs = self.part.iter().enumerate();
+        jobs.filter(|(i, _)| kept(*i))
+            .map(|(_, job)| *job)
+            .collect()
+    }
+
+    fn random(&self, share: f64, seed: u64) -> Vec<ValJob> {
+        let mut stream = rng::stream(seed, "test-sample");
+        let kept = |_: &&ValJob| stream.random::<f64>() < share;
+        self.part.iter().filter(kept).copied().collect()
+    }
+
+    fn judge(&self, reduced: &[ValJob]) -> Validation {
+        validate(&self.all, reduced, &self.options).unwrap()
+    }
+
+    fn passes(&self, what: &str, reduced: &[ValJob]) {
+        let outcome = self.judge(reduced);
+        assert!(outcome.passed(), "{what}: {:#?}", outcome.failures());
+        assert!(outcome.identity.ids_kept, "{what}");
+        assert_eq!(outcome.identity.shared, reduced.len() as u64, "{what}");
+    }
+
+    fn fails(&self, what: &str, reduced: &[ValJob]) -> Validation {
+        let outcome = self.judge(reduced);
+        assert!(!outcome.passed(), "{what} of {} jobs passed", reduced.len());
+        assert!(!outcome.failures().is_empty(), "{what}");
+        outcome
+    }
+}
+
+fn jobs_of(file: &Path) -> Vec<ValJob> {
+    let loaded = load(file, SizeFrom::Allocated).unwrap();
+    loaded.jobs.iter().map(ValJob::from).collect()
+}
+
+/// The user with most jobs, and the one with most demand.
+fn busiest(jobs: &[ValJob]) -> [Option<u32>; 2] {
+    let by = |weight: fn(&ValJob) -> u128| {
+        let mut weights: BTreeMap<u32, u128> = BTreeMap::new();
+        for job in jobs {
+            if let Some(user) = job.user {
+                *weights.entry(user).or_default() += weight(job);
+            }
+        }
+        weights.into_iter().max_by_key(|w| w.1).map(|w| w.0)
+    };
+    [
+        by(|_| 1),
+        by(|job| u128::from(job.run_time_ns) * u128::from(job.processors)),
+    ]
+}
+
+fn without_user(jobs: &[ValJob], user: Option<u32>) -> Vec<ValJob> {
+    jobs.iter()
+        .filter(|job| job.user != user)
+        .copied()
+        .collect()
+}
+
+/// Nine of ten serial jobs are gone.
+fn without_serial(jobs: &[ValJob]) -> Vec<ValJob> {
+    let mut serial = 0;
+    let kept = |job: &&ValJob| {
+        serial += u32::from(job.processors == 1);
+        job.processors > 1 || serial % 10 == 0
+    };
+    jobs.iter().filter(kept).copied().collect()
+}
+
+/// Jobs exchange their submit times. Whether each keeps its number is another
+/// matter: with new numbers only the statistics can tell.
+fn shuffled(jobs: &[ValJob], renumbered: bool) -> Vec<ValJob> {
+    let mut times: Vec<u64> = jobs.iter().map(|job| job.submit_ns).collect();
+    times.shuffle(&mut rng::stream(4, "test-shuffle"));
+    let mut jobs = jobs.to_vec();
+    for (job, time) in jobs.iter_mut().zip(times) {
+        job.submit_ns = time;
+    }
+    jobs.sort_by_key(|job| job.submit_ns);
+    if renumbered {
+        for (id, job) in (0..).zip(&mut jobs) {
+            job.id = 10_000_000 + id;
+        }
+    }
+    jobs
+}
+
+/// What every trace has to show: systematic and random samples pass, the three
+/// frauds do not.
+fn honest_pass_and_frauds_fail(case: &Case, serial: bool) {
+    case.passes("phase 4", &case.systematic(2, 5, 4));
+    case.passes("seed 1", &case.random(0.4, 1));
+    let honest = case.systematic(2, 5, 1);
+    for user in busiest(&case.part) {
+        let outcome = case.fails("without a busy user", &without_user(&honest, user));
+        assert!(outcome.identity.holds());
+    }
+    if serial {
+        let outcome = case.fails("without serial jobs", &without_serial(&honest));
+        assert!(outcome.identity.holds());
+    }
+    let outcome = case.fails("shuffled, with numbers", &shuffled(&honest, false));
+    assert!(outcome.identity.submit_changed > 0);
+    let outcome = case.fails("shuffled, renumbered", &shuffled(&honest, true));
+    assert!(!outcome.identity.ids_kept);
+    let outside = |name| {
+        outcome
+            .statistics
+            .iter()
+            .any(|s| s.name == name && !s.inside)
+    };
+    assert!(outside("users.time") && outside("processors.time"));
+}
+
+#[test]
+fn on_a_week_of_ctc_honest_samples_pass_and_frauds_fail() {
+    let name = "on_a_week_of_ctc_honest_samples_pass_and_frauds_fail";
+    if let Some(case) = Case::archive(name, "CTC-SP2-1996-3.1-cln", "87.08d", "7d") {
+        honest_pass_and_frauds_fail(&case, true);
+    }
+}
+
+#[test]
+fn every_phase_of_the_lsap_week_passes() {
+    let name = "every_phase_of_the_lsap_week_passes";
+    let Some(case) = Case::archive(name, "CTC-SP2-1996-3.1-cln", "87.08d", "7d") else {
+        return;
+    };
+    let window = case.options.selection.window;
+    let case = Case::new(case.all, window, Some(225));
+    for phase in 0..5 {
+        case.passes(&format!("phase {phase}"), &case.systematic(2, 5, phase));
+    }
+}
+
+#[test]
+fn on_a_week_of_sdsc_sp2_honest_samples_pass_and_frauds_fail() {
+    let name = "on_a_week_of_sdsc_sp2_honest_samples_pass_and_frauds_fail";
+    if let Some(case) = Case::archive(name, "SDSC-SP2-1998-4.2-cln", "200d", "14d") {
+        honest_pass_and_frauds_fail(&case, true);
+    }
+}
+
+#[test]
+fn on_weeks_of_kth_honest_samples_pass_and_frauds_fail() {
+    let name = "on_weeks_of_kth_honest_samples_pass_and_frauds_fail";
+    if let Some(case) = Case::archive(name, "KTH-SP2-1996-2.1-cln", "100d", "21d") {
+        honest_pass_and_frauds_fail(&case, true);
+    }
+}
+
+#[test]
+fn on_a_log_without_serial_jobs_the_other_frauds_fail() {
+    let name = "on_a_log_without_serial_jobs_the_other_frauds_fail";
+    if let Some(case) = Case::archive(name, "LANL-CM5-1994-4.1-cln", "200d", "7d") {
+        assert!(case.part.iter().all(|job| job.processors > 1));
+        honest_pass_and_frauds_fail(&case, false);
+    }
+}
+
+#[test]
+fn of_forty_honest_samples_hardly_one_fails() {
+    // Samples of a sample are as honest; a small trace keeps this quick. At a
+    // level of 1 % the chance of four or more failures is below 0.1 %.
+    let case = Case::shipped();
+    let small = Case::new(case.systematic(1, 2, 0), None, None);
+    let failed = (0..40).filter(|seed| !small.judge(&small.random(0.4, *seed)).passed());
+    let failed: Vec<u64> = failed.collect();
+    assert!(failed.len() <= 3, "{failed:?}");
+    for phase in 0..5 {
+        small.passes(&format!("phase {phase}"), &small.systematic(2, 5, phase));
+    }
+}
+
+#[test]
+fn frauds_on_the_shipped_trace_fail() {
+    let case = Case::shipped();
+    let honest = case.systematic(2, 5, 0);
+    case.passes("2/5", &honest);
+    case.fails("without serial jobs", &without_serial(&honest));
+    case.fails("shuffled", &shuffled(&honest, false));
+    // Jobs that come after others of their kind, made up or made wider.
+    let mut wider = honest.clone();
+    wider
+        .iter_mut()
+        .step_by(50)
+        .for_each(|job| job.processors += 1);
+    let outcome = case.fails("wider", &wider);
+    assert!(outcome.identity.processors_changed > 0);
+    let mut twice = honest.clone();
+    twice.push(honest[7]);
+    assert_eq!(case.fails("a job twice", &twice).identity.repeated, 1);
+    let mut foreign = honest;
+    foreign[3].id = 99_999_999;
+    assert_eq!(case.fails("a stranger", &foreign).identity.foreign, 1);
+}
+
+#[test]
+fn scaled_and_rounded_times_are_recognized() {
+    let mut case = Case::shipped();
+    let start = 86_400 * SECOND;
+    let window = TraceWindow {
+        start: SimDuration::from_nanos(start),
+        length: SimDuration::from_secs(4 * 86_400),
+    };
+    case = Case::new(case.all, Some(window), None);
+    case.options.selection.scale_arrival = Decimal::from_whole(60);
+    case.options.selection.scale_run_time = Decimal::from_whole(30);
+    case.options.selection.min_run_time = SimDuration::from_secs(1);
+    let unscaled = case.systematic(2, 5, 0);
+    // Whole seconds, rounded up or down, are what other tools write.
+    for up in [0, SECOND - 1] {
+        let round = |nanos: u64| (nanos + up) / SECOND * SECOND;
+        let scale = |job: &ValJob| ValJob {
+            submit_ns: round((job.submit_ns - start) / 60),
+            run_time_ns: round((job.run_time_ns / 30).max(SECOND)),
+            ..*job
+        };
+        let mut scaled: Vec<ValJob> = unscaled.iter().map(scale).collect();
+        let outcome = case.judge(&scaled);
+        assert!(outcome.passed(), "{:#?}", outcome.failures());
+        assert_eq!(outcome.identity.run_time_changed, 0);
+        // Without numbers that say which is which, the statistics still do.
+        for (id, job) in (0..).zip(&mut scaled) {
+            job.id = 10_000_000 + id;
+        }
+        let outcome = case.judge(&scaled);
+        assert!(!outcome.identity.ids_kept);
+        if up == 0 {
+            assert!(outcome.passed(), "{:#?}", outcome.failures());
+        }
+    }
+    // The wrong scale is seen.
+    case.options.selection.scale_arrival = Decimal::from_whole(50);
+    assert!(!case.judge(&unscaled).passed());
+}
+
+#[test]
+fn a_systematic_sample_is_judged_by_systematic_ones() {
+    let case = Case::shipped();
+    let outcome = case.judge(&case.systematic(1, 4, 0));
+    assert_eq!(outcome.judged_by, Design::Systematic);
+    let outcome = case.judge(&case.random(0.25, 1));
+    assert_eq!(outcome.judged_by, Design::Random);
+}
+
+#[test]
+fn the_same_input_and_seed_give_the_same_answer() {
+    let case = Case::shipped();
+    let honest = case.random(0.2, 1);
+    let mut turned = honest.clone();
+    turned.reverse();
+    let first = case.judge(&honest);
+    assert_eq!(first, case.judge(&turned));
+    let json = serde_json::to_string(&first).unwrap();
+    assert!(json.starts_with("{\"passed\":"));
+    let mut other = case;
+    other.options.seed = 2;
+    assert_ne!(first.standing, other.judge(&honest).standing);
+}
+
+#[test]
+fn a_requirement_can_fail_what_the_envelope_passes() {
+    let mut case = Case::shipped();
+    let honest = case.systematic(2, 5, 0);
+    case.options.requirements = vec!["processors.ks < 0.5".parse().unwrap()];
+    assert!(case.judge(&honest).passed());
+    case.options.requirements = vec!["processors.ks < 1e-9".parse().unwrap()];
+    let outcome = case.judge(&honest);
+    assert!(!outcome.passed());
+    assert!(outcome.failures()[0].starts_with("processors.ks < 0.000000001 = 0."));
+}
+
+#[test]
+fn only_the_groups_asked_for_are_judged() {
+    let mut case = Case::shipped();
+    let fraud = shuffled(&case.systematic(2, 5, 0), true);
+    assert!(!case.judge(&fraud).passed());
+    case.options.groups = Some([Group::Marginals, Group::Classes].into());
+    let outcome = case.judge(&fraud);
+    let passed = outcome
+        .statistics
+        .iter()
+        .filter(|s| s.group == Group::Marginals);
+    assert!(passed.clone().count() > 0 && passed.clone().all(|s| s.inside));
+    assert!(outcome.not_judged.contains(&"users.time"));
+}
+
+#[test]
+fn a_generated_trace_is_compared_by_thinning_both() {
+    let mut case = Case::shipped();
+    // The trace itself with other numbers is the best model there is; one with
+    // all run times doubled is none.
+    let mut copy = case.all.clone();
+    copy.iter_mut().for_each(|job| job.id += 10_000_000);
+    case.options.thin = Some(0.25);
+    case.options.groups = Some(Group::GENERATED.into());
+    assert!(case.judge(&copy).passed());
+    copy.iter_mut().for_each(|job| job.run_time_ns *= 2);
+    assert!(!case.judge(&copy).passed());
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let case = Case::shipped();
+    let error = |reduced: &[ValJob], options: &Options| {
+        validate(&case.all, reduced, options)
+            .unwrap_err()
+            .to_string()
+    };
+    let options = Options::default();
+    assert_eq!(
+        error(&[], &options),
+        "reduced jobs = 0: expected at least one"
+    );
+    let twice = [case.all.clone(), case.all.clone()].concat();
+    assert!(error(&twice, &options).contains("expected at most the"));
+    let few = Options {
+        samples: 199,
+        ..Options::default()
+    };
+    assert!(error(&case.all, &few).contains("samples = 199: expected 200 to"));
+    let mut beyond = Options::default();
+    beyond.selection.window = Some(TraceWindow {
+        start: SimDuration::from_secs(1 << 40),
+        length: SimDuration::from_secs(1),
+    });
+    let refused = validate(&case.all, &case.all[..5], &beyond);
+    assert!(matches!(refused, Err(ValidateError::NoOriginal { dropped }) if dropped > 0));
+    let mut wide = case.all[..60].to_vec();
+    wide[59].submit_ns = u64::MAX;
+    let refused = validate(&wide, &wide[..30], &Options::default());
+    assert!(refused.is_ok() || matches!(refused, Err(ValidateError::Linkage(_))));
+}
+
+#[test]
+fn odd_traces_are_judged_without_a_panic() {
+    let job = |id: u64, submit: u64, run: u64| ValJob {
+        id,
+        submit_ns: submit,
+        run_time_ns: run,
+        processors: 1,
+        user: None,
+        queue: None,
+        executable: None,
+    };
+    let options = Options::default();
+    // One job; all at once; nothing runs; identical to the original.
+    for jobs in [
+        vec![job(1, 0, 0)],
+        (0..60).map(|id| job(id, 5, 0)).collect::<Vec<_>>(),
+        (0..60)
+            .map(|id| job(id, id * SECOND, u64::MAX / 2))
+            .collect(),
+        (0..60).map(|_| job(1, 5, SECOND)).collect(),
+    ] {
+        let outcome = validate(&jobs, &jobs, &options).unwrap();
+        assert!(outcome.passed(), "{:?}", outcome.failures());
+        let half = jobs.len().div_ceil(2);
+        assert!(validate(&jobs, &jobs[..half], &options).is_ok());
+    }
+}
+
+const ORACLE: &str = r#"
+import json, sys
+import numpy as np
+from scipy.stats import ks_2samp
+given = json.load(sys.stdin)
+a, b = given["original"], given["reduced"]
+share = lambda t, k: {v: t[k].count(v) / len(t[k]) for v in set(t[k])}
+def tv(k):
+    p, q = share(a, k), share(b, k)
+    return sum(abs(p.get(v, 0) - q.get(v, 0)) for v in set(p) | set(q)) / 2
+gaps = np.diff(np.sort(np.array(b["submit"])))
+json.dump({
+    "processors.ks": ks_2samp(a["processors"], b["processors"]).statistic,
+    "run_time.ks": ks_2samp(a["run"], b["run"]).statistic,
+    "arrivals.ks": ks_2samp(a["submit"], b["submit"]).statistic,
+    "users.tv": tv("user"),
+    "interarrival.cv": float(gaps.std() / gaps.mean()),
+}, sys.stdout)
+"#;
+
+#[test]
+fn distances_are_those_of_scipy() {
+    let Some(python) = need::python("distances_are_those_of_scipy") else {
+        return;
+    };
+    let case = Case::shipped();
+    let reduced = case.random(0.3, 11);
+    let columns = |jobs: &[ValJob]| {
+        let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
+        serde_json::json!({
+            "processors": jobs.iter().map(|j| j.processors).collect::<Vec<_>>(),
+            "run": jobs.iter().map(|j| seconds(j.run_time_ns)).collect::<Vec<_>>(),
+            "submit": jobs.iter().map(|j| seconds(j.submit_ns)).collect::<Vec<_>>(),
+            "user": jobs.iter().map(|j| j.user).collect::<Vec<_>>(),
+        })
+    };
+    let given = serde_json::json!({"original": columns(&case.part), "reduced": columns(&reduced)});
+    let told = clustering::ask(&python, ORACLE, &given);
+    let outcome = case.judge(&reduced);
+    let mut compared = 0;
+    for statistic in &outcome.statistics {
+        if let Some(theirs) = told[statistic.name].as_f64() {
+            let apart = (statistic.value - theirs).abs();
+            assert!(
+                apart <= 1e-12,
+                "{} {} {theirs}",
+                statistic.name,
+                statistic.value
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 4, "{compared}");
+}

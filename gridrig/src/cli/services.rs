@@ -1,0 +1,359 @@
+//! What the services and the replayer take on their lines.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Where a service listens and how its clock runs.
+#[derive(Clone, Debug, Args)]
+pub struct ServiceArgs {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub listen: std::net::SocketAddr,
+    /// The clock runs so many times faster than the wall
+    #[arg(long, default_value = "1")]
+    pub speed: String,
+    /// Start of the run's time, in Unix nanoseconds as of `date +%s%N`; services of one run share
+    /// it. Absent: when the service starts
+    #[arg(long, value_name = "UNIX_NS")]
+    pub epoch: Option<u64>,
+    /// Post the news of a job to whatever URL its client names in `notify`,
+    /// not only to this machine's loopback
+    #[arg(long)]
+    pub notify_anywhere: bool,
+    /// Keep so many of the newest events; a run whose events are forgotten
+    /// cannot be audited
+    #[arg(long, value_name = "N", default_value = "1000000")]
+    pub keep_events: usize,
+    /// Metrics.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
+}
+
+/// How services are monitored.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MonitoringArgs {
+    /// Put a label on every metric, as in site=north; may be repeated
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// While it serves, keep a file in this folder that tells Prometheus
+    /// where (file_sd_configs)
+    #[arg(long, value_name = "DIR")]
+    pub targets: Option<PathBuf>,
+}
+
+/// `gridrig emulator`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig emulator --name a1 --processors 225 --listen 127.0.0.1:8101\n  \
+        gridrig emulator --scenario resources/scenarios/two-sites.toml --name a1 \\\n    \
+        --broker http://127.0.0.1:8201\n  \
+        gridrig emulator --scenario resources/scenarios/two-sites.toml --all --face arc\n  \
+        gridrig emulator --processors 64 --face arc --tls-cert cert.pem --tls-key key.pem\n  \
+        gridrig emulator --name s1 --lrms slurm --broker http://127.0.0.1:8201\n\n\
+        The first line on stdout says where it listens; with --all also where each cluster does."
+)]
+pub struct EmulatorArgs {
+    /// Name of the cluster; with --scenario, the one to serve
+    #[arg(long, default_value = "cluster")]
+    pub name: String,
+    /// Take the cluster from a scenario
+    #[arg(long, conflicts_with_all = ["processors", "resources", "discipline", "interval"])]
+    pub scenario: Option<PathBuf>,
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
+    pub set: Vec<String>,
+    /// So many single-processor nodes
+    #[arg(long, conflicts_with = "resources")]
+    pub processors: Option<u32>,
+    /// Nodes described in XML
+    #[arg(long, value_name = "FILE")]
+    pub resources: Option<PathBuf>,
+    /// Scheduling discipline
+    #[arg(long, default_value = "first-in-first-fit")]
+    pub discipline: String,
+    /// Time between scheduling passes; 0s follows every change at once
+    #[arg(long, default_value = "0s")]
+    pub interval: String,
+    /// Position among the clusters of its broker, from 0 (without --scenario)
+    #[arg(long, default_value = "0", conflicts_with = "scenario")]
+    pub index: u16,
+    /// Broker to report to
+    #[arg(long, value_name = "URL")]
+    pub broker: Option<String>,
+    /// Serve every cluster of the scenario, each on a port of its own: free
+    /// ones, or those from that of --listen on
+    #[arg(long, requires = "scenario", conflicts_with_all = ["name", "broker", "slurm_bin"])]
+    pub all: bool,
+    /// Also offer an interface of another system: arc (ARC REST 1.0), bes
+    /// (OGSA-BES 1.0); may be repeated, adds to the faces of the scenario
+    #[arg(long = "face", value_name = "FACE")]
+    pub faces: Vec<String>,
+    /// With the face arc: how long each of a computing element's own steps
+    /// takes, on the wall clock: four before the LRMS, three after it, one to
+    /// kill a job [default: the scenario's, else 0s]
+    #[arg(long, value_name = "TIME")]
+    pub arc_step: Option<String>,
+    /// Speak TLS with this certificate, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        conflicts_with = "broker"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM, without passphrase
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Ask clients for a certificate of one of these authorities, in PEM;
+    /// clients may come without
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Install the commands of Slurm (sbatch, squeue, ...) for this cluster in
+    /// a directory of their own
+    #[arg(long, value_name = "DIR")]
+    pub slurm_bin: Option<PathBuf>,
+    /// Name of the partition that the Slurm commands show
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "compute",
+        requires = "slurm_bin"
+    )]
+    pub slurm_partition: String,
+    /// Really execute the scripts of sbatch, instead of taking their virtual
+    /// length
+    #[arg(long)]
+    pub slurm_execute: bool,
+    /// Scripts that are executed at a time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "256",
+        requires = "slurm_execute"
+    )]
+    pub slurm_at_once: usize,
+    /// What runs the jobs: emulated, or slurm, a real one that is driven by its
+    /// commands and whose nodes the cluster then has [default: the scenario's,
+    /// else emulated]
+    #[arg(long, value_name = "LRMS", conflicts_with_all = ["all", "slurm_bin"])]
+    pub lrms: Option<String>,
+    /// The slurm.conf of the real Slurm [default: SLURM_CONF, or where Slurm
+    /// looks]
+    #[arg(long, value_name = "FILE", requires = "lrms")]
+    pub lrms_conf: Option<PathBuf>,
+    /// The directory of the commands of the real Slurm [default: by PATH]
+    #[arg(long, value_name = "DIR", requires = "lrms")]
+    pub lrms_bin: Option<PathBuf>,
+    /// The partition of the real Slurm [default: its default one]
+    #[arg(long, value_name = "NAME", requires = "lrms")]
+    pub lrms_partition: Option<String>,
+    /// A batch script for the jobs, in which {seconds}, {job} and {processors}
+    /// are filled in [default: one that sleeps]
+    #[arg(long, value_name = "FILE", requires = "lrms")]
+    pub lrms_template: Option<PathBuf>,
+    /// Clock and address.
+    #[command(flatten)]
+    pub service: ServiceArgs,
+}
+
+/// `gridrig broker`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig broker --name a --policy queue-length \\\n    \
+        --lrms a1=http://127.0.0.1:8101 --lrms a2=http://127.0.0.1:8102\n  \
+        gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
+        --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202\n\n\
+        Peers have to agree on who is who and what each cluster could run, so a broker with \
+        peers takes the grid from a scenario; one with clusters only asks them.",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct BrokerArgs {
+    /// What to do with a running broker, instead of serving one.
+    #[command(subcommand)]
+    pub command: Option<BrokerCommand>,
+    /// Name of the domain; with --scenario, the one to serve
+    #[arg(long, required = true, default_value = "", hide_default_value = true)]
+    pub name: String,
+    /// Take the grid and all settings from a scenario
+    #[arg(long)]
+    pub scenario: Option<PathBuf>,
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
+    pub set: Vec<String>,
+    /// Forwarding policy; unless given, the first of the scenario
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// The address of a cluster of its own; without --scenario, in the order
+    /// of their --index
+    #[arg(long = "lrms", value_name = "NAME=URL", required = true)]
+    pub lrms: Vec<String>,
+    /// The address of a broker it has a link with
+    #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario")]
+    pub peers: Vec<String>,
+    /// A program that is no broker and submits by the protocol of LA Grid, as
+    /// the initiator of this name: it asks and is never called
+    #[arg(long = "client", value_name = "NAME")]
+    pub clients: Vec<String>,
+    /// How it talks to its peers, whatever the scenario says: native, json,
+    /// soap (1.1) or soap12; it understands them all
+    #[arg(long, value_name = "PROTOCOL")]
+    pub protocol: Option<String>,
+    /// Sessions with peers.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Keep its events in this file as they happen: one that is started anew
+    /// with the same file still tells them, so that a run with a broker that
+    /// died can be audited
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+    /// Seed of its random stream; unless given, the scenario's
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// How its resources are aggregated for others: a schema document such as
+    /// resources/inventory/la-grid.xml, which is built in
+    #[arg(long, value_name = "FILE")]
+    pub resource_schema: Option<PathBuf>,
+    /// Clock and address.
+    #[command(flatten)]
+    pub service: ServiceArgs,
+}
+
+/// Commands to a running broker.
+#[derive(Debug, Subcommand)]
+pub enum BrokerCommand {
+    /// Change what a broker is to a peer; jobs already taken are finished
+    #[command(after_help = "Example:\n  gridrig broker role http://127.0.0.1:8201 b provider")]
+    Role(RoleArgs),
+}
+
+/// `gridrig broker role`
+#[derive(Debug, Args)]
+pub struct RoleArgs {
+    /// The broker
+    pub url: String,
+    /// Name of the peer's domain
+    pub peer: String,
+    /// What the broker shall be to the peer: provider, consumer, both or none
+    pub role: String,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Sessions of a broker with its peers (links that speak json, soap or soap12).
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// A way in which peers show who they are, the preferred one first: none
+    /// (peers on this machine only), bearer, mutual-tls [default: none]
+    #[arg(long = "auth", value_name = "METHOD")]
+    pub auth: Vec<String>,
+    /// The file with the bearer token that this broker and a peer share
+    #[arg(long = "peer-token", value_name = "NAME=FILE")]
+    pub tokens: Vec<String>,
+    /// The distinguished name in a peer's certificate, as in /CN=broker-b
+    #[arg(long = "peer-identity", value_name = "NAME=DN")]
+    pub identities: Vec<String>,
+    /// Under whose name a peer's jobs run here
+    #[arg(long = "map-identity", value_name = "NAME=LOCAL")]
+    pub mapped: Vec<String>,
+    /// Time on the wall between signs of life: where nothing else was said to or
+    /// by a peer for so long, it is sent a heartbeat
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub heartbeat: String,
+    /// A peer that has been lost for so long is given up, and the jobs that
+    /// are with it fail by name
+    #[arg(long, value_name = "DURATION", default_value = "5min")]
+    pub give_up: String,
+    /// Tell peers of a load only when it has moved by more than this share of
+    /// the processors, such as 0.1 [default: tell them at each exchange]
+    #[arg(long, value_name = "SHARE")]
+    pub push_past: Option<String>,
+    /// Tell peers of resources as records in this form, and be told so: flat,
+    /// unique, one-to-n or n-to-n; several times, the preferred first [default:
+    /// the load of each cluster, and records if the peer wants them]
+    #[arg(long = "resource-form", value_name = "FORM")]
+    pub resource_forms: Vec<String>,
+    /// A door of its own for peers; without, they come in by --listen
+    #[arg(long, value_name = "ADDRESS")]
+    pub peer_listen: Option<std::net::SocketAddr>,
+    /// The certificate of this broker towards its peers, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca", "peer_listen"])]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM, without passphrase
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// The authorities of the peers' certificates, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+}
+
+/// `gridrig replay`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gridrig replay resources/scenarios/two-sites.toml \\\n    \
+        --to a=http://127.0.0.1:8201 --collect http://127.0.0.1:8101 --collect http://127.0.0.1:8201\n  \
+        gridrig replay s.toml --outlet a1=bes:http://127.0.0.1:8101/services/bes \\\n    \
+        --collect http://127.0.0.1:8101\n  \
+        gridrig replay s.toml --outlet a=lagrid:http://127.0.0.1:8201#replayer \\\n    \
+        --collect http://127.0.0.1:8101\n  \
+        gridrig replay s.toml --outlet 'a=command:arcsub -z client.conf -b Random {xrsl}'\n\n\
+        The clock is that of the services: the workload starts a moment after now. With every \
+        service given to --collect the run is audited and written like any other."
+)]
+pub struct ReplayArgs {
+    /// The scenario whose workload is played
+    pub scenario: PathBuf,
+    /// Override any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Where the jobs of a domain or cluster go
+    #[arg(
+        long = "to",
+        value_name = "NAME=URL",
+        required_unless_present = "outlet"
+    )]
+    pub to: Vec<String>,
+    /// How the jobs of a domain or cluster leave, if not by our own interface:
+    /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP 1.1), lagrid-soap12: or
+    /// lagrid-json: (a session as a consumer), slurm:DIR, or command:WORDS with
+    /// {xrsl}, {jsdl}, {adl}, {script} or {template} for the job's description (no
+    /// shell; ' and " hold words together). The LRMSs given to --collect are then
+    /// looked through for the jobs' tags
+    #[arg(long = "outlet", value_name = "NAME=OUTLET")]
+    pub outlet: Vec<String>,
+    /// How long a command of --outlet may take, in wall time
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub outlet_timeout: String,
+    /// How many commands of --outlet run at a time
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub outlet_at_once: usize,
+    /// Jobs that an outlet has taken and no LRMS has had are given up when
+    /// nothing is new of any job for so long, in wall time
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub lost_after: String,
+    /// A service whose events belong to the run; give all of them
+    #[arg(long = "collect", value_name = "URL")]
+    pub collect: Vec<String>,
+    /// Where the run directory goes; needs --collect
+    #[arg(long, requires = "collect")]
+    pub out: Option<PathBuf>,
+    /// Overwrite a run directory that exists
+    #[arg(long)]
+    pub force: bool,
+    /// Jobs of a service that stops answering are kept so long: when it is
+    /// there again they are submitted once more under their keys [default: it
+    /// is given up after three tries]
+    #[arg(long, value_name = "DURATION")]
+    pub patience: Option<String>,
+    /// Serve /metrics here while submitting; port 0 takes a free one, which is
+    /// said on stderr [default with --targets: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<std::net::SocketAddr>,
+    /// Metrics.
+    #[command(flatten)]
+    pub monitoring: MonitoringArgs,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,220 @@
+//! The token of the dashboard: the one that the user gives, or one that is made
+//! once and kept where only that user can read it.
+
+use rustix::process::geteuid;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// A token that is shorter could be guessed.
+const SHORTEST: usize = 16;
+/// No file of a token is larger.
+const LARGEST: u64 = 4096;
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// It is too short or holds signs that a URL or cookie cannot.
+    #[error("{0}: expected at least {SHORTEST} letters, digits or signs out of \"-._~\"")]
+    Shape(String),
+    /// Neither variable says where it could be kept.
+    #[error("the token cannot be kept: expected XDG_STATE_HOME or HOME, or a GRIDRIG_TOKEN")]
+    Nowhere,
+    /// Others could have written or could read what is there.
+    #[error("{path}: expected {expected} that is yours and has mode {mode:o}")]
+    NotOurs {
+        /// What is there.
+        path: PathBuf,
+        /// What should be.
+        expected: &'static str,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It cannot be read or written.
+    #[error("{path}: the token cannot be kept there (GRIDRIG_TOKEN needs no file)")]
+    Io {
+        /// The file or its directory.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The token to ask for: `given`, or else the one that is kept, which is made
+/// if there is none. Answers the file besides, unless the token was given.
+///
+/// # Errors
+/// [`TokenError`].
+pub fn token(given: Option<&str>) -> Result<(String, Option<PathBuf>), TokenError> {
+    if let Some(token) = given.filter(|token| !token.is_empty()) {
+        let token = fitting(token, || "GRIDRIG_TOKEN".to_owned())?;
+        return Ok((token, None));
+    }
+    let folder = state_home().ok_or(TokenError::Nowhere)?.join("gridrig");
+    let file = folder.join("dashboard-token");
+    Ok((kept(&folder, &file)?, Some(file)))
+}
+
+/// Where a user's programs keep what outlives them (XDG base directories): a
+/// relative path counts as none.
+fn state_home() -> Option<PathBuf> {
+    let absolute = |name| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
+}
+
+fn fitting(token: &str, source: impl Fn() -> String) -> Result<String, TokenError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+    match token.len() >= SHORTEST && token.chars().all(fits) {
+        true => Ok(token.to_owned()),
+        false => Err(TokenError::Shape(source())),
+    }
+}
+
+/// Nobody else can put anything into a folder that is ours alone: what is seen
+/// in it stays what it is.
+fn kept(folder: &Path, file: &Path) -> Result<String, TokenError> {
+    let failed = |path: &Path, source| TokenError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let look = |path: &Path| std::fs::symlink_metadata(path).map_err(|e| failed(path, e));
+    let ours = |found: &Metadata| found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+    let mut folders = DirBuilder::new();
+    let made = folders.recursive(true).mode(0o700).create(folder);
+    made.map_err(|e| failed(folder, e))?;
+    let found = look(folder)?;
+    if !(found.is_dir() && ours(&found)) {
+        return Err(TokenError::NotOurs {
+            path: folder.to_owned(),
+            expected: "a directory",
+            mode: 0o700,
+        });
+    }
+    if std::fs::symlink_metadata(file).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+        make(file).map_err(|e| failed(file, e))?;
+    }
+    let found = look(file)?;
+    if !(found.is_file() && ours(&found)) {
+        return Err(TokenError::NotOurs {
+            path: file.to_owned(),
+            expected: "a file",
+            mode: 0o600,
+        });
+    }
+    let mut text = String::new();
+    File::open(file)
+        .and_then(|open| open.take(LARGEST).read_to_string(&mut text))
+        .map_err(|e| failed(file, e))?;
+    fitting(text.trim_end(), || file.display().to_string())
+}
+
+/// A new token under this name, whole or not at all. Where another process was
+/// first, its token is the one.
+fn make(file: &Path) -> io::Result<()> {
+    let mut bytes = [0; 32];
+    // 256 random bits from the system; no named stream may be behind a secret.
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let partial = file.with_extension(format!("{}.partial", std::process::id()));
+    let mut options = OpenOptions::new();
+    let mut open = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&partial)?;
+    let written = writeln!(open, "{token}")
+        .and_then(|()| open.sync_all())
+        .and_then(|()| std::fs::hard_link(&partial, file));
+    std::fs::remove_file(&partial)?;
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_token_is_made_once_and_kept_where_only_its_user_reads_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("state/gridrig");
+        let file = folder.join("dashboard-token");
+        let token = kept(&folder, &file).unwrap();
+        assert_eq!(token.len(), 64);
+        assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+        assert_eq!(kept(&folder, &file).unwrap(), token);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn processes_that_start_together_agree_on_one_token() {
+        let home = tempfile::tempdir().unwrap();
+        let (one, other) = (home.path().join("one"), home.path().join("other"));
+        make(&one).unwrap();
+        let first = std::fs::read(&one).unwrap();
+        std::fs::write(&other, "").unwrap();
+        make(&one).unwrap();
+        assert_eq!(std::fs::read(&one).unwrap(), first);
+    }
+
+    #[test]
+    fn what_is_not_ours_alone_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("gridrig");
+        let file = folder.join("dashboard-token");
+        let token = kept(&folder, &file).unwrap();
+        let refused = || kept(&folder, &file).unwrap_err().to_string();
+        set_mode(&file, 0o640);
+        assert!(
+            refused().ends_with("dashboard-token: expected a file that is yours and has mode 600")
+        );
+        set_mode(&file, 0o600);
+        set_mode(&folder, 0o770);
+        assert!(
+            refused().ends_with("gridrig: expected a directory that is yours and has mode 700")
+        );
+        set_mode(&folder, 0o700);
+        let elsewhere = home.path().join("elsewhere");
+        std::fs::rename(&file, &elsewhere).unwrap();
+        symlink(&elsewhere, &file).unwrap();
+        assert!(refused().contains("expected a file"), "a link");
+        std::fs::remove_file(&file).unwrap();
+        symlink(home.path().join("nowhere"), &file).unwrap();
+        assert!(refused().contains("expected a file"), "a link to nothing");
+        assert!(!home.path().join("nowhere").exists());
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        set_mode(&file, 0o700);
+        assert!(refused().contains("expected a file"), "a directory");
+        std::fs::remove_dir(&file).unwrap();
+        std::fs::rename(&elsewhere, &file).unwrap();
+        assert_eq!(kept(&folder, &file).unwrap(), token);
+        std::fs::write(&file, "short\n").unwrap();
+        assert!(refused().contains("dashboard-token: expected at least 16"));
+    }
+
+    #[test]
+    fn a_short_or_odd_token_is_refused() {
+        for given in ["short", "0123456789abcde;", "0123456789abc def"] {
+            let refused = token(Some(given)).unwrap_err();
+            assert!(matches!(&refused, TokenError::Shape(_)), "{refused}");
+        }
+        assert_eq!(token(Some("0123456789abcdef")).unwrap().1, None);
+    }
+}
