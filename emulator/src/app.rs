@@ -4,9 +4,9 @@ use crate::config::Config;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use gridrig_core::agent::{Cancel, JobKeeper as _};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
-use gridrig_drivers::real_time::JobKeeper;
 use gridrig_protocol::rest::{
     ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
@@ -74,7 +74,7 @@ async fn cancel(
 ) -> Result<Json<JobStatus>, ProblemResponse> {
     let job = JobId(id);
     let call = app.actor.call(move |lrms, now| {
-        lrms.cancel(now, job);
+        lrms.handle(now, Cancel(job));
         lrms.view(job)
     });
     let view = call

@@ -20,7 +20,7 @@ pub use config::{Broker, Config};
 pub use gridrig_service::{run, serve, spawn};
 
 /// A running LRMS.
-pub type Handle = gridrig_service::Handle<gridrig_drivers::real_time::LrmsMachine>;
+pub type Handle = gridrig_service::Handle<gridrig_core::agent::LrmsAgent>;
 
 /// The description that the service gives of itself.
 #[must_use]

@@ -6,8 +6,9 @@ use crate::faces;
 use crate::lrms::{Lrms, slurm};
 use crate::transport::HttpTransport;
 use axum::Router;
+use gridrig_core::agent::{Home, LrmsAgent, LrmsSetup};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Actor, Home, LrmsMachine, LrmsSetup, Recorder, RunClock};
+use gridrig_drivers::real_time::{Actor, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_service::http::metrics::table;
 use gridrig_service::http::{Labels, Monitoring, Samples};
@@ -18,7 +19,7 @@ use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
 
 impl Service for Config {
-    type Machine = LrmsMachine;
+    type Machine = LrmsAgent;
     type Transport = HttpTransport;
 
     fn name(&self) -> String {
@@ -45,7 +46,7 @@ impl Service for Config {
         faces::routes(app)
     }
 
-    fn machine(&self, incarnation: u64, recorder: Recorder) -> LrmsMachine {
+    fn machine(&self, incarnation: u64) -> LrmsAgent {
         let home = self.broker.as_ref().map(|broker| Home {
             domain: broker.domain,
             latency: broker.latency,
@@ -60,7 +61,7 @@ impl Service for Config {
             keep_ended: self.keep_ended,
             names_apart: self.names_apart,
         };
-        LrmsMachine::new(setup, recorder)
+        LrmsAgent::new(setup)
     }
 
     fn transport(&self, client: Client) -> HttpTransport {
@@ -70,7 +71,7 @@ impl Service for Config {
 
     fn companion(
         &self,
-        actor: &Actor<LrmsMachine>,
+        actor: &Actor<LrmsAgent>,
         _transport: &Arc<HttpTransport>,
     ) -> Option<JoinHandle<()>> {
         match &self.lrms {
@@ -89,7 +90,7 @@ impl Service for Config {
             .and(&self.monitoring.labels)
     }
 
-    fn observe(&self, machine: &mut LrmsMachine, now: SimTime, samples: &mut Samples) {
+    fn observe(&self, machine: &LrmsAgent, now: SimTime, samples: &mut Samples) {
         let load = machine.sample_at(now);
         let running = machine.cluster().present() - machine.cluster().queued();
         samples.level(&table::JOBS, &["queued"], load.queued as f64);

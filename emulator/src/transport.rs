@@ -1,10 +1,11 @@
 //! What an LRMS sends, over HTTP.
 
+use gridrig_core::agent::{FromLrms, Letter, ToBroker};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
-use gridrig_drivers::real_time::{Letter, Message, Transport, TransportError};
+use gridrig_core::message::News;
+use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::LoadReport;
 use gridrig_service::{inform, notify};
 
 /// Posts to the broker, or to where a job's submitter wants its news.
@@ -29,24 +30,18 @@ impl HttpTransport {
 }
 
 impl Transport for HttpTransport {
-    async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+    type Message = FromLrms;
+
+    async fn deliver(&self, letter: &Letter<FromLrms>) -> Result<(), TransportError> {
         match &letter.message {
-            Message::Notice(_) | Message::Refusal { .. } => {
-                notify(&self.client, letter, self.broker()).await
+            FromLrms::Broker(_, ToBroker::News(news)) => {
+                notify(&self.client, letter, *news, self.broker()).await
             }
-            Message::Info(samples) => {
-                let samples = samples.iter().map(LoadReport::from);
+            FromLrms::Broker(_, ToBroker::Info(samples)) => {
                 inform(&self.client, letter, samples, self.broker()?).await
             }
-            Message::Submit { .. }
-            | Message::Dispatch { .. }
-            | Message::Forward { .. }
-            | Message::Update(_)
-            | Message::Cancel(_)
-            | Message::Locate(_) => {
-                let to = "nobody".to_owned();
-                let why = "an LRMS sends no jobs".to_owned();
-                Err(TransportError::NotReached { to, why })
+            FromLrms::Client(end) => {
+                notify(&self.client, letter, News::Ended(*end), self.broker()).await
             }
         }
     }

@@ -22,13 +22,14 @@ pub use workdir::{BrokerLogs, WorkDir};
 use crate::scenario::external::External;
 use ears::Elsewhere;
 use external::Yard;
+use gridrig_core::agent::SetupError;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_drivers::real_time::{RealTimeError, Recorder, RunClock};
+use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
 use gridrig_scenario::document::Cluster;
@@ -130,7 +131,7 @@ pub enum FaultKind {
 pub enum RealError {
     /// The grid cannot run on the wall clock.
     #[error(transparent)]
-    Grid(#[from] RealTimeError),
+    Grid(#[from] SetupError),
     /// A clock that stands still.
     #[error("field speed = \"0\": expected a number above 0")]
     NoSpeed,

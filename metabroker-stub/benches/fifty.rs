@@ -17,6 +17,7 @@
     reason = "a bench measures, prints, and fails by panicking"
 )]
 
+use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::MessageKind;
@@ -26,7 +27,7 @@ use gridrig_core::load::LoadSample;
 use gridrig_core::resource::Resources;
 use gridrig_core::session::Roles;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_drivers::real_time::{BrokerMachine, BrokerSetup, RunClock};
+use gridrig_drivers::real_time::RunClock;
 use gridrig_metabroker_stub::lagrid::{LinkSetup, Links, roles_towards};
 use gridrig_metabroker_stub::{Config, Liveness, Peer, spawn};
 use gridrig_protocol::client::Client;
@@ -55,7 +56,7 @@ struct Talk {
     heartbeat: Option<SimDuration>,
 }
 
-type Handle = gridrig_service::Handle<BrokerMachine>;
+type Handle = gridrig_service::Handle<BrokerAgent>;
 
 fn main() {
     let number = |name: &str, usual: u64| {
@@ -213,7 +214,7 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
         monitoring: Monitoring::default(),
         keep_events: 1000,
         liveness: Liveness::default(),
-        setup: setup.wait_on(&clock),
+        setup,
     }
 }
 

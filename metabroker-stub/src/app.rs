@@ -8,13 +8,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gridrig_core::agent::{BrokerAgent, Cancel, JobKeeper as _, LetterId, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
-use gridrig_core::load::LoadSample;
-use gridrig_core::message::{JobEnd, Target};
+use gridrig_core::message::{JobEnd, News, Target};
 use gridrig_core::session::Roles;
-use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{BrokerMachine, JobKeeper, LetterId};
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{CallError, Driven};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
@@ -71,13 +71,13 @@ async fn submit(
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
     let arrival = submission::arrival(job, app.config.notify)?;
-    if let Party::Broker(domain) = arrival.from
+    if let Party::Broker(domain) = arrival.from()
         && !app.config.peers.contains_key(&domain)
     {
         let expected = "the domain of a broker that has a link with this one";
         return Err(Problem::field("from", &domain.0.to_string(), expected).into());
     }
-    refuse_session_peer(&app, arrival.from)?;
+    refuse_session_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await
 }
 
@@ -97,7 +97,7 @@ async fn submit(
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, ProblemResponse> {
     let job = JobId(id);
     let call = app.actor.call(move |broker, now| {
-        broker.cancel(now, job);
+        broker.handle(now, Cancel(job));
         broker.view(job)
     });
     let view = call
@@ -125,7 +125,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response,
     )
 )]
 async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemResponse> {
-    let look = |broker: &mut BrokerMachine, now: SimTime| {
+    let look = |broker: &mut Driven<BrokerAgent>, now: SimTime| {
         let core = broker.broker();
         let ages = core.information_age(now);
         let candidates = ages.map(|(target, age)| CandidateInfo {
@@ -164,24 +164,20 @@ async fn inform(
 ) -> Result<StatusCode, ProblemResponse> {
     let from = sender(report.from)?;
     refuse_session_peer(&app, report.from.into())?;
-    let samples = report.samples()?;
-    let letter = report.letter.map(letter_id);
     let meant = report.meant_ns.map(SimTime::from_nanos);
-    let call = app.actor.message(meant, move |broker, now| {
-        let late = |sample: &LoadSample| sample.at > now + AHEAD;
-        if !broker.expects(from, &samples) || samples.iter().any(late) {
-            return Heard::Unexpected;
-        }
-        if letter.is_some_and(|id| !broker.hear(report.from.into(), id)) {
-            return Heard::Before;
-        }
-        broker.handle_info(now, from, &samples);
-        Heard::New
-    });
+    let info = Received {
+        from,
+        id: report.letter.map(letter_id),
+        meant,
+        said: report.samples()?,
+    };
+    let call = app
+        .actor
+        .message(meant, move |broker, now| broker.handle(now, info));
     match call.await.map_err(gone)? {
-        Heard::New => app.metrics.count_message(MessageKind::Info),
-        Heard::Before => app.metrics.count_repeated(),
-        Heard::Unexpected => {
+        Ok(true) => app.metrics.count_message(MessageKind::Info),
+        Ok(false) => app.metrics.count_repeated(),
+        Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
                           reported by whoever has them, sampled no later than now";
             return Err(Problem::new(422, "unexpected-samples", detail).into());
@@ -189,17 +185,6 @@ async fn inform(
     }
     Ok(StatusCode::NO_CONTENT)
 }
-
-/// What became of a message.
-enum Heard {
-    New,
-    Before,
-    Unexpected,
-}
-
-/// How far ahead of ours another clock may be. A sample from the far future
-/// would outweigh every later one.
-pub(crate) const AHEAD: SimDuration = SimDuration::from_secs(60);
 
 pub(crate) fn letter_id(name: LetterName) -> LetterId {
     LetterId {
@@ -243,36 +228,39 @@ async fn notify(
 ) -> Result<StatusCode, ProblemResponse> {
     let by = sender(notice.from)?;
     refuse_session_peer(&app, notice.from.into())?;
-    let letter = notice.letter.map(letter_id);
-    let (kind, news) = match notice.kind {
-        NoticeKind::Ended => (MessageKind::Notify, Ok(JobEnd::try_from(&notice.job)?)),
-        NoticeKind::Refused => {
-            let reason = notice.reason()?;
-            (MessageKind::Refuse, Err((JobId(notice.job.job), reason)))
-        }
+    let said = match notice.kind {
+        NoticeKind::Ended => News::Ended(JobEnd::try_from(&notice.job)?),
+        NoticeKind::Refused => News::Refused {
+            job: JobId(notice.job.job),
+            reason: notice.reason()?,
+        },
     };
-    let meant = notice.meant_ns.map(SimTime::from_nanos);
-    let hear = move |broker: &mut BrokerMachine, now: SimTime| {
-        if letter.is_some_and(|id| !broker.hear(notice.from.into(), id)) {
-            return false;
-        }
-        match news {
-            Ok(end) => drop(broker.handle_end(now, by, end)),
-            Err(job) => broker.handle_refusal(now, meant, job, by),
-        }
-        true
+    let news = Received {
+        from: by,
+        id: notice.letter.map(letter_id),
+        meant: notice.meant_ns.map(SimTime::from_nanos),
+        said,
     };
+    take_news(&app, news).await.map_err(gone)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Tells the broker news of a job, and counts them; `false` if their letter was
+/// here before.
+pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, CallError> {
+    let (said, meant) = (news.said, news.meant);
+    let hear = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, news);
     // An end changes no decision, so it need not wait for a cycle; a job that
     // comes back is decided in the next one.
-    let heard = match news {
-        Ok(_) => app.actor.call(hear).await,
-        Err(_) => app.actor.message(meant, hear).await,
+    let new = match said {
+        News::Ended(_) => app.actor.call(hear).await?,
+        News::Refused { .. } => app.actor.message(meant, hear).await?,
     };
-    match heard.map_err(gone)? {
-        true => app.metrics.count_message(kind),
+    match new {
+        true => app.metrics.count_message(said.kind()),
         false => app.metrics.count_repeated(),
     }
-    Ok(StatusCode::NO_CONTENT)
+    Ok(new)
 }
 
 /// The domain in GLUE 2.0 (GFD.147, by the OGF's XML schema): the broker as a
@@ -286,7 +274,7 @@ async fn notify(
     )
 )]
 async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, ProblemResponse> {
-    let look = |broker: &mut BrokerMachine, now| glue2::Known::of(broker, now);
+    let look = |broker: &mut Driven<BrokerAgent>, now| glue2::Known::of(broker, now);
     let known = app.actor.call(look).await.map_err(gone)?;
     // The broker does not know by which address it is reached; its reader does.
     let host = headers

@@ -1,8 +1,9 @@
 //! How a broker service is set up.
 
 use crate::lagrid::Links;
+use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_drivers::real_time::{BrokerSetup, RunClock};
+use gridrig_drivers::real_time::RunClock;
 use gridrig_service::http::{Monitoring, NotifyHosts};
 use gridrig_service::tls::ServerTls;
 use std::collections::BTreeMap;

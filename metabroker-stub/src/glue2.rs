@@ -2,12 +2,13 @@
 //! its own clusters, and what waits in it.
 
 use crate::config::Config;
+use gridrig_core::agent::BrokerAgent;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::Target;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{BrokerMachine, RunClock};
+use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::glue2::ogf::{ClusterState, DomainDocument, id_part};
 use gridrig_protocol::glue2::{
     Benchmark, ComputingEndpoint, ComputingManager, ComputingShare, ExecutionEnvironment,
@@ -30,7 +31,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// What the broker knows at this instant.
-    pub(crate) fn of(machine: &BrokerMachine, now: SimTime) -> Self {
+    pub(crate) fn of(machine: &BrokerAgent, now: SimTime) -> Self {
         let broker = machine.broker();
         let own = broker
             .samples()

@@ -22,7 +22,7 @@ pub use config::{Config, Liveness, Peer, PeerDoor};
 pub use gridrig_service::{run, serve, spawn};
 
 /// A running broker.
-pub type Handle = gridrig_service::Handle<gridrig_drivers::real_time::BrokerMachine>;
+pub type Handle = gridrig_service::Handle<gridrig_core::agent::BrokerAgent>;
 
 /// The description that the service gives of itself.
 #[must_use]

@@ -6,10 +6,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use gridrig_core::agent::BrokerAgent;
 use gridrig_core::inventory::{Form, Inventory, InventoryError, SiteCluster, of_clusters};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::Target;
-use gridrig_drivers::real_time::BrokerMachine;
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::gone;
@@ -99,7 +100,7 @@ fn xml(document: String) -> Response {
 
 /// The flat inventory of the domain's own clusters.
 pub(crate) async fn inventory(app: &App) -> Result<Inventory, Problem> {
-    let look = |broker: &mut BrokerMachine, _| {
+    let look = |broker: &mut Driven<BrokerAgent>, _| {
         let own = broker
             .broker()
             .samples()

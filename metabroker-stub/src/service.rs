@@ -6,9 +6,10 @@ use crate::lagrid::{self, BrokerDesk, keep, say_goodbye};
 use crate::transport::HttpTransport;
 use crate::watch::watch;
 use axum::Router;
+use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Actor, BrokerMachine, BrokerSetup, Recorder, RunClock};
+use gridrig_drivers::real_time::{Actor, RunClock};
 use gridrig_protocol::client::Client;
 use gridrig_service::http::base_url;
 use gridrig_service::http::metrics::table;
@@ -23,7 +24,7 @@ use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
 
 impl Service for Config {
-    type Machine = BrokerMachine;
+    type Machine = BrokerAgent;
     type Transport = HttpTransport;
 
     fn name(&self) -> String {
@@ -78,16 +79,18 @@ impl Service for Config {
         self.journal.as_deref()
     }
 
-    fn machine(&self, incarnation: u64, recorder: Recorder) -> BrokerMachine {
+    fn machine(&self, incarnation: u64) -> BrokerAgent {
         let links = self.links.iter();
         let setup = BrokerSetup {
             incarnation,
             sessions: links
                 .map(|link| (link.domain(), link.threshold()))
                 .collect(),
+            grace: self.clock.grace(self.setup.config.settings.interval),
+            born: self.clock.now(),
             ..self.setup.clone()
         };
-        BrokerMachine::new(setup.wait_on(&self.clock), recorder)
+        BrokerAgent::new(setup)
     }
 
     fn transport(&self, client: Client) -> HttpTransport {
@@ -103,7 +106,7 @@ impl Service for Config {
     /// Watches those who have jobs of this broker.
     fn companion(
         &self,
-        actor: &Actor<BrokerMachine>,
+        actor: &Actor<BrokerAgent>,
         transport: &Arc<HttpTransport>,
     ) -> Option<JoinHandle<()>> {
         let watching = watch(actor.clone(), Arc::clone(transport), self.liveness);
@@ -125,7 +128,7 @@ impl Service for Config {
             .and(&self.monitoring.labels)
     }
 
-    fn observe(&self, machine: &mut BrokerMachine, now: SimTime, samples: &mut Samples) {
+    fn observe(&self, machine: &BrokerAgent, now: SimTime, samples: &mut Samples) {
         let (broker, names) = (machine.broker(), &self.setup.names);
         let (queued, held) = (broker.queued(), broker.held());
         samples.level(&table::JOBS, &["queued"], queued as f64);

@@ -1,16 +1,16 @@
 //! What a broker sends, over HTTP.
 
 use crate::config::Peer;
-use crate::lagrid::{Link, Links, Site};
-use gridrig_core::event::Party;
-use gridrig_core::ids::{ClusterId, DomainId};
+use crate::lagrid::{Links, Site};
+use gridrig_core::agent::{FromBroker, Letter, ToLrms, ToPeer};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
-use gridrig_drivers::real_time::{Letter, Message, Transport, TransportError};
+use gridrig_core::message::{News, Target};
+use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::{JobSubmission, LoadReport};
+use gridrig_protocol::rest::JobSubmission;
 use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
 pub struct HttpTransport {
@@ -23,35 +23,34 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// The session with a peer, if it has one.
-    fn link(&self, to: Party) -> Option<&Arc<Link>> {
-        match to {
-            Party::Broker(domain) => self.links.get(domain),
-            Party::Client | Party::Lrms(_) => None,
-        }
-    }
-
     /// The address of a service.
-    pub fn base(&self, to: Party) -> Result<&str, TransportError> {
+    pub fn base(&self, to: Target) -> Result<&str, TransportError> {
         let url = match to {
-            Party::Lrms(cluster) => self.lrms.get(&cluster).map(String::as_str),
-            Party::Broker(domain) => self.peers.get(&domain).map(|peer| peer.url.as_str()),
-            Party::Client => None,
+            Target::Cluster(cluster) => self.lrms.get(&cluster).map(String::as_str),
+            Target::Peer(domain) => self.peers.get(&domain).map(|peer| peer.url.as_str()),
         };
         url.ok_or_else(|| TransportError::NotReached {
             to: format!("{to:?}"),
             why: "its address is not configured".to_owned(),
         })
     }
-}
 
-impl HttpTransport {
+    async fn submit(&self, to: Target, job: JobSubmission) -> Result<(), TransportError> {
+        let sent = self.client.submit(self.base(to)?, &job).await;
+        sent.map(drop).map_err(TransportError::from)
+    }
+
+    async fn cancel(&self, to: Target, job: JobId) -> Result<(), TransportError> {
+        let sent = self.client.cancel(self.base(to)?, job.0).await;
+        sent.map(drop).map_err(TransportError::from)
+    }
+
     /// Whether the receiver has a job that it has not turned away.
-    async fn locate(&self, letter: &Letter, job: u32) -> Result<(), TransportError> {
-        let base = self.base(letter.to)?;
+    async fn locate(&self, to: Target, job: JobId) -> Result<(), TransportError> {
+        let base = self.base(to)?;
         let status = self
             .client
-            .job(base, job)
+            .job(base, job.0)
             .await
             .map_err(TransportError::from)?;
         match status.state.as_str() {
@@ -64,71 +63,56 @@ impl HttpTransport {
             _ => Ok(()),
         }
     }
+
+    async fn to_lrms(&self, cluster: ClusterId, what: &ToLrms) -> Result<(), TransportError> {
+        let to = Target::Cluster(cluster);
+        match what {
+            ToLrms::Dispatch(job) => self.submit(to, JobSubmission::of(job)).await,
+            ToLrms::Cancel(job) => self.cancel(to, *job).await,
+            ToLrms::Locate(job) => self.locate(to, *job).await,
+        }
+    }
+
+    async fn to_peer(
+        &self,
+        domain: DomainId,
+        what: &ToPeer,
+        letter: &Letter<FromBroker>,
+    ) -> Result<(), TransportError> {
+        let to = Target::Peer(domain);
+        match what {
+            ToPeer::Forward(job) => self.submit(to, JobSubmission::forwarded(job)).await,
+            ToPeer::Cancel(job) => self.cancel(to, *job).await,
+            ToPeer::Locate(job) => self.locate(to, *job).await,
+            ToPeer::News(news) => notify(&self.client, letter, *news, self.base(to)).await,
+            ToPeer::Info(push) => inform(&self.client, letter, &push.samples, self.base(to)?).await,
+        }
+    }
 }
 
 impl Transport for HttpTransport {
-    async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
-        if let Some(link) = self.link(letter.to) {
-            return link.deliver(letter, &self.site).await;
-        }
+    type Message = FromBroker;
+
+    async fn deliver(&self, letter: &Letter<FromBroker>) -> Result<(), TransportError> {
         match &letter.message {
-            Message::Forward {
-                spec,
-                key,
-                from,
-                hop,
-                origin,
-                settled,
-                tag,
-            } => {
-                let job = JobSubmission {
-                    tag: tag.as_deref().map(str::to_owned),
-                    ..JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due)
+            FromBroker::Lrms(cluster, what) => self.to_lrms(*cluster, what).await,
+            FromBroker::Peer(domain, what) => match self.links.get(*domain) {
+                Some(link) => link.deliver(what, letter, &self.site).await,
+                None => self.to_peer(*domain, what, letter).await,
+            },
+            FromBroker::Client(end) => {
+                let nowhere = TransportError::NotReached {
+                    to: "the client".to_owned(),
+                    why: "it has given no address".to_owned(),
                 };
-                let job = job.on_its_way(*origin, *settled);
-                let sent = self.client.submit(self.base(letter.to)?, &job).await;
-                sent.map(drop).map_err(TransportError::from)
-            }
-            Message::Dispatch {
-                spec,
-                key,
-                from,
-                hop,
-                tag,
-            } => {
-                let job = JobSubmission {
-                    tag: tag.as_deref().map(str::to_owned),
-                    ..JobSubmission::of(spec, key.clone(), Some(*from), *hop, letter.due)
-                };
-                let sent = self.client.submit(self.base(letter.to)?, &job).await;
-                sent.map(drop).map_err(TransportError::from)
-            }
-            Message::Submit { .. } => Err(TransportError::NotReached {
-                to: "nobody".to_owned(),
-                why: "a broker dispatches and forwards, it does not submit".to_owned(),
-            }),
-            Message::Notice(_) | Message::Refusal { .. } => {
-                notify(&self.client, letter, self.base(letter.to)).await
-            }
-            Message::Info(samples) => {
-                let samples = samples.iter().map(LoadReport::from);
-                inform(&self.client, letter, samples, self.base(letter.to)?).await
-            }
-            Message::Locate(job) => self.locate(letter, job.0).await,
-            Message::Update(push) => {
-                // A peer without a session has no use for its number.
-                let samples = push.samples.iter().map(LoadReport::from);
-                inform(&self.client, letter, samples, self.base(letter.to)?).await
-            }
-            Message::Cancel(job) => {
-                let sent = self.client.cancel(self.base(letter.to)?, job.0).await;
-                sent.map(drop).map_err(TransportError::from)
+                let news = News::Ended(*end);
+                notify(&self.client, letter, news, Err(nowhere)).await
             }
         }
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
-        let base = self.base(Party::Lrms(cluster))?;
+        let base = self.base(Target::Cluster(cluster))?;
         let info = self
             .client
             .cluster(base)

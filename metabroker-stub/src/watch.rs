@@ -2,9 +2,9 @@
 
 use crate::config::Liveness;
 use crate::transport::HttpTransport;
-use gridrig_core::event::Party;
+use gridrig_core::agent::{BrokerAgent, Lost};
 use gridrig_core::message::Target;
-use gridrig_drivers::real_time::{Actor, BrokerMachine};
+use gridrig_drivers::real_time::{Actor, CallError};
 use gridrig_protocol::client::ClientError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Signs {
 /// Looks after every service that has jobs of this broker, and tells the
 /// broker of those that are lost. Ends with the machine.
 pub(crate) async fn watch(
-    actor: Actor<BrokerMachine>,
+    actor: Actor<BrokerAgent>,
     transport: Arc<HttpTransport>,
     liveness: Liveness,
 ) {
@@ -42,8 +42,8 @@ pub(crate) async fn watch(
         letters.mark_unchanged();
         let relied_on = match actor.call(|broker, _| broker.relied_on()).await {
             Ok(relied_on) => relied_on,
-            Err(gridrig_drivers::real_time::CallError::Busy) => continue,
-            Err(gridrig_drivers::real_time::CallError::Stopped) => return,
+            Err(CallError::Busy) => continue,
+            Err(CallError::Stopped) => return,
         };
         signs.retain(|target, _| relied_on.contains(target));
         // Nobody is relied on before a job has been sent to somebody; a broker
@@ -57,7 +57,7 @@ pub(crate) async fn watch(
             look(seen, target, &transport, began, liveness.every).await;
             if seen.refused >= liveness.refused || seen.silent >= liveness.silent {
                 let lost = actor
-                    .call(move |broker, now| broker.handle_lost(now, target))
+                    .call(move |broker, now| broker.handle(now, Lost(target)))
                     .await;
                 if let Ok(jobs) = lost
                     && jobs > 0
@@ -76,11 +76,7 @@ async fn look(
     began: tokio::time::Instant,
     every: Duration,
 ) {
-    let party = match target {
-        Target::Cluster(cluster) => Party::Lrms(cluster),
-        Target::Peer(domain) => Party::Broker(domain),
-    };
-    let Ok(base) = transport.base(party) else {
+    let Ok(base) = transport.base(target) else {
         return;
     };
     match transport.client.healthy(base).await {

@@ -18,15 +18,14 @@ use crate::outlet::{Native, Outlet, Ticket};
 use crate::sighting::{Board, LogReader, LogState, Names};
 use book::Book;
 use follow::Follower;
-use gridrig_core::event::Party;
+use gridrig_core::agent::{Letter, Submit};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::JobEnd;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{
-    Handover, Letter, Message, Outbox, Recorder, RunClock, Transport, TransportError,
-    submit_on_time,
+    Handover, Outbox, Recorder, RunClock, Transport, TransportError, submit_on_time,
 };
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
@@ -213,14 +212,14 @@ pub async fn play(
                 let letter = book.open(&submission);
                 match lanes.has(submission.entry) {
                     true => lanes.send(submission.entry, &letter),
-                    false => outbox.send(letter),
+                    false => outbox.post(letter),
                 }
             }
             Some(answer) = lanes.answers.recv() => book.answered(answer),
             Some(told) = lanes.told.recv() => book.told(&told),
             Some(sighting) = sightings.recv() => book.sighted(&sighting),
             Some(report) = reports.recv() => book.delivered(report),
-            Some(item) = news.recv() => book.hear(item).into_iter().for_each(|letter| outbox.send(letter)),
+            Some(item) = news.recv() => book.hear(item).into_iter().for_each(|letter| outbox.post(letter)),
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => {
                 book.review(handover.is_some());
@@ -363,16 +362,13 @@ struct HttpTransport {
 }
 
 impl Transport for HttpTransport {
-    async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
-        let entry = match letter.to {
-            Party::Broker(domain) => Entry::Domain(domain),
-            Party::Lrms(cluster) => Entry::Cluster(cluster),
-            Party::Client => return Err(nowhere("a client", "nobody submits to it")),
-        };
-        let (Some(way), Some(ticket)) = (self.ways.get(&entry), ticket(letter, &self.tags)) else {
+    type Message = Submit;
+
+    async fn deliver(&self, letter: &Letter<Submit>) -> Result<(), TransportError> {
+        let Some(way) = self.ways.get(&letter.message.entry) else {
             return Err(nowhere("nobody", "there is no such entry"));
         };
-        way.submit(&ticket).await
+        way.submit(&ticket(letter, &self.tags)).await
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
@@ -381,16 +377,14 @@ impl Transport for HttpTransport {
 }
 
 /// The job that a letter brings.
-fn ticket(letter: &Letter, tags: &Tags) -> Option<Ticket> {
-    let Message::Submit { spec, key } = &letter.message else {
-        return None;
-    };
-    Some(Ticket {
+fn ticket(letter: &Letter<Submit>, tags: &Tags) -> Ticket {
+    let Submit { spec, key, .. } = &letter.message;
+    Ticket {
         tag: tags.tag(spec),
         job: spec.clone(),
         key: key.clone(),
         due: letter.due,
-    })
+    }
 }
 
 fn nowhere(to: &str, why: &str) -> TransportError {

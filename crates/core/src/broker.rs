@@ -15,7 +15,7 @@ use crate::grid::BrokerSettings;
 use crate::ids::{ClusterId, DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, Outgoing, Target};
+use crate::message::{EndState, JobEnd, Outgoing, Route, Target};
 use crate::policy::{InformationNeed, Rule};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -81,19 +81,6 @@ pub struct BrokerConfig {
     pub peers: Vec<PeerConfig>,
 }
 
-/// The way a job has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Course {
-    /// The peer it comes from; `None` if it enters here.
-    pub from: Option<DomainId>,
-    /// Forwards so far.
-    pub hop: u32,
-    /// Where it entered the grid.
-    pub origin: DomainId,
-    /// Whether it has wandered enough: it is kept here or refused.
-    pub settled: bool,
-}
-
 /// A meta-broker.
 ///
 /// - Getters: [`spec`](Self::spec), [`queued`](Self::queued),
@@ -137,13 +124,7 @@ pub struct Broker {
 /// A job that came here and whose end is not known yet.
 struct Held {
     spec: JobSpec,
-    /// The peer it came from; `None` if it entered here.
-    from: Option<DomainId>,
-    hop: u32,
-    /// Where it entered the grid.
-    origin: DomainId,
-    /// Whether it has wandered enough and is to stay.
-    settled: bool,
+    route: Route,
     arrival: u64,
     /// Where it was sent; `None` while it waits for a cycle.
     sent: Option<Target>,
@@ -217,13 +198,8 @@ impl Broker {
 
     /// The way a job has come that is held here.
     #[must_use]
-    pub fn course(&self, job: JobId) -> Option<Course> {
-        self.jobs.get(&job).map(|held| Course {
-            from: held.from,
-            hop: held.hop,
-            origin: held.origin,
-            settled: held.settled,
-        })
+    pub fn route(&self, job: JobId) -> Option<Route> {
+        self.jobs.get(&job).map(|held| held.route)
     }
 
     /// Jobs that wait for a cycle.
@@ -284,13 +260,13 @@ impl Broker {
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
         let origin = from.unwrap_or(self.config.domain);
-        let course = Course {
+        let route = Route {
             from,
             hop,
             origin,
             settled: false,
         };
-        self.take_over(now, spec, course, events)
+        self.take_over(now, spec, route, events)
     }
 
     /// Takes a job into the queue that has come this way.
@@ -301,7 +277,7 @@ impl Broker {
         &mut self,
         now: SimTime,
         spec: JobSpec,
-        course: Course,
+        route: Route,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
         if self
@@ -316,18 +292,10 @@ impl Broker {
         self.next_arrival += 1;
         let earlier = self.jobs.remove(&job).map(Box::new);
         let refused_by = Vec::new();
-        let Course {
-            from,
-            hop,
-            origin,
-            settled,
-        } = course;
+        let hop = route.hop;
         let held = Held {
             spec,
-            from,
-            hop,
-            origin,
-            settled,
+            route,
             arrival,
             sent: None,
             sent_at: SimTime::ZERO,
@@ -395,9 +363,9 @@ impl Broker {
         if held.unwanted {
             return self.end_unwanted(now, job, events, out);
         }
-        match (returns, held.from) {
+        match (returns, held.route.from) {
             (true, Some(_)) => return self.turn_away(now, job, reason, events, out),
-            (true, None) => held.settled = true,
+            (true, None) => held.route.settled = true,
             (false, _) => held.refused_by.push(by),
         }
         self.queue.insert(held.arrival, job);
@@ -415,7 +383,7 @@ impl Broker {
         if let Some(held) = self.release(end.job) {
             self.queue.remove(&held.arrival);
             self.parked.remove(&held.arrival);
-            self.pass_back(now, held.from, end, events, out);
+            self.pass_back(now, held.route.from, end, events, out);
         }
     }
 
@@ -455,7 +423,7 @@ impl Broker {
     ) {
         let by = Party::Broker(self.config.domain);
         let held = self.release(job).expect("a queued job is held");
-        match held.from {
+        match held.route.from {
             Some(to) => {
                 events.emit(
                     now,
@@ -471,13 +439,7 @@ impl Broker {
                     Event::new(EventKind::Rejected, job, by).because(reason),
                 );
                 let state = EndState::Rejected(reason);
-                let end = JobEnd {
-                    job,
-                    state,
-                    cluster: None,
-                    start: None,
-                    finish: None,
-                };
+                let end = JobEnd::without_run(job, state);
                 self.pass_back(now, None, end, events, out);
             }
         }

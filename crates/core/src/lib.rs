@@ -35,6 +35,7 @@
 //! assert_eq!(finished[0].finish, SimTime::from_secs(10));
 //! ```
 
+pub mod agent;
 pub mod broker;
 pub mod cluster;
 pub mod discipline;

@@ -1,5 +1,6 @@
 //! What machines tell each other, besides the jobs themselves.
 
+use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;
 use crate::time::SimTime;
@@ -54,6 +55,80 @@ pub struct JobEnd {
     pub finish: Option<SimTime>,
 }
 
+impl JobEnd {
+    /// The end of a job of which nobody knows that it ran.
+    #[must_use]
+    pub const fn without_run(job: JobId, state: EndState) -> Self {
+        JobEnd {
+            job,
+            state,
+            cluster: None,
+            start: None,
+            finish: None,
+        }
+    }
+}
+
+/// What is said of a job to whoever sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It is over.
+    Ended(JobEnd),
+    /// It comes back: it was not taken.
+    Refused {
+        /// The job.
+        job: JobId,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+impl News {
+    /// The job.
+    #[must_use]
+    pub const fn job(self) -> JobId {
+        match self {
+            News::Ended(end) => end.job,
+            News::Refused { job, .. } => job,
+        }
+    }
+
+    /// How results count it.
+    #[must_use]
+    pub const fn kind(self) -> MessageKind {
+        match self {
+            News::Ended(_) => MessageKind::Notify,
+            News::Refused { .. } => MessageKind::Refuse,
+        }
+    }
+}
+
+/// The way that a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The broker it comes from; `None` if it enters the grid here.
+    pub from: Option<DomainId>,
+    /// Forwards so far.
+    pub hop: u32,
+    /// Where it entered the grid.
+    pub origin: DomainId,
+    /// Whether it has wandered enough: it is kept here or refused.
+    pub settled: bool,
+}
+
+impl Route {
+    /// That of a job which enters the grid at this domain.
+    #[must_use]
+    pub const fn entering(origin: DomainId) -> Self {
+        Route {
+            from: None,
+            hop: 0,
+            origin,
+            settled: false,
+        }
+    }
+}
+
 /// Where a broker may send a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
@@ -61,6 +136,15 @@ pub enum Target {
     Cluster(ClusterId),
     /// A peer.
     Peer(DomainId),
+}
+
+impl From<Target> for Party {
+    fn from(target: Target) -> Party {
+        match target {
+            Target::Cluster(cluster) => Party::Lrms(cluster),
+            Target::Peer(domain) => Party::Broker(domain),
+        }
+    }
 }
 
 /// What a broker wants sent. The job itself is at hand by
@@ -74,18 +158,14 @@ pub enum Outgoing {
         /// Where to.
         cluster: ClusterId,
     },
-    /// A job to a peer; `hop` counts the forwards including this one.
+    /// A job to a peer.
     Forward {
         /// The job.
         job: JobId,
         /// Where to.
         to: DomainId,
-        /// Forwards so far.
-        hop: u32,
-        /// Where it entered the grid.
-        origin: DomainId,
-        /// Whether it has wandered enough: the peer keeps it or refuses it.
-        settled: bool,
+        /// Its way, this forward included.
+        route: Route,
     },
     /// A job back to the peer it came from.
     Refuse {

@@ -5,8 +5,7 @@
 //! - [`Session`]: the state of one connection, `heartbeat` and `notifyConn`.
 //! - [`Publisher`] and [`Subscriber`]: numbered updates, `sendResourceData`.
 //!
-//! All instants here are the wall clock's as [`SimTime`](crate::time::SimTime): how fast the clock
-//! of a run goes does not change how fast a process dies.
+//! All instants here are the wall clock's: [`WallTime`](crate::time::WallTime).
 
 mod negotiation;
 mod state;

@@ -82,6 +82,39 @@ impl SimTime {
     }
 }
 
+/// An instant of the wall clock, in nanoseconds since whoever reads it began.
+///
+/// How fast the clock of a run goes does not change how fast a process dies:
+/// what watches over processes counts on this one, and neither can be taken for
+/// the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WallTime(u64);
+
+impl WallTime {
+    /// The start.
+    pub const ZERO: WallTime = WallTime(0);
+
+    /// An instant from nanoseconds since the start.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        WallTime(nanos)
+    }
+
+    /// Nanoseconds since the start.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add<SimDuration> for WallTime {
+    type Output = WallTime;
+
+    fn add(self, by: SimDuration) -> WallTime {
+        WallTime(self.0.saturating_add(by.0))
+    }
+}
+
 impl Default for SimTime {
     fn default() -> Self {
         SimTime::ZERO

@@ -1,5 +1,6 @@
 //! What may become of a message on its way to another service.
 
+use crate::agent::Undelivered;
 use crate::job::Reason;
 
 /// Why a letter was not delivered.
@@ -42,4 +43,18 @@ pub enum TransportError {
         /// What the receiver said.
         why: String,
     },
+}
+
+impl TransportError {
+    /// What the sender has to know of it.
+    #[must_use]
+    pub fn fate(&self) -> Undelivered {
+        match self {
+            TransportError::NotReached { .. } => Undelivered::NotReached,
+            TransportError::NoAnswer { .. } => Undelivered::NoAnswer,
+            TransportError::Busy { .. } => Undelivered::Busy,
+            TransportError::CalledBack => Undelivered::CalledBack,
+            TransportError::Answered { reason, .. } => Undelivered::Declined(*reason),
+        }
+    }
 }

@@ -6,7 +6,8 @@ use crate::http::{
     listening_at,
 };
 use crate::{App, Service, journal, router};
-use gridrig_drivers::real_time::{Actor, JobKeeper, Recorder, RunClock, Tally, start};
+use gridrig_core::agent::{Agent, Freeze, JobKeeper, Tally};
+use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
 use gridrig_protocol::client::Client;
 use std::future::Future;
 use std::io::{self, Write};
@@ -16,14 +17,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 
 /// A running service.
-pub struct Handle<M> {
+pub struct Handle<M: Agent> {
     thread: ServiceThread,
     actor: Actor<M>,
     recorder: Recorder,
     metrics: Arc<Metrics>,
     stall: Stall,
     ear: Ear,
-    undelivered: Arc<Tally>,
     is_secure: bool,
 }
 
@@ -37,8 +37,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<Handle<S::Machine>> {
     let parts = Parts::of(&config)?;
     let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
-    let (stall, undelivered) = (parts.stall.clone(), parts.machine.undelivered());
-    let ear = parts.ear.clone();
+    let (stall, ear) = (parts.stall.clone(), parts.ear.clone());
     let (ready, started) = oneshot::channel();
     let (name, is_secure) = (config.name(), config.tls().is_some());
     let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
@@ -52,7 +51,6 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
             metrics,
             stall,
             ear,
-            undelivered,
             is_secure,
         }),
         Err(_ended) => {
@@ -117,7 +115,7 @@ impl<M> Parts<M> {
         };
         let incarnation = incarnation();
         Ok(Parts {
-            machine: config.machine(incarnation, recorder.clone()),
+            machine: config.machine(incarnation),
             recorder,
             metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
             stall: Stall::default(),
@@ -138,7 +136,8 @@ async fn host<S: Service>(
     let door = Door::open(listener, config.tls())?;
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
-    let actor = start(parts.machine, config.clock(), Arc::clone(&transport));
+    let log = parts.recorder.clone();
+    let actor = start(parts.machine, log, config.clock(), Arc::clone(&transport));
     let companion = config.companion(&actor, &transport);
     tracing::info!(service = config.name(), "serving");
     let app = App {
@@ -217,8 +216,8 @@ impl<M: JobKeeper> Handle<M> {
 
     /// Letters it could not deliver.
     #[must_use]
-    pub fn undelivered(&self) -> &Tally {
-        &self.undelivered
+    pub fn undelivered(&self) -> Tally {
+        self.actor.undelivered()
     }
 
     /// Has what it answers about jobs kept from now on.
@@ -240,7 +239,10 @@ impl<M: JobKeeper> Handle<M> {
     /// begins. A killed service has nothing more to say.
     pub async fn freeze(&self) {
         // A call is answered after everything before it has been handled.
-        let _ = self.actor.call(|machine, _| machine.freeze()).await;
+        let _ = self
+            .actor
+            .call(|machine, now| machine.handle(now, Freeze))
+            .await;
     }
 
     /// Asks its machine something; the default when it has stopped or has too

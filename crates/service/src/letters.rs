@@ -1,29 +1,27 @@
 //! What a machine writes, as it goes over HTTP.
 
-use gridrig_drivers::real_time::{Letter, LetterId, Message, TransportError};
+use gridrig_core::agent::{Letter, LetterId};
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::News;
+use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{InfoReport, JobNotice, LetterName, LoadReport};
 
-/// Posts the news of a job, to where its submitter wants them or else to the
-/// service at `base`. A letter that is no news goes nowhere.
+/// Posts the news of a job that are in this letter, to where its submitter
+/// wants them or else to the service at `base`.
 ///
 /// # Errors
 /// When it was not delivered.
-pub async fn notify(
+pub async fn notify<M>(
     client: &Client,
-    letter: &Letter,
+    letter: &Letter<M>,
+    news: News,
     base: Result<&str, TransportError>,
 ) -> Result<(), TransportError> {
     let (from, name) = (letter.from.into(), letter_name(letter.id));
-    let notice = match &letter.message {
-        Message::Notice(end) => JobNotice::ended(from, name, letter.due, end),
-        Message::Refusal { job, reason } => {
-            JobNotice::refused(from, name, letter.due, *job, *reason)
-        }
-        _ => {
-            let (to, why) = ("nobody".to_owned(), "it is no news of a job".to_owned());
-            return Err(TransportError::NotReached { to, why });
-        }
+    let notice = match news {
+        News::Ended(end) => JobNotice::ended(from, name, letter.due, &end),
+        News::Refused { job, reason } => JobNotice::refused(from, name, letter.due, job, reason),
     };
     let url = match &letter.address {
         Some(address) => address.to_string(),
@@ -35,21 +33,21 @@ pub async fn notify(
         .map_err(TransportError::from)
 }
 
-/// Posts these samples to the broker at `base`.
+/// Posts the samples that are in this letter to the broker at `base`.
 ///
 /// # Errors
 /// When they were not delivered.
-pub async fn inform(
+pub async fn inform<M>(
     client: &Client,
-    letter: &Letter,
-    samples: impl IntoIterator<Item = LoadReport>,
+    letter: &Letter<M>,
+    samples: &[LoadSample],
     base: &str,
 ) -> Result<(), TransportError> {
     let info = InfoReport {
         from: letter.from.into(),
         letter: Some(letter_name(letter.id)),
         meant_ns: Some(letter.due.as_nanos()),
-        samples: samples.into_iter().collect(),
+        samples: samples.iter().map(LoadReport::from).collect(),
     };
     client
         .inform(base, &info)

@@ -25,8 +25,9 @@ use crate::http::{Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use gridrig_core::agent::{Agent, JobKeeper};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Actor, CallError, JobKeeper, Recorder, RunClock, Transport};
+use gridrig_drivers::real_time::{Actor, CallError, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{ClockInfo, Problem};
 use std::future::Future;
@@ -51,7 +52,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// What it runs.
     type Machine: JobKeeper;
     /// How it sends.
-    type Transport: Transport;
+    type Transport: Transport<Message = <Self::Machine as Agent>::Sends>;
 
     /// Its kind and name, for people.
     fn name(&self) -> String;
@@ -98,7 +99,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     }
 
     /// Its machine, new, in this life.
-    fn machine(&self, incarnation: u64, recorder: Recorder) -> Self::Machine;
+    fn machine(&self, incarnation: u64) -> Self::Machine;
 
     /// The way to whom it knows.
     fn transport(&self, client: Client) -> Self::Transport;
@@ -120,7 +121,7 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// Adds what a scrape of its metrics shows of the machine at this instant
     /// of the run.
-    fn observe(&self, machine: &mut Self::Machine, now: SimTime, samples: &mut Samples);
+    fn observe(&self, machine: &Self::Machine, now: SimTime, samples: &mut Samples);
 }
 
 /// A door of its own for some routes.

@@ -10,9 +10,10 @@ use crate::{App, Service, clock_samples, count_samples, gone};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use gridrig_core::agent::{Agent as _, JobKeeper, JobState, JobView};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
-use gridrig_drivers::real_time::{JobKeeper, JobState, JobView};
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{
     EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, PlacementReport, Problem,
 };
@@ -174,7 +175,7 @@ pub async fn healthz() -> &'static str {
 )]
 pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, ProblemResponse> {
     let config = Arc::clone(&app.config);
-    let look = move |machine: &mut S::Machine, now| {
+    let look = move |machine: &mut Driven<S::Machine>, now| {
         let mut samples = Samples::default();
         clock_samples(config.clock(), now, &mut samples);
         for kind in MessageKind::ALL {

@@ -5,10 +5,12 @@ use crate::{App, Service, gone};
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gridrig_core::agent::{Arrival, Receipt, SubmitError};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::message::Route;
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Arrival, JobKeeper, Receipt, SubmitError};
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{JobReceipt, JobSubmission, Problem};
 
 /// The job as the machine takes it in.
@@ -21,17 +23,18 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
     Ok(Arrival {
         id: job.id.map(JobId),
         spec,
-        from: job
-            .from
-            .map_or(Party::Client, |domain| Party::Broker(DomainId(domain))),
-        // Only forwards make hops.
-        hop: if job.from.is_some() { job.hop } else { 0 },
-        origin: job.from.and(job.origin).map(DomainId),
-        settled: job.from.is_some() && job.settled,
+        // Only brokers have a way behind them.
+        route: job.from.map(|from| Route {
+            from: Some(DomainId(from)),
+            hop: job.hop,
+            origin: DomainId(job.origin.unwrap_or(from)),
+            settled: job.settled,
+        }),
         meant: job.meant_ns.map(SimTime::from_nanos),
         notify: job.notify.map(Into::into),
         key: job.key,
         tag: job.tag.map(Into::into),
+        identity: None,
     })
 }
 
@@ -54,8 +57,8 @@ pub async fn submit<S: Service>(
     arrival: Arrival,
     from_broker: MessageKind,
 ) -> Result<Response, ProblemResponse> {
-    let (meant, from) = (arrival.meant, arrival.from);
-    let call = |machine: &mut S::Machine, now| machine.submit(now, arrival);
+    let (meant, from) = (arrival.meant, arrival.from());
+    let call = |machine: &mut Driven<S::Machine>, now| machine.handle(now, arrival);
     let receipt = app.actor.message(meant, call).await;
     let receipt = receipt.map_err(gone)?.map_err(conflict)?;
     match (receipt.repeated, from) {

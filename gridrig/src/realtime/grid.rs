@@ -1,11 +1,12 @@
 //! The services of a grid, wired to each other.
 
 use super::{FaultKind, RealError, RealOptions, ServiceId};
+use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::event::MessageKind;
 use gridrig_core::grid::{Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_drivers::real_time::{BrokerMachine, BrokerSetup, Recorded, RunClock};
+use gridrig_drivers::real_time::{Recorded, RunClock};
 use gridrig_emulator as emulator;
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::lrms::Lrms;
@@ -119,7 +120,7 @@ impl Services {
     pub(super) async fn sessions_open(&self) {
         let open = async {
             for broker in self.brokers() {
-                while !broker.ask(BrokerMachine::has_all_sessions).await {
+                while !broker.ask(BrokerAgent::has_all_sessions).await {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
             }

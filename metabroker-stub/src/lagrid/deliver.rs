@@ -3,12 +3,14 @@
 use super::links::Link;
 use super::site::Site;
 use super::terms;
-use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::agent::{Arrival, FromBroker, Letter, ToPeer};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::message::{EndState, JobEnd, News};
 use gridrig_core::session::{Beat, Push};
-use gridrig_drivers::real_time::{Letter, Message, TransportError};
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
     CancelJob, ClusterReport, JobNews, JobReport, JobState, NotifyJob, Origin, PeerError, QueryJob,
@@ -19,11 +21,16 @@ use gridrig_protocol::rest::{JobEndReport, LoadReport};
 use gridrig_service::letter_name;
 
 impl Link {
-    /// Delivers a letter on the open connection.
+    /// Delivers what this letter says to the peer, on the open connection.
     ///
     /// # Errors
     /// Says whether the peer can have taken the letter in.
-    pub(crate) async fn deliver(&self, letter: &Letter, site: &Site) -> Result<(), TransportError> {
+    pub(crate) async fn deliver(
+        &self,
+        what: &ToPeer,
+        letter: &Letter<FromBroker>,
+        site: &Site,
+    ) -> Result<(), TransportError> {
         if self.setup.passive {
             // It asks for what it wants to know.
             return Ok(());
@@ -34,50 +41,31 @@ impl Link {
                 why: "no session is open".to_owned(),
             });
         };
-        match &letter.message {
-            Message::Forward {
-                spec,
-                key,
-                hop,
-                origin,
-                settled,
-                tag,
-                ..
-            } => {
-                let request = SubmitJob {
-                    // A job that has settled is forwarded no more.
-                    ttl: settled.then_some(0),
-                    ..self.submission(
-                        connection,
-                        (spec, *origin, tag.as_deref()),
-                        key,
-                        *hop,
-                        letter,
-                    )
-                };
-                let answer = self.call(&request).await?;
-                self.state().callings.went(spec.id, answer.job);
+        match what {
+            ToPeer::Forward(job) => {
+                let answer = self.call(&self.submission(connection, job)).await?;
+                self.state().callings.went(job.spec.id, answer.job);
                 Ok(())
             }
-            Message::Notice(end) => {
+            ToPeer::News(News::Ended(end)) => {
                 let report = report_of(end);
                 self.tell_news(connection, letter, JobNews::State, report)
                     .await
             }
-            Message::Refusal { job, reason } => {
+            ToPeer::News(News::Refused { job, reason }) => {
                 let report = refused(*job, *reason);
                 self.tell_news(connection, letter, JobNews::Refused, report)
                     .await
             }
-            Message::Update(push) => self.update(connection, push, letter, site).await,
-            Message::Cancel(job) => {
+            ToPeer::Info(push) => self.update(connection, push, letter, site).await,
+            ToPeer::Cancel(job) => {
                 let request = CancelJob {
                     connection,
                     job: self.state().callings.theirs(*job),
                 };
                 self.call(&request).await.map(drop)
             }
-            Message::Locate(job) => {
+            ToPeer::Locate(job) => {
                 let request = QueryJob {
                     connection,
                     job: self.state().callings.theirs(*job),
@@ -86,12 +74,6 @@ impl Link {
                     JobState::Rejected => Err(self.turned_away("it has turned the job away")),
                     _ => Ok(()),
                 }
-            }
-            Message::Submit { .. } | Message::Dispatch { .. } | Message::Info(_) => {
-                Err(TransportError::NotReached {
-                    to: self.setup.url.clone(),
-                    why: "this is nothing to say to a peer with a session".to_owned(),
-                })
             }
         }
     }
@@ -156,31 +138,26 @@ impl Link {
         terms::tells_records(terms).then(|| terms::wire_form(terms.form))
     }
 
-    fn submission(
-        &self,
-        connection: String,
-        (spec, origin, tag): (&JobSpec, DomainId, Option<&str>),
-        key: &str,
-        hop: u32,
-        letter: &Letter,
-    ) -> SubmitJob {
-        let job = spec.id.0;
-        let name = tag.map_or_else(|| format!("job-{job}"), str::to_owned);
+    fn submission(&self, connection: String, forward: &Arrival) -> SubmitJob {
+        let job = forward.spec.id.0;
+        let name = forward.tag.as_deref();
+        let name = name.map_or_else(|| format!("job-{job}"), str::to_owned);
         SubmitJob {
             connection,
-            key: key.to_owned(),
-            origin: Some(Origin {
+            key: forward.key.clone().unwrap_or_default(),
+            origin: forward.route.map(|route| Origin {
                 // Whoever forwards knows the job by the number it has in the
                 // run.
-                domain: self.names.domain(origin).into_owned(),
+                domain: self.names.domain(route.origin).into_owned(),
                 job,
                 user: None,
             }),
-            hop,
-            ttl: None,
+            hop: forward.hop(),
+            // A job that has settled is forwarded no more.
+            ttl: forward.route.filter(|route| route.settled).map(|_| 0),
             forwarder: Some(Reference::of_job(self.endpoint(), job)),
-            meant_ns: Some(letter.due.as_nanos()),
-            job: JobDefinition::of(spec, Some(name)),
+            meant_ns: forward.meant.map(SimTime::as_nanos),
+            job: JobDefinition::of(&forward.spec, Some(name)),
         }
     }
 
@@ -189,7 +166,7 @@ impl Link {
     async fn tell_news(
         &self,
         connection: String,
-        letter: &Letter,
+        letter: &Letter<FromBroker>,
         news: JobNews,
         report: JobReport,
     ) -> Result<(), TransportError> {
@@ -211,7 +188,7 @@ impl Link {
         &self,
         connection: String,
         push: &Push,
-        letter: &Letter,
+        letter: &Letter<FromBroker>,
         site: &Site,
     ) -> Result<(), TransportError> {
         let mut update = update_of(push);

@@ -4,8 +4,9 @@
 use super::deliver::forgets;
 use super::links::{Link, Links};
 use super::terms::{self, Side};
+use gridrig_core::agent::{BrokerAgent, PeerSession, SessionChange};
 use gridrig_core::session::{Beat, Change, Phase, Refusal, Terms};
-use gridrig_drivers::real_time::{Actor, BrokerMachine, CallError};
+use gridrig_drivers::real_time::{Actor, CallError, Driven};
 use gridrig_protocol::lagrid::{
     ConnEvent, Heartbeat, NotifyConn, OpenConn, PeerError, Reference, RequestResourceData, Verdict,
 };
@@ -15,7 +16,7 @@ use tokio::time::Instant;
 
 /// Keeps all sessions until the machine stops. What can wait a little is done at
 /// instants counted from `origin`, which the brokers of a run have in common.
-pub(crate) async fn keep(actor: Actor<BrokerMachine>, links: Links, origin: Instant) {
+pub(crate) async fn keep(actor: Actor<BrokerAgent>, links: Links, origin: Instant) {
     let mut keepers = tokio::task::JoinSet::new();
     // Who takes no messages is only ever answered.
     for link in links.iter().filter(|link| !link.setup.passive) {
@@ -54,7 +55,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 const BREATH: Duration = Duration::from_millis(20);
 
 struct Keeper {
-    actor: Actor<BrokerMachine>,
+    actor: Actor<BrokerAgent>,
     link: Arc<Link>,
     origin: Instant,
 }
@@ -121,7 +122,6 @@ impl Keeper {
 
     /// Gives a peer up that has been away for too long.
     async fn watch_absence(&self) -> Result<(), Stopped> {
-        let domain = self.link.domain;
         let fresh_loss = {
             let mut state = self.link.state();
             match state.session.may_talk() {
@@ -135,19 +135,15 @@ impl Keeper {
         let Some((since, given_up)) = fresh_loss else {
             return Ok(());
         };
-        self.call(move |broker, now| broker.close(now, domain))
-            .await?;
+        self.tell(SessionChange::Closed).await?;
         if given_up || since.elapsed() < self.link.setup.give_up {
             if given_up {
-                self.call(move |broker, now| broker.give_up(now, domain))
-                    .await?;
+                self.tell(SessionChange::GivenUp).await?;
             }
             return Ok(());
         }
         self.link.state().given_up = true;
-        let jobs = self
-            .call(move |broker, now| broker.give_up(now, domain))
-            .await?;
+        let jobs = self.tell(SessionChange::GivenUp).await?;
         tracing::warn!(
             peer = self.link.name(),
             jobs,
@@ -251,18 +247,9 @@ impl Keeper {
     /// A session is open: this side's roles hold, and what the peer may have
     /// missed is said again.
     async fn found(&self, agreed: &Terms, change: Change, same: bool) -> Result<(), Stopped> {
-        let (domain, roles) = (self.link.domain, agreed.roles);
         let found = change == Change::Found && !same;
-        let jobs = self
-            .call(move |broker, now| {
-                broker.set_roles(now, domain, roles);
-                if !found {
-                    return 0;
-                }
-                broker.tell_missed(now, domain);
-                broker.resend(now, domain)
-            })
-            .await?;
+        let roles = Some(agreed.roles);
+        let jobs = self.tell(SessionChange::Open { roles, found }).await?;
         let peer = self.link.name();
         let (auth, roles) = (agreed.auth.name(), agreed.roles.name());
         tracing::info!(peer, auth, roles, found, jobs, "a session is open");
@@ -342,12 +329,11 @@ impl Keeper {
     }
 
     async fn follow(&self, change: Option<Change>) -> Result<(), Stopped> {
-        let (peer, domain) = (self.link.name(), self.link.domain);
+        let peer = self.link.name();
         match change {
             Some(Change::Lost) => {
                 tracing::warn!(peer, "a peer is lost; jobs that are with it are kept");
-                self.call(move |broker, now| broker.close(now, domain))
-                    .await
+                self.tell(SessionChange::Closed).await.map(drop)
             }
             Some(Change::Suspected) => {
                 tracing::info!(peer, "a peer does not answer");
@@ -367,7 +353,6 @@ impl Keeper {
     /// A peer that has answered since the last time is told what did not get
     /// through to it.
     async fn say_again_if_answered(&self) -> Result<(), Stopped> {
-        let domain = self.link.domain;
         let fresh = {
             let mut state = self.link.state();
             let answer = state.session.last_answer();
@@ -377,11 +362,7 @@ impl Keeper {
         if !fresh {
             return Ok(());
         }
-        let again = move |broker: &mut BrokerMachine, now| {
-            broker.tell_missed(now, domain);
-            broker.resend_unanswered(now, domain)
-        };
-        self.call(again).await.map(drop)
+        self.tell(SessionChange::Answered).await.map(drop)
     }
 
     /// How long an answer to a heartbeat may take.
@@ -394,13 +375,15 @@ impl Keeper {
         Duration::from_nanos(heartbeat.unwrap_or(0)).max(SHORTEST_PATIENCE)
     }
 
-    async fn call<R: Send + 'static>(
-        &self,
-        call: impl Fn(&mut BrokerMachine, gridrig_core::time::SimTime) -> R + Send + Clone + 'static,
-    ) -> Result<R, Stopped> {
+    /// Tells the broker what has changed of the session; answers how many jobs
+    /// that concerns.
+    async fn tell(&self, change: SessionChange) -> Result<usize, Stopped> {
+        let peer = self.link.domain;
+        let session = PeerSession { peer, change };
         loop {
-            match self.actor.call(call.clone()).await {
-                Ok(answer) => return Ok(answer),
+            let call = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, session);
+            match self.actor.call(call).await {
+                Ok(jobs) => return Ok(jobs),
                 Err(CallError::Busy) => tokio::time::sleep(BREATH).await,
                 Err(CallError::Stopped) => return Err(Stopped),
             }

@@ -2,13 +2,11 @@
 
 use super::callings::Callings;
 use super::setup::LinkSetup;
+use gridrig_core::agent::GridNames;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{
-    Auth, Change, Phase, Roles, Session, Stance, Subscriber, Terms, Threshold,
-};
-use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::GridNames;
+use gridrig_core::session::{Auth, Change, Phase, Roles, Session, Stance, Terms, Threshold};
+use gridrig_core::time::WallTime;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
 use std::collections::{BTreeMap, VecDeque};
@@ -51,7 +49,6 @@ pub struct Link {
 #[derive(Debug)]
 pub(super) struct State {
     pub session: Session,
-    pub subscriber: Subscriber,
     /// What the peer may call the connection: both names, where both sides
     /// have opened one at the same time.
     pub names: VecDeque<Arc<str>>,
@@ -68,7 +65,7 @@ pub(super) struct State {
     pub opening: bool,
     pub beats: u64,
     /// The answer of the peer after which what it has missed was last said.
-    pub followed: SimTime,
+    pub followed: WallTime,
     /// Connections named so far.
     pub named: u64,
     /// Why there was no session the last time, so that it is said once.
@@ -311,16 +308,16 @@ impl Link {
     }
 
     /// The wall clock, as the session counts it.
-    pub(super) fn now(&self) -> SimTime {
+    pub(super) fn now(&self) -> WallTime {
         let nanos = self.began.elapsed().as_nanos();
-        SimTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        WallTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// When to see to something that is due at `time` of the session's clock:
     /// then, or up to an eighth of a heartbeat's interval later, at an instant
     /// counted from `origin` that all sessions have in common. Whoever wakes up
     /// once for all of them takes a fraction of the processor time.
-    pub(super) fn tick(&self, origin: Instant, time: SimTime) -> Instant {
+    pub(super) fn tick(&self, origin: Instant, time: WallTime) -> Instant {
         let due = self.began + Duration::from_nanos(time.as_nanos());
         let heartbeat = self.state().session.terms().map(|terms| terms.heartbeat);
         let step = heartbeat.map_or(1, |interval| u128::from(interval.as_nanos() / 8).max(1));
@@ -363,7 +360,6 @@ impl State {
     fn new(here: &str, setup: &LinkSetup) -> Self {
         State {
             session: Session::new(setup.vigilance, here < setup.name.as_str()),
-            subscriber: Subscriber::default(),
             names: VecDeque::new(),
             talks: None,
             peer_life: None,
@@ -371,7 +367,7 @@ impl State {
             renew: false,
             opening: false,
             beats: 0,
-            followed: SimTime::ZERO,
+            followed: WallTime::ZERO,
             named: 0,
             complaint: None,
             away: None,
@@ -383,7 +379,7 @@ impl State {
     }
 
     /// A session is open, by whichever side.
-    pub fn open(&mut self, now: SimTime, name: Arc<str>, terms: Terms, life: u64) -> Change {
+    pub fn open(&mut self, now: WallTime, name: Arc<str>, terms: Terms, life: u64) -> Change {
         // Another life of the peer knows no older names.
         if self.peer_life != Some(life) {
             self.names.clear();
@@ -393,7 +389,6 @@ impl State {
         while self.names.len() > 2 {
             self.names.pop_front();
         }
-        self.subscriber = Subscriber::default();
         self.told.clear();
         self.renew = false;
         self.complaint = None;

@@ -1,10 +1,10 @@
 //! How the sessions of a broker are set up.
 
+use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
 use gridrig_core::session::{Auth, Roles, Stance, Threshold, Vigilance};
 use gridrig_core::time::SimDuration;
-use gridrig_drivers::real_time::BrokerSetup;
 use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! What the domain here has to offer, as pushes tell it.
 
+use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::inventory::{Form, Schema, SiteCluster, of_clusters};
 use gridrig_core::load::LoadSample;
 use gridrig_core::resource::Resources;
-use gridrig_drivers::real_time::BrokerSetup;
 use gridrig_protocol::inventory::InventoryDocument;
 use std::sync::Arc;
 

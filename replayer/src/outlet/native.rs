@@ -1,6 +1,7 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
 use super::{Answer, Outlet, Ticket};
+use gridrig_core::agent::Arrival;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
@@ -23,10 +24,13 @@ impl Native {
 
 impl Outlet for Native {
     fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
-        let job = JobSubmission {
-            tag: Some(ticket.tag.clone()),
-            ..JobSubmission::of(&ticket.job, ticket.key.clone(), None, 0, ticket.due)
-        };
+        let job = JobSubmission::of(&Arrival {
+            key: Some(ticket.key.clone()),
+            id: Some(ticket.job.id),
+            meant: Some(ticket.due),
+            tag: Some(ticket.tag.as_str().into()),
+            ..Arrival::of(ticket.job.clone())
+        });
         Box::pin(async move {
             let receipt = self.client.submit(&self.url, &job).await;
             receipt.map(drop).map_err(TransportError::from)

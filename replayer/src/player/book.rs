@@ -2,14 +2,13 @@
 
 use super::unseen::Unplaced;
 use super::{PlayConfig, Played, Progress};
+use gridrig_core::agent::{Letter, LetterId, Submit};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::message::JobEnd;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{
-    Delivery, Handover, Letter, LetterId, Message, Recorder, TransportError,
-};
+use gridrig_drivers::real_time::{Delivery, Handover, Recorder, TransportError};
 use std::collections::BTreeMap;
 
 /// What a follower finds out.
@@ -79,7 +78,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    pub(super) fn open(&mut self, submission: &Submission) -> Letter {
+    pub(super) fn open(&mut self, submission: &Submission) -> Letter<Submit> {
         self.submitted += 1;
         let lag = self.config.clock.now().since(submission.at);
         self.worst_lag = self.worst_lag.max(lag);
@@ -97,11 +96,11 @@ impl<'a> Book<'a> {
     }
 
     /// A submission as it is sent, for the first time or again.
-    fn letter(&mut self, submission: &Submission) -> Letter {
+    fn letter(&mut self, submission: &Submission) -> Letter<Submit> {
         let (spec, entry) = (submission.spec.clone(), submission.entry);
-        let (origin, to) = match entry {
-            Entry::Domain(domain) => (domain.0, Party::Broker(domain)),
-            Entry::Cluster(cluster) => (cluster.0, Party::Lrms(cluster)),
+        let origin = match entry {
+            Entry::Domain(domain) => domain.0,
+            Entry::Cluster(cluster) => cluster.0,
         };
         let id = LetterId {
             incarnation: 0,
@@ -109,22 +108,17 @@ impl<'a> Book<'a> {
         };
         self.letters += 1;
         let key = format!("{}/{origin}/{}/0", self.config.run_id, spec.id.0);
-        let message = Message::Submit { spec, key };
         Letter {
             id,
             from: Party::Client,
-            to,
             address: None,
             due: submission.at,
-            message,
-            recall: None,
+            message: Submit { entry, spec, key },
         }
     }
 
-    pub(super) fn delivered(&mut self, report: Delivery) {
-        let Some(job) = report.letter.message.job() else {
-            return;
-        };
+    pub(super) fn delivered(&mut self, report: Delivery<Submit>) {
+        let job = report.letter.message.spec.id;
         match report.result {
             Ok(()) => {
                 if let Some(open) = self.open.get_mut(&job) {
@@ -159,7 +153,7 @@ impl<'a> Book<'a> {
     }
 
     /// Answers the submissions that are to be sent again.
-    pub(super) fn hear(&mut self, news: News) -> Vec<Letter> {
+    pub(super) fn hear(&mut self, news: News) -> Vec<Letter<Submit>> {
         match news {
             News::Ends(entry, ends) => {
                 for end in ends {
@@ -190,7 +184,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    fn again(&mut self, entry: Entry, which: impl Fn(&Open) -> bool) -> Vec<Letter> {
+    fn again(&mut self, entry: Entry, which: impl Fn(&Open) -> bool) -> Vec<Letter<Submit>> {
         let there = self.open.values_mut();
         let there = there.filter(|open| open.submission.entry == entry && which(open));
         let again: Vec<Submission> = there

@@ -2,10 +2,11 @@
 
 use super::ticket;
 use crate::outlet::Outlet;
+use gridrig_core::agent::{Letter, Submit};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
 use gridrig_core::message::JobEnd;
-use gridrig_drivers::real_time::{Letter, TransportError};
+use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::tag::Tags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -111,12 +112,12 @@ impl Lanes {
     }
 
     /// Hands a job to its outlet, in its turn.
-    pub fn send(&mut self, entry: Entry, letter: &Letter) {
+    pub fn send(&mut self, entry: Entry, letter: &Letter<Submit>) {
         while self.under_way.try_join_next().is_some() {}
-        let (Some(lane), Some(ticket)) = (self.lanes.get(&entry), ticket(letter, &self.tags))
-        else {
+        let Some(lane) = self.lanes.get(&entry) else {
             return;
         };
+        let ticket = ticket(letter, &self.tags);
         let (outlet, slots) = (Arc::clone(&lane.outlet), Arc::clone(&lane.slots));
         let answers = self.answers_in.clone();
         let followed = outlet.follows().then(|| Arc::clone(&lane.followed));

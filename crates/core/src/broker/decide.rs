@@ -4,7 +4,7 @@ use super::{Access, Broker, OwnDispatch, view};
 use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
-use crate::message::{Outgoing, Target};
+use crate::message::{Outgoing, Route, Target};
 use crate::policy::{
     Candidate, Choice, DomainPolicy, Information, InformationNeed, Rule, Tie, Traveller,
 };
@@ -116,9 +116,9 @@ impl Broker {
             return Err(Some(Reason::NoCandidate));
         };
         let held = &self.jobs[&job];
-        let hops_left = match held.settled {
+        let hops_left = match held.route.settled {
             true => 0,
-            false => self.config.settings.hops().saturating_sub(held.hop),
+            false => self.config.settings.hops().saturating_sub(held.route.hop),
         };
         let possible = |index: &usize| {
             let known = &self.known[*index];
@@ -204,7 +204,7 @@ impl Broker {
             let known = &self.known[index];
             known.access == Access::Gone || held.refused_by.contains(&known.target)
         };
-        let left = self.config.settings.hops().saturating_sub(held.hop);
+        let left = self.config.settings.hops().saturating_sub(held.route.hop);
         let open = |position: usize, by: Information| {
             let index = own + position - 1;
             let beyond = || left > 1 && self.known[index].could_run(spec, left - 1);
@@ -217,10 +217,7 @@ impl Broker {
         let traveller = Traveller {
             job: spec,
             wanted,
-            origin: held.origin,
-            from: held.from,
-            hop: held.hop,
-            settled: held.settled,
+            route: held.route,
             refused_here: &refused,
             open: &open,
         };
@@ -281,13 +278,12 @@ impl Broker {
             }
             Target::Peer(to) => {
                 events.emit(now, Event::new(EventKind::Forwarded, job, domain).to(to));
-                out.push(Outgoing::Forward {
-                    job,
-                    to,
-                    hop: held.hop + 1,
-                    origin: held.origin,
-                    settled: held.settled,
-                });
+                let route = Route {
+                    from: Some(domain),
+                    hop: held.route.hop + 1,
+                    ..held.route
+                };
+                out.push(Outgoing::Forward { job, to, route });
             }
         }
     }

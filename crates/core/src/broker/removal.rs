@@ -93,13 +93,7 @@ impl Broker {
     ) {
         let by = Party::Broker(self.config.domain);
         events.emit(now, Event::new(EventKind::Cancelled, job, by));
-        let end = JobEnd {
-            job,
-            state: EndState::Cancelled,
-            cluster: None,
-            start: None,
-            finish: None,
-        };
+        let end = JobEnd::without_run(job, EndState::Cancelled);
         self.handle_end(now, end, events, out);
     }
 

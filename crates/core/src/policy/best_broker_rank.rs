@@ -88,7 +88,7 @@ impl BestBrokerRank {
             Information::Aggregated => self.aggregated(traveller, site),
         };
         let (over, under) = self.promotion.ratio();
-        rank.times(match site.domain == traveller.origin {
+        rank.times(match site.domain == traveller.route.origin {
             true => over,
             false => under,
         })
@@ -126,7 +126,7 @@ impl DomainPolicy for BestBrokerRank {
         if let Some(here) = Self::best_here(traveller, own) {
             ranked.push((here, self.rank(traveller, own)));
         }
-        if traveller.hop < self.hops && !traveller.settled {
+        if traveller.route.hop < self.hops && !traveller.route.settled {
             for (position, site) in sites.iter().enumerate().skip(1) {
                 if (traveller.open)(position, self.information) {
                     let index = own.machines.len() + position - 1;

@@ -7,6 +7,7 @@ pub use summary::Aggregate;
 
 use crate::ids::{ClusterId, DomainId};
 use crate::job::{JobSpec, Requirements};
+use crate::message::Route;
 use crate::resource::{Resource, Resources, fitting};
 use summary::Summary;
 
@@ -243,14 +244,8 @@ pub struct Traveller<'a> {
     pub job: &'a JobSpec,
     /// What it wants.
     pub wanted: Wanted,
-    /// Where it entered the grid.
-    pub origin: DomainId,
-    /// The peer it came from.
-    pub from: Option<DomainId>,
-    /// Forwards so far.
-    pub hop: u32,
-    /// Whether it has wandered enough and is to stay.
-    pub settled: bool,
+    /// The way it has come.
+    pub route: Route,
     /// Whether this own cluster (by position) has refused it.
     pub refused_here: &'a dyn Fn(usize) -> bool,
     /// Whether this peer (by position, from 1) may be tried: it has not refused

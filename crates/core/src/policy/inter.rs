@@ -94,17 +94,17 @@ impl DomainPolicy for Inter {
 
     fn choose(&self, traveller: &Traveller<'_>, sites: &[Site]) -> Choice {
         let own = sites[0].machines.len();
-        let entered_here = traveller.from.is_none();
+        let entered_here = traveller.route.from.is_none();
         let open = || -> Vec<usize> {
             let peers = sites.iter().enumerate().skip(1);
             let others = peers.filter(|(position, site)| {
-                let been = Some(site.domain) == traveller.from
-                    || (!entered_here && site.domain == traveller.origin);
+                let been = Some(site.domain) == traveller.route.from
+                    || (!entered_here && site.domain == traveller.route.origin);
                 !been && (traveller.open)(*position, Information::Flat)
             });
             others.map(|(position, _)| own + position - 1).collect()
         };
-        if traveller.settled {
+        if traveller.route.settled {
             let peers = if entered_here { open() } else { Vec::new() };
             return Self::settle(traveller, sites, &peers);
         }
@@ -112,7 +112,7 @@ impl DomainPolicy for Inter {
         if !room.is_empty() {
             return Choice::Tied(room);
         }
-        let peers = match traveller.hop < self.ttl {
+        let peers = match traveller.route.hop < self.ttl {
             true => open(),
             false => Vec::new(),
         };

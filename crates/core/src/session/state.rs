@@ -1,7 +1,7 @@
 //! The state of one connection, as one side sees it.
 
 use super::negotiation::Terms;
-use crate::time::{SimDuration, SimTime};
+use crate::time::{SimDuration, WallTime};
 use std::sync::Arc;
 
 /// Where a session stands.
@@ -92,15 +92,15 @@ pub struct Session {
     /// Of two sides whose turn it is alike, whether this one goes first.
     first: bool,
     /// When the peer last asked something of this side.
-    asked: SimTime,
+    asked: WallTime,
     /// When the peer last answered what this side had asked.
-    answered: SimTime,
+    answered: WallTime,
     /// When the last heartbeat went out.
-    beaten: SimTime,
+    beaten: WallTime,
     misses: u32,
     /// It has been open before, so that opening it means finding the peer.
     known: bool,
-    lost_since: Option<SimTime>,
+    lost_since: Option<WallTime>,
 }
 
 impl Session {
@@ -114,9 +114,9 @@ impl Session {
             terms: None,
             connection: None,
             first,
-            asked: SimTime::ZERO,
-            answered: SimTime::ZERO,
-            beaten: SimTime::ZERO,
+            asked: WallTime::ZERO,
+            answered: WallTime::ZERO,
+            beaten: WallTime::ZERO,
             misses: 0,
             known: false,
             lost_since: None,
@@ -149,12 +149,12 @@ impl Session {
 
     /// Since when the peer is lost.
     #[must_use]
-    pub fn lost_since(&self) -> Option<SimTime> {
+    pub fn lost_since(&self) -> Option<WallTime> {
         self.lost_since
     }
 
     /// Both sides have agreed: whatever was before is over.
-    pub fn open(&mut self, now: SimTime, connection: Arc<str>, terms: Terms) -> Change {
+    pub fn open(&mut self, now: WallTime, connection: Arc<str>, terms: Terms) -> Change {
         let change = match self.known {
             true => Change::Found,
             false => Change::Opened,
@@ -172,7 +172,7 @@ impl Session {
     /// The peer has asked something on this connection, and so is alive. A lost
     /// one is found only by a heartbeat of our own or a new session: that it
     /// reaches us does not mean that we reach it.
-    pub fn hear(&mut self, now: SimTime) -> Option<Change> {
+    pub fn hear(&mut self, now: WallTime) -> Option<Change> {
         self.asked = self.asked.max(now);
         (self.phase == Phase::Suspect && self.misses <= 1).then(|| {
             self.phase = Phase::Open;
@@ -185,7 +185,7 @@ impl Session {
     /// and that we reach it is as plain as by a heartbeat. A lost one is found
     /// by heartbeats and new sessions alone, so that nothing which was asked
     /// long ago brings it back.
-    pub fn answered(&mut self, now: SimTime) -> Option<Change> {
+    pub fn answered(&mut self, now: WallTime) -> Option<Change> {
         if !self.may_talk() {
             return None;
         }
@@ -198,7 +198,7 @@ impl Session {
 
     /// When the peer last answered.
     #[must_use]
-    pub fn last_answer(&self) -> SimTime {
+    pub fn last_answer(&self) -> WallTime {
         self.answered
     }
 
@@ -212,7 +212,7 @@ impl Session {
     /// an answer the peer is asked in any case: that it reaches us does not
     /// mean that we reach it.
     #[must_use]
-    pub fn poll_timeout(&self) -> Option<SimTime> {
+    pub fn poll_timeout(&self) -> Option<WallTime> {
         let heartbeat = self.terms.as_ref()?.heartbeat;
         match self.phase {
             Phase::Open => {
@@ -242,12 +242,12 @@ impl Session {
 
     /// A heartbeat goes out: the next is due an interval after it, however long
     /// the answer takes.
-    pub fn beat_sent(&mut self, now: SimTime) {
+    pub fn beat_sent(&mut self, now: WallTime) {
         self.beaten = self.beaten.max(now);
     }
 
     /// What has become of a heartbeat, as is known at `now`.
-    pub fn beat(&mut self, now: SimTime, beat: Beat) -> Option<Change> {
+    pub fn beat(&mut self, now: WallTime, beat: Beat) -> Option<Change> {
         match (beat, self.phase) {
             (_, Phase::Closed | Phase::Ended) => None,
             (Beat::Answered, before) => {
@@ -314,11 +314,11 @@ mod tests {
         }
     }
 
-    fn at(secs: u64) -> SimTime {
-        SimTime::from_secs(secs)
+    fn at(secs: u64) -> WallTime {
+        WallTime::ZERO + SimDuration::from_secs(secs)
     }
 
-    fn beat(session: &mut Session, at: SimTime, beat: Beat) -> Option<Change> {
+    fn beat(session: &mut Session, at: WallTime, beat: Beat) -> Option<Change> {
         session.beat_sent(at);
         session.beat(at, beat)
     }

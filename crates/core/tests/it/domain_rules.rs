@@ -1,11 +1,11 @@
 //! The policies that weigh whole domains (LA Grid 4.3.4).
 
 use crate::rig::{Rig, job, sample, secs};
-use gridrig_core::broker::{Course, OwnDispatch};
+use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::transfer_time;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
-use gridrig_core::message::{Outgoing, Target};
+use gridrig_core::message::{Outgoing, Route, Target};
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -139,13 +139,13 @@ fn a_forwarded_job_is_promoted_where_it_entered_and_not_where_it_is() {
     let mut rig = Rig::of(1, &domains, &links, PolicyKind::BestBrokerRank125);
     rig.settings(|broker| broker.max_hops = 3);
     rig.info(Target::Peer(DomainId(0)), &[sample(0, 100).busy(10)]);
-    let course = Course {
+    let route = Route {
         from: Some(DomainId(2)),
         hop: 1,
         origin: DomainId(0),
         settled: false,
     };
-    rig.take_over(secs(1), &job(0, 1), course);
+    rig.take_over(secs(1), &job(0, 1), route);
     assert_eq!(rig.cycle(secs(5)), [(0, Target::Peer(DomainId(0)))]);
 }
 
@@ -234,13 +234,13 @@ fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
         let mut rig = Rig::of(1, &domains, &links, PolicyKind::InterRandom);
         rig.settings(|broker| broker.ttl = ttl);
         rig.info(C1, &[sample(1, 8).busy(8)]);
-        let course = Course {
+        let route = Route {
             from: Some(DomainId(2)),
             hop,
             origin: DomainId(0),
             settled: false,
         };
-        rig.take_over(secs(1), &job(7, 1), course);
+        rig.take_over(secs(1), &job(7, 1), route);
         let sent: Vec<Target> = rig.cycle(secs(5)).iter().map(|(_, to)| *to).collect();
         assert_eq!(sent.first().copied(), expected);
         if expected.is_none() {
@@ -303,9 +303,12 @@ fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_qu
     let forward = Outgoing::Forward {
         job: JobId(0),
         to: DomainId(2),
-        hop: 1,
-        origin: DomainId(0),
-        settled: true,
+        route: Route {
+            from: Some(DomainId(0)),
+            hop: 1,
+            settled: true,
+            ..Route::entering(DomainId(0))
+        },
     };
     assert_eq!(rig.take_out(), [forward]);
     // There it is kept, whatever the load.
@@ -316,13 +319,13 @@ fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_qu
         PolicyKind::InterRoundRobin,
     );
     rig.info(Target::Cluster(ClusterId(2)), &[sample(2, 8).busy(8)]);
-    let course = Course {
+    let route = Route {
         from: Some(DomainId(0)),
         hop: 1,
         origin: DomainId(0),
         settled: true,
     };
-    rig.take_over(secs(1), &job(0, 6), course);
+    rig.take_over(secs(1), &job(0, 6), route);
     assert_eq!(rig.cycle(secs(5)), [(0, Target::Cluster(ClusterId(2)))]);
 }
 

@@ -4,7 +4,7 @@ use crate::rig::{Rig, completed, job, secs};
 use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
-use gridrig_core::message::{EndState, Outgoing, Target};
+use gridrig_core::message::{EndState, Outgoing, Route, Target};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimTime;
 
@@ -43,9 +43,11 @@ fn with_more_hops_the_receiving_broker_decides_anew() {
     assert!(forwards.contains(&Outgoing::Forward {
         job: JobId(1),
         to: DomainId(2),
-        hop: 2,
-        origin: DomainId(0),
-        settled: false,
+        route: Route {
+            from: Some(DomainId(1)),
+            hop: 2,
+            ..Route::entering(DomainId(0))
+        },
     }));
 }
 

@@ -1,6 +1,6 @@
 //! A broker with everything around it played by the test.
 
-use gridrig_core::broker::{Broker, Course};
+use gridrig_core::broker::Broker;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::NoEvents;
@@ -8,7 +8,7 @@ use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHo
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::{LoadSample, Mean};
-use gridrig_core::message::{EndState, JobEnd, Outgoing, Target};
+use gridrig_core::message::{EndState, JobEnd, Outgoing, Route, Target};
 use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::rng;
@@ -193,9 +193,9 @@ impl Rig {
     }
 
     /// A job arrives that has come this way.
-    pub fn take_over(&mut self, at: SimTime, job: &JobSpec, course: Course) {
+    pub fn take_over(&mut self, at: SimTime, job: &JobSpec, route: Route) {
         self.broker
-            .take_over(at, job.clone(), course, &mut NoEvents)
+            .take_over(at, job.clone(), route, &mut NoEvents)
             .expect("the queue has no bound");
     }
 

@@ -155,6 +155,19 @@ impl RunClock {
         self.epoch().map_or_else(unix_now_ns, |epoch| epoch.unix_ns)
     }
 
+    /// How long a broker that decides in cycles of this interval waits past the
+    /// instant of a cycle for what was meant to arrive by then.
+    ///
+    /// A submission is on the wire for a moment: a loopback hop takes half a
+    /// millisecond, a timer is late by one, and a machine with other work adds
+    /// some. Without grace, a job meant for just before a cycle would wait for
+    /// the next one, which virtual time does not know.
+    #[must_use]
+    pub fn grace(&self, interval: SimDuration) -> SimDuration {
+        let part = SimDuration::from_nanos(interval.as_nanos() / GRACE_SHARE);
+        self.run(GRACE).min(part)
+    }
+
     /// How many seconds of the run pass in one on the wall.
     #[must_use]
     pub fn speed(&self) -> Decimal {
@@ -176,6 +189,14 @@ impl Epoch {
         }
     }
 }
+
+/// The grace of a cycle on the wall: about twice what a submission was seen to
+/// take on loopback. Everything a cycle sends is late by it, so that more of it
+/// would move starts away from where virtual time has them.
+const GRACE: Duration = Duration::from_millis(4);
+/// However fast the clock, no cycle is late by more than this part of the
+/// interval.
+const GRACE_SHARE: u64 = 20;
 
 const FAR_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
@@ -199,7 +220,7 @@ fn nanos(duration: Duration) -> u64 {
     clippy::disallowed_methods,
     reason = "this is the real-time driver's only look at the monotonic clock"
 )]
-fn monotonic_now() -> Instant {
+pub(super) fn monotonic_now() -> Instant {
     Instant::now()
 }
 

@@ -1,10 +1,12 @@
 //! Letters on their way: latency, order, retries.
 
 use super::clock::RunClock;
-use super::letter::Letter;
+use super::recall::Recall;
+use gridrig_core::agent::{Letter, Message};
 use gridrig_core::event::Party;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
+use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -15,12 +17,18 @@ pub use gridrig_core::transport::TransportError;
 
 /// Carries letters to other services.
 pub trait Transport: Send + Sync + 'static {
+    /// What it carries.
+    type Message: Message;
+
     /// Delivers a letter once. Repeating a delivery has no further effect at
     /// the receiver, which knows letters by their names and jobs by their keys.
     ///
     /// # Errors
     /// Says whether the receiver can have taken the letter in.
-    fn deliver(&self, letter: &Letter) -> impl Future<Output = Result<(), TransportError>> + Send;
+    fn deliver(
+        &self,
+        letter: &Letter<Self::Message>,
+    ) -> impl Future<Output = Result<(), TransportError>> + Send;
 
     /// Reads the present load of an own cluster.
     ///
@@ -34,22 +42,25 @@ pub trait Transport: Send + Sync + 'static {
 
 /// How the delivery of a letter ended.
 #[derive(Clone, Debug)]
-pub struct Delivery {
+pub struct Delivery<M> {
     /// The letter.
-    pub letter: Letter,
+    pub letter: Letter<M>,
     /// Whether it arrived.
     pub result: Result<(), TransportError>,
 }
 
 /// Sends letters off when they are due, one after the other to each receiver,
 /// so that what was sent first arrives first.
-pub struct Outbox<T> {
+pub struct Outbox<T: Transport> {
     clock: RunClock,
     transport: Arc<T>,
-    lanes: BTreeMap<Lane, mpsc::UnboundedSender<Letter>>,
-    reports: mpsc::UnboundedSender<Delivery>,
+    lanes: BTreeMap<Lane, mpsc::UnboundedSender<Posted<T::Message>>>,
+    reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
 }
+
+/// A letter, and by which it can be called back where that may be wanted.
+type Posted<M> = (Letter<M>, Option<Recall>);
 
 type Lane = (Party, Option<Arc<str>>);
 
@@ -71,7 +82,7 @@ impl<T: Transport> Outbox<T> {
     pub fn new(
         clock: RunClock,
         transport: Arc<T>,
-        reports: mpsc::UnboundedSender<Delivery>,
+        reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     ) -> Self {
         Outbox {
             clock,
@@ -95,27 +106,32 @@ impl<T: Transport> Outbox<T> {
     }
 
     /// Sends a letter off when it is due.
-    pub fn send(&mut self, letter: Letter) {
+    pub fn post(&mut self, letter: Letter<T::Message>) {
+        self.send(letter, None);
+    }
+
+    /// The same with a letter that can be called back.
+    pub(super) fn send(&mut self, letter: Letter<T::Message>, recall: Option<Recall>) {
         self.under_way.send_modify(|n| *n += 1);
         // Data is under way for long: whatever is sent meanwhile overtakes it.
         if letter.message.carries_data() {
             let (sender, letters) = mpsc::unbounded_channel();
-            let _ = sender.send(letter);
+            let _ = sender.send((letter, recall));
             tokio::spawn(self.courier().run(letters));
             return;
         }
-        let lane = (letter.to, letter.address.clone());
-        let letter = match self.lanes.get(&lane) {
-            Some(open) => match open.send(letter) {
+        let lane = (letter.message.to(), letter.address.clone());
+        let posted = match self.lanes.get(&lane) {
+            Some(open) => match open.send((letter, recall)) {
                 Ok(()) => return,
-                Err(mpsc::error::SendError(letter)) => letter,
+                Err(mpsc::error::SendError(posted)) => posted,
             },
-            None => letter,
+            None => (letter, recall),
         };
         self.lanes.retain(|_, lane| !lane.is_closed());
         let (sender, letters) = mpsc::unbounded_channel();
         // The lane has just been made, so its receiver is there.
-        let _ = sender.send(letter);
+        let _ = sender.send(posted);
         self.lanes.insert(lane, sender);
         tokio::spawn(self.courier().run(letters));
     }
@@ -132,10 +148,10 @@ impl<T: Transport> Outbox<T> {
 }
 
 /// Serves one lane.
-struct Courier<T> {
+struct Courier<T: Transport> {
     clock: RunClock,
     transport: Arc<T>,
-    reports: mpsc::UnboundedSender<Delivery>,
+    reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
     /// The last letter did not get through: the next gets one try only, so
     /// that a long queue to a dead service is not a long wait. Where somebody
@@ -146,21 +162,21 @@ struct Courier<T> {
 }
 
 impl<T: Transport> Courier<T> {
-    async fn run(mut self, mut letters: mpsc::UnboundedReceiver<Letter>) {
+    async fn run(mut self, mut letters: mpsc::UnboundedReceiver<Posted<T::Message>>) {
         loop {
-            let letter = match tokio::time::timeout(LANE_IDLE, letters.recv()).await {
-                Ok(Some(letter)) => letter,
+            let (letter, recall) = match tokio::time::timeout(LANE_IDLE, letters.recv()).await {
+                Ok(Some(posted)) => posted,
                 Ok(None) => return,
                 Err(_idle) => {
                     letters.close();
                     // What slipped in before the close is still delivered.
                     match letters.try_recv() {
-                        Ok(letter) => letter,
+                        Ok(posted) => posted,
                         Err(_) => return,
                     }
                 }
             };
-            let result = match self.wait_for(&letter).await {
+            let result = match self.wait_for(letter.due, recall.as_ref()).await {
                 true => self.deliver(&letter).await,
                 false => Err(TransportError::CalledBack),
             };
@@ -176,9 +192,9 @@ impl<T: Transport> Courier<T> {
     }
 
     /// Waits until a letter is due; `false` if it was called back meanwhile.
-    async fn wait_for(&self, letter: &Letter) -> bool {
-        let due = self.clock.sleep_until(letter.due);
-        let Some(recall) = &letter.recall else {
+    async fn wait_for(&self, due: SimTime, recall: Option<&Recall>) -> bool {
+        let due = self.clock.sleep_until(due);
+        let Some(recall) = recall else {
             due.await;
             return true;
         };
@@ -189,7 +205,7 @@ impl<T: Transport> Courier<T> {
         recall.leave()
     }
 
-    async fn deliver(&self, letter: &Letter) -> Result<(), TransportError> {
+    async fn deliver(&self, letter: &Letter<T::Message>) -> Result<(), TransportError> {
         let mut unanswered = None;
         let mut waits = RETRY_AFTER.iter();
         let (mut busy, mut silences) = (0, 0);
@@ -225,10 +241,9 @@ impl<T: Transport> Courier<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::real_time::letter::{LetterId, Message};
-    use crate::real_time::recall::Recall;
+    use gridrig_core::agent::{FromBroker, LetterId, ToPeer};
     use gridrig_core::ids::{DomainId, JobId};
-    use gridrig_core::time::{Decimal, SimDuration, SimTime};
+    use gridrig_core::time::{Decimal, SimDuration};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Never answers, and counts how often it is asked.
@@ -236,7 +251,9 @@ mod tests {
     struct Silent(AtomicU32);
 
     impl Transport for Silent {
-        async fn deliver(&self, _letter: &Letter) -> Result<(), TransportError> {
+        type Message = FromBroker;
+
+        async fn deliver(&self, _letter: &Letter<FromBroker>) -> Result<(), TransportError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Err(TransportError::NoAnswer {
                 to: "somebody".to_owned(),
@@ -262,7 +279,7 @@ mod tests {
             let mut outbox = Outbox::new(clock, Arc::clone(&transport), reports_in);
             // Three tries, and two where the letter before was not answered.
             for tries in [3, 5] {
-                outbox.send(letter(clock.now(), &Recall::default()));
+                outbox.post(letter(clock.now()));
                 let report = reports.recv().await.unwrap();
                 let silent = matches!(report.result, Err(TransportError::NoAnswer { .. }));
                 assert!(silent, "{:?}", report.result);
@@ -276,7 +293,9 @@ mod tests {
     struct Counting(AtomicU32);
 
     impl Transport for Counting {
-        async fn deliver(&self, _letter: &Letter) -> Result<(), TransportError> {
+        type Message = FromBroker;
+
+        async fn deliver(&self, _letter: &Letter<FromBroker>) -> Result<(), TransportError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
@@ -286,7 +305,7 @@ mod tests {
         }
     }
 
-    fn letter(due: SimTime, recall: &Recall) -> Letter {
+    fn letter(due: SimTime) -> Letter<FromBroker> {
         let id = LetterId {
             incarnation: 0,
             number: 0,
@@ -294,11 +313,9 @@ mod tests {
         Letter {
             id,
             from: Party::Broker(DomainId(0)),
-            to: Party::Broker(DomainId(1)),
             address: None,
             due,
-            message: Message::Cancel(JobId(0)),
-            recall: Some(recall.clone()),
+            message: FromBroker::Peer(DomainId(1), ToPeer::Cancel(JobId(0))),
         }
     }
 
@@ -316,7 +333,7 @@ mod tests {
             // One that has an hour left is back at once.
             let recall = Recall::default();
             let late = clock.now() + SimDuration::from_secs(3600);
-            outbox.send(letter(late, &recall));
+            outbox.send(letter(late), Some(recall.clone()));
             tokio::task::yield_now().await;
             assert!(recall.call_back());
             let report = reports.recv().await.unwrap();
@@ -324,7 +341,7 @@ mod tests {
             assert_eq!(transport.0.load(Ordering::Relaxed), 0);
             // One that has left is not to be had any more.
             let recall = Recall::default();
-            outbox.send(letter(clock.now(), &recall));
+            outbox.send(letter(clock.now()), Some(recall.clone()));
             assert_eq!(reports.recv().await.unwrap().result, Ok(()));
             assert!(!recall.call_back());
             assert_eq!(transport.0.load(Ordering::Relaxed), 1);

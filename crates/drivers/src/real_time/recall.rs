@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 /// Shared by whoever wrote a letter and the courier that has it: either the
 /// letter is handed over or it is called back, never both.
 #[derive(Clone, Debug, Default)]
-pub struct Recall(Arc<Shared>);
+pub(super) struct Recall(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -22,7 +22,7 @@ const CALLED_BACK: u8 = 2;
 
 impl Recall {
     /// Calls the letter back; `false` if it is being handed over already.
-    pub fn call_back(&self) -> bool {
+    pub(super) fn call_back(&self) -> bool {
         let called = self.decide(CALLED_BACK);
         self.0.bell.notify_one();
         called

@@ -3,7 +3,7 @@
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason};
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{JobEnd, Target};
+use gridrig_core::message::{JobEnd, Route, Target};
 use gridrig_core::time::SimTime;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -19,11 +19,8 @@ pub(super) enum Message {
     /// A job from a peer.
     Forward {
         to: DomainId,
-        from: DomainId,
         job: JobId,
-        hop: u32,
-        origin: DomainId,
-        settled: bool,
+        route: Route,
     },
     /// A job from the cluster's own broker.
     Dispatch { to: ClusterId, job: JobId },

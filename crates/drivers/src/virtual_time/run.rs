@@ -2,7 +2,7 @@
 
 use super::agenda::{Agenda, Message};
 use super::alarms::Alarms;
-use gridrig_core::broker::{Broker, Course, LocalInfo};
+use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::cluster::{Cluster, Finished};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{Grid, Link, transfer_time};
@@ -301,25 +301,12 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Message::Submit { to, job } => self.handle_submission(to, job),
             Message::Cancel { to, job } => self.handle_cancel(to, job),
             Message::Forward { job, .. } if self.recalled.remove(&job) => {}
-            Message::Forward {
-                to,
-                from,
-                job,
-                hop,
-                origin,
-                settled,
-            } => {
+            Message::Forward { to, job, route } => {
                 let spec = self.submissions[job.index()].spec.clone();
-                let course = Course {
-                    from: Some(from),
-                    hop,
-                    origin,
-                    settled,
-                };
                 let broker = &mut self.brokers[to.index()];
-                let taken = broker.take_over(self.now, spec, course, self.events);
+                let taken = broker.take_over(self.now, spec, route, self.events);
                 self.look_at_broker(to);
-                if let Err(reason) = taken {
+                if let (Err(reason), Some(from)) = (taken, route.from) {
                     let (by, back) = (Party::Broker(to), Party::Broker(from));
                     self.emit(
                         Event::new(EventKind::Refused, job, by)
@@ -409,14 +396,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let known = self.clusters[cluster.index()].cancel(self.now, job, self.events);
                 self.look_at(cluster.index());
                 if known {
-                    let state = EndState::Cancelled;
-                    let cluster_known = Some(cluster);
                     let end = JobEnd {
-                        job,
-                        state,
-                        cluster: cluster_known,
-                        start: None,
-                        finish: None,
+                        cluster: Some(cluster),
+                        ..JobEnd::without_run(job, EndState::Cancelled)
                     };
                     self.notify_from_cluster(cluster, end);
                 }
@@ -520,25 +502,11 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let at = self.now + self.lrms_latency(from);
                 self.agenda.push(at, Message::Dispatch { to: cluster, job });
             }
-            Outgoing::Forward {
-                job,
-                to,
-                hop,
-                origin,
-                settled,
-            } => {
+            Outgoing::Forward { job, to, route } => {
                 let data_kib = self.submissions[job.index()].spec.data_kib;
                 let at =
                     self.now + self.link_latency(from, to) + self.transfer_time(from, to, data_kib);
-                let forward = Message::Forward {
-                    to,
-                    from,
-                    job,
-                    hop,
-                    origin,
-                    settled,
-                };
-                self.agenda.push(at, forward);
+                self.agenda.push(at, Message::Forward { to, job, route });
             }
             Outgoing::Refuse { job, to, reason } => self.send_refusal(from, to, job, reason),
             Outgoing::Notify { end, to } => {

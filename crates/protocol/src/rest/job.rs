@@ -2,12 +2,14 @@
 
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::agent::Arrival;
+use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// A job that is handed over, by a client or by a broker. Only `processors`
@@ -106,15 +108,11 @@ const MAX_KEY: usize = 200;
 const MAX_URL: usize = 2000;
 
 impl JobSubmission {
-    /// A submission of this job under a key.
+    /// A job as it is handed over, by a client or by the broker that its route
+    /// names.
     #[must_use]
-    pub fn of(
-        spec: &JobSpec,
-        key: String,
-        from: Option<DomainId>,
-        hop: u32,
-        meant: SimTime,
-    ) -> Self {
+    pub fn of(job: &Arrival) -> Self {
+        let spec = &job.spec;
         let wanted = &spec.requirements;
         let requirements = JobRequirements {
             architecture: wanted.architecture.as_deref().map(str::to_owned),
@@ -123,30 +121,36 @@ impl JobSubmission {
             disk_mib: wanted.disk_mib,
             speed_millionths: wanted.speed_millionths,
         };
+        let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         JobSubmission {
             processors: spec.processors,
             run_time: spec.run_time.to_string(),
             requested_time: spec.requested_time.map(|time| time.to_string()),
             requirements: (!wanted.is_any()).then_some(requirements),
-            id: Some(spec.id.0),
-            tag: None,
-            key: Some(key),
-            notify: None,
-            from: from.map(|domain| domain.0),
-            hop,
+            id: job.id.map(|id| id.0),
+            tag: text(&job.tag),
+            key: job.key.clone(),
+            notify: text(&job.notify),
+            from: job
+                .route
+                .and_then(|route| route.from)
+                .map(|domain| domain.0),
+            hop: job.hop(),
             origin: None,
             settled: false,
             data_kib: spec.data_kib,
-            meant_ns: Some(meant.as_nanos()),
+            meant_ns: job.meant.map(SimTime::as_nanos),
         }
     }
 
-    /// The same with what a broker tells of its way.
+    /// The same between brokers, with all that is to be known of its route.
     #[must_use]
-    pub fn on_its_way(mut self, origin: DomainId, settled: bool) -> Self {
-        self.origin = Some(origin.0);
-        self.settled = settled;
-        self
+    pub fn forwarded(job: &Arrival) -> Self {
+        JobSubmission {
+            origin: job.route.map(|route| route.origin.0),
+            settled: job.route.is_some_and(|route| route.settled),
+            ..Self::of(job)
+        }
     }
 
     /// The job; its id is 0 where none is given.

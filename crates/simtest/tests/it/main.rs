@@ -1,5 +1,7 @@
-//! The models of core and the virtual driver against the slow reference.
+//! The models of core and the virtual driver against the slow reference, and
+//! agents under faults.
 
+mod agents;
 mod clusters;
 mod grids;
 mod promises;

@@ -4,11 +4,12 @@ use super::Face;
 use super::answer::Fault;
 use super::jobs::look_at;
 use super::store::{Job, Stage};
+use gridrig_core::agent::{Arrival, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{Arrival, CallError, JobKeeper as _, LrmsMachine};
+use gridrig_drivers::real_time::{CallError, Driven};
 use gridrig_protocol::adl::{self, Activity, AdlError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -234,10 +235,10 @@ async fn submit_now(face: &Face, numbers: &[u64]) -> Result<(), CallError> {
     if arrivals.is_empty() {
         return Ok(());
     }
-    let call = move |lrms: &mut LrmsMachine, now: SimTime| {
+    let call = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| {
         let taken = arrivals
             .into_iter()
-            .map(|(number, arrival)| (number, now, lrms.submit(now, arrival)));
+            .map(|(number, arrival)| (number, now, lrms.handle(now, arrival)));
         taken.collect::<Vec<_>>()
     };
     let receipts = face.app.actor.message(None, call).await?;

@@ -40,9 +40,8 @@ pub(super) async fn info(State(face): State<Arc<Face>>, call: Call) -> Reply {
     if schema.is_some_and(|schema| !schema.is_empty() && schema != "glue2") {
         return Err(Fault::new(501, "Schema not implemented"));
     }
-    let look = |lrms: &mut gridrig_drivers::real_time::LrmsMachine, now| {
-        (lrms.sample_at(now), lrms.cluster().present())
-    };
+    let look = |lrms: &mut gridrig_drivers::real_time::Driven<gridrig_core::agent::LrmsAgent>,
+                now| { (lrms.sample_at(now), lrms.cluster().present()) };
     let (sample, present) = face.app.actor.call(look).await?;
     let document = document(&face, &call.origin, &sample, present as u64);
     Ok(call.format.answer(StatusCode::OK, &document.element(), &[]))

@@ -7,10 +7,11 @@ use super::{Call, Face, create};
 use axum::extract::State;
 use axum::extract::rejection::StringRejection;
 use axum::http::{Method, StatusCode};
+use gridrig_core::agent::{Cancel, JobKeeper as _, JobState, JobView, LrmsAgent};
 use gridrig_core::job::Reason;
 use gridrig_core::message::EndState;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{JobKeeper as _, JobState, JobView, LrmsMachine};
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::glue2::{self, Activity};
 use gridrig_protocol::markup::Element;
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ pub(super) async fn look_at(face: &Face, numbers: &[u64]) -> Result<BTreeMap<u64
         numbers.iter().filter_map(stage).collect()
     };
     let step = face.step();
-    let view = move |lrms: &mut LrmsMachine, now: SimTime| {
+    let view = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| {
         let look = |(number, job): (u64, Standing)| {
             let view = match &job.stage {
                 Stage::InLrms(job) => lrms.view(*job),
@@ -341,10 +342,10 @@ async fn kill(face: &Face, call: &Call, body: &str) -> Result<Vec<Element>, Faul
         }
         items.push(item(202, "Queued for killing", id));
     }
-    let cancel = move |lrms: &mut LrmsMachine, now: SimTime| {
+    let cancel = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| {
         for job in cancelled {
             // One that has ended stays as it ended.
-            let _ = lrms.cancel(now, job);
+            let _ = lrms.handle(now, Cancel(job));
         }
     };
     face.app.actor.call(cancel).await?;

@@ -118,7 +118,7 @@ fn output(face: &Face, job: &Job, number: u64, look: &Look, name: &str) -> Strin
     }
     let end = look.view.as_ref().map(|view| &view.state);
     let ran = match end {
-        Some(gridrig_drivers::real_time::JobState::Ended(end)) => end
+        Some(gridrig_core::agent::JobState::Ended(end)) => end
             .start
             .zip(end.finish)
             .map_or(0.0, |(start, finish)| finish.since(start).as_secs_f64()),

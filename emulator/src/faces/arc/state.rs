@@ -1,8 +1,8 @@
 //! ARC's names for where a job stands.
 
+use gridrig_core::agent::{JobState, JobView};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{JobState, JobView};
 
 /// A state of ARC REST 1.0. The steps between them take no time here unless
 /// the face is set up so that they do ([`Setup::step`](super::Setup::step)).

@@ -1,9 +1,9 @@
 //! Activities and the jobs that they are.
 
 use super::Face;
+use gridrig_core::agent::{JobState, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::EndState;
-use gridrig_drivers::real_time::{JobState, JobView};
 use gridrig_protocol::bes::{ActivityState, BesFault};
 use gridrig_protocol::soap::EndpointReference;
 

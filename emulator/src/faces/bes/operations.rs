@@ -4,9 +4,10 @@ use super::Face;
 use super::activity::{state, unknown};
 use super::documents::{Documents, Owners};
 use crate::lrms::Lrms;
+use gridrig_core::agent::{Arrival, Cancel, JobKeeper as _, JobView, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
-use gridrig_drivers::real_time::{Arrival, JobKeeper, JobView, LrmsMachine};
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::bes::{
     self, ActivityAnswer, ActivityState, BesFault, Factory, FaultName, Operation,
 };
@@ -75,7 +76,7 @@ async fn create(
         tag: read.job.tag().map(Into::into),
         ..Arrival::of(spec)
     };
-    let call = |machine: &mut LrmsMachine, now| machine.submit(now, arrival);
+    let call = |machine: &mut Driven<LrmsAgent>, now| machine.handle(now, arrival);
     let receipt = face.app.actor.message(None, call).await;
     let receipt = receipt.map_err(gone)?;
     let receipt = receipt.map_err(|error| {
@@ -134,9 +135,9 @@ async fn about(
         .collect();
     let wanted: Vec<JobId> = jobs.iter().filter_map(|job| job.clone().ok()).collect();
     let terminate = operation == Operation::TerminateActivities;
-    let look = move |machine: &mut LrmsMachine, now| -> Vec<(bool, Option<JobView>)> {
+    let look = move |machine: &mut Driven<LrmsAgent>, now| -> Vec<(bool, Option<JobView>)> {
         let look = |job: &JobId| {
-            let cancelled = terminate && machine.cancel(now, *job);
+            let cancelled = terminate && machine.handle(now, Cancel(*job));
             (cancelled, machine.view(*job))
         };
         wanted.iter().map(look).collect()
@@ -231,7 +232,7 @@ fn document(face: &Face, job: JobId, view: &JobView) -> Element {
 }
 
 async fn attributes(face: &Face) -> Result<Element, BesFault> {
-    let look = |machine: &mut LrmsMachine, _| {
+    let look = |machine: &mut Driven<LrmsAgent>, _| {
         let cluster = machine.cluster();
         (cluster.present(), cluster.queued(), cluster.busy())
     };

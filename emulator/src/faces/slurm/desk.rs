@@ -9,12 +9,11 @@ use super::site::Site;
 use super::wire::{self, Answer, REQUEST_HEAD, Request};
 use super::{Setup, door::Door};
 use crate::config::Config;
+use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{
-    Actor, Arrival, CallError, JobKeeper, JobNews, LrmsMachine, RunClock,
-};
+use gridrig_drivers::real_time::{Actor, CallError, Driven, RunClock};
 use gridrig_service::App;
 use std::sync::Arc;
 use std::time::Duration;
@@ -187,7 +186,7 @@ struct Waiting {
 
 struct Desk {
     book: Book,
-    actor: Actor<LrmsMachine>,
+    actor: Actor<LrmsAgent>,
     clock: RunClock,
     runner: Option<Runner>,
     waiting: Vec<Waiting>,
@@ -282,8 +281,13 @@ impl Desk {
     async fn run(&mut self, errand: Errand) -> bool {
         match errand {
             Errand::Submit(seq) => self.submit(seq).await,
-            Errand::Cancel(name) => self.tell(move |m, now| m.cancel(now, name)).await,
-            Errand::Finish(name) => self.tell(move |m, now| m.finish(now, name)).await,
+            Errand::Cancel(job) => self.tell(move |m, now| m.handle(now, Cancel(job))).await,
+            Errand::Finish(job) => {
+                let end = move |m: &mut Driven<LrmsAgent>, at| {
+                    m.handle(at, Outside { at, job, what: () })
+                };
+                self.tell(end).await
+            }
             Errand::Launch(seq) => {
                 if let (Some(runner), Some(job)) = (&mut self.runner, self.book.job(seq)) {
                     runner.launch(job, &self.book.site);
@@ -313,7 +317,7 @@ impl Desk {
         let spec = self.book.spec(&job.batch, job.plan);
         let tag = length::tag_of(&job.batch);
         let arrival = arrival(name, spec, tag);
-        let call = move |machine: &mut LrmsMachine, now| machine.submit(now, arrival.clone());
+        let call = move |machine: &mut Driven<LrmsAgent>, now| machine.handle(now, arrival.clone());
         match self.ask(call).await {
             None => false,
             Some(Ok(_)) => true,
@@ -328,7 +332,7 @@ impl Desk {
     /// The machine has the last word on what a call does; the news tell it.
     async fn tell(
         &self,
-        call: impl Fn(&mut LrmsMachine, SimTime) -> bool + Send + Clone + 'static,
+        call: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> bool + Send + Clone + 'static,
     ) -> bool {
         self.ask(call).await.is_some()
     }
@@ -336,7 +340,7 @@ impl Desk {
     /// Calls the machine, patiently; `None` if it has stopped.
     async fn ask<R: Send + 'static>(
         &self,
-        call: impl Fn(&mut LrmsMachine, SimTime) -> R + Send + Clone + 'static,
+        call: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> R + Send + Clone + 'static,
     ) -> Option<R> {
         loop {
             let call = call.clone();

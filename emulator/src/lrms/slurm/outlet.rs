@@ -6,13 +6,12 @@ use super::book::{Book, News, What};
 use super::commands::{CALL, Said, call};
 use super::listing;
 use super::site::Site;
+use gridrig_core::agent::{Cancel, JobKeeper as _, JobNews, JobState, LrmsAgent, Outside};
 use gridrig_core::cluster::mirror::Started;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{
-    Actor, CallError, JobKeeper, JobNews, JobState, LrmsMachine, RunClock,
-};
+use gridrig_drivers::real_time::{Actor, CallError, Driven, RunClock};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +26,7 @@ const AT_ONCE: usize = 16;
 const CANCEL: usize = 500;
 
 /// Opens the outlet of an LRMS; it lives as long as the task.
-pub(crate) fn open(site: &Site, clock: RunClock, actor: &Actor<LrmsMachine>) -> JoinHandle<()> {
+pub(crate) fn open(site: &Site, clock: RunClock, actor: &Actor<LrmsAgent>) -> JoinHandle<()> {
     let prefix = format!("gridrig-{:x}-", gridrig_service::incarnation());
     let outlet = Outlet {
         site: Arc::new(site.clone()),
@@ -46,7 +45,7 @@ pub(crate) fn open(site: &Site, clock: RunClock, actor: &Actor<LrmsMachine>) -> 
 struct Outlet {
     site: Arc<Site>,
     clock: RunClock,
-    actor: Actor<LrmsMachine>,
+    actor: Actor<LrmsAgent>,
     book: Book,
     /// Since when Slurm does not answer.
     silent_since: Option<SimTime>,
@@ -89,7 +88,7 @@ impl Outlet {
     /// From now on hears of every job, and of those that came before.
     async fn follow(&mut self) -> Result<UnboundedReceiver<JobNews>, CallError> {
         let look =
-            |machine: &mut LrmsMachine, _| (machine.follow(), machine.list(None, usize::MAX));
+            |machine: &mut Driven<LrmsAgent>, _| (machine.follow(), machine.list(None, usize::MAX));
         let (news, before) = self.persist(look).await?;
         for view in before {
             if let JobState::Queued { since } = view.state {
@@ -102,7 +101,7 @@ impl Outlet {
     /// Calls the machine, however busy it is.
     async fn persist<R: Send + 'static>(
         &self,
-        errand: impl Fn(&mut LrmsMachine, SimTime) -> R + Clone + Send + 'static,
+        errand: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> R + Clone + Send + 'static,
     ) -> Result<R, CallError> {
         loop {
             match self.actor.call(errand.clone()).await {
@@ -149,8 +148,8 @@ impl Outlet {
             Answer::Refusal(why) => {
                 tracing::warn!(job = id.0, why, "Slurm refuses a job");
                 self.book.refused(id);
-                let errand = move |machine: &mut LrmsMachine, now: SimTime| {
-                    machine.failed(now, now, id, Reason::LrmsRefused)
+                let errand = move |machine: &mut Driven<LrmsAgent>, now: SimTime| {
+                    machine.handle(now, lost(now, id, Reason::LrmsRefused))
                 };
                 self.persist(errand).await?;
                 Ok(true)
@@ -223,7 +222,8 @@ impl Outlet {
     async fn tell(&mut self, mut news: Vec<News>) -> Result<(), CallError> {
         while !news.is_empty() {
             let (told, left) = {
-                let errand = move |machine: &mut LrmsMachine, now| tell(machine, now, news.clone());
+                let errand =
+                    move |machine: &mut Driven<LrmsAgent>, now| tell(machine, now, news.clone());
                 self.persist(errand).await?
             };
             if told.is_empty() {
@@ -261,10 +261,10 @@ impl Outlet {
             tracing::error!(why, jobs = jobs.len(), "Slurm is given up, and its jobs");
         }
         self.lost = true;
-        let lost = jobs.clone();
-        let errand = move |machine: &mut LrmsMachine, now| {
-            for job in &lost {
-                machine.failed(now, now, *job, Reason::ServiceLost);
+        let alive = jobs.clone();
+        let errand = move |machine: &mut Driven<LrmsAgent>, now| {
+            for job in &alive {
+                machine.handle(now, lost(now, *job, Reason::ServiceLost));
             }
         };
         self.persist(errand).await?;
@@ -287,26 +287,34 @@ type Call = io::Result<Said>;
 /// Between two tries to call a machine that has too much to do.
 const BUSY: Duration = Duration::from_millis(50);
 
+fn lost(at: SimTime, job: JobId, what: Reason) -> Outside<Reason> {
+    Outside { at, job, what }
+}
+
 /// What can be told now, and what has to wait.
-fn tell(machine: &mut LrmsMachine, now: SimTime, news: Vec<News>) -> (Vec<News>, Vec<News>) {
+fn tell(machine: &mut Driven<LrmsAgent>, now: SimTime, news: Vec<News>) -> (Vec<News>, Vec<News>) {
     let (mut told, mut left) = (Vec::new(), Vec::new());
     let mut held: Vec<JobId> = Vec::new();
     for one in news {
         let at = one.at.min(now);
         let done = !held.contains(&one.job)
             && match &one.what {
-                What::Started(seats) => machine.started(now, at, one.job, seats) != Started::NoRoom,
+                What::Started(seats) => {
+                    let (job, what) = (one.job, seats.clone());
+                    machine.handle(now, Outside { at, job, what }) != Started::NoRoom
+                }
                 What::Finished => {
                     // Cancelled here in the meantime: over all the same.
-                    machine.finished(now, at, one.job);
+                    let (job, what) = (one.job, ());
+                    machine.handle(now, Outside { at, job, what });
                     true
                 }
                 What::Cancelled => {
-                    machine.cancel(now, one.job);
+                    machine.handle(now, Cancel(one.job));
                     true
                 }
                 What::Failed(reason) => {
-                    machine.failed(now, at, one.job, *reason);
+                    machine.handle(now, lost(at, one.job, *reason));
                     true
                 }
             };

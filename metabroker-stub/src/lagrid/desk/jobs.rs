@@ -1,19 +1,20 @@
 //! Jobs and resources as peers bring them.
 
 use super::BrokerDesk;
-use crate::app::{AHEAD, letter_id};
+use crate::app::{letter_id, take_news};
 use crate::lagrid::deliver::{report_of, update_of};
 use crate::lagrid::links::Link;
-use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::agent::{
+    Arrival, BrokerAgent, Cancel, JobState as Stands, JobView, Pull, Received, Unexpected, Updated,
+};
+use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{JobEnd, Target};
-use gridrig_core::session::Taken as Counted;
+use gridrig_core::message::{JobEnd, News, Route, Target};
+use gridrig_core::session::{Push, Taken as Counted};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{
-    Actor, Arrival, BrokerMachine, JobKeeper, JobState as Stands, JobView,
-};
+use gridrig_drivers::real_time::{Actor, Driven};
 use gridrig_protocol::lagrid::{
     Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, PeerFault, QueryJob, Reference,
     RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer,
@@ -43,15 +44,12 @@ impl BrokerDesk {
         }
         let forwarder = request.forwarder.clone();
         let arrival = arrival(&link, request)?;
-        let (meant, identity) = (arrival.meant, link.setup.local_identity.clone());
+        let meant = arrival.meant;
         let peer = Arc::clone(&link);
-        let call = move |broker: &mut BrokerMachine, now: SimTime| {
-            let receipt = broker.submit(now, arrival)?;
+        let call = move |broker: &mut Driven<BrokerAgent>, now: SimTime| {
+            let receipt = broker.handle(now, arrival)?;
             // Noted before there can be any news of it.
             peer.state().callings.came(receipt.job, forwarder);
-            if let Some(identity) = identity {
-                broker.set_identity(receipt.job, identity);
-            }
             Ok(receipt)
         };
         let receipt = self.app.actor.message(meant, call).await;
@@ -105,7 +103,7 @@ impl BrokerDesk {
         let (domain, job) = (link.domain, JobId(request.job));
         let call = self.app.actor.call(move |broker, now| {
             broker.view_for(domain, job)?;
-            broker.cancel(now, job);
+            broker.handle(now, Cancel(job));
             broker.view_for(domain, job)
         });
         let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
@@ -128,9 +126,6 @@ impl BrokerDesk {
         request: NotifyJob,
     ) -> Result<Taken, PeerFault> {
         let link = self.admit(caller, &request.connection)?;
-        let by = Target::Peer(link.domain);
-        let from = Party::Broker(link.domain);
-        let letter = request.letter.map(letter_id);
         let own = Reference {
             parameters: request.reference,
             ..Reference::default()
@@ -139,35 +134,23 @@ impl BrokerDesk {
             Some(job) => JobId(job),
             None => link.state().callings.ours(request.report.job),
         };
-        let (kind, end) = match request.news {
-            JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),
-            JobNews::State => (MessageKind::Notify, Some(end(job, &request.report)?)),
-            JobNews::Refused => (MessageKind::Refuse, None),
-        };
         // A refusal without a reason of ours still brings the job back.
         let reason = request.report.reason.as_deref().and_then(reason_of_code);
         let reason = reason.unwrap_or(Reason::AllRefused);
-        let meant = request.meant_ns.map(SimTime::from_nanos);
-        let hear = move |broker: &mut BrokerMachine, now: SimTime| {
-            if letter.is_some_and(|id| !broker.hear(from, id)) {
-                return false;
-            }
-            match end {
-                Some(end) => drop(broker.handle_end(now, by, end)),
-                None => broker.handle_refusal(now, meant, (job, reason), by),
-            }
-            true
+        let said = match request.news {
+            JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),
+            JobNews::State => News::Ended(end(job, &request.report)?),
+            JobNews::Refused => News::Refused { job, reason },
         };
-        let heard = match end {
-            Some(_) => self.app.actor.call(hear).await,
-            None => self.app.actor.message(meant, hear).await,
+        let news = Received {
+            from: Target::Peer(link.domain),
+            id: request.letter.map(letter_id),
+            meant: request.meant_ns.map(SimTime::from_nanos),
+            said,
         };
+        let heard = take_news(&self.app, news).await;
         let new = heard.map_err(|error| PeerFault::from(gone(error)))?;
         link.state().callings.forget(job);
-        match new {
-            true => self.app.metrics.count_message(kind),
-            false => self.app.metrics.count_repeated(),
-        }
         Ok(Taken { repeated: !new })
     }
 
@@ -187,11 +170,11 @@ impl BrokerDesk {
             let reason = "this broker tells of no resources on this connection";
             return Err(PeerFault::new(codes::WRONG_ROLE, reason));
         }
-        let (domain, since) = (link.domain, request.since);
+        let (peer, since) = (link.domain, request.since);
         let call = self
             .app
             .actor
-            .call(move |broker, _| broker.pull(domain, since));
+            .call(move |broker, now| broker.handle(now, Pull { peer, since }));
         let push = call.await.map_err(|error| PeerFault::from(gone(error)))?;
         let push = push.ok_or_else(|| PeerFault::unknown_connection(&request.connection))?;
         link.tell(&push);
@@ -217,65 +200,62 @@ impl BrokerDesk {
         }
         let meant = request.meant_ns.map(SimTime::from_nanos);
         let update = &request.update;
-        let taken = take_update(&self.app.actor, &link, update, meant, request.letter).await?;
-        let (verdict, repeated) = taken;
-        match verdict {
-            _ if repeated => self.app.metrics.count_repeated(),
+        let updated = take_update(&self.app.actor, &link, update, meant, request.letter).await?;
+        match updated.taken {
+            None => self.app.metrics.count_repeated(),
             // The sender counts what it has to send again as not delivered.
-            UpdateVerdict::FullWanted => {}
-            _ => self.app.metrics.count_message(MessageKind::Info),
+            Some(Counted::Gap) => {}
+            Some(_) => self.app.metrics.count_message(MessageKind::Info),
         }
-        let have = link.state().subscriber.last();
-        Ok(SendResourceDataAnswer { verdict, have })
+        Ok(SendResourceDataAnswer {
+            verdict: match updated.taken {
+                Some(Counted::New) => UpdateVerdict::Accepted,
+                Some(Counted::Gap) => UpdateVerdict::FullWanted,
+                Some(Counted::Old) | None => UpdateVerdict::Stale,
+            },
+            have: updated.have,
+        })
     }
 }
 
-/// Takes in an update about a peer's clusters, pushed or pulled. Also says
-/// whether its letter was here before.
+/// Takes in an update about a peer's clusters, pushed or pulled.
 pub(in crate::lagrid) async fn take_update(
-    actor: &Actor<BrokerMachine>,
+    actor: &Actor<BrokerAgent>,
     link: &Arc<Link>,
     update: &ResourceUpdate,
     meant: Option<SimTime>,
     letter: Option<LetterName>,
-) -> Result<(UpdateVerdict, bool), PeerFault> {
+) -> Result<Updated, PeerFault> {
     let samples = update.clusters.iter().map(|cluster| &cluster.load);
     let samples: Vec<LoadSample> = samples
         .map(|load| LoadSample::try_from(load).map_err(PeerFault::from))
         .collect::<Result<_, _>>()?;
-    let (domain, peer) = (link.domain, Arc::clone(link));
-    let letter = letter.map(letter_id);
+    let received = Received {
+        from: Target::Peer(link.domain),
+        id: letter.map(letter_id),
+        meant,
+        said: Push {
+            sequence: update.sequence,
+            full: update.kind == UpdateKind::Full,
+            samples,
+        },
+    };
+    let peer = Arc::clone(link);
     let records = update.inventory.clone().map(Arc::new);
-    let (sequence, full) = (update.sequence, update.kind == UpdateKind::Full);
     let call = actor.message(meant, move |broker, now| {
-        let from = Target::Peer(domain);
-        let late = |sample: &LoadSample| sample.at > now + AHEAD;
-        if !broker.expects(from, &samples) || samples.iter().any(late) {
-            return Err(PeerFault::new(
-                "unexpected-samples",
-                "field clusters: expected clusters of the sender's, sampled no later than now",
-            ));
+        let updated = broker.handle(now, received)?;
+        if let (Some(Counted::New), Some(records)) = (updated.taken, records) {
+            peer.state().records = Some(records);
         }
-        if letter.is_some_and(|id| !broker.hear(Party::Broker(domain), id)) {
-            return Ok((UpdateVerdict::Stale, true));
-        }
-        // Counted only here, so that an update that will not do leaves the
-        // connection as it is.
-        let counted = peer.state().subscriber.take(sequence, full);
-        let verdict = match counted {
-            Counted::New => {
-                broker.handle_info(now, from, &samples);
-                if let Some(records) = records {
-                    peer.state().records = Some(records);
-                }
-                UpdateVerdict::Accepted
-            }
-            Counted::Old => UpdateVerdict::Stale,
-            Counted::Gap => UpdateVerdict::FullWanted,
-        };
-        Ok((verdict, false))
+        Ok(updated)
     });
-    call.await.map_err(|error| PeerFault::from(gone(error)))?
+    let updated = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+    updated.map_err(|Unexpected| {
+        PeerFault::new(
+            "unexpected-samples",
+            "field clusters: expected clusters of the sender's, sampled no later than now",
+        )
+    })
 }
 
 fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
@@ -313,14 +293,18 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
         key: Some(request.key),
         // A job has one number in the whole run.
         id: request.origin.as_ref().map(|origin| JobId(origin.job)),
-        origin: request
-            .origin
-            .and_then(|origin| link.names.find_domain(&origin.domain)),
-        settled: request.ttl == Some(0),
+        route: Some(Route {
+            from: Some(link.domain),
+            hop: request.hop,
+            origin: request
+                .origin
+                .and_then(|origin| link.names.find_domain(&origin.domain))
+                .unwrap_or(link.domain),
+            settled: request.ttl == Some(0),
+        }),
         tag,
         spec,
-        from: Party::Broker(link.domain),
-        hop: request.hop,
+        identity: link.setup.local_identity.clone(),
         meant: request.meant_ns.map(SimTime::from_nanos),
         notify: None,
     })

@@ -3,6 +3,7 @@
 use super::BrokerDesk;
 use crate::lagrid::links::{Link, Talks, not_authenticated};
 use crate::lagrid::terms::{self, Side};
+use gridrig_core::agent::{PeerSession, SessionChange};
 use gridrig_core::session::{Change, Terms, Verdict};
 use gridrig_protocol::lagrid::Verdict as Said;
 use gridrig_protocol::lagrid::{
@@ -93,7 +94,7 @@ impl BrokerDesk {
         agreed: Terms,
         life: u64,
     ) -> Result<(), PeerFault> {
-        let (domain, roles) = (link.domain, agreed.roles);
+        let peer = link.domain;
         let now = link.now();
         let (change, same) = {
             let mut state = link.state();
@@ -103,17 +104,13 @@ impl BrokerDesk {
             (state.open(now, name, agreed.clone(), life), same)
         };
         let found = change == Change::Found && !same;
-        let talks = !link.setup.passive;
-        let call = self.app.actor.call(move |broker, now| {
-            if talks {
-                broker.set_roles(now, domain, roles);
-            }
-            if !found {
-                return 0;
-            }
-            broker.tell_missed(now, domain);
-            broker.resend(now, domain)
-        });
+        let roles = (!link.setup.passive).then_some(agreed.roles);
+        let change = SessionChange::Open { roles, found };
+        let open = PeerSession { peer, change };
+        let call = self
+            .app
+            .actor
+            .call(move |broker, now| broker.handle(now, open));
         let jobs = call.await.map_err(|error| PeerFault::from(gone(error)))?;
         let (peer, auth, roles) = (link.name(), agreed.auth.name(), agreed.roles.name());
         tracing::info!(
@@ -148,11 +145,14 @@ impl BrokerDesk {
                 if ended.is_some() {
                     tracing::info!(peer, code, reason, "a peer has ended the session");
                 }
-                let domain = link.domain;
+                let closed = PeerSession {
+                    peer: link.domain,
+                    change: SessionChange::Closed,
+                };
                 let call = self
                     .app
                     .actor
-                    .call(move |broker, now| broker.close(now, domain));
+                    .call(move |broker, now| broker.handle(now, closed));
                 call.await.map_err(|error| PeerFault::from(gone(error)))?;
                 link.bell.notify_one();
             }

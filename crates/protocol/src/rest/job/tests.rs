@@ -1,4 +1,6 @@
 use super::*;
+use gridrig_core::ids::DomainId;
+use gridrig_core::message::Route;
 
 #[test]
 fn a_job_survives_the_wire() {
@@ -6,13 +8,16 @@ fn a_job_survives_the_wire() {
     spec.requested_time = Some(SimDuration::from_secs(90));
     spec.requirements.os = Some("LINUX".into());
     spec.requirements.memory_kib = 5;
-    let sent = JobSubmission::of(
-        &spec,
-        "r/0/7/1".to_owned(),
-        Some(DomainId(2)),
-        1,
-        SimTime::from_secs(3),
-    );
+    let sent = JobSubmission::forwarded(&Arrival {
+        key: Some("r/0/7/1".to_owned()),
+        id: Some(JobId(7)),
+        route: Some(Route {
+            hop: 1,
+            ..Route::entering(DomainId(2))
+        }),
+        meant: Some(SimTime::from_secs(3)),
+        ..Arrival::of(spec.clone())
+    });
     let text = serde_json::to_string(&sent).unwrap();
     let read: JobSubmission = serde_json::from_str(&text).unwrap();
     assert_eq!(read, sent);

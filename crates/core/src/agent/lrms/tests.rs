@@ -1,9 +1,12 @@
 use super::*;
-use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::ids::ClusterId;
-use gridrig_core::resource::Resources;
+use crate::agent::tests::Tested;
+use crate::agent::{Arrival, Cancel};
+use crate::discipline::DisciplineKind;
+use crate::ids::ClusterId;
+use crate::message::Route;
+use crate::resource::Resources;
 
-fn lrms(home: bool) -> LrmsMachine {
+fn lrms(home: bool) -> Tested<LrmsAgent> {
     let cluster = ClusterConfig::new(
         ClusterId(0),
         Resources::homogeneous(4),
@@ -21,27 +24,25 @@ fn lrms(home: bool) -> LrmsMachine {
         incarnation: 1,
         keep_ended: 100,
     };
-    LrmsMachine::new(setup, Recorder::default())
+    Tested::new(LrmsAgent::new(setup))
 }
 
 fn arrival(id: u32, processors: u32, seconds: u64, from: Party) -> Arrival {
     let spec = JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(seconds));
     let key = Some(format!("run/{id}/0"));
+    let route = match from {
+        Party::Broker(domain) => Some(Route {
+            from: Some(domain),
+            ..Route::entering(domain)
+        }),
+        Party::Client | Party::Lrms(_) => None,
+    };
     Arrival {
         key,
         id: Some(JobId(id)),
-        from,
+        route,
         ..Arrival::of(spec)
     }
-}
-
-fn events(machine: &LrmsMachine) -> Vec<(f64, String)> {
-    let log = machine.sink.recorder.page(0, usize::MAX).events;
-    let name = |recorded: &crate::real_time::Recorded| {
-        let kind = recorded.event().kind;
-        (recorded.at.as_secs_f64(), format!("{kind:?}"))
-    };
-    log.iter().map(name).collect()
 }
 
 #[test]
@@ -50,27 +51,26 @@ fn timers_that_are_late_happen_at_their_nominal_instants_before_the_message() {
     let broker = Party::Broker(DomainId(0));
     machine.advance(SimTime::ZERO);
     machine
-        .submit(SimTime::from_secs(1), arrival(0, 4, 10, broker))
+        .handle(SimTime::from_secs(1), arrival(0, 4, 10, broker))
         .unwrap();
     machine.advance(machine.now());
     machine.advance(SimTime::from_secs(16));
     machine
-        .submit(SimTime::from_secs(16), arrival(1, 1, 1, broker))
+        .handle(SimTime::from_secs(16), arrival(1, 1, 1, broker))
         .unwrap();
-    let seen = events(&machine);
     let expected = [
-        (0.0, "InfoSent"),
-        (1.0, "Queued"),
-        (1.0, "Started"),
-        (11.0, "Finished"),
-        (11.0, "Notified"),
-        (15.0, "InfoSent"),
-        (16.0, "Queued"),
+        (0.0, "info-sent"),
+        (1.0, "queued"),
+        (1.0, "started"),
+        (11.0, "finished"),
+        (11.0, "notified"),
+        (15.0, "info-sent"),
+        (16.0, "queued"),
     ];
-    let expected: Vec<_> = expected.map(|(at, name)| (at, name.to_owned())).into();
+    let seen = machine.around.log.iter();
+    let seen: Vec<_> = seen.map(|(at, name)| (at.as_secs_f64(), *name)).collect();
     assert_eq!(seen, expected);
-    let mut letters = Vec::new();
-    machine.take_letters(&mut letters);
+    let letters = machine.letters();
     let due: Vec<f64> = letters
         .iter()
         .map(|letter| letter.due.as_secs_f64())
@@ -81,15 +81,13 @@ fn timers_that_are_late_happen_at_their_nominal_instants_before_the_message() {
 #[test]
 fn who_follows_hears_of_queue_start_and_end() {
     let mut machine = lrms(false);
-    let mut news = machine.follow();
-    let ignored = machine.follow();
-    drop(ignored);
+    machine.handle(SimTime::ZERO, Follow);
     machine
-        .submit(SimTime::from_secs(1), arrival(0, 3, 5, Party::Client))
+        .handle(SimTime::from_secs(1), arrival(0, 3, 5, Party::Client))
         .unwrap();
     machine.advance(SimTime::from_secs(9));
     let mut heard = Vec::new();
-    while let Ok(one) = news.try_recv() {
+    for one in machine.agent.take_news() {
         heard.push(match one {
             JobNews::Queued { spec, at } => ("queued", spec.id, at),
             JobNews::Started { job, at, placement } => {
@@ -117,12 +115,16 @@ fn a_job_whose_end_is_decided_outside_ends_then_and_makes_room() {
     let mut machine = lrms(false);
     for id in 0..2 {
         let job = arrival(id, 4, 1_000, Party::Client);
-        machine.submit(SimTime::ZERO, job).unwrap();
+        machine.handle(SimTime::ZERO, job).unwrap();
     }
     machine.advance(SimTime::ZERO);
     let at = SimTime::from_secs(7);
-    assert!(!machine.finish(at, JobId(1)), "it waits");
-    assert!(machine.finish(at, JobId(0)) && !machine.finish(at, JobId(0)));
+    let mut finish = |job| {
+        let (job, what) = (JobId(job), ());
+        machine.handle(at, Outside { at, job, what })
+    };
+    assert!(!finish(1), "it waits");
+    assert!(finish(0) && !finish(0));
     machine.advance(at);
     let JobState::Ended(end) = machine.view(JobId(0)).unwrap().state else {
         panic!("it has ended");
@@ -132,7 +134,7 @@ fn a_job_whose_end_is_decided_outside_ends_then_and_makes_room() {
     assert!(matches!(next, JobState::Running { start, .. } if start == at));
     assert_eq!(machine.published(), 1);
     // Nothing is left of the first job's own end, nor of its work.
-    assert_eq!(machine.due(), Some(SimTime::from_secs(1_007)));
+    assert_eq!(machine.next_due(), Some(SimTime::from_secs(1_007)));
     assert_eq!(machine.sample_at(at).work_left, 4 * 1_000 * 1_000_000_000);
 }
 
@@ -140,10 +142,10 @@ fn a_job_whose_end_is_decided_outside_ends_then_and_makes_room() {
 fn time_never_moves_back() {
     let mut machine = lrms(false);
     machine
-        .submit(SimTime::from_secs(9), arrival(0, 1, 1, Party::Client))
+        .handle(SimTime::from_secs(9), arrival(0, 1, 1, Party::Client))
         .unwrap();
     machine
-        .submit(SimTime::from_secs(3), arrival(1, 1, 1, Party::Client))
+        .handle(SimTime::from_secs(3), arrival(1, 1, 1, Party::Client))
         .unwrap();
     assert_eq!(machine.now(), SimTime::from_secs(9));
 }
@@ -152,24 +154,21 @@ fn time_never_moves_back() {
 fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
     let mut machine = lrms(true);
     let receipt = machine
-        .submit(SimTime::ZERO, arrival(0, 5, 1, Party::Client))
+        .handle(SimTime::ZERO, arrival(0, 5, 1, Party::Client))
         .unwrap();
     assert_eq!(receipt.taken, Err(Reason::NeverFits));
     assert_eq!(machine.published(), 1);
     let broker = Party::Broker(DomainId(0));
     machine
-        .submit(SimTime::ZERO, arrival(1, 5, 1, broker))
+        .handle(SimTime::ZERO, arrival(1, 5, 1, broker))
         .unwrap();
-    let mut letters = Vec::new();
-    machine.take_letters(&mut letters);
-    let refusal = Message::Refusal {
+    let letters = machine.letters();
+    let refusal = News::Refused {
         job: JobId(1),
         reason: Reason::NeverFits,
     };
-    assert_eq!(
-        letters.iter().map(|l| &l.message).collect::<Vec<_>>(),
-        [&refusal]
-    );
+    let refusal = FromLrms::Broker(DomainId(0), ToBroker::News(refusal));
+    assert_eq!((letters.len(), &letters[0].message), (1, &refusal));
     let state = machine.view(JobId(1)).unwrap().state;
     assert!(matches!(state, JobState::Ended(_)), "{state:?}");
 }
@@ -178,7 +177,7 @@ fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
 fn a_job_of_length_0_ends_in_a_further_step_of_its_instant() {
     let mut machine = lrms(false);
     machine
-        .submit(SimTime::from_secs(2), arrival(0, 1, 0, Party::Client))
+        .handle(SimTime::from_secs(2), arrival(0, 1, 0, Party::Client))
         .unwrap();
     machine.advance(machine.now());
     assert_eq!(machine.published(), 1);
@@ -190,19 +189,14 @@ fn a_cancelled_job_is_over_and_its_broker_is_told() {
     let mut machine = lrms(true);
     let broker = Party::Broker(DomainId(0));
     machine
-        .submit(SimTime::ZERO, arrival(0, 1, 9, broker))
+        .handle(SimTime::ZERO, arrival(0, 1, 9, broker))
         .unwrap();
-    assert!(machine.cancel(SimTime::from_secs(1), JobId(0)));
-    assert!(!machine.cancel(SimTime::from_secs(1), JobId(0)));
-    let mut letters = Vec::new();
-    machine.take_letters(&mut letters);
-    assert!(matches!(
-        letters[0].message,
-        Message::Notice(JobEnd {
-            state: EndState::Cancelled,
-            ..
-        })
-    ));
+    assert!(machine.handle(SimTime::from_secs(1), Cancel(JobId(0))));
+    assert!(!machine.handle(SimTime::from_secs(1), Cancel(JobId(0))));
+    let letters = machine.letters();
+    let end = JobEnd::without_run(JobId(0), EndState::Cancelled);
+    let told = FromLrms::Broker(DomainId(0), ToBroker::News(News::Ended(end)));
+    assert_eq!(letters[0].message, told);
 }
 
 #[test]
@@ -213,11 +207,11 @@ fn a_job_that_is_cut_short_has_started_and_ended() {
         arrival(0, 4, 9, Party::Client),
         arrival(1, 4, 9, Party::Client),
     );
-    machine.submit(SimTime::from_secs(1), runs).unwrap();
-    machine.submit(SimTime::from_secs(1), waits).unwrap();
+    machine.handle(SimTime::from_secs(1), runs).unwrap();
+    machine.handle(SimTime::from_secs(1), waits).unwrap();
     machine.advance(SimTime::from_secs(2));
-    assert!(machine.cancel(SimTime::from_secs(3), JobId(1)));
-    assert!(machine.cancel(SimTime::from_secs(3), JobId(0)));
+    assert!(machine.handle(SimTime::from_secs(3), Cancel(JobId(1))));
+    assert!(machine.handle(SimTime::from_secs(3), Cancel(JobId(0))));
     let times = |job| match machine.view(job).unwrap().state {
         JobState::Ended(end) => (end.start, end.finish),
         state => panic!("{state:?}"),

@@ -1,12 +1,16 @@
 mod removal;
 
 use super::*;
-use crate::real_time::outbox::TransportError;
-use gridrig_core::cluster::ClusterConfig;
-use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
-use gridrig_core::policy::{PolicyKind, Tie};
-use gridrig_core::resource::Resources;
+use crate::agent::letter::{Fate, Received, Undelivered};
+use crate::agent::tests::Tested;
+use crate::agent::{Arrival, Cancel, Letter, Message as _, ToLrms};
+use crate::cluster::ClusterConfig;
+use crate::discipline::DisciplineKind;
+use crate::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use crate::job::JobSpec;
+use crate::message::Route;
+use crate::policy::{PolicyKind, Tie};
+use crate::resource::Resources;
 
 /// Site a with two clusters; b forwards to it and takes its jobs.
 fn grid(policy: PolicyKind) -> Grid {
@@ -43,43 +47,56 @@ fn grid(policy: PolicyKind) -> Grid {
     }
 }
 
-fn broker() -> BrokerMachine {
+type Broker = Tested<BrokerAgent>;
+
+fn broker() -> Broker {
     let setup = BrokerSetup::of(&grid(PolicyKind::FreeNode), DomainId(0), 1).unwrap();
     let grace = SimDuration::from_millis(100);
-    BrokerMachine::new(BrokerSetup { grace, ..setup }, Recorder::default())
+    Tested::new(BrokerAgent::new(BrokerSetup { grace, ..setup }))
 }
 
 fn millis(millis: u64) -> SimTime {
     SimTime::ZERO + SimDuration::from_millis(millis)
 }
 
-fn submit(broker: &mut BrokerMachine, id: u32, at: u64, meant: Option<u64>) {
+fn submit(broker: &mut Broker, id: u32, at: u64, meant: Option<u64>) {
     let arrival = Arrival {
         id: Some(JobId(id)),
         meant: meant.map(millis),
         ..Arrival::of(JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)))
     };
-    broker.submit(millis(at), arrival).unwrap();
+    broker.handle(millis(at), arrival).unwrap();
 }
 
-fn letters(broker: &mut BrokerMachine) -> Vec<Letter> {
-    let mut letters = Vec::new();
-    broker.take_letters(&mut letters);
-    letters
-}
+type Sent = Letter<FromBroker>;
 
 /// Submits a job, lets it be dispatched and answers the letter.
-fn dispatch(broker: &mut BrokerMachine) -> Letter {
+fn dispatch(broker: &mut Broker) -> Sent {
     submit(broker, 0, 1000, None);
     broker.step(millis(5000));
-    letters(broker).remove(0)
+    broker.letters().remove(0)
 }
 
-fn deliver(broker: &mut BrokerMachine, letter: Letter, result: Result<(), TransportError>) {
-    broker.handle_delivery(millis(5200), Delivery { letter, result });
+fn deliver(broker: &mut Broker, letter: Sent, result: Result<(), Undelivered>) {
+    broker.handle(millis(5200), Fate { letter, result });
 }
 
-fn state(broker: &BrokerMachine) -> JobState {
+fn received<T>(from: Target, said: T) -> Received<T> {
+    Received {
+        from,
+        id: None,
+        meant: None,
+        said,
+    }
+}
+
+/// News of the end of job 0, from there.
+fn ended(from: Target, state: EndState) -> Received<News> {
+    let end = JobEnd::without_run(JobId(0), state);
+    received(from, News::Ended(end))
+}
+
+fn state(broker: &Broker) -> JobState {
     broker.view(JobId(0)).unwrap().state
 }
 
@@ -88,7 +105,7 @@ fn a_job_meant_for_a_cycle_still_belongs_to_it_within_the_grace() {
     let check = |at: u64, meant: Option<u64>, cycle: u64| {
         let mut broker = broker();
         submit(&mut broker, 0, at, meant);
-        assert_eq!(broker.due(), Some(millis(cycle)), "{at} {meant:?}");
+        assert_eq!(broker.next_due(), Some(millis(cycle)), "{at} {meant:?}");
     };
     check(4900, Some(4900), 5000);
     check(5020, Some(4990), 5000);
@@ -104,13 +121,13 @@ fn a_cycle_that_waits_is_not_lost_to_a_later_arrival() {
     let mut broker = broker();
     submit(&mut broker, 0, 4000, None);
     submit(&mut broker, 1, 5020, Some(5000));
-    assert_eq!(broker.due(), Some(millis(5000)));
+    assert_eq!(broker.next_due(), Some(millis(5000)));
     broker.step(millis(5000));
-    assert_eq!(letters(&mut broker).len(), 2);
-    assert_eq!(broker.due(), None);
+    assert_eq!(broker.letters().len(), 2);
+    assert_eq!(broker.next_due(), None);
     // What was meant for a cycle that is over waits for the next one.
     submit(&mut broker, 2, 5040, Some(5000));
-    assert_eq!(broker.due(), Some(millis(10_000)));
+    assert_eq!(broker.next_due(), Some(millis(10_000)));
 }
 
 #[test]
@@ -120,47 +137,44 @@ fn the_samples_of_one_exchange_reach_a_consumer_as_one_message() {
         let mut sample = LoadSample::idle(ClusterId(cluster), 4);
         sample.at = millis(at);
         let from = Target::Cluster(ClusterId(cluster));
-        broker.handle_info(millis(now), from, &[sample]);
-        letters(&mut broker)
+        let info = received(from, vec![sample]);
+        assert_eq!(broker.handle(millis(now), info), Ok(true));
+        broker.letters()
     };
     assert!(report(0, 15_000, 15_010).is_empty());
     let sent = report(1, 15_000, 15_020);
     assert_eq!(sent.len(), 1);
     // One link latency after the sample was taken, not after it came.
     assert_eq!(sent[0].due, millis(15_050));
-    assert!(matches!(&sent[0].message, Message::Info(samples) if samples.len() == 2));
+    assert!(
+        matches!(&sent[0].message, FromBroker::Peer(_, ToPeer::Info(push)) if push.samples.len() == 2)
+    );
     // An LRMS that is silent does not silence the other.
     assert!(report(0, 30_000, 30_010).is_empty());
     let sent = report(0, 45_000, 45_010);
-    assert!(matches!(&sent[0].message, Message::Info(samples) if samples.len() == 1));
+    assert!(
+        matches!(&sent[0].message, FromBroker::Peer(_, ToPeer::Info(push)) if push.samples.len() == 1)
+    );
 }
 
 #[test]
 fn a_job_whose_receiver_was_not_reached_is_tried_elsewhere() {
     let mut broker = broker();
     let letter = dispatch(&mut broker);
-    assert_eq!(letter.to, Party::Lrms(ClusterId(0)));
-    let error = TransportError::NotReached {
-        to: String::new(),
-        why: String::new(),
-    };
-    deliver(&mut broker, letter, Err(error));
+    assert_eq!(letter.message.to(), Party::Lrms(ClusterId(0)));
+    deliver(&mut broker, letter, Err(Undelivered::NotReached));
     broker.step(millis(10_000));
-    assert_eq!(letters(&mut broker)[0].to, Party::Lrms(ClusterId(1)));
+    assert_eq!(broker.letters()[0].message.to(), Party::Lrms(ClusterId(1)));
 }
 
 #[test]
 fn a_job_that_its_receiver_may_have_is_not_run_a_second_time() {
     let mut broker = broker();
     let letter = dispatch(&mut broker);
-    let error = TransportError::NoAnswer {
-        to: String::new(),
-        why: String::new(),
-    };
-    deliver(&mut broker, letter, Err(error));
+    deliver(&mut broker, letter, Err(Undelivered::NoAnswer));
     let lost = EndState::Failed(Reason::ServiceLost);
     assert!(matches!(state(&broker), JobState::Ended(end) if end.state == lost));
-    assert_eq!((broker.due(), broker.published()), (None, 1));
+    assert_eq!((broker.next_due(), broker.published()), (None, 1));
 }
 
 #[test]
@@ -168,10 +182,10 @@ fn only_jobs_that_a_lost_service_had_confirmed_are_lost_with_it() {
     let target = Target::Cluster(ClusterId(0));
     let mut broker = broker();
     let letter = dispatch(&mut broker);
-    assert_eq!(broker.handle_lost(millis(5100), target), 0);
+    assert_eq!(broker.handle(millis(5100), Lost(target)), 0);
     deliver(&mut broker, letter, Ok(()));
     assert!(broker.relied_on().contains(&target));
-    assert_eq!(broker.handle_lost(millis(5300), target), 1);
+    assert_eq!(broker.handle(millis(5300), Lost(target)), 1);
     assert!(matches!(state(&broker), JobState::Ended(_)));
     assert!(broker.relied_on().is_empty());
 }
@@ -181,13 +195,15 @@ fn news_from_where_the_job_is_not_changes_nothing() {
     let mut broker = broker();
     let letter = dispatch(&mut broker);
     deliver(&mut broker, letter, Ok(()));
-    let end = end_of(JobId(0), EndState::Completed);
     let (here, elsewhere) = (ClusterId(0), ClusterId(1));
-    assert!(!broker.handle_end(millis(6000), Target::Cluster(elsewhere), end));
+    let end = |cluster| ended(Target::Cluster(cluster), EndState::Completed);
+    broker.handle(millis(6000), end(elsewhere));
     assert!(matches!(state(&broker), JobState::Sent { .. }));
-    assert!(broker.handle_end(millis(6000), Target::Cluster(here), end));
-    assert!(!broker.handle_end(millis(6000), Target::Cluster(here), end));
-    assert_eq!(broker.published(), 1);
+    for _again in 0..2 {
+        broker.handle(millis(6000), end(here));
+        assert!(matches!(state(&broker), JobState::Ended(_)));
+        assert_eq!(broker.published(), 1);
+    }
 }
 
 #[test]
@@ -199,10 +215,13 @@ fn a_job_travels_under_its_key_with_the_hop_it_is_on() {
         id: Some(JobId(7)),
         ..Arrival::of(spec)
     };
-    broker.submit(millis(0), arrival).unwrap();
+    broker.handle(millis(0), arrival).unwrap();
     broker.step(millis(0));
-    let sent = letters(&mut broker);
-    assert!(matches!(&sent[0].message, Message::Dispatch { key, .. } if key == "run/0/7/0"));
+    let sent = broker.letters();
+    let FromBroker::Lrms(_, ToLrms::Dispatch(dispatch)) = &sent[0].message else {
+        panic!("{:?}", sent[0]);
+    };
+    assert_eq!(dispatch.key.as_deref(), Some("run/0/7/0"));
 }
 
 #[test]
@@ -220,18 +239,19 @@ fn jobs_that_are_taken_in_are_counted_by_where_they_entered() {
     let mut broker = broker();
     let keys = ["run/1/0/1", "run/x/1/0/1", "run/9/2/1", "x", "run/1/4/0"];
     for (id, key) in (0..).zip(keys) {
-        let from = match id {
-            4 => Party::Client,
-            _ => Party::Broker(DomainId(1)),
+        let from = DomainId(1);
+        let route = Route {
+            from: Some(from),
+            hop: 1,
+            ..Route::entering(from)
         };
         let arrival = Arrival {
             key: Some(key.to_owned()),
             id: Some(JobId(id)),
-            from,
-            hop: u32::from(id != 4),
+            route: (id != 4).then_some(route),
             ..Arrival::of(JobSpec::rigid(JobId(id), 1, SimDuration::from_secs(9)))
         };
-        broker.submit(millis(1000), arrival).unwrap();
+        broker.handle(millis(1000), arrival).unwrap();
     }
     broker.step(millis(5000));
     let counted: Vec<_> = broker.taken_in().collect();

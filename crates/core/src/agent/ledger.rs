@@ -1,17 +1,18 @@
 //! Which jobs a service has seen, and what it answered.
 
 use super::letter::LetterId;
-use gridrig_core::event::Party;
-use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::{JobSpec, Reason};
-use gridrig_core::message::{JobEnd, Target};
-use gridrig_core::placement::PlacementRun;
-use gridrig_core::time::SimTime;
+use crate::event::Party;
+use crate::ids::JobId;
+use crate::job::{JobSpec, Reason};
+use crate::message::{JobEnd, Route, Target};
+use crate::placement::PlacementRun;
+use crate::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
-/// A job on its way into a machine.
-#[derive(Clone, Debug)]
+/// A job on its way into an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The idempotency key; a submission without one is never a repetition.
     pub key: Option<String>,
@@ -19,14 +20,8 @@ pub struct Arrival {
     pub id: Option<JobId>,
     /// The job; its `id` counts only together with `id`.
     pub spec: JobSpec,
-    /// Who hands it over.
-    pub from: Party,
-    /// Forwards so far.
-    pub hop: u32,
-    /// Where it entered the grid, if a broker that hands it over says so.
-    pub origin: Option<DomainId>,
-    /// Whether it has wandered enough: it is kept here or refused.
-    pub settled: bool,
+    /// The way it has come from a broker; `None` from a client.
+    pub route: Option<Route>,
     /// When it was meant to arrive, if the sender says so.
     pub meant: Option<SimTime>,
     /// Where news of its end are to be sent, if not to the configured place.
@@ -35,6 +30,8 @@ pub struct Arrival {
     /// another system, cut to 200 characters. By it a job is found
     /// again that came through somebody else's broker.
     pub tag: Option<Arc<str>>,
+    /// Under whose name it is to run here, if its sender's identity is mapped.
+    pub identity: Option<Arc<str>>,
 }
 
 impl Arrival {
@@ -45,14 +42,25 @@ impl Arrival {
             key: None,
             id: None,
             spec,
-            from: Party::Client,
-            hop: 0,
-            origin: None,
-            settled: false,
+            route: None,
             meant: None,
             notify: None,
             tag: None,
+            identity: None,
         }
+    }
+
+    /// Who hands it over.
+    #[must_use]
+    pub fn from(&self) -> Party {
+        let broker = self.route.and_then(|route| route.from);
+        broker.map_or(Party::Client, Party::Broker)
+    }
+
+    /// Forwards so far.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        self.route.map_or(0, |route| route.hop)
     }
 }
 
@@ -71,15 +79,30 @@ pub struct Receipt {
 }
 
 /// Why a submission was no valid one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubmitError {
     /// Another job has that name.
-    #[error("field id = {}: expected a number that no other job here has had", .0.0)]
     IdTaken(JobId),
     /// The key was used for another job.
-    #[error("field key = \"{0}\": expected the job that was first submitted under this key")]
     KeyReused(String),
 }
+
+impl fmt::Display for SubmitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SubmitError::IdTaken(JobId(id)) => write!(
+                f,
+                "field id = {id}: expected a number that no other job here has had"
+            ),
+            SubmitError::KeyReused(key) => write!(
+                f,
+                "field key = \"{key}\": expected the job that was first submitted under this key"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SubmitError {}
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +158,19 @@ pub(super) struct Record {
     /// The job's key without its hop, for sending it on.
     pub base_key: Option<String>,
     keys: Vec<String>,
+}
+
+impl Record {
+    /// What is told of the job, which stands so.
+    pub fn view(&self, state: JobState) -> JobView {
+        JobView {
+            spec: self.spec.clone(),
+            arrived: self.arrived,
+            state,
+            tag: self.tag.clone(),
+            identity: self.identity.clone(),
+        }
+    }
 }
 
 /// All jobs that have been here, up to a number of ended ones.
@@ -197,7 +233,7 @@ impl Ledger {
         }
         match arrival.id {
             // A job may come by again over a cycle of links, with more hops.
-            Some(id) if self.records.contains_key(&id) && arrival.hop == 0 => {
+            Some(id) if self.records.contains_key(&id) && arrival.hop() == 0 => {
                 Err(SubmitError::IdTaken(id))
             }
             Some(id) => Ok(Opened::New(id)),
@@ -218,33 +254,27 @@ impl Ledger {
     pub fn enter(&mut self, arrival: Arrival, spec: JobSpec, receipt: &Receipt) {
         let before = self.records.remove(&spec.id);
         let mut keys = before.map(|record| record.keys).unwrap_or_default();
-        let hop = format!("/{}", arrival.hop);
-        let base_key = arrival.key.as_ref().and_then(|key| key.strip_suffix(&hop));
+        let (from, hop) = (arrival.from(), arrival.hop());
+        let last = format!("/{hop}");
+        let base_key = arrival.key.as_ref().and_then(|key| key.strip_suffix(&last));
         let base_key = base_key.map(str::to_owned);
         if let Some(key) = arrival.key {
             self.answers.insert(key.clone(), receipt.clone());
             keys.push(key);
         }
         let record = Record {
-            from: arrival.from,
-            hop: arrival.hop,
+            from,
+            hop,
             arrived: receipt.at,
             notify: arrival.notify,
             end: None,
             tag: arrival.tag.map(cut),
-            identity: None,
+            identity: arrival.identity,
             base_key,
             keys,
             spec,
         };
         self.records.insert(receipt.job, record);
-    }
-
-    /// Notes under whose name a job runs.
-    pub fn set_identity(&mut self, job: JobId, identity: Arc<str>) {
-        if let Some(record) = self.records.get_mut(&job) {
-            record.identity = Some(identity);
-        }
     }
 
     pub fn get(&self, job: JobId) -> Option<&Record> {
@@ -312,8 +342,9 @@ impl Ledger {
         self.first_end + self.ends.len() as u64
     }
 
-    /// Whether a letter of this name is new.
-    pub fn hear(&mut self, from: Party, id: LetterId) -> bool {
+    /// Whether a letter of this name is new; one without a name always is.
+    pub fn hear(&mut self, from: Party, id: Option<LetterId>) -> bool {
+        let Some(id) = id else { return true };
         let heard = self.heard.entry(from).or_default();
         if heard.incarnation != id.incarnation {
             *heard = Heard {
@@ -364,8 +395,8 @@ pub(super) enum Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::message::EndState;
-    use gridrig_core::time::SimDuration;
+    use crate::message::EndState;
+    use crate::time::SimDuration;
 
     fn arrival(key: &str, id: Option<u32>, processors: u32) -> Arrival {
         let spec = JobSpec::rigid(
@@ -433,13 +464,7 @@ mod tests {
             submit(&mut ledger, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
             let state = EndState::Cancelled;
             let job = JobId(id);
-            let end = JobEnd {
-                job,
-                state,
-                cluster: None,
-                start: None,
-                finish: None,
-            };
+            let end = JobEnd::without_run(job, state);
             ledger.end(end);
             ledger.publish(end);
         }
@@ -452,9 +477,11 @@ mod tests {
     #[test]
     fn a_letter_counts_once_and_a_restarted_sender_is_heard_again() {
         let mut ledger = ledger(1);
-        let id = |incarnation, number| LetterId {
-            incarnation,
-            number,
+        let id = |incarnation, number| {
+            Some(LetterId {
+                incarnation,
+                number,
+            })
         };
         assert!(ledger.hear(Party::Client, id(1, 0)));
         assert!(!ledger.hear(Party::Client, id(1, 0)));

@@ -1,12 +1,12 @@
 //! What an LRMS runs its jobs on: the model, or somebody else's machines.
 
-use gridrig_core::cluster::mirror::{Mirror, Seats, Started};
-use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
-use gridrig_core::event::EventSink;
-use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{JobSpec, Reason};
-use gridrig_core::load::LoadSample;
-use gridrig_core::time::SimTime;
+use crate::cluster::mirror::{Mirror, Seats, Started};
+use crate::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
+use crate::event::EventSink;
+use crate::ids::{ClusterId, JobId};
+use crate::job::{JobSpec, Reason};
+use crate::load::LoadSample;
+use crate::time::SimTime;
 
 /// An emulated cluster, or the books of a real one.
 pub enum Plant {

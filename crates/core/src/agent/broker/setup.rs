@@ -1,18 +1,16 @@
-//! How a broker is set up for real time.
+//! How a broker is set up.
 
-use crate::real_time::RealTimeError;
-use crate::real_time::clock::RunClock;
-use gridrig_core::broker::BrokerConfig;
-use gridrig_core::grid::Grid;
-use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::inventory::Schema;
-use gridrig_core::policy::PolicyKind;
-use gridrig_core::session::Threshold;
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use crate::broker::BrokerConfig;
+use crate::grid::Grid;
+use crate::ids::{ClusterId, DomainId};
+use crate::inventory::Schema;
+use crate::policy::PolicyKind;
+use crate::session::Threshold;
+use crate::time::{Decimal, SimDuration, SimTime};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A broker at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +84,7 @@ pub struct BrokerSetup {
     /// By which rules the resources of the domain are aggregated for others.
     pub resource_schema: Schema,
     /// How long a cycle waits, past its nominal instant, for submissions that
-    /// were meant to arrive by then. See [`BrokerSetup::wait_on`].
+    /// were meant to arrive by then.
     pub grace: SimDuration,
     /// Seed of the run.
     pub seed: u64,
@@ -102,25 +100,60 @@ pub struct BrokerSetup {
     /// When this life began: a job that was meant to arrive earlier may have
     /// been here in an earlier one, and is looked for before it is decided.
     pub born: SimTime,
-    /// Time between questions to somebody who does not answer.
-    pub ask_again: SimDuration,
 }
+
+/// Why a grid cannot run on received information and messages alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetupError {
+    /// A policy that has to know the truth everywhere at once.
+    NeedsTruth {
+        /// The domain's name.
+        domain: String,
+        /// The policy's name.
+        policy: &'static str,
+    },
+    /// A domain that the grid does not have.
+    NoSuchDomain {
+        /// Its position.
+        index: usize,
+        /// How many there are.
+        domains: usize,
+    },
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::NeedsTruth { domain, policy } => write!(
+                f,
+                "domain {domain}: field policy = \"{policy}\": expected a policy that decides on \
+                 received information, since the truth about a grid at one instant exists on the \
+                 virtual clock only"
+            ),
+            SetupError::NoSuchDomain { index, domains } => {
+                write!(f, "there is no domain {index}: the grid has {domains}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}
 
 impl BrokerSetup {
     /// The set-up of a domain's broker.
     ///
     /// # Errors
     /// When its policy needs the truth, or the grid has no such domain.
-    pub fn of(grid: &Grid, domain: DomainId, seed: u64) -> Result<Self, RealTimeError> {
+    pub fn of(grid: &Grid, domain: DomainId, seed: u64) -> Result<Self, SetupError> {
         let (index, domains) = (domain.index(), grid.domains.len());
         let site = grid
             .domains
             .get(index)
-            .ok_or(RealTimeError::NoSuchDomain { index, domains })?;
+            .ok_or(SetupError::NoSuchDomain { index, domains })?;
         let policy = site.broker.policy;
         if policy == PolicyKind::FullInformation {
             let domain = site.name.clone();
-            return Err(RealTimeError::NeedsTruth {
+            return Err(SetupError::NeedsTruth {
                 domain,
                 policy: policy.name(),
             });
@@ -153,38 +186,9 @@ impl BrokerSetup {
             keep_ended: DEFAULT_KEEP_ENDED,
             sessions: BTreeMap::new(),
             born: SimTime::ZERO,
-            ask_again: SimDuration::from_millis(500),
         })
     }
 }
-
-impl BrokerSetup {
-    /// The same for a life that begins now, with the grace that fits this
-    /// clock.
-    ///
-    /// A submission is on the wire for a moment: a loopback hop takes half a
-    /// millisecond, a timer is late by one, and a machine with other work adds
-    /// some. Without grace, a job meant for just before a cycle would wait for
-    /// the next one, which virtual time does not know.
-    #[must_use]
-    pub fn wait_on(mut self, clock: &RunClock) -> Self {
-        let part = SimDuration::from_nanos(self.config.settings.interval.as_nanos() / GRACE_SHARE);
-        self.grace = clock.run(GRACE).min(part);
-        self.born = clock.now();
-        self.ask_again = clock.run(ASK_AGAIN);
-        self
-    }
-}
-
-/// The grace of a cycle on the wall: about twice what a submission was seen to
-/// take on loopback. Everything a cycle sends is late by it, so that more of it
-/// would move starts away from where virtual time has them.
-const GRACE: Duration = Duration::from_millis(4);
-/// Time on the wall between questions to somebody who does not answer.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-/// However fast the clock, no cycle is late by more than this part of the
-/// interval.
-const GRACE_SHARE: u64 = 20;
 
 /// Ended jobs that a service still answers for, unless told otherwise.
 const DEFAULT_KEEP_ENDED: usize = 1_000_000;

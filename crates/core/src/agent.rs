@@ -1,0 +1,149 @@
+//! The participants of a grid as agents: pure state machines that a driver
+//! gives a clock, a way for messages and a log.
+//!
+//! Every input enters by [`Handle::handle`]: a message ([`Arrival`],
+//! [`Received`], [`Cancel`]), a timer that is [`Due`], the [`Fate`] of a message
+//! that the agent has sent, or word from outside the grid (a service is
+//! [`Lost`], the session with a peer [changes](PeerSession), a real LRMS
+//! [acts](Outside)). Every message leaves by [`Cx::send`]. Delivery, sessions,
+//! recovery, removal and the relaying of information are rules, so they are
+//! here; how to wait and how a message travels is the driver's.
+
+mod broker;
+mod conversation;
+mod ledger;
+mod letter;
+mod lrms;
+mod plant;
+#[cfg(test)]
+mod tests;
+
+pub use broker::{
+    BrokerAgent, BrokerSetup, GridNames, Lost, Neighbour, PeerSession, Pull, SessionChange,
+    SetupError, Unexpected, Updated,
+};
+pub use conversation::{FromBroker, FromLrms, Submit, ToBroker, ToLrms, ToPeer};
+pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
+pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Undelivered};
+pub use lrms::{Follow, Home, JobNews, LrmsAgent, LrmsSetup, Outside};
+pub use plant::Plant;
+
+use crate::event::EventSink;
+use crate::ids::{ClusterId, JobId};
+use crate::load::LoadSample;
+use crate::message::JobEnd;
+use crate::time::{SimDuration, SimTime, WallTime};
+
+/// What an agent is given while it handles an input: two clocks, the log (it is
+/// an [`EventSink`]) and the outbox.
+pub trait Cx<M>: EventSink {
+    /// The time of the model.
+    fn now(&self) -> SimTime;
+
+    /// The time on the wall.
+    fn wall(&self) -> WallTime;
+
+    /// Sends a message off; it is to arrive when it is due. Of what becomes of
+    /// it the agent learns as a [`Fate`].
+    fn send(&mut self, letter: Letter<M>);
+
+    /// Stops a message that carries data while it is on its way; `false` if it
+    /// is being handed over already.
+    fn recall(&mut self, id: LetterId) -> bool;
+}
+
+/// A participant of a grid.
+pub trait Agent: Send + 'static {
+    /// What it sends.
+    type Sends: Message;
+
+    /// The latest instant that it has handled.
+    fn now(&self) -> SimTime;
+
+    /// When its next timer on the clock of the model is due.
+    fn next_due(&self) -> Option<SimTime>;
+
+    /// When its next timer on the wall clock is due.
+    fn next_wall_due(&self) -> Option<WallTime> {
+        None
+    }
+
+    /// How long it waits past the instant of a timer for messages that were
+    /// meant to arrive before it.
+    fn grace(&self) -> SimDuration {
+        SimDuration::ZERO
+    }
+
+    /// Own clusters whose present load is to come with its next timer.
+    fn reads(&self) -> Vec<ClusterId> {
+        Vec::new()
+    }
+
+    /// How many ends of jobs it has published.
+    fn published(&self) -> u64;
+
+    /// Messages that never arrived, by kind.
+    fn undelivered(&self) -> Tally;
+
+    /// What has become of jobs here since this was last asked, for an agent
+    /// that is [followed](Follow).
+    fn take_news(&mut self) -> Vec<JobNews> {
+        Vec::new()
+    }
+}
+
+/// An agent that takes inputs of this kind.
+pub trait Handle<I>: Agent {
+    /// What whoever brings the input learns at once.
+    type Answer;
+
+    /// Handles the input at the instant of `cx`. Inputs come in order of time;
+    /// one that lies before what has been handled counts as of now.
+    fn handle(&mut self, cx: &mut impl Cx<Self::Sends>, input: I) -> Self::Answer;
+}
+
+/// Timers are due.
+#[derive(Clone, Debug)]
+pub enum Due {
+    /// Those of the model whose nominal instant is the time of `cx`.
+    Model {
+        /// The present load of the clusters that the agent [reads](Agent::reads).
+        loads: Vec<LoadSample>,
+    },
+    /// All those of the wall clock that are not after the time of `cx`.
+    Wall,
+}
+
+/// A request to remove a job, here or wherever it was sent. The answer is
+/// whether the job is known here (still).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancel(pub JobId);
+
+/// All timers stop, so that messages run dry at the end of a run: nothing new
+/// begins any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freeze;
+
+/// An agent that takes jobs in and remembers them: what a service asks of it,
+/// whichever it is. A job that cannot be taken is rejected for good when a
+/// client brings it, and sent back to a broker by a message of its own.
+pub trait JobKeeper:
+    Handle<Arrival, Answer = Result<Receipt, SubmitError>>
+    + Handle<Cancel, Answer = bool>
+    + Handle<Due, Answer = ()>
+    + Handle<Fate<<Self as Agent>::Sends>, Answer = ()>
+    + Handle<Freeze, Answer = ()>
+{
+    /// What is known of a job; `None` if it was never here or is forgotten.
+    #[must_use]
+    fn view(&self, job: JobId) -> Option<JobView>;
+
+    /// At most `limit` jobs with a name above `after`.
+    #[must_use]
+    fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView>;
+
+    /// At most `limit` ends of jobs that entered here, from position `after`
+    /// on, and the position of the first one given.
+    #[must_use]
+    fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>);
+}

@@ -1,0 +1,186 @@
+//! What becomes of letters that do not arrive, and of jobs whose service is
+//! gone.
+
+use super::{BrokerAgent, Reminder, SAY_AGAIN};
+use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
+use crate::agent::letter::{Fate, Message, Undelivered};
+use crate::agent::{Cx, Handle};
+use crate::event::{Event, EventKind, MessageKind};
+use crate::ids::JobId;
+use crate::job::Reason;
+use crate::message::Target;
+
+/// A service has stopped answering: the jobs that it had confirmed are lost.
+/// The answer is how many there were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost(pub Target);
+
+impl Handle<Lost> for BrokerAgent {
+    type Answer = usize;
+
+    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Lost(target): Lost) -> usize {
+        self.set_now(cx.now());
+        let lost = self.fail_all(cx, |sent| sent.target == target && sent.confirmed);
+        self.settle(cx);
+        lost
+    }
+}
+
+impl BrokerAgent {
+    /// Gives up the jobs under way of which this is true; answers how many
+    /// there were.
+    pub(super) fn fail_all(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        which: impl Fn(&super::UnderWay) -> bool,
+    ) -> usize {
+        let lost = self.under_way.iter().filter(|(_, sent)| which(sent));
+        let lost: Vec<(JobId, Target)> = lost.map(|(job, sent)| (*job, sent.target)).collect();
+        for &(job, target) in &lost {
+            self.under_way.remove(&job);
+            if self.broker.whereabouts(job) == Some(Some(target)) {
+                self.fail(cx, job);
+            }
+        }
+        lost.len()
+    }
+
+    /// Learns what became of a letter.
+    pub(super) fn note_fate(&mut self, cx: &mut impl Cx<FromBroker>, fate: Fate<FromBroker>) {
+        let Fate { letter, result } = fate;
+        if let (Err(_), Some(kind)) = (result, letter.message.kind()) {
+            self.undelivered.count(kind);
+        }
+        match letter.message {
+            FromBroker::Lrms(cluster, what) => {
+                let target = Target::Cluster(cluster);
+                match what {
+                    ToLrms::Dispatch(job) => self.note_job_sent(cx, job.spec.id, target, result),
+                    ToLrms::Cancel(job) => self.note_asked_to_remove(cx, job, target, result),
+                    ToLrms::Locate(job) => self.note_answer(cx, job, target, result),
+                }
+            }
+            FromBroker::Peer(peer, what) => {
+                let target = Target::Peer(peer);
+                match what {
+                    ToPeer::Forward(job) => self.note_job_sent(cx, job.spec.id, target, result),
+                    ToPeer::Cancel(job) => self.note_asked_to_remove(cx, job, target, result),
+                    ToPeer::Locate(job) => self.note_answer(cx, job, target, result),
+                    ToPeer::Info(_) if result.is_err() => self.partners.want_full(peer),
+                    ToPeer::News(news) if result.is_err() => self.partners.owe(peer, news),
+                    ToPeer::News(_) | ToPeer::Info(_) => {}
+                }
+            }
+            FromBroker::Client(_) => {}
+        }
+    }
+
+    /// Who answers a request to remove a job has the job no more, or never had
+    /// it; others are asked again.
+    fn note_asked_to_remove(
+        &mut self,
+        cx: &impl Cx<FromBroker>,
+        job: JobId,
+        target: Target,
+        result: Result<(), Undelivered>,
+    ) {
+        match result {
+            Ok(()) | Err(Undelivered::Declined(_)) => {}
+            Err(_) => self.note_not_asked(cx, job, target),
+        }
+    }
+
+    fn note_job_sent(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        job: JobId,
+        target: Target,
+        result: Result<(), Undelivered>,
+    ) {
+        match result {
+            Err(Undelivered::CalledBack) => {}
+            Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
+                if let Some(sent) = self.under_way.get_mut(&job) {
+                    sent.confirmed = true;
+                    sent.data = None;
+                }
+                self.remove_confirmed(cx, job);
+            }
+            Ok(()) => {}
+            Err(error) if self.partners.has(target) => self.handle_silence(cx, job, target, error),
+            Err(error) => self.handle_lost_job(cx, job, target, error),
+        }
+    }
+
+    /// A peer with a session did not take a job. If it certainly has not seen
+    /// it, the job waits for the next cycle; if it may have, the job stays on
+    /// the books until the peer says so.
+    fn handle_silence(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        job: JobId,
+        target: Target,
+        error: Undelivered,
+    ) {
+        if self.broker.whereabouts(job) != Some(Some(target)) {
+            return;
+        }
+        let perhaps = self.under_way.get_mut(&job).is_some_and(|sent| {
+            sent.perhaps |= error == Undelivered::NoAnswer;
+            sent.perhaps
+        });
+        match error {
+            Undelivered::Declined(_) => self.handle_lost_job(cx, job, target, error),
+            _ if perhaps => {}
+            _ => {
+                let (by, to) = (target.into(), self.here);
+                let reason = Reason::ServiceLost;
+                cx.emit(
+                    self.now,
+                    Event::new(EventKind::Refused, job, by).to(to).because(reason),
+                );
+                self.undelivered.count(MessageKind::Refuse);
+                self.under_way.remove(&job);
+                self.broker.take_back(job, target);
+                self.remove_unwanted(cx, job);
+            }
+        }
+    }
+
+    /// A job did not get where it was sent. If the receiver cannot have it,
+    /// the job comes back like a refused one and the next candidate is tried;
+    /// if it may have it, sending it elsewhere could run it twice, so it is
+    /// given up by name.
+    fn handle_lost_job(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        job: JobId,
+        target: Target,
+        error: Undelivered,
+    ) {
+        if self.broker.whereabouts(job) != Some(Some(target)) {
+            return;
+        }
+        let reason = match error {
+            Undelivered::NoAnswer => return self.fail(cx, job),
+            Undelivered::Declined(reason) => reason.unwrap_or(Reason::ServiceLost),
+            Undelivered::NotReached | Undelivered::Busy | Undelivered::CalledBack => {
+                Reason::ServiceLost
+            }
+        };
+        self.under_way.remove(&job);
+        let by = target.into();
+        cx.emit(
+            self.now,
+            Event::new(EventKind::Refused, job, by).to(self.here).because(reason),
+        );
+        // Nobody sent this refusal, so it is counted as one that never came.
+        self.undelivered.count(MessageKind::Refuse);
+        self.refused(cx, job, target, reason);
+    }
+
+    /// Something is to be said again after a while on the wall.
+    pub(super) fn remind_of(&mut self, cx: &impl Cx<FromBroker>, reminder: Reminder) {
+        self.reminders.insert((cx.wall() + SAY_AGAIN, reminder));
+    }
+}

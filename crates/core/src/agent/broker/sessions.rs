@@ -1,0 +1,267 @@
+//! Peers that talk in sessions: what may be sent to them, and what becomes of
+//! the jobs that are with them when they are lost and found again.
+
+use super::BrokerAgent;
+use crate::agent::conversation::{FromBroker, ToPeer};
+use crate::agent::ledger::JobView;
+use crate::agent::{Cx, Handle, JobKeeper as _};
+use crate::broker::Access;
+use crate::event::Party;
+use crate::ids::{DomainId, JobId};
+use crate::load::LoadSample;
+use crate::message::{News, Route, Target};
+use crate::session::{Publisher, Push, Roles, Subscriber, Taken, Threshold};
+use crate::time::SimTime;
+use std::collections::BTreeMap;
+
+/// A peer's session has changed. The answer is how many jobs are sent once
+/// more, or fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerSession {
+    /// The peer.
+    pub peer: DomainId,
+    /// What has changed.
+    pub change: SessionChange,
+}
+
+/// What changes of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionChange {
+    /// It is open.
+    Open {
+        /// What this broker is to the peer; `None` leaves that as it is. Jobs
+        /// already taken are finished, whatever it was.
+        roles: Option<Roles>,
+        /// The peer had been lost, or has been started anew: it is told the
+        /// news that it has missed, and every job that is with it, or may be,
+        /// is sent once more under its key. Whoever has it answers as before
+        /// and tells its end again; whoever has forgotten it takes it in anew.
+        found: bool,
+    },
+    /// The peer shows that it lives: it is told the news that it has missed,
+    /// and is sent once more what it did not answer.
+    Answered,
+    /// The peer is lost or the session has ended: nothing is sent there until
+    /// there is another. The jobs that are there stay in the books, since
+    /// nobody knows whether they run.
+    Closed,
+    /// The peer has been away for too long: the jobs that are there fail by
+    /// name, and others are decided without it.
+    GivenUp,
+}
+
+/// A peer asks for the load of the clusters here, as last reported, or for what
+/// of it has changed since an update. The answer is `None` where it holds no
+/// session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// The peer.
+    pub peer: DomainId,
+    /// The update.
+    pub since: Option<u64>,
+}
+
+/// The peers that talk in sessions.
+#[derive(Debug, Default)]
+pub(super) struct Partners(BTreeMap<DomainId, Partner>);
+
+/// What this broker is to a peer, and owes it.
+#[derive(Debug)]
+struct Partner {
+    roles: Roles,
+    /// How far a value must move before the peer is told.
+    threshold: Option<Threshold>,
+    publisher: Publisher,
+    /// Counts what the peer tells.
+    subscriber: Subscriber,
+    /// News of its jobs that it has not been told.
+    owed: Vec<News>,
+}
+
+impl Partners {
+    /// No session is open yet.
+    pub fn of(peers: &BTreeMap<DomainId, Option<Threshold>>) -> Self {
+        let partner = |threshold: Option<Threshold>| Partner {
+            roles: Roles::NONE,
+            threshold,
+            publisher: Publisher::new(),
+            subscriber: Subscriber::default(),
+            owed: Vec::new(),
+        };
+        let peers = peers.iter();
+        Partners(peers.map(|(peer, t)| (*peer, partner(*t))).collect())
+    }
+
+    /// Whether it is one of them.
+    pub fn has(&self, target: Target) -> bool {
+        matches!(target, Target::Peer(peer) if self.0.contains_key(&peer))
+    }
+
+    /// What a peer is told after these samples were taken: `None` where no
+    /// session decides that, an empty list where there is nothing to tell.
+    pub fn update(&mut self, peer: DomainId, samples: &[LoadSample]) -> Option<Option<Push>> {
+        let partner = self.0.get_mut(&peer)?;
+        if !partner.roles.provider {
+            return Some(None);
+        }
+        Some(partner.publisher.push(samples, partner.threshold))
+    }
+
+    /// An update did not arrive: the next one is a full one.
+    pub fn want_full(&mut self, peer: DomainId) {
+        if let Some(partner) = self.0.get_mut(&peer) {
+            partner.publisher.want_full();
+        }
+    }
+
+    /// Counts what a peer tells of its load, unless its letter was here before.
+    /// Answers whether it counts, and the last one that did; without a session
+    /// each letter does.
+    pub fn take(&mut self, from: Target, push: &Push, new: bool) -> (Option<Taken>, u64) {
+        let partner = match from {
+            Target::Peer(peer) => self.0.get_mut(&peer),
+            Target::Cluster(_) => None,
+        };
+        let Some(partner) = partner else {
+            return (new.then_some(Taken::New), 0);
+        };
+        let count = &mut partner.subscriber;
+        let taken = new.then(|| count.take(push.sequence, push.full));
+        (taken, count.last())
+    }
+
+    /// News of a job did not arrive at a peer.
+    pub fn owe(&mut self, peer: DomainId, news: News) {
+        if let Some(partner) = self.0.get_mut(&peer) {
+            partner.owed.push(news);
+        }
+    }
+}
+
+impl Handle<PeerSession> for BrokerAgent {
+    type Answer = usize;
+
+    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, session: PeerSession) -> usize {
+        self.set_now(cx.now());
+        let PeerSession { peer, change } = session;
+        let jobs = match change {
+            SessionChange::Open { roles, found } => {
+                self.set_roles(peer, roles);
+                match found {
+                    true => {
+                        self.tell_missed(cx, peer);
+                        self.send_again(cx, peer, |_| true)
+                    }
+                    false => 0,
+                }
+            }
+            SessionChange::Answered => {
+                self.tell_missed(cx, peer);
+                self.send_again(cx, peer, |sent| sent.perhaps && !sent.confirmed)
+            }
+            SessionChange::Closed => {
+                self.set_roles(peer, Some(Roles::NONE));
+                0
+            }
+            SessionChange::GivenUp => {
+                let target = Target::Peer(peer);
+                self.broker.set_access(target, Access::Gone);
+                self.fail_all(cx, |sent| sent.target == target)
+            }
+        };
+        self.settle(cx);
+        jobs
+    }
+}
+
+impl Handle<Pull> for BrokerAgent {
+    type Answer = Option<Push>;
+
+    fn handle(&mut self, _cx: &mut impl Cx<FromBroker>, pull: Pull) -> Option<Push> {
+        let own = self.broker.samples();
+        let own = own.filter(|(target, _)| matches!(target, Target::Cluster(_)));
+        let samples: Vec<LoadSample> = own.flat_map(|(_, known)| known.to_vec()).collect();
+        let partner = self.partners.0.get_mut(&pull.peer)?;
+        Some(partner.publisher.pull_since(&samples, pull.since))
+    }
+}
+
+impl BrokerAgent {
+    /// Whether it is something to every peer with which it talks in sessions:
+    /// each of them has been open by now.
+    #[must_use]
+    pub fn has_all_sessions(&self) -> bool {
+        let mut partners = self.partners.0.values();
+        partners.all(|partner| partner.roles != Roles::NONE)
+    }
+
+    /// A job as the peer that brought it may see it.
+    #[must_use]
+    pub fn view_for(&self, peer: DomainId, job: JobId) -> Option<JobView> {
+        let record = self.ledger.get(job)?;
+        let its = record.from == Party::Broker(peer);
+        its.then(|| self.view(job)).flatten()
+    }
+
+    /// What this broker is to a peer from now on.
+    fn set_roles(&mut self, peer: DomainId, roles: Option<Roles>) {
+        let Some(known) = self.partners.0.get_mut(&peer) else {
+            return;
+        };
+        known.subscriber = Subscriber::default();
+        let Some(roles) = roles else { return };
+        known.roles = roles;
+        known.publisher.want_full();
+        let access = match roles.consumer {
+            true => Access::Open,
+            false => Access::Closed,
+        };
+        self.broker.set_access(Target::Peer(peer), access);
+    }
+
+    /// Tells a peer that is there again the news that it has missed.
+    fn tell_missed(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId) {
+        let Some(partner) = self.partners.0.get_mut(&peer) else {
+            return;
+        };
+        for news in std::mem::take(&mut partner.owed) {
+            self.say_again(cx, peer, news);
+        }
+        self.ask_again_to_remove(cx, peer);
+    }
+
+    fn send_again(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        peer: DomainId,
+        which: impl Fn(&super::UnderWay) -> bool,
+    ) -> usize {
+        let there = self
+            .under_way
+            .iter_mut()
+            .filter(|(_, sent)| sent.target == Target::Peer(peer) && which(sent));
+        let jobs: Vec<(JobId, u32, SimTime)> = there
+            .map(|(job, sent)| {
+                sent.perhaps = true;
+                sent.confirmed = false;
+                sent.told = false;
+                (*job, sent.hop, sent.due)
+            })
+            .collect();
+        for &(job, hop, due) in &jobs {
+            let Some(route) = self.broker.route(job) else {
+                continue;
+            };
+            let from = Some(self.broker.config().domain);
+            let route = Route { from, hop, ..route };
+            let key = self.forward_key(job, route);
+            // It was meant for then: a receiver that was started anew sees by
+            // it that the job may have been there before.
+            if let Some(forward) = self.on_its_way(job, key, route, due) {
+                let forward = ToPeer::Forward(forward);
+                self.post(cx, None, due, FromBroker::Peer(peer, forward));
+            }
+        }
+        jobs.len()
+    }
+}

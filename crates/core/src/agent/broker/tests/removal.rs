@@ -1,0 +1,197 @@
+//! Requests to remove a job that meet it on its way.
+
+use super::*;
+use crate::agent::Due;
+use crate::time::Decimal;
+
+const B: Target = Target::Peer(DomainId(1));
+
+/// A broker that can but forward a job, whose 3 MiB of data take three seconds.
+fn forwarding(data_kib: u64) -> (Broker, Sent) {
+    let mut grid = grid(PolicyKind::FreeNode);
+    for link in &mut grid.links {
+        link.bandwidth = Some(Decimal::ONE);
+    }
+    let setup = BrokerSetup::of(&grid, DomainId(0), 1).unwrap();
+    let mut broker = Tested::new(BrokerAgent::new(setup));
+    for cluster in [0, 1] {
+        let own = Target::Cluster(ClusterId(cluster));
+        broker.agent.broker.set_access(own, Access::Gone);
+    }
+    let mut spec = JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9));
+    spec.data_kib = data_kib;
+    let arrival = Arrival {
+        id: Some(JobId(0)),
+        ..Arrival::of(spec)
+    };
+    broker.handle(millis(1000), arrival).unwrap();
+    broker.step(millis(5000));
+    let letter = broker.letters().remove(0);
+    assert!(matches!(
+        letter.message,
+        FromBroker::Peer(_, ToPeer::Forward(_))
+    ));
+    (broker, letter)
+}
+
+fn is_cancelled(broker: &Broker) -> bool {
+    matches!(state(broker), JobState::Ended(end) if end.state == EndState::Cancelled)
+}
+
+fn cancels(broker: &mut Broker) -> usize {
+    let letters = broker.letters();
+    letters.iter().filter(|letter| is_cancel(letter)).count()
+}
+
+fn is_cancel(letter: &Sent) -> bool {
+    let cancel = matches!(
+        letter.message,
+        FromBroker::Lrms(_, ToLrms::Cancel(JobId(0)))
+            | FromBroker::Peer(_, ToPeer::Cancel(JobId(0)))
+    );
+    cancel
+}
+
+#[test]
+fn a_job_whose_data_travels_is_stopped_and_never_gets_there() {
+    let (mut broker, letter) = forwarding(3 * 1024);
+    assert_eq!(letter.due, millis(8050));
+    assert!(broker.handle(millis(6000), Cancel(JobId(0))));
+    assert!(is_cancelled(&broker));
+    assert_eq!(cancels(&mut broker), 0);
+    deliver(&mut broker, letter, Err(Undelivered::CalledBack));
+    assert!(is_cancelled(&broker));
+    assert_eq!((broker.published(), broker.next_due()), (1, None));
+    // It was sent and never came.
+    assert_eq!(broker.undelivered().total(), 1);
+}
+
+#[test]
+fn a_request_that_comes_when_the_job_is_handed_over_follows_it() {
+    let (mut broker, letter) = forwarding(3 * 1024);
+    // It is being handed over already.
+    broker.around.recalls = false;
+    assert!(broker.handle(millis(6000), Cancel(JobId(0))));
+    assert!(matches!(state(&broker), JobState::Sent { to: B }));
+    // It would overtake the job, which its receiver has not confirmed.
+    assert_eq!(cancels(&mut broker), 0);
+    deliver(&mut broker, letter, Ok(()));
+    assert_eq!(cancels(&mut broker), 1);
+    broker.handle(millis(8200), ended(B, EndState::Cancelled));
+    assert!(is_cancelled(&broker));
+    assert_eq!(broker.published(), 1);
+}
+
+#[test]
+fn a_job_without_data_is_followed_at_once() {
+    let (mut broker, letter) = forwarding(0);
+    assert!(broker.handle(millis(5010), Cancel(JobId(0))));
+    assert_eq!(cancels(&mut broker), 1);
+    // Confirmed later, it is not asked for a second time.
+    deliver(&mut broker, letter, Ok(()));
+    assert_eq!(cancels(&mut broker), 0);
+}
+
+#[test]
+fn a_job_that_is_refused_while_the_request_travels_ends_as_it_comes_back() {
+    let (mut broker, letter) = forwarding(0);
+    deliver(&mut broker, letter, Ok(()));
+    assert!(broker.handle(millis(5300), Cancel(JobId(0))));
+    let (job, reason) = (JobId(0), Reason::AllRefused);
+    broker.handle(millis(5310), received(B, News::Refused { job, reason }));
+    assert!(is_cancelled(&broker));
+    assert_eq!((broker.published(), broker.next_due()), (1, None));
+}
+
+#[test]
+fn a_request_that_does_not_arrive_is_made_again() {
+    let (mut broker, letter) = forwarding(0);
+    deliver(&mut broker, letter, Ok(()));
+    assert!(broker.handle(millis(5300), Cancel(JobId(0))));
+    let request = broker.letters().remove(0);
+    deliver(&mut broker, request, Err(Undelivered::NoAnswer));
+    // After a while on the wall, whatever the time of the run.
+    assert_eq!((broker.letters().len(), broker.next_due()), (0, None));
+    let due = broker.next_wall_due().unwrap();
+    assert_eq!(due, WallTime::ZERO + SAY_AGAIN);
+    broker.around.wall = due;
+    broker.handle(millis(5210), Due::Wall);
+    let again = broker.letters().remove(0);
+    assert!(is_cancel(&again), "{again:?}");
+    deliver(&mut broker, again, Err(Undelivered::NoAnswer));
+    // Once the job has ended there, nobody is asked any more.
+    broker.handle(millis(5400), ended(B, EndState::Completed));
+    broker.around.wall = broker.next_wall_due().unwrap();
+    broker.handle(millis(5400), Due::Wall);
+    assert_eq!((cancels(&mut broker), broker.next_wall_due()), (0, None));
+}
+
+#[test]
+fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
+    let (mut broker, letter) = forwarding(0);
+    broker.agent.partners = Partners::of(&BTreeMap::from([(DomainId(1), None)]));
+    deliver(&mut broker, letter, Ok(()));
+    assert!(broker.handle(millis(5300), Cancel(JobId(0))));
+    let request = broker.letters().remove(0);
+    deliver(&mut broker, request, Err(Undelivered::NoAnswer));
+    assert_eq!(cancels(&mut broker), 0);
+    // Found in the same life, by a sign of life.
+    let session = |change| PeerSession {
+        peer: DomainId(1),
+        change,
+    };
+    broker.handle(millis(6000), session(SessionChange::Answered));
+    assert_eq!(cancels(&mut broker), 1);
+    // Found in another life: first it gets the job again, then the request.
+    let found = SessionChange::Open {
+        roles: None,
+        found: true,
+    };
+    assert_eq!(broker.handle(millis(7000), session(found)), 1);
+    let sent = broker.letters();
+    assert_eq!(sent.len(), 1);
+    assert!(matches!(
+        sent[0].message,
+        FromBroker::Peer(_, ToPeer::Forward(_))
+    ));
+    deliver(&mut broker, sent[0].clone(), Ok(()));
+    assert_eq!(cancels(&mut broker), 1);
+}
+
+#[test]
+fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
+    let setup = BrokerSetup::of(&grid(PolicyKind::FreeNode), DomainId(0), 1).unwrap();
+    let born = millis(10_000);
+    let setup = BrokerSetup { born, ..setup };
+    let mut broker = Tested::new(BrokerAgent::new(setup));
+    let arrival = Arrival {
+        key: Some("run/0/0/0".to_owned()),
+        id: Some(JobId(0)),
+        meant: Some(millis(1000)),
+        ..Arrival::of(JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)))
+    };
+    broker.handle(millis(10_100), arrival).unwrap();
+    let questions = broker.letters();
+    let is_question = |letter: &Sent| {
+        let (lrms, peer) = (ToLrms::Locate(JobId(0)), ToPeer::Locate(JobId(0)));
+        match &letter.message {
+            FromBroker::Lrms(_, what) => *what == lrms,
+            FromBroker::Peer(_, what) => *what == peer,
+            FromBroker::Client(_) => false,
+        }
+    };
+    assert!(questions.iter().all(is_question));
+    assert!(broker.handle(millis(10_200), Cancel(JobId(0))));
+    // It may run: nothing is decided before somebody has answered.
+    assert!(matches!(state(&broker), JobState::Queued { .. }));
+    let own = Party::Lrms(ClusterId(1));
+    let mut found = questions.into_iter();
+    let letter = found.find(|question| question.message.to() == own).unwrap();
+    let result = Ok(());
+    broker.handle(millis(10_300), Fate { letter, result });
+    let sent = broker.letters();
+    let kinds: Vec<bool> = sent.iter().map(is_cancel).collect();
+    // The job once more under its key, then the request.
+    assert_eq!(kinds, [false, true]);
+    assert!(sent.iter().all(|letter| letter.message.to() == own));
+}

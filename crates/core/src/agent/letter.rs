@@ -1,0 +1,108 @@
+//! Messages in their envelopes, and what becomes of them.
+
+use crate::event::{MessageKind, Party};
+use crate::job::Reason;
+use crate::message::Target;
+use crate::time::SimTime;
+use std::sync::Arc;
+
+/// What an agent may send.
+pub trait Message: Clone + Send + Sync + 'static {
+    /// Who is to receive it.
+    fn to(&self) -> Party;
+
+    /// How results count it; requests to remove a job and questions are not
+    /// counted.
+    fn kind(&self) -> Option<MessageKind>;
+
+    /// Whether the data of a job goes with it.
+    fn carries_data(&self) -> bool {
+        false
+    }
+}
+
+/// The name of a letter: repeated deliveries of one letter share it. Numbers
+/// of one incarnation of a sender only rise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LetterId {
+    /// Which life of the sender wrote it, so that a restarted one, which
+    /// counts from 0 again, is not taken for an echo.
+    pub incarnation: u64,
+    /// Counted by the sender over all its letters.
+    pub number: u64,
+}
+
+/// A message with its envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter<M> {
+    /// Its name.
+    pub id: LetterId,
+    /// Who sends.
+    pub from: Party,
+    /// Where the receiver is, if it has said so itself.
+    pub address: Option<Arc<str>>,
+    /// When it is to arrive: the nominal sending instant plus the latency.
+    pub due: SimTime,
+    /// What it says, and to whom.
+    pub message: M,
+}
+
+/// A message as it reaches a broker from a cluster of its own or from a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received<T> {
+    /// Who says it.
+    pub from: Target,
+    /// The name of its letter; without one it is never a repetition.
+    pub id: Option<LetterId>,
+    /// When it was meant to arrive, if that is known.
+    pub meant: Option<SimTime>,
+    /// What is said.
+    pub said: T,
+}
+
+/// What became of a message, as its sender learns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fate<M> {
+    /// The message.
+    pub letter: Letter<M>,
+    /// Whether it arrived.
+    pub result: Result<(), Undelivered>,
+}
+
+/// Why a message was not delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undelivered {
+    /// The receiver has certainly not seen it.
+    NotReached,
+    /// No answer came: the receiver may have seen it.
+    NoAnswer,
+    /// The receiver has too much to do.
+    Busy,
+    /// The sender has called it back before it left.
+    CalledBack,
+    /// The receiver turned it away.
+    Declined(Option<Reason>),
+}
+
+/// Messages counted by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally([u64; MessageKind::ALL.len()]);
+
+impl Tally {
+    /// Counts one.
+    pub fn count(&mut self, kind: MessageKind) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// How many of this kind.
+    #[must_use]
+    pub fn of(&self, kind: MessageKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// How many of any kind.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}

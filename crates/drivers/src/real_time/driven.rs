@@ -1,0 +1,138 @@
+//! An agent with what its task gives it.
+
+use super::recall::Recall;
+use super::record::Recorder;
+use gridrig_core::agent::{Agent, Cx, Follow, Handle, JobNews, Letter, LetterId};
+use gridrig_core::event::{Event, EventSink};
+use gridrig_core::time::{SimTime, WallTime};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// An agent with its log and its outgoing messages. To be looked at as the
+/// agent itself; it is changed by [`handle`](Self::handle) alone.
+pub struct Driven<A: Agent> {
+    agent: A,
+    surroundings: Surroundings<A::Sends>,
+    followers: Vec<UnboundedSender<JobNews>>,
+}
+
+/// What the agent is given.
+struct Surroundings<M> {
+    now: SimTime,
+    /// When the wall clock of the agent began.
+    began: Instant,
+    recorder: Recorder,
+    letters: Vec<Letter<M>>,
+    /// By which messages can be stopped that carry data.
+    recalls: BTreeMap<LetterId, Recall>,
+}
+
+impl<M> EventSink for Surroundings<M> {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        self.recorder.emit(at, event);
+    }
+}
+
+impl<M> Cx<M> for Surroundings<M>
+where
+    M: gridrig_core::agent::Message,
+{
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        let elapsed = self.began.elapsed().as_nanos();
+        WallTime::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    fn send(&mut self, letter: Letter<M>) {
+        if letter.message.carries_data() {
+            self.recalls.insert(letter.id, Recall::default());
+        }
+        self.letters.push(letter);
+    }
+
+    fn recall(&mut self, id: LetterId) -> bool {
+        self.recalls.get(&id).is_some_and(Recall::call_back)
+    }
+}
+
+impl<A: Agent> Driven<A> {
+    pub(super) fn new(agent: A, recorder: Recorder) -> Self {
+        Driven {
+            agent,
+            surroundings: Surroundings {
+                now: SimTime::ZERO,
+                began: super::clock::monotonic_now(),
+                recorder,
+                letters: Vec::new(),
+                recalls: BTreeMap::new(),
+            },
+            followers: Vec::new(),
+        }
+    }
+
+    /// Hands the agent an input at this instant of the run.
+    pub fn handle<I>(&mut self, now: SimTime, input: I) -> A::Answer
+    where
+        A: Handle<I>,
+    {
+        self.surroundings.now = now;
+        let answer = self.agent.handle(&mut self.surroundings, input);
+        for news in self.agent.take_news() {
+            let told = |follower: &UnboundedSender<JobNews>| follower.send(news.clone()).is_ok();
+            self.followers.retain(told);
+        }
+        answer
+    }
+
+    /// From now on, tells of every job that is queued, starts or ends here.
+    /// News that nobody takes are kept, so the receiver is to be read or
+    /// dropped; what an input changed is told before it is answered.
+    pub fn follow(&mut self) -> UnboundedReceiver<JobNews>
+    where
+        A: Handle<Follow>,
+    {
+        let (follower, news) = unbounded_channel();
+        self.handle(self.surroundings.now, Follow);
+        self.followers.push(follower);
+        news
+    }
+
+    pub(super) fn take_letters(&mut self) -> Vec<Letter<A::Sends>> {
+        std::mem::take(&mut self.surroundings.letters)
+    }
+
+    /// By which a letter can be called back until it has been delivered.
+    pub(super) fn recall_of(&self, id: LetterId) -> Option<Recall> {
+        self.surroundings.recalls.get(&id).cloned()
+    }
+
+    /// Nothing can be called back of a letter that has been delivered or lost.
+    pub(super) fn forget_recall(&mut self, id: LetterId) {
+        self.surroundings.recalls.remove(&id);
+    }
+
+    /// Whether timers of the wall clock are due.
+    pub(super) fn is_wall_due(&self) -> bool {
+        let due = self.agent.next_wall_due();
+        due.is_some_and(|due| due <= self.surroundings.wall())
+    }
+
+    /// When to look at the timers of the wall clock again.
+    pub(super) fn wall_deadline(&self) -> Option<tokio::time::Instant> {
+        let due = self.agent.next_wall_due()?;
+        Some((self.surroundings.began + Duration::from_nanos(due.as_nanos())).into())
+    }
+}
+
+impl<A: Agent> Deref for Driven<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.agent
+    }
+}
