@@ -409,9 +409,31 @@ impl Cluster {
             }
             let Some(planned) = planner.next_start(&outlook) else {
                 self.next_pass = planner.wakeup(&outlook);
+                self.tell_promises(now, events);
                 break;
             };
             self.start(now, planned.first, Some(&planned.shares), events);
+        }
+    }
+
+    /// Between passes that are apart a start is late for its plan: nothing is
+    /// promised then.
+    fn tell_promises(&mut self, now: SimTime, events: &mut impl EventSink) {
+        let Scheduler::Planning { planner, .. } = &mut self.scheduler else {
+            return;
+        };
+        for (slot, start) in planner.promises().take_news() {
+            if self.config.interval > SimDuration::ZERO {
+                continue;
+            }
+            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
+            events.emit(
+                now,
+                match start {
+                    Some(start) => Event::new(EventKind::Promised, job, lrms).at(start),
+                    None => Event::new(EventKind::PromiseWithdrawn, job, lrms),
+                },
+            );
         }
     }
 

@@ -5,9 +5,11 @@ mod easy_backfill;
 mod fcfs;
 mod first_in_first_fit;
 mod lines;
+mod promises;
 mod reservations;
 mod slurm_backfill;
 
+pub use promises::Promises;
 pub use slurm_backfill::SlurmBackfillSettings;
 
 use crate::placement::{ClassId, Nodes};
@@ -84,6 +86,9 @@ pub trait Planner: Send {
     /// The next job to start at this instant, or `None` when the pass is over.
     /// It is asked again after each start.
     fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart>;
+
+    /// The starts that it promises.
+    fn promises(&mut self) -> &mut Promises;
 
     /// When it wants a pass though nothing has changed, asked at the end of
     /// each pass; after this instant.

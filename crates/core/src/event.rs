@@ -334,6 +334,12 @@ event_kinds! {
     Queued "queued" "An LRMS accepts the job into its queue."
         "queued at {by}"
         { by: Parties::LRMS }
+    Promised "promised" "A plan promises the waiting job a start, once; the value is when."
+        "promised a start at {value} by {by}"
+        { by: Parties::LRMS, value: Value::Instant }
+    PromiseWithdrawn "promise-withdrawn" "The promise cannot be kept, since a job has run longer than its estimate."
+        "its promised start is withdrawn by {by}"
+        { by: Parties::LRMS }
     Started "started" "The job begins to run on the processors of its placement."
         "started at {by} on {placement}"
         { by: Parties::LRMS, has_placement: true }

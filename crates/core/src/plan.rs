@@ -145,6 +145,7 @@ pub struct Book {
     version: u64,
     loosened: u64,
     given_back: u64,
+    overran: u64,
 }
 
 impl Book {
@@ -167,6 +168,7 @@ impl Book {
             version: 0,
             loosened: 0,
             given_back: 0,
+            overran: 0,
         };
         book.make_columns(resources);
         book
@@ -301,6 +303,12 @@ impl Book {
     #[must_use]
     pub fn given_back(&self) -> u64 {
         self.given_back
+    }
+
+    /// How often a job has ended after its expected end.
+    #[must_use]
+    pub fn overran(&self) -> u64 {
+        self.overran
     }
 
     /// Whether a job runs that should have ended by now.
@@ -468,6 +476,7 @@ impl Book {
         if let Some(end) = self.expected.remove(&job) {
             self.version += 1;
             self.given_back += 1;
+            self.overran += u64::from(end < now);
             if let Some(hold) = self.running.remove(&(end, job)) {
                 count(&mut self.held, &hold, -1);
                 self.loosened += u64::from(now < hold.promised);

@@ -85,6 +85,8 @@ pub enum Rule {
     RightPlace,
     /// A job starts after it was submitted and queued.
     StartAfterQueue,
+    /// A job starts when it was promised to, or before.
+    PromiseKept,
     /// A job makes no more forwards than its brokers allow, along links.
     Hops,
     /// A job is forwarded to a provider that takes jobs at that instant.

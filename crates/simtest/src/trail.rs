@@ -220,6 +220,11 @@ impl EventSink for Trails {
                 Step::Dispatched(broker(), cluster)
             }
             EventKind::Queued => Step::Queued(lrms()),
+            EventKind::Promised => {
+                let job = event.job.expect("a job is promised its start");
+                return self.promises.push((at, job, event.instant()));
+            }
+            EventKind::PromiseWithdrawn => return,
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),

@@ -1,7 +1,7 @@
 //! Conservative backfilling: a reservation for every job.
 
 use super::reservations::{Reservation, Reservations};
-use super::{Outlook, PlannedStart, Planner};
+use super::{Outlook, PlannedStart, Planner, Promises};
 use crate::plan::Profile;
 use crate::time::SimTime;
 
@@ -55,6 +55,10 @@ impl Planner for ConservativeBackfill {
         let (job, shares) = self.reservations.due(outlook, self.next)?;
         self.next = job.arrival + 1;
         Some(PlannedStart::of(&job, shares))
+    }
+
+    fn promises(&mut self) -> &mut Promises {
+        self.reservations.promises()
     }
 
     /// Compression goes once through the queue, so that a job may keep a

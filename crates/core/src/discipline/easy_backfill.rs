@@ -1,7 +1,7 @@
 //! EASY backfilling: one reservation, for the head of the queue.
 
 use super::lines::Lines;
-use super::{Outlook, PlannedStart, Planner};
+use super::{Outlook, PlannedStart, Planner, Promises};
 use crate::plan::{Profile, Waiting};
 use crate::time::{SimDuration, SimTime};
 
@@ -21,6 +21,7 @@ const WALKED: usize = 16;
 pub struct EasyBackfill {
     profile: Profile,
     lines: Lines,
+    promises: Promises,
     /// Jobs before this arrival have been looked at.
     next: u64,
     /// When the head is promised to start, once there is one that waits.
@@ -36,6 +37,7 @@ pub struct EasyBackfill {
 impl Planner for EasyBackfill {
     fn begin(&mut self, outlook: &Outlook<'_>) {
         let (book, now) = (outlook.book, outlook.now);
+        self.promises.review(outlook);
         let stands = self.shadow.is_some() && self.profile.columns() == book.columns();
         self.only_new = stands && self.given_back == book.given_back() && !book.overrun(now);
         if self.only_new {
@@ -63,6 +65,10 @@ impl Planner for EasyBackfill {
             false => self.first_that_fits(outlook),
         }
     }
+
+    fn promises(&mut self) -> &mut Promises {
+        &mut self.promises
+    }
 }
 
 impl EasyBackfill {
@@ -81,6 +87,7 @@ impl EasyBackfill {
         let promised = self.profile.earliest(book, job, now.after());
         self.shadow = Some(promised.as_ref().map_or(SimTime::MAX, |promise| promise.0));
         if let Some((shadow, shares)) = promised {
+            self.promises.make(outlook, job, shadow);
             // For ever: what is left over beside the head is left over whatever
             // the head's length.
             self.profile

@@ -1,6 +1,6 @@
 //! Reservations that are kept from pass to pass.
 
-use super::Outlook;
+use super::{Outlook, Promises};
 use crate::plan::{Profile, Shares, Waiting};
 use crate::time::SimTime;
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ pub(super) struct Reservation {
 pub(super) struct Reservations {
     by_arrival: BTreeMap<u64, Reservation>,
     by_node: bool,
+    promises: Promises,
 }
 
 impl Reservations {
@@ -25,6 +26,7 @@ impl Reservations {
     /// overruns or a start was missed, since then none can be relied on.
     pub fn review(&mut self, outlook: &Outlook<'_>) {
         let (book, now) = (outlook.book, outlook.now);
+        self.promises.review(outlook);
         self.by_arrival.retain(|arrival, _| book.waits(*arrival));
         let missed = self.by_arrival.values().any(|held| held.start < now);
         if missed || book.overrun(now) {
@@ -102,7 +104,12 @@ impl Reservations {
         held: Reservation,
     ) {
         profile.reserve(outlook.book, job, (held.start, held.end), &held.shares);
+        self.promises.make(outlook, job, held.start);
         self.by_arrival.insert(job.arrival, held);
+    }
+
+    pub fn promises(&mut self) -> &mut Promises {
+        &mut self.promises
     }
 
     /// Whether a job has one.

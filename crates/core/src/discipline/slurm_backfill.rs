@@ -1,7 +1,7 @@
 //! Backfilling as Slurm's `sched/backfill` plug-in does it.
 
 use super::reservations::{Reservation, Reservations};
-use super::{Outlook, PlannedStart, Planner};
+use super::{Outlook, PlannedStart, Planner, Promises};
 use crate::plan::{Profile, Waiting};
 use crate::time::{SimDuration, SimTime};
 
@@ -75,7 +75,7 @@ impl SlurmBackfill {
         from.next_on_grid(SimDuration::ZERO, self.settings.bf_interval)
     }
 
-    fn promises(&self) -> bool {
+    fn is_exact(&self) -> bool {
         self.settings.bf_resolution == SimDuration::ZERO
     }
 
@@ -83,7 +83,7 @@ impl SlurmBackfill {
     fn start_now(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
         let shares = outlook.fit_now(&self.profile, job)?;
         let (book, now) = (outlook.book, outlook.now);
-        let span = match self.fifo_over && !self.promises() {
+        let span = match self.fifo_over && !self.is_exact() {
             true => (now, self.floor(now + job.estimate)),
             false => book.span_from(now, job, &shares),
         };
@@ -96,7 +96,7 @@ impl SlurmBackfill {
         let (book, now) = (outlook.book, outlook.now);
         let found = self.profile.earliest(book, job, now.after());
         let found = found.filter(|(start, _)| *start <= now + self.settings.bf_window);
-        if self.promises() {
+        if self.is_exact() {
             let end = |start| start + job.estimate;
             let held = found.map(|(start, shares)| Reservation {
                 start,
@@ -167,6 +167,10 @@ impl Planner for SlurmBackfill {
         self.fifo_over = true;
         let (job, shares) = self.reservations.due(outlook, 0)?;
         Some(PlannedStart::of(&job, shares))
+    }
+
+    fn promises(&mut self) -> &mut Promises {
+        self.reservations.promises()
     }
 
     fn wakeup(&self, outlook: &Outlook<'_>) -> Option<SimTime> {

@@ -55,6 +55,8 @@ struct Life<'l> {
     hop: u32,
     last: SimTime,
     start: SimTime,
+    /// When it was promised to start.
+    promised: SimTime,
     /// Where it runs, while it does.
     placement: &'l [PlacementRun],
 }
@@ -66,6 +68,7 @@ const UNBORN: Life<'static> = Life {
     hop: 0,
     last: SimTime::ZERO,
     start: SimTime::ZERO,
+    promised: SimTime::MAX,
     placement: &[],
 };
 
@@ -123,6 +126,8 @@ impl<'a, 'l> Auditor<'a, 'l> {
             EventKind::Refused => self.refused(at, index, by, to),
             EventKind::Dispatched => self.dispatched(at, index, by, to),
             EventKind::Queued => self.queued(at, index, by),
+            EventKind::Promised => self.lives[index].promised = event.instant(),
+            EventKind::PromiseWithdrawn => self.lives[index].promised = SimTime::MAX,
             EventKind::Started => self.started(at, index, by, event.placement),
             EventKind::Finished => self.finished(at, index, by),
             EventKind::Rejected => self.rejected(at, index, by),
@@ -325,6 +330,11 @@ impl<'a, 'l> Auditor<'a, 'l> {
         }
         if matches!(place, Place::Running(_) | Place::Ended(_)) {
             return;
+        }
+        let promised = self.lives[index].promised;
+        if at > promised + self.facts.tolerance {
+            let message = format!("it starts at {at}, expected at {promised} as promised");
+            self.find_about(Rule::PromiseKept, index, Some(at), message);
         }
         let spec = &self.submission(index).spec;
         let faults = match self.occupancy(lrms) {

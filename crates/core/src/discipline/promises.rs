@@ -1,0 +1,50 @@
+//! Starts that a plan promises.
+
+use super::Outlook;
+use crate::plan::Waiting;
+use crate::queue::Slot;
+use crate::time::SimTime;
+use std::collections::BTreeMap;
+
+/// Who has been promised a start, and what is still to be told of that. A job
+/// is promised one start at most: plans only ever move it forward, unless a job
+/// runs longer than its estimate, which breaks every promise.
+#[derive(Debug, Default)]
+pub struct Promises {
+    /// By arrival.
+    made: BTreeMap<u64, Slot>,
+    /// What the book said of jobs that ran too long.
+    overran: u64,
+    news: Vec<(Slot, Option<SimTime>)>,
+}
+
+impl Promises {
+    /// A pass begins.
+    pub(super) fn review(&mut self, outlook: &Outlook<'_>) {
+        let book = outlook.book;
+        let is_broken = self.overran != book.overran() || book.overrun(outlook.now);
+        self.overran = book.overran();
+        self.made.retain(|arrival, slot| {
+            let waits = book.waits(*arrival);
+            if waits && is_broken {
+                self.news.push((*slot, None));
+            }
+            waits && !is_broken
+        });
+    }
+
+    /// The job will start then at the latest. Nothing is promised while a job
+    /// runs longer than its estimate.
+    pub(super) fn make(&mut self, outlook: &Outlook<'_>, job: &Waiting, start: SimTime) {
+        let is_promise = start > outlook.now && !outlook.book.overrun(outlook.now);
+        if is_promise && !self.made.contains_key(&job.arrival) {
+            self.made.insert(job.arrival, job.slot);
+            self.news.push((job.slot, Some(start)));
+        }
+    }
+
+    /// What has been promised, or withdrawn (`None`), since the last call.
+    pub(crate) fn take_news(&mut self) -> std::vec::Drain<'_, (Slot, Option<SimTime>)> {
+        self.news.drain(..)
+    }
+}
