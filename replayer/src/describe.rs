@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn every_form_has_its_place_in_commands() {
         let places = gridrig_scenario::external::DESCRIPTIONS;
-        assert_eq!(Form::ALL.map(Form::name), places);
+        assert_eq!(Form::ALL.iter().map(Form::name), places);
     }
 
     fn job() -> JobSpec {

@@ -282,7 +282,9 @@ impl<'a> Network<'a> {
                     at, entry, spec, ..
                 } = &self.submissions[index];
                 let (job, entry, intended) = (spec.id, *entry, *at);
-                let submitted = Event::new(EventKind::Submitted, job, Party::Client).to(entry).at(intended);
+                let submitted = Event::new(EventKind::Submitted, job, Party::Client)
+                    .to(entry)
+                    .at(intended);
                 self.trails.emit(self.now, submitted);
             }
             _ => {}

@@ -181,12 +181,17 @@ impl BrokerAgent {
             let to = Party::Broker(peer);
             cx.emit(
                 self.now,
-                Event::new(EventKind::Refused, job, by).to(to).because(reason),
+                Event::new(EventKind::Refused, job, by)
+                    .to(to)
+                    .because(reason),
             );
             let news = News::Refused { job, reason };
             return self.write_to_peer(cx, peer, ToPeer::News(news));
         }
-        cx.emit(self.now, Event::new(EventKind::Rejected, job, by).because(reason));
+        cx.emit(
+            self.now,
+            Event::new(EventKind::Rejected, job, by).because(reason),
+        );
         cx.emit(
             self.now,
             Event::new(EventKind::FinishSeen, job, Party::Client),

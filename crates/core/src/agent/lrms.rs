@@ -187,13 +187,18 @@ impl LrmsAgent {
             Party::Broker(broker) => {
                 cx.emit(
                     self.now,
-                    Event::new(EventKind::Refused, job, by).to(from).because(reason),
+                    Event::new(EventKind::Refused, job, by)
+                        .to(from)
+                        .because(reason),
                 );
                 self.ledger.end(end);
                 self.write_news(cx, broker, News::Refused { job, reason });
             }
             Party::Client | Party::Lrms(_) => {
-                cx.emit(self.now, Event::new(EventKind::Rejected, job, by).because(reason));
+                cx.emit(
+                    self.now,
+                    Event::new(EventKind::Rejected, job, by).because(reason),
+                );
                 self.end(cx, self.now, end);
             }
         }
@@ -217,10 +222,7 @@ impl LrmsAgent {
                 return;
             }
         }
-        cx.emit(
-            at,
-            Event::new(EventKind::Notified, end.job, from).to(to),
-        );
+        cx.emit(at, Event::new(EventKind::Notified, end.job, from).to(to));
         match to {
             Party::Broker(broker) => self.write_news(cx, broker, News::Ended(end)),
             Party::Client | Party::Lrms(_) => {

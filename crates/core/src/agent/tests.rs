@@ -17,7 +17,7 @@ pub(super) struct Around<M> {
 
 impl<M> EventSink for Around<M> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        self.log.push((at, event.name()));
+        self.log.push((at, event.kind.name()));
     }
 }
 

@@ -5,7 +5,7 @@ use super::{BrokerAgent, Reminder, SAY_AGAIN};
 use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
 use crate::agent::letter::{Fate, Message, Undelivered};
 use crate::agent::{Cx, Handle};
-use crate::event::{Event, EventKind, MessageKind};
+use crate::event::{Event, EventKind, MessageKind, Party};
 use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
@@ -133,11 +133,13 @@ impl BrokerAgent {
             Undelivered::Declined(_) => self.handle_lost_job(cx, job, target, error),
             _ if perhaps => {}
             _ => {
-                let (by, to) = (target.into(), self.here);
+                let (by, to) = (Party::from(target), self.here);
                 let reason = Reason::ServiceLost;
                 cx.emit(
                     self.now,
-                    Event::new(EventKind::Refused, job, by).to(to).because(reason),
+                    Event::new(EventKind::Refused, job, by)
+                        .to(to)
+                        .because(reason),
                 );
                 self.undelivered.count(MessageKind::Refuse);
                 self.under_way.remove(&job);
@@ -169,10 +171,12 @@ impl BrokerAgent {
             }
         };
         self.under_way.remove(&job);
-        let by = target.into();
+        let by = Party::from(target);
         cx.emit(
             self.now,
-            Event::new(EventKind::Refused, job, by).to(self.here).because(reason),
+            Event::new(EventKind::Refused, job, by)
+                .to(self.here)
+                .because(reason),
         );
         // Nobody sent this refusal, so it is counted as one that never came.
         self.undelivered.count(MessageKind::Refuse);

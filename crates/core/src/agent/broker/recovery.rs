@@ -127,7 +127,10 @@ impl BrokerAgent {
     /// A job is given up: nobody here knows what became of it.
     pub(super) fn fail(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
         let (by, reason) = (self.here, Reason::ServiceLost);
-        cx.emit(self.now, Event::new(EventKind::Failed, job, by).because(reason));
+        cx.emit(
+            self.now,
+            Event::new(EventKind::Failed, job, by).because(reason),
+        );
         self.end(cx, JobEnd::without_run(job, EndState::Failed(reason)));
     }
 }
