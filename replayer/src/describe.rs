@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn every_form_has_its_place_in_commands() {
         let places = gridrig_scenario::external::DESCRIPTIONS;
-        assert_eq!(Form::ALL.iter().map(Form::name), places);
+        let names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
+        assert_eq!(names, places);
     }
 
     fn job() -> JobSpec {

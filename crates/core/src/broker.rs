@@ -7,16 +7,16 @@ mod removal;
 mod survey;
 mod view;
 
+pub use crate::policy::{LocalInfo, OwnDispatch};
 pub use access::Access;
 pub use view::Pending;
 
 use crate::event::{Event, EventKind, EventSink, Party};
-use crate::grid::BrokerSettings;
 use crate::ids::{ClusterId, DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, Outgoing, Route, Target};
-use crate::policy::{InformationNeed, Rule};
+use crate::policy::{BrokerSettings, InformationNeed, Rule};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
@@ -25,27 +25,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use survey::Survey;
 use view::Known;
-
-/// Whether a broker counts what it has sent since its last information.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OwnDispatch {
-    /// It believes the last information, whatever it has done since.
-    #[default]
-    Ignored,
-    /// It subtracts what it has sent itself from its last view: each job that
-    /// arrived there after the sample was taken.
-    Debited,
-}
-
-/// Where a broker's knowledge of its own clusters comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum LocalInfo {
-    /// From the exchange, like that of its peers.
-    #[default]
-    Exchange,
-    /// Own clusters are read live at each cycle.
-    Fresh,
-}
 
 /// A peer that provides for this broker.
 #[derive(Clone, Debug)]

@@ -1,21 +1,25 @@
 //! An emulated LRMS: a queue, a discipline and nodes.
 
+mod jobs;
 pub mod mirror;
+mod work;
 
 use crate::discipline::{
     Built, Discipline, DisciplineKind, Outlook, Planner, SlurmBackfillSettings, View,
 };
 use crate::event::{Event, EventKind, EventSink};
-use crate::ids::{ClusterId, IdMap, JobId};
+use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
-use crate::placement::{ClassId, Nodes, PlacementRun};
-use crate::plan::{Book, Share};
+use crate::placement::{ClassId, Nodes, PlacementRun, Share};
+use crate::plan::Book;
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
+use jobs::{Classes, Job, JobTable, Running};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
+use work::Work;
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
@@ -554,138 +558,4 @@ pub fn run_time_on(
     };
     let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
     SimDuration::from_nanos(nanos)
-}
-
-/// Work known to the cluster: sums that change in O(1).
-#[derive(Default)]
-struct Work {
-    queued_processors: u64,
-    /// Processor-nanoseconds of the queued jobs, at speed 1.0.
-    queued: u128,
-    /// Sum over running jobs of processors x finish instant.
-    running_ends: u128,
-}
-
-impl Work {
-    fn queue(&mut self, processors: u32, run_time: SimDuration) {
-        self.queued_processors += u64::from(processors);
-        self.queued += u128::from(processors) * u128::from(run_time.as_nanos());
-    }
-
-    fn unqueue(&mut self, processors: u32, run_time: SimDuration) {
-        self.queued_processors -= u64::from(processors);
-        self.queued -= u128::from(processors) * u128::from(run_time.as_nanos());
-    }
-
-    fn start(&mut self, processors: u32, run_time: SimDuration, finish: SimTime) {
-        self.unqueue(processors, run_time);
-        self.running_ends += u128::from(processors) * u128::from(finish.as_nanos());
-    }
-
-    fn end(&mut self, processors: u32, finish: SimTime) {
-        self.running_ends -= u128::from(processors) * u128::from(finish.as_nanos());
-    }
-
-    fn left(&self, now: SimTime, busy: u32) -> u128 {
-        let passed = u128::from(busy) * u128::from(now.as_nanos());
-        self.queued + self.running_ends.saturating_sub(passed)
-    }
-}
-
-struct Job {
-    id: JobId,
-    processors: u32,
-    run_time: SimDuration,
-    class: ClassId,
-    arrival: u64,
-    queued: SimTime,
-    running: Option<Running>,
-}
-
-struct Running {
-    start: SimTime,
-    finish: SimTime,
-    placement: Vec<PlacementRun>,
-}
-
-/// The jobs that wait or run, in reused slots.
-#[derive(Default)]
-struct JobTable {
-    slots: Vec<Option<Job>>,
-    free: Vec<Slot>,
-    by_id: IdMap<Slot>,
-}
-
-impl JobTable {
-    fn insert(&mut self, job: Job) -> Slot {
-        let id = job.id;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(job);
-                slot
-            }
-            None => {
-                self.slots.push(Some(job));
-                self.slots.len() as Slot - 1
-            }
-        };
-        let before = self.by_id.insert(id, slot);
-        assert!(before.is_none(), "{id} was submitted twice to one cluster");
-        slot
-    }
-
-    fn get(&self, slot: Slot) -> &Job {
-        self.slots[slot as usize].as_ref().expect("a slot in use")
-    }
-
-    fn get_mut(&mut self, slot: Slot) -> &mut Job {
-        self.slots[slot as usize].as_mut().expect("a slot in use")
-    }
-
-    fn remove(&mut self, slot: Slot) -> Job {
-        let job = self.slots[slot as usize].take().expect("a slot in use");
-        self.by_id.remove(&job.id);
-        self.free.push(slot);
-        job
-    }
-
-    fn running(&self) -> impl Iterator<Item = (JobId, &[PlacementRun])> {
-        let jobs = self.slots.iter().flatten();
-        jobs.filter_map(|job| Some((job.id, job.running.as_ref()?.placement.as_slice())))
-    }
-
-    fn ids(&self) -> Vec<JobId> {
-        let mut ids: Vec<JobId> = self.slots.iter().flatten().map(|job| job.id).collect();
-        ids.sort_unstable();
-        ids
-    }
-}
-
-/// The requirement classes met so far.
-#[derive(Default)]
-struct Classes {
-    any: Option<ClassId>,
-    others: HashMap<Requirements, ClassId>,
-    /// What the empty cluster offers each class.
-    capacity: Vec<u32>,
-}
-
-impl Classes {
-    fn known(&self, wanted: &Requirements) -> Option<ClassId> {
-        match wanted.is_any() {
-            true => self.any,
-            false => self.others.get(wanted).copied(),
-        }
-    }
-
-    fn add(&mut self, wanted: &Requirements, capacity: u32) {
-        let class = ClassId(self.capacity.len() as u32);
-        self.capacity.push(capacity);
-        match wanted.is_any() {
-            true => self.any = Some(class),
-            false => {
-                self.others.insert(wanted.clone(), class);
-            }
-        }
-    }
 }

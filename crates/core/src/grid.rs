@@ -1,15 +1,15 @@
 //! The whole grid as both drivers and all services are told of it: domains
 //! with their brokers and clusters, and the links between them.
 
-use crate::broker::{BrokerConfig, LocalInfo, OwnDispatch, PeerConfig};
+use crate::broker::{BrokerConfig, PeerConfig};
 use crate::cluster::ClusterConfig;
 use crate::ids::{ClusterId, DomainId};
-use crate::load::Window;
-use crate::policy::{PolicyKind, Tie};
 use crate::resource::Resources;
-use crate::time::{Decimal, NANOS_PER_SEC, SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
 use std::sync::Arc;
+
+pub use crate::policy::BrokerSettings;
 
 /// Domains, clusters and links. Positions are ids.
 #[derive(Clone, Debug, Default)]
@@ -70,89 +70,6 @@ pub struct Link {
     pub latency: SimDuration,
     /// MiB of job data a second carries, above 0; `None`: data costs no time.
     pub bandwidth: Option<Decimal>,
-}
-
-/// How long the data of a job is on its way over a link that carries so many
-/// MiB a second; each job has the link to itself. Rounded down to nanoseconds.
-#[must_use]
-pub fn transfer_time(data_kib: u64, bandwidth: Option<Decimal>) -> SimDuration {
-    match bandwidth {
-        Some(bandwidth) if data_kib > 0 => {
-            let nanos = u128::from(data_kib) * u128::from(NANOS_PER_SEC) / 1024;
-            let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
-            SimDuration::from_nanos(bandwidth.divide(nanos))
-        }
-        _ => SimDuration::ZERO,
-    }
-}
-
-/// The settings of a broker that do not follow from the rest of the grid.
-/// `Default` is design 5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokerSettings {
-    /// Time between scheduling cycles.
-    pub interval: SimDuration,
-    /// Time between exchanges of information: at its multiples every LRMS of
-    /// the domain is sampled.
-    pub exchange: SimDuration,
-    /// First cycle.
-    pub phase: SimDuration,
-    /// Forwards a job may make.
-    pub max_hops: u32,
-    /// Forwards a job may make under the `inter-*` policies before it goes
-    /// back to where it entered.
-    pub ttl: u32,
-    /// What best-broker-rank multiplies the rank of a job's origin by.
-    pub origin_promotion: Decimal,
-    /// Whether the broker counts what it has sent.
-    pub own_dispatch: OwnDispatch,
-    /// How it knows its own clusters.
-    pub local_info: LocalInfo,
-    /// How equals are told apart.
-    pub tie: Tie,
-    /// The forwarding policy.
-    pub policy: PolicyKind,
-    /// Window of the queue-length policy.
-    pub queue_window: Window,
-    /// Window of the utilization policy.
-    pub utilization_window: Window,
-    /// One-way latency between broker and its LRMSs, above 0.
-    pub lrms_latency: SimDuration,
-    /// Whether it is somebody else's program, of which nothing is seen but
-    /// what reaches its LRMSs: none of the other settings is its own then.
-    pub external: bool,
-}
-
-impl Default for BrokerSettings {
-    fn default() -> Self {
-        BrokerSettings {
-            interval: SimDuration::from_secs(5),
-            exchange: SimDuration::from_secs(15),
-            phase: SimDuration::ZERO,
-            max_hops: 1,
-            ttl: 1,
-            origin_promotion: Decimal::ONE,
-            own_dispatch: OwnDispatch::default(),
-            local_info: LocalInfo::default(),
-            tie: Tie::default(),
-            policy: PolicyKind::RoundRobin,
-            queue_window: Window::Seconds30,
-            utilization_window: Window::Seconds30,
-            lrms_latency: SimDuration::from_millis(1),
-            external: false,
-        }
-    }
-}
-
-impl BrokerSettings {
-    /// Forwards a job may make under the policy in force.
-    #[must_use]
-    pub fn hops(&self) -> u32 {
-        match self.policy.wanders() {
-            true => self.ttl,
-            false => self.max_hops,
-        }
-    }
 }
 
 impl Grid {

@@ -3,9 +3,11 @@
 //! Resources in file order, nodes in number order, on each as many processors
 //! as its free ones and its remaining memory allow.
 
+mod group;
+
 use crate::job::Requirements;
-use crate::plan::Share;
-use crate::resource::{Resources, fitting};
+use crate::resource::Resources;
+use group::{Group, push_nodes};
 
 /// `nodes` neighbouring nodes of one resource, each giving `processors`.
 ///
@@ -20,6 +22,19 @@ pub struct PlacementRun {
     /// How many nodes.
     pub nodes: u32,
     /// Processors taken on each.
+    pub processors: u32,
+}
+
+/// Processors that a plan has for a job, of a resource or on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which of the columns that the plan counts by.
+    pub column: u32,
+    /// Its resource, by position in the file.
+    pub resource: u16,
+    /// Its node, counted within the resource, if the column is one.
+    pub node: Option<u32>,
+    /// How many processors.
     pub processors: u32,
 }
 
@@ -44,21 +59,6 @@ struct Class {
     memory_kib: u64,
     /// Kept up to date while watched, for classes with a memory need only.
     available: u32,
-}
-
-struct Group {
-    cpu_count: u32,
-    memory_kib: u64,
-    /// Free processors by node; empty for plain nodes.
-    free: Vec<u32>,
-    /// Free memory by node in KiB; empty where memory is unlimited.
-    memory_left: Vec<u64>,
-    /// One bit per node with a free processor.
-    open: Vec<u64>,
-    /// No open node lies in a word before this one.
-    first_open: usize,
-    /// Free processors of the whole group.
-    free_total: u32,
 }
 
 impl Nodes {
@@ -286,201 +286,6 @@ impl Nodes {
             }
         }
     }
-}
-
-impl Group {
-    fn new(resource: &crate::resource::Resource) -> Self {
-        let count = resource.count as usize;
-        let mut open = vec![u64::MAX; count / 64];
-        if !count.is_multiple_of(64) {
-            open.push((1 << (count % 64)) - 1);
-        }
-        let memory_left = match resource.memory_mib {
-            Some(_) => vec![resource.memory_kib(); count],
-            None => Vec::new(),
-        };
-        Group {
-            cpu_count: resource.cpu_count,
-            memory_kib: resource.memory_kib(),
-            free: match resource.cpu_count == 1 && memory_left.is_empty() {
-                true => Vec::new(),
-                false => vec![resource.cpu_count; count],
-            },
-            memory_left,
-            open,
-            first_open: 0,
-            free_total: resource.count * resource.cpu_count,
-        }
-    }
-
-    /// Processors of any node, for a job of so much memory.
-    fn on_node(&self, node: usize, memory_kib: u64) -> u32 {
-        match self.is_plain() {
-            true => (self.open[node / 64] >> (node % 64) & 1) as u32,
-            false => self.fitting(node, memory_kib),
-        }
-    }
-
-    /// Processors of a node that is not plain, for a job of so much memory.
-    fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
-        let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
-        fitting(self.free[node], memory_left, memory_kib)
-    }
-
-    fn available(&self, memory_kib: u64) -> u32 {
-        if memory_kib == 0 || self.memory_left.is_empty() {
-            return self.free_total;
-        }
-        (0..self.free.len())
-            .map(|node| self.fitting(node, memory_kib))
-            .sum()
-    }
-
-    /// Picks up to `left` processors and answers how many are still missing.
-    fn choose(
-        &self,
-        resource: u16,
-        memory_kib: u64,
-        mut left: u32,
-        placement: &mut Vec<PlacementRun>,
-    ) -> u32 {
-        for word in self.first_open..self.open.len() {
-            let mut bits = self.open[word];
-            while bits != 0 && left > 0 {
-                let node = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let here = self.fitting(node, memory_kib).min(left);
-                if here > 0 {
-                    push_nodes(placement, resource, node as u32, 1, here);
-                    left -= here;
-                }
-            }
-            if left == 0 {
-                break;
-            }
-        }
-        left
-    }
-
-    /// Single-processor nodes without a memory limit: the bit map says all
-    /// there is to know, and runs of nodes are handled a word at a time.
-    fn is_plain(&self) -> bool {
-        self.cpu_count == 1 && self.memory_left.is_empty()
-    }
-
-    /// Takes up to `left` nodes and answers how many are still missing.
-    fn take_plain(&mut self, resource: u16, wanted: u32, placement: &mut Vec<PlacementRun>) -> u32 {
-        let mut left = wanted;
-        let mut word = self.first_open;
-        while left > 0 && word < self.open.len() {
-            let mut bits = self.open[word];
-            while bits != 0 && left > 0 {
-                let first = bits.trailing_zeros();
-                let nodes = (bits >> first).trailing_ones().min(left);
-                bits &= !span(first, nodes);
-                push_nodes(placement, resource, word as u32 * 64 + first, nodes, 1);
-                left -= nodes;
-            }
-            self.open[word] = bits;
-            word += usize::from(bits == 0);
-        }
-        self.first_open = word;
-        self.free_total -= wanted - left;
-        left
-    }
-
-    fn take_plain_nodes(&mut self, run: &PlacementRun) {
-        for_words(run, |word, mask| {
-            assert_eq!(self.open[word] & mask, mask, "a processor is used twice");
-            self.open[word] &= !mask;
-        });
-        self.free_total -= run.nodes;
-        while self.open.get(self.first_open) == Some(&0) {
-            self.first_open += 1;
-        }
-    }
-
-    fn free_plain(&mut self, run: &PlacementRun) {
-        for_words(run, |word, mask| {
-            assert_eq!(
-                self.open[word] & mask,
-                0,
-                "a processor was given back twice"
-            );
-            self.open[word] |= mask;
-        });
-        self.free_total += run.nodes;
-        self.first_open = self.first_open.min(run.node as usize / 64);
-    }
-
-    fn use_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        self.free[node] -= processors;
-        self.free_total -= processors;
-        if self.free[node] == 0 {
-            self.open[node / 64] &= !(1 << (node % 64));
-            while self.open.get(self.first_open) == Some(&0) {
-                self.first_open += 1;
-            }
-        }
-        if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory -= memory_kib * u64::from(processors);
-        }
-    }
-
-    fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
-        self.free[node] += processors;
-        assert!(
-            self.free[node] <= self.cpu_count,
-            "a processor was given back twice"
-        );
-        self.free_total += processors;
-        self.open[node / 64] |= 1 << (node % 64);
-        self.first_open = self.first_open.min(node / 64);
-        if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory += memory_kib * u64::from(processors);
-            debug_assert!(*memory <= self.memory_kib);
-        }
-    }
-}
-
-/// `nodes` bits from bit `first` on; together they stay within a word.
-fn span(first: u32, nodes: u32) -> u64 {
-    (u64::MAX >> (64 - nodes)) << first
-}
-
-/// Calls back with each word of the bit map that the run touches, and the bits
-/// of it that are the run's.
-fn for_words(run: &PlacementRun, mut change: impl FnMut(usize, u64)) {
-    let (mut node, mut left) = (run.node, run.nodes);
-    while left > 0 {
-        let here = left.min(64 - node % 64);
-        change(node as usize / 64, span(node % 64, here));
-        node += here;
-        left -= here;
-    }
-}
-
-fn push_nodes(
-    placement: &mut Vec<PlacementRun>,
-    resource: u16,
-    node: u32,
-    nodes: u32,
-    processors: u32,
-) {
-    if let Some(last) = placement.last_mut()
-        && last.resource == resource
-        && last.processors == processors
-        && last.node + last.nodes == node
-    {
-        last.nodes += nodes;
-        return;
-    }
-    placement.push(PlacementRun {
-        resource,
-        node,
-        nodes,
-        processors,
-    });
 }
 
 #[cfg(test)]

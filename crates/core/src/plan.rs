@@ -20,25 +20,12 @@ pub use profile::Profile;
 
 use crate::ids::{IdMap, JobId};
 use crate::job::{JobSpec, Requirements};
-use crate::placement::{ClassId, PlacementRun};
+use crate::placement::{ClassId, PlacementRun, Share};
 use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use line::Step;
 use std::collections::{BTreeMap, HashMap};
-
-/// Processors of one column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The column.
-    pub column: u32,
-    /// Its resource, by position in the file.
-    pub resource: u16,
-    /// Its node, counted within the resource, if the column is one.
-    pub node: Option<u32>,
-    /// How many processors.
-    pub processors: u32,
-}
 
 /// What a job gets, in the order of columns, which is file order.
 pub type Shares = Vec<Share>;

@@ -9,13 +9,15 @@ mod local_only;
 mod queue_length;
 mod random;
 mod round_robin;
+mod settings;
 mod utilization;
+
+pub use settings::{BrokerSettings, LocalInfo, OwnDispatch};
 
 pub use domains::{
     Aggregate, Choice, DomainPolicy, Information, Kinds, Machine, Site, Traveller, Wanted,
 };
 
-use crate::grid::BrokerSettings;
 use crate::job::JobSpec;
 use crate::load::{Fraction, Window};
 use crate::message::Target;

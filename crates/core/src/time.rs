@@ -410,6 +410,20 @@ impl fmt::Display for SimDuration {
     }
 }
 
+/// How long the data of a job is on its way over a link that carries so many
+/// MiB a second; each job has the link to itself. Rounded down to nanoseconds.
+#[must_use]
+pub fn transfer_time(data_kib: u64, bandwidth: Option<Decimal>) -> SimDuration {
+    match bandwidth {
+        Some(bandwidth) if data_kib > 0 => {
+            let nanos = u128::from(data_kib) * u128::from(NANOS_PER_SEC) / 1024;
+            let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+            SimDuration::from_nanos(bandwidth.divide(nanos))
+        }
+        _ => SimDuration::ZERO,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

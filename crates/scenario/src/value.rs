@@ -74,6 +74,11 @@ pub trait Written {
     fn value(&self) -> Self::Value;
 }
 
+/// What is written, or this.
+pub(crate) fn or<W: Written>(slot: &Option<W>, default: W::Value) -> W::Value {
+    slot.as_ref().map_or(default, W::value)
+}
+
 /// The value, which is the default where none is written: then it is now.
 pub fn fill<W: Written>(slot: &mut Option<W>, default: W::Value) -> W::Value {
     slot.get_or_insert_with(|| W::of(default)).value()

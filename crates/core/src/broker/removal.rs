@@ -3,9 +3,9 @@
 
 use super::{Broker, Held};
 use crate::event::{Event, EventKind, EventSink, Party};
-use crate::grid::transfer_time;
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Outgoing, Target};
+use crate::time::transfer_time;
 use crate::time::{SimDuration, SimTime};
 
 impl Broker {

@@ -2,13 +2,13 @@
 //! and optionally what it has itself sent since.
 
 use super::{Access, PeerConfig};
-use crate::grid::transfer_time;
 use crate::ids::ClusterId;
 use crate::job::{JobSpec, Requirements};
 use crate::load::{Fraction, LoadSample, Mean, Window};
 use crate::message::Target;
 use crate::policy::Candidate;
 use crate::resource::Resources;
+use crate::time::transfer_time;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
 use std::sync::Arc;

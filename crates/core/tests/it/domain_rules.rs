@@ -2,12 +2,12 @@
 
 use crate::rig::{Rig, job, sample, secs};
 use gridrig_core::broker::OwnDispatch;
-use gridrig_core::grid::transfer_time;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
 use gridrig_core::message::{Outgoing, Route, Target};
 use gridrig_core::policy::{PolicyKind, Tie};
 use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::transfer_time;
 use gridrig_core::time::{Decimal, SimDuration};
 
 const C0: Target = Target::Cluster(ClusterId(0));

@@ -1,8 +1,7 @@
 //! The elements of a `Resource` and what their text may be.
 
-use super::read::collapse;
 use super::{NAMESPACE, ResourceError};
-use crate::xml::Element;
+use crate::xml::{Element, is_space};
 use gridrig_core::resource::Resource;
 use gridrig_core::time::Decimal;
 
@@ -137,4 +136,13 @@ impl Group<'_> {
 /// our numbers.
 fn digits(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
+}
+
+/// The text as `xs:token` reads it: no spaces around, single ones within.
+pub(super) fn collapse(text: &str) -> String {
+    let words: Vec<&str> = text
+        .split(is_space)
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ")
 }

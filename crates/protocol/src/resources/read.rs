@@ -114,12 +114,3 @@ impl Reader<'_> {
         }
     }
 }
-
-/// The text as `xs:token` reads it: no spaces around, single ones within.
-pub(super) fn collapse(text: &str) -> String {
-    let words: Vec<&str> = text
-        .split(is_space)
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join(" ")
-}

@@ -72,7 +72,7 @@ fn value(group: &Resource, field: Field, index: usize) -> Result<Option<String>,
         )
     };
     let word = |text: &String| {
-        let collapsed = super::read::collapse(text);
+        let collapsed = super::field::collapse(text);
         let good = !text.is_empty() && collapsed == *text && text.chars().all(crate::xml::is_xml);
         let expected = "a text of XML characters without surplus spaces";
         checked(text.clone(), good, field, index, expected)

@@ -102,11 +102,9 @@ impl Builder {
         };
         let row = &mut self.rows[index];
         match event.kind {
-            EventKind::Submitted => {
-                if row.submit.is_none() {
-                    row.intended = event.instant();
-                    row.submit = Some(at);
-                }
+            EventKind::Submitted if row.submit.is_none() => {
+                row.intended = event.instant();
+                row.submit = Some(at);
             }
             EventKind::BrokerArrival => {
                 if let Some(domain) = event.by.domain() {
@@ -132,11 +130,9 @@ impl Builder {
                 row.cluster = event.by.cluster();
                 row.exec_domain = row.cluster.and_then(|id| domain_of(&self.clusters, id));
             }
-            EventKind::Started => {
-                if row.start.is_none() {
-                    row.start = Some(at);
-                    row.started_by = position;
-                }
+            EventKind::Started if row.start.is_none() => {
+                row.start = Some(at);
+                row.started_by = position;
             }
             EventKind::Finished => {
                 end(row, at, JobState::Completed, None);

@@ -1,8 +1,7 @@
 //! A broker as it is written, ours or somebody else's.
 
-use super::grid::or;
 use crate::BrokerKind;
-use crate::value::{AboveZero, Count, Duration, Name, Positive, Str, Whole, Written};
+use crate::value::{AboveZero, Count, Duration, Name, Positive, Str, Whole, Written, or};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;

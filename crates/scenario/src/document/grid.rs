@@ -6,7 +6,7 @@ use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
 use crate::value::{
     AboveZero, At, Count, Duration, Identifier, Name, Named, PathText, Positive, Str, Whole,
-    Written, fill, named,
+    Written, fill, named, or,
 };
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
@@ -159,11 +159,6 @@ pub struct Roles {
     /// The domain that takes jobs.
     #[schemars(required)]
     pub provider: Option<At<Str<Identifier>>>,
-}
-
-/// What is written, or this.
-pub(super) fn or<W: Written>(slot: &Option<W>, default: W::Value) -> W::Value {
-    slot.as_ref().map_or(default, W::value)
 }
 
 impl Slurm {

@@ -6,9 +6,9 @@ use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
 use crate::agent::ledger::Arrival;
 use crate::agent::letter::{Letter, LetterId};
 use crate::event::{Event, EventKind, Party};
-use crate::grid::transfer_time;
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::message::{EndState, JobEnd, News, Outgoing, Route, Target};
+use crate::time::transfer_time;
 use crate::time::{SimDuration, SimTime};
 use std::sync::Arc;
 

@@ -1,0 +1,108 @@
+//! The jobs of a cluster, and the classes they are of.
+
+use crate::ids::{IdMap, JobId};
+use crate::job::Requirements;
+use crate::placement::{ClassId, PlacementRun};
+use crate::queue::Slot;
+use crate::time::{SimDuration, SimTime};
+use std::collections::HashMap;
+
+/// A job that waits or runs.
+pub(super) struct Job {
+    pub id: JobId,
+    pub processors: u32,
+    pub run_time: SimDuration,
+    pub class: ClassId,
+    pub arrival: u64,
+    pub queued: SimTime,
+    pub running: Option<Running>,
+}
+
+/// Since when it runs, until when and where.
+pub(super) struct Running {
+    pub start: SimTime,
+    pub finish: SimTime,
+    pub placement: Vec<PlacementRun>,
+}
+
+/// The jobs that wait or run, in reused slots.
+#[derive(Default)]
+pub(super) struct JobTable {
+    pub slots: Vec<Option<Job>>,
+    pub free: Vec<Slot>,
+    pub by_id: IdMap<Slot>,
+}
+
+impl JobTable {
+    pub fn insert(&mut self, job: Job) -> Slot {
+        let id = job.id;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(job);
+                slot
+            }
+            None => {
+                self.slots.push(Some(job));
+                self.slots.len() as Slot - 1
+            }
+        };
+        let before = self.by_id.insert(id, slot);
+        assert!(before.is_none(), "{id} was submitted twice to one cluster");
+        slot
+    }
+
+    pub fn get(&self, slot: Slot) -> &Job {
+        self.slots[slot as usize].as_ref().expect("a slot in use")
+    }
+
+    pub fn get_mut(&mut self, slot: Slot) -> &mut Job {
+        self.slots[slot as usize].as_mut().expect("a slot in use")
+    }
+
+    pub fn remove(&mut self, slot: Slot) -> Job {
+        let job = self.slots[slot as usize].take().expect("a slot in use");
+        self.by_id.remove(&job.id);
+        self.free.push(slot);
+        job
+    }
+
+    pub fn running(&self) -> impl Iterator<Item = (JobId, &[PlacementRun])> {
+        let jobs = self.slots.iter().flatten();
+        jobs.filter_map(|job| Some((job.id, job.running.as_ref()?.placement.as_slice())))
+    }
+
+    pub fn ids(&self) -> Vec<JobId> {
+        let mut ids: Vec<JobId> = self.slots.iter().flatten().map(|job| job.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+/// The requirement classes met so far.
+#[derive(Default)]
+pub(super) struct Classes {
+    pub any: Option<ClassId>,
+    pub others: HashMap<Requirements, ClassId>,
+    /// What the empty cluster offers each class.
+    pub capacity: Vec<u32>,
+}
+
+impl Classes {
+    pub fn known(&self, wanted: &Requirements) -> Option<ClassId> {
+        match wanted.is_any() {
+            true => self.any,
+            false => self.others.get(wanted).copied(),
+        }
+    }
+
+    pub fn add(&mut self, wanted: &Requirements, capacity: u32) {
+        let class = ClassId(self.capacity.len() as u32);
+        self.capacity.push(capacity);
+        match wanted.is_any() {
+            true => self.any = Some(class),
+            false => {
+                self.others.insert(wanted.clone(), class);
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Work that is known to a cluster.
+
+use crate::time::{SimDuration, SimTime};
+
+/// Work known to the cluster: sums that change in O(1).
+#[derive(Default)]
+pub(super) struct Work {
+    pub queued_processors: u64,
+    /// Processor-nanoseconds of the queued jobs, at speed 1.0.
+    pub queued: u128,
+    /// Sum over running jobs of processors x finish instant.
+    pub running_ends: u128,
+}
+
+impl Work {
+    pub fn queue(&mut self, processors: u32, run_time: SimDuration) {
+        self.queued_processors += u64::from(processors);
+        self.queued += u128::from(processors) * u128::from(run_time.as_nanos());
+    }
+
+    pub fn unqueue(&mut self, processors: u32, run_time: SimDuration) {
+        self.queued_processors -= u64::from(processors);
+        self.queued -= u128::from(processors) * u128::from(run_time.as_nanos());
+    }
+
+    pub fn start(&mut self, processors: u32, run_time: SimDuration, finish: SimTime) {
+        self.unqueue(processors, run_time);
+        self.running_ends += u128::from(processors) * u128::from(finish.as_nanos());
+    }
+
+    pub fn end(&mut self, processors: u32, finish: SimTime) {
+        self.running_ends -= u128::from(processors) * u128::from(finish.as_nanos());
+    }
+
+    pub fn left(&self, now: SimTime, busy: u32) -> u128 {
+        let passed = u128::from(busy) * u128::from(now.as_nanos());
+        self.queued + self.running_ends.saturating_sub(passed)
+    }
+}
