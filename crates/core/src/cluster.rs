@@ -410,6 +410,9 @@ impl Cluster {
             if !begun {
                 planner.begin(&outlook);
                 begun = true;
+                // A promise is withdrawn before the job starts late.
+                self.tell_promises(now, events);
+                continue;
             }
             let Some(planned) = planner.next_start(&outlook) else {
                 self.next_pass = planner.wakeup(&outlook);

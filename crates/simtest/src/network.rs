@@ -4,7 +4,7 @@
 //! Each try to deliver a message may lose the request or its answer, and a
 //! message may take a way on which others overtake it. Who gets no answer tries
 //! again, as the couriers of the real-time driver do: for ever towards an own
-//! broker or LRMS, [`TRIES`] times towards a peer, which is then lost and found
+//! broker or LRMS, `TRIES` times towards a peer, which is then lost and found
 //! again after a while.
 
 mod delivery;

@@ -313,3 +313,50 @@ fn the_defaults_are_those_of_slurm_22_05() {
     assert_eq!(settings.bf_window, SimDuration::from_secs(24 * 3600));
     assert_eq!(settings.bf_max_job_test, 500);
 }
+
+/// What a cluster promises, and takes back, of one job.
+#[derive(Default)]
+struct Told(Vec<(u64, &'static str, u64)>);
+
+impl EventSink for Told {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        let seconds = |at: SimTime| at.as_nanos() / 1_000_000_000;
+        if event.job == Some(JobId(1)) {
+            self.0
+                .push((seconds(at), event.kind.name(), seconds(event.instant())));
+        }
+    }
+}
+
+#[test]
+fn a_start_is_promised_once_and_withdrawn_before_it_is_missed() {
+    for kind in [EASY, CONSERVATIVE, SLURM] {
+        let mut config = ClusterConfig::new(ClusterId(0), Resources::homogeneous(10), kind);
+        config.slurm = EXACT;
+        let mut cluster = Cluster::new(config);
+        let mut told = Told::default();
+        // The first job is expected to end at 60 s and ends at 100 s.
+        for (id, processors, run_time, estimate) in [(0, 9, 100, 60), (1, 10, 10, 10)] {
+            let job = JobSpec {
+                requested_time: Some(SimDuration::from_secs(estimate)),
+                ..JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(run_time))
+            };
+            cluster.submit(SimTime::ZERO, &job, &mut told).unwrap();
+        }
+        while let Some(now) = cluster.poll_timeout() {
+            cluster.handle_completions(now, &mut told, &mut Vec::new());
+            cluster.handle_pass(now, &mut told);
+        }
+        let kinds: Vec<&str> = told.0.iter().map(|(_, kind, _)| *kind).collect();
+        let withdrawn = [
+            "queued",
+            "promised",
+            "promise-withdrawn",
+            "started",
+            "finished",
+        ];
+        assert_eq!(kinds, withdrawn, "{kind:?}: {:?}", told.0);
+        assert_eq!(told.0[1], (0, "promised", 60), "{kind:?}");
+        assert_eq!(told.0[3].0, 100, "{kind:?}");
+    }
+}
