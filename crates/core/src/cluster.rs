@@ -15,11 +15,12 @@ use crate::placement::{ClassId, Nodes, PlacementRun, Share};
 use crate::plan::Book;
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{SimDuration, SimTime};
 use jobs::{Classes, Job, JobTable, Running};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use work::Work;
+pub use work::run_time_on;
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
@@ -544,21 +545,4 @@ impl Scheduler {
             },
         }
     }
-}
-
-/// How long a job of this length at speed 1.0 takes on these nodes: over mixed
-/// speeds it runs at the slowest.
-#[must_use]
-pub fn run_time_on(
-    resources: &Resources,
-    placement: &[PlacementRun],
-    run_time: SimDuration,
-) -> SimDuration {
-    let speed_of = |run: &PlacementRun| resources.groups()[usize::from(run.resource)].speed;
-    let slowest = match resources.groups() {
-        [only] => Some(only.speed),
-        _ => placement.iter().map(speed_of).min_by(|a, b| a.compare(*b)),
-    };
-    let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
-    SimDuration::from_nanos(nanos)
 }

@@ -1,6 +1,8 @@
-//! Work that is known to a cluster.
+//! How long jobs take, and the work that is known to a cluster.
 
-use crate::time::{SimDuration, SimTime};
+use crate::placement::PlacementRun;
+use crate::resource::Resources;
+use crate::time::{Decimal, SimDuration, SimTime};
 
 /// Work known to the cluster: sums that change in O(1).
 #[derive(Default)]
@@ -36,4 +38,21 @@ impl Work {
         let passed = u128::from(busy) * u128::from(now.as_nanos());
         self.queued + self.running_ends.saturating_sub(passed)
     }
+}
+
+/// How long a job of this length at speed 1.0 takes on these nodes: over mixed
+/// speeds it runs at the slowest.
+#[must_use]
+pub fn run_time_on(
+    resources: &Resources,
+    placement: &[PlacementRun],
+    run_time: SimDuration,
+) -> SimDuration {
+    let speed_of = |run: &PlacementRun| resources.groups()[usize::from(run.resource)].speed;
+    let slowest = match resources.groups() {
+        [only] => Some(only.speed),
+        _ => placement.iter().map(speed_of).min_by(|a, b| a.compare(*b)),
+    };
+    let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
+    SimDuration::from_nanos(nanos)
 }
