@@ -183,7 +183,11 @@ async fn measure(grid: &Grid, talk: &Talk, rounds: u64) -> f64 {
 
 fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: RunClock) -> Config {
     let setup = BrokerSetup::of(grid, domain, 1).unwrap();
-    let neighbours = setup.neighbours.iter().map(|neighbour| neighbour.domain);
+    let neighbours = setup
+        .config
+        .neighbours
+        .iter()
+        .map(|neighbour| neighbour.domain);
     let name = |domain: DomainId| grid.domains[domain.index()].name.clone();
     let links = neighbours.clone().map(|peer| {
         let (name, roles) = (name(peer), roles_towards(&setup, peer));

@@ -362,7 +362,7 @@ async fn peer_resources(
 )]
 async fn peers(State(app): State<App>) -> Json<PeerList> {
     let setup = &app.config.setup;
-    let peers = setup.neighbours.iter().map(|neighbour| {
+    let peers = setup.config.neighbours.iter().map(|neighbour| {
         let address = app.config.peers.get(&neighbour.domain);
         let domain = neighbour.domain;
         PeerInfo {

@@ -143,7 +143,12 @@ impl Service for Config {
             samples.level(&table::INFORMATION_AGE, &[&name, kind], age);
         }
         // Whoever may forward here has a count from the start.
-        let consumers = self.setup.neighbours.iter().filter(|peer| peer.consumer);
+        let consumers = self
+            .setup
+            .config
+            .neighbours
+            .iter()
+            .filter(|peer| peer.consumer);
         let mut taken_in: BTreeMap<_, u64> = consumers.map(|peer| (Some(peer.domain), 0)).collect();
         taken_in.extend(machine.taken_in());
         for (origin, jobs) in taken_in {

@@ -8,6 +8,12 @@
 //! [acts](Outside)). Every message leaves by [`Cx::send`]. Delivery, sessions,
 //! recovery, removal and the relaying of information are rules, so they are
 //! here; how to wait and how a message travels is the driver's.
+//!
+//! There are two layers with the same inputs and the same messages. A
+//! [`Broker`](crate::broker::Broker) and an [`Lrms`] decide, over links on which
+//! every message arrives once; a [`BrokerAgent`] and an [`LrmsAgent`] have one of
+//! them inside and add what links and peers that fail ask for: names, keys,
+//! memory, sessions. Where nothing fails nothing is paid for that.
 
 mod broker;
 mod conversation;
@@ -19,19 +25,22 @@ mod plant;
 mod tests;
 
 pub use broker::{
-    BrokerAgent, BrokerSetup, GridNames, Lost, Neighbour, PeerSession, Pull, SessionChange,
-    SetupError, Unexpected, Updated,
+    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, Pull, SessionChange, SetupError, Truth,
+    Unexpected, Updated,
 };
-pub use conversation::{FromBroker, FromLrms, Submit, ToBroker, ToLrms, ToPeer};
-pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
-pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Undelivered};
-pub use lrms::{Follow, Home, JobNews, LrmsAgent, LrmsSetup, Outside};
+pub use conversation::{
+    Arrival, BrokerSends, FromBroker, FromLrms, LrmsSends, Passed, Submit, ToBroker, ToLrms, ToPeer,
+};
+pub use ledger::{JobState, JobView, Receipt, SubmitError};
+pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Told, Undelivered};
+pub use lrms::{Completions, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass};
 pub use plant::Plant;
 
 use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};
+use crate::job::JobSpec;
 use crate::load::LoadSample;
-use crate::message::JobEnd;
+use crate::message::{JobEnd, Route};
 use crate::time::{SimDuration, SimTime, WallTime};
 
 /// What an agent is given while it handles an input: two clocks, the log (it is
@@ -47,21 +56,24 @@ pub trait Cx<M>: EventSink {
     /// it the agent learns as a [`Fate`].
     fn send(&mut self, letter: Letter<M>);
 
-    /// Stops a message that carries data while it is on its way; `false` if it
-    /// is being handed over already.
-    fn recall(&mut self, id: LetterId) -> bool;
+    /// Stops the message that carries the data of a job while it is on its way;
+    /// `false` if it is being handed over already.
+    fn recall(&mut self, job: JobId) -> bool;
 }
 
-/// A participant of a grid.
-pub trait Agent: Send + 'static {
+/// Somebody who sends messages and has timers.
+pub trait Participant {
     /// What it sends.
-    type Sends: Message;
-
-    /// The latest instant that it has handled.
-    fn now(&self) -> SimTime;
+    type Sends;
 
     /// When its next timer on the clock of the model is due.
     fn next_due(&self) -> Option<SimTime>;
+}
+
+/// A participant as a service runs it.
+pub trait Agent: Participant<Sends: Message> + Send + 'static {
+    /// The latest instant that it has handled.
+    fn now(&self) -> SimTime;
 
     /// When its next timer on the wall clock is due.
     fn next_wall_due(&self) -> Option<WallTime> {
@@ -92,14 +104,24 @@ pub trait Agent: Send + 'static {
     }
 }
 
-/// An agent that takes inputs of this kind.
-pub trait Handle<I>: Agent {
+/// A participant that takes inputs of this kind.
+pub trait Handle<I>: Participant {
     /// What whoever brings the input learns at once.
     type Answer;
 
     /// Handles the input at the instant of `cx`. Inputs come in order of time;
     /// one that lies before what has been handled counts as of now.
     fn handle(&mut self, cx: &mut impl Cx<Self::Sends>, input: I) -> Self::Answer;
+}
+
+/// A job reaches a participant. The answer is why it is not taken; whoever
+/// forwarded or dispatched it is told so by a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Brought<'a> {
+    /// The job.
+    pub spec: &'a JobSpec,
+    /// The way it has come from a broker; `None` from a client.
+    pub route: Option<Route>,
 }
 
 /// Timers are due.
@@ -128,10 +150,11 @@ pub struct Freeze;
 /// whichever it is. A job that cannot be taken is rejected for good when a
 /// client brings it, and sent back to a broker by a message of its own.
 pub trait JobKeeper:
-    Handle<Arrival, Answer = Result<Receipt, SubmitError>>
+    Agent
+    + Handle<Arrival, Answer = Result<Receipt, SubmitError>>
     + Handle<Cancel, Answer = bool>
     + Handle<Due, Answer = ()>
-    + Handle<Fate<<Self as Agent>::Sends>, Answer = ()>
+    + Handle<Fate<<Self as Participant>::Sends>, Answer = ()>
     + Handle<Freeze, Answer = ()>
 {
     /// What is known of a job; `None` if it was never here or is forgotten.

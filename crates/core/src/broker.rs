@@ -2,6 +2,7 @@
 //! whoever a job came from (LSAP 4.1, design 5).
 
 mod access;
+mod config;
 mod decide;
 mod removal;
 mod survey;
@@ -9,56 +10,21 @@ mod view;
 
 pub use crate::policy::{LocalInfo, OwnDispatch};
 pub use access::Access;
+pub use config::{BrokerConfig, Neighbour, PeerConfig};
 pub use view::Pending;
 
 use crate::event::{Event, EventKind, EventSink, Party};
-use crate::ids::{ClusterId, DomainId, IdMap, JobId};
+use crate::ids::{DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, Outgoing, Route, Target};
-use crate::policy::{BrokerSettings, InformationNeed, Rule};
-use crate::resource::Resources;
-use crate::time::{Decimal, SimDuration, SimTime};
-use crate::timetable::Timetable;
+use crate::policy::{InformationNeed, Rule};
+use crate::time::{SimDuration, SimTime};
 use rand::rngs::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use survey::Survey;
 use view::Known;
-
-/// A peer that provides for this broker.
-#[derive(Clone, Debug)]
-pub struct PeerConfig {
-    /// Whose broker.
-    pub domain: DomainId,
-    /// One-way latency of the link.
-    pub latency: SimDuration,
-    /// MiB of job data a second carries; `None`: data costs no time.
-    pub bandwidth: Option<Decimal>,
-    /// When it takes jobs of this broker; `None`: always.
-    pub timetable: Option<Timetable>,
-    /// Its own clusters.
-    pub clusters: Vec<(ClusterId, Arc<Resources>)>,
-    /// `reach[n]`: every cluster that a job may get to from there with `n`
-    /// further forwards.
-    pub reach: Vec<Vec<Arc<Resources>>>,
-}
-
-/// How a broker is set up. All of these can reverse a ranking of policies, so
-/// all are reported.
-#[derive(Clone, Debug)]
-pub struct BrokerConfig {
-    /// Whose broker this is.
-    pub domain: DomainId,
-    /// How it behaves.
-    pub settings: BrokerSettings,
-    /// The most jobs that may wait for a cycle; beyond, they are refused.
-    pub queue_limit: Option<usize>,
-    /// Own clusters in file order.
-    pub clusters: Vec<(ClusterId, Arc<Resources>)>,
-    /// Providing peers in link order.
-    pub peers: Vec<PeerConfig>,
-}
 
 /// A meta-broker.
 ///
@@ -98,6 +64,10 @@ pub struct Broker {
     peer_turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
+    /// The instant of the latest input that it handled as a participant.
+    pub(crate) now: SimTime,
+    /// Reused: what an input has set off.
+    pub(crate) out: Vec<Outgoing>,
 }
 
 /// A job that came here and whose end is not known yet.
@@ -152,6 +122,8 @@ impl Broker {
             peer_turn: 0,
             rng,
             last_cycle: None,
+            now: SimTime::ZERO,
+            out: Vec::new(),
             config,
         }
     }
@@ -364,6 +336,29 @@ impl Broker {
             self.parked.remove(&held.arrival);
             self.pass_back(now, held.route.from, end, events, out);
         }
+    }
+
+    /// The same from this target; it changes nothing if the job is not there.
+    pub fn handle_end_from(
+        &mut self,
+        now: SimTime,
+        by: Target,
+        end: JobEnd,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let Some(held) = self.jobs.remove(&end.job) else {
+            return;
+        };
+        // What was sent waits in no queue.
+        if held.sent != Some(by) {
+            self.jobs.insert(end.job, held);
+            return;
+        }
+        if let Some(earlier) = held.earlier {
+            self.jobs.insert(end.job, *earlier);
+        }
+        self.pass_back(now, held.route.from, end, events, out);
     }
 
     /// Lets go of the latest visit of a job.

@@ -1,12 +1,13 @@
 //! The whole grid as both drivers and all services are told of it: domains
 //! with their brokers and clusters, and the links between them.
 
-use crate::broker::{BrokerConfig, PeerConfig};
+use crate::broker::{BrokerConfig, Neighbour, PeerConfig};
 use crate::cluster::ClusterConfig;
 use crate::ids::{ClusterId, DomainId};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use crate::policy::BrokerSettings;
@@ -209,6 +210,28 @@ impl Grid {
             queue_limit: None,
             clusters: own(domain),
             peers: peers.collect(),
+            neighbours: self.neighbours(domain),
         }
+    }
+
+    /// Every broker that this one has a link with, in order of their domains. A
+    /// link given in both directions is the one that comes first.
+    fn neighbours(&self, domain: DomainId) -> Vec<Neighbour> {
+        let mut known: BTreeMap<DomainId, Neighbour> = BTreeMap::new();
+        for link in &self.links {
+            let (other, consumer) = match (link.consumer == domain, link.provider == domain) {
+                (true, false) => (link.provider, false),
+                (false, true) => (link.consumer, true),
+                _ => continue,
+            };
+            let fresh = Neighbour {
+                domain: other,
+                latency: link.latency,
+                bandwidth: link.bandwidth,
+                consumer,
+            };
+            known.entry(other).or_insert(fresh).consumer |= consumer;
+        }
+        known.into_values().collect()
     }
 }

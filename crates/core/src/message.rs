@@ -157,6 +157,8 @@ pub enum Outgoing {
         job: JobId,
         /// Where to.
         cluster: ClusterId,
+        /// Its way.
+        route: Route,
     },
     /// A job to a peer.
     Forward {

@@ -2,6 +2,7 @@
 
 mod agenda;
 mod alarms;
+mod around;
 mod run;
 
 pub use run::{Cancellation, Options, Outcome, run};

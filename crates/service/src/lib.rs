@@ -25,7 +25,7 @@ use crate::http::{Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use gridrig_core::agent::{Agent, JobKeeper};
+use gridrig_core::agent::{JobKeeper, Participant};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
@@ -52,7 +52,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// What it runs.
     type Machine: JobKeeper;
     /// How it sends.
-    type Transport: Transport<Message = <Self::Machine as Agent>::Sends>;
+    type Transport: Transport<Message = <Self::Machine as Participant>::Sends>;
 
     /// Its kind and name, for people.
     fn name(&self) -> String;

@@ -13,7 +13,8 @@ use crate::reference::RefCancellation;
 use crate::trail::Trails;
 use gridrig_core::agent::{
     Agent, BrokerAgent, BrokerSetup, Cx, Due, Fate, FromBroker, FromLrms, Handle, Home, Letter,
-    LetterId, LrmsAgent, LrmsSetup, Message, PeerSession, SessionChange, SetupError, Undelivered,
+    LrmsAgent, LrmsSetup, Message, Participant, PeerSession, SessionChange, SetupError,
+    Undelivered,
 };
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::Grid;
@@ -132,7 +133,7 @@ impl<'a> Network<'a> {
             let mut setup = BrokerSetup::of(grid, domain, seed)?;
             // So that no two brokers give a letter the same name.
             setup.incarnation = u64::from(domain.0);
-            for other in &setup.neighbours {
+            for other in &setup.config.neighbours {
                 let mut peers = setup.config.peers.iter();
                 let consumer = peers.any(|peer| peer.domain == other.domain);
                 let change = SessionChange::Open {
@@ -191,8 +192,8 @@ impl<'a> Network<'a> {
         // The wall clock goes as fast as the run.
         let on_the_wall = brokers.clone().filter_map(Agent::next_wall_due);
         let on_the_wall = on_the_wall.map(|at| SimTime::from_nanos(at.as_nanos()));
-        let cycles = brokers.filter_map(Agent::next_due);
-        let clusters = self.lrms.iter().filter_map(Agent::next_due);
+        let cycles = brokers.filter_map(Participant::next_due);
+        let clusters = self.lrms.iter().filter_map(Participant::next_due);
         let parcel = self.queue.first_key_value().map(|((at, _), _)| *at);
         let timers = cycles.chain(clusters).chain(on_the_wall);
         let next = timers.chain(parcel).min();
@@ -385,12 +386,12 @@ impl<M: Message> Cx<M> for Around<'_, M> {
     }
 
     /// A letter has left with its first try.
-    fn recall(&mut self, id: LetterId) -> bool {
+    fn recall(&mut self, job: JobId) -> bool {
         let is_it = |(parcel, tries): &(Parcel, u32)| {
             let Parcel::Broker(_, letter) = parcel else {
                 return false;
             };
-            *tries == 0 && letter.id == id && letter.message.carries_data()
+            *tries == 0 && letter.message.data_of() == Some(job)
         };
         let mut there = self.queue.iter().filter(|(_, parcel)| is_it(parcel));
         let Some(place) = there.next().map(|(place, _)| *place) else {

@@ -394,6 +394,7 @@ fn peers(grid: &Grid, setup: &BrokerSetup, urls: &[String]) -> BTreeMap<DomainId
         ))
     };
     setup
+        .config
         .neighbours
         .iter()
         .filter_map(|neighbour| peer(neighbour.domain))

@@ -100,7 +100,7 @@ fn stance(roles: Roles) -> Stance {
 #[must_use]
 pub fn roles_towards(setup: &BrokerSetup, peer: DomainId) -> Roles {
     let mut providers = setup.config.peers.iter();
-    let mut neighbours = setup.neighbours.iter();
+    let mut neighbours = setup.config.neighbours.iter();
     Roles::new(
         neighbours.any(|neighbour| neighbour.domain == peer && neighbour.consumer),
         providers.any(|provider| provider.domain == peer),

@@ -1,11 +1,12 @@
 //! A broker: its decisions, what it knows of its jobs, and the relaying of
 //! information.
 
+mod books;
 mod delivery;
 mod inputs;
+mod links;
 mod recovery;
 mod removal;
-mod sending;
 mod sessions;
 mod setup;
 #[cfg(test)]
@@ -13,38 +14,35 @@ mod tests;
 
 pub use delivery::Lost;
 pub use inputs::{Unexpected, Updated};
+pub use links::Truth;
 pub use sessions::{PeerSession, Pull, SessionChange};
-pub use setup::{BrokerSetup, GridNames, Neighbour, SetupError};
+pub use setup::{BrokerSetup, GridNames, SetupError};
 
 use super::conversation::{FromBroker, ToPeer};
 use super::ledger::{JobState, JobView, Ledger, Naming};
-use super::letter::{LetterId, Tally};
-use super::{Agent, Cx, JobKeeper};
-use crate::broker::{Access, Broker, LocalInfo};
-use crate::event::{Event, EventKind, Party};
+use super::letter::{Tally, Told};
+use super::{Agent, Cx, Handle, JobKeeper, Participant};
+use crate::broker::{Access, Broker, LocalInfo, Neighbour};
+use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;
 use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, News, Outgoing, Target};
+use crate::message::{JobEnd, News, Target};
 use crate::rng;
 use crate::session::Push;
 use crate::time::{SimDuration, SimTime, WallTime};
+use books::Books;
 use recovery::Search;
 use sessions::Partners;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A broker.
+/// A broker as a service runs it.
 pub struct BrokerAgent {
     broker: Broker,
-    here: Party,
-    neighbours: Vec<Neighbour>,
-    ledger: Ledger,
-    now: SimTime,
+    books: Books,
     /// The nominal instant of the next cycle.
     next_cycle: Option<SimTime>,
     grace: SimDuration,
-    /// Jobs that are elsewhere, or on their way there, until their end.
-    under_way: BTreeMap<JobId, UnderWay>,
     /// Jobs that are looked for before anything is decided about them.
     searches: BTreeMap<JobId, Search>,
     partners: Partners,
@@ -53,16 +51,7 @@ pub struct BrokerAgent {
     /// What is said again to somebody who does not answer.
     reminders: BTreeSet<(WallTime, Reminder)>,
     round: Round,
-    /// Jobs of other domains that were handed to own clusters, by the domain
-    /// at which they entered.
-    taken_in: BTreeMap<Option<DomainId>, u64>,
-    /// How many domains the grid has.
-    domains: usize,
     frozen: bool,
-    incarnation: u64,
-    letters_written: u64,
-    out: Vec<Outgoing>,
-    undelivered: Tally,
 }
 
 /// Something to be said again.
@@ -77,24 +66,6 @@ enum Reminder {
 /// Time between tries to say something to somebody who does not answer, on the
 /// wall.
 const SAY_AGAIN: SimDuration = SimDuration::from_millis(500);
-
-/// A job that was sent.
-#[derive(Clone, Debug)]
-struct UnderWay {
-    target: Target,
-    /// When it was meant to arrive there, for sending it again.
-    due: SimTime,
-    /// Forwards so far, as it was sent.
-    hop: u32,
-    /// The receiver has confirmed to have it.
-    confirmed: bool,
-    /// It may be there although a later try was not answered.
-    perhaps: bool,
-    /// The receiver has been asked to remove it.
-    told: bool,
-    /// The message that its data goes with, until it has arrived.
-    data: Option<LetterId>,
-}
 
 /// The samples of one exchange, on their way to the consumers as one message.
 #[derive(Default)]
@@ -114,6 +85,8 @@ impl BrokerAgent {
     pub fn new(setup: BrokerSetup) -> Self {
         let domain = setup.config.domain;
         let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
+        let neighbours = setup.config.neighbours.clone().into_iter();
+        let latencies = neighbours.map(|other| (other.domain, other.latency));
         let mut broker = Broker::new(setup.config, stream);
         for peer in setup.sessions.keys() {
             broker.set_access(Target::Peer(*peer), Access::Closed);
@@ -124,25 +97,26 @@ impl BrokerAgent {
         };
         BrokerAgent {
             broker,
-            here: Party::Broker(domain),
-            neighbours: setup.neighbours,
-            ledger: Ledger::new(setup.keep_ended, naming),
-            now: SimTime::ZERO,
+            books: Books {
+                domain,
+                latencies: latencies.collect(),
+                ledger: Ledger::new(setup.keep_ended, naming),
+                now: SimTime::ZERO,
+                under_way: BTreeMap::new(),
+                taken_in: BTreeMap::new(),
+                domains: setup.names.domains(),
+                incarnation: setup.incarnation,
+                letters_written: 0,
+                undelivered: Tally::default(),
+            },
             next_cycle: None,
             grace: setup.grace,
-            under_way: BTreeMap::new(),
             searches: BTreeMap::new(),
             partners: Partners::of(&setup.sessions),
             born: setup.born,
             reminders: BTreeSet::new(),
             round: Round::default(),
-            taken_in: BTreeMap::new(),
-            domains: setup.names.domains(),
             frozen: false,
-            incarnation: setup.incarnation,
-            letters_written: 0,
-            out: Vec::new(),
-            undelivered: Tally::default(),
         }
     }
 
@@ -155,48 +129,18 @@ impl BrokerAgent {
     /// Jobs of other domains that were handed to clusters of this one, by the
     /// domain at which they entered: `None` where their key does not say.
     pub fn taken_in(&self) -> impl Iterator<Item = (Option<DomainId>, u64)> {
-        self.taken_in.iter().map(|(origin, jobs)| (*origin, *jobs))
+        self.books
+            .taken_in
+            .iter()
+            .map(|(origin, jobs)| (*origin, *jobs))
     }
 
-    /// The domain at which a forwarded job entered the grid, as its key says:
-    /// `RUN/DOMAIN/JOB` before the hop.
-    fn origin(&self, job: JobId) -> Option<DomainId> {
-        let key = self.ledger.get(job)?.base_key.as_ref()?;
-        let domain = key.rsplit('/').nth(1)?.parse().ok().map(DomainId);
-        // Anybody may write any key: only domains there are have a count.
-        domain.filter(|domain| domain.index() < self.domains)
-    }
-
-    fn turn_away(
-        &mut self,
-        cx: &mut impl Cx<FromBroker>,
-        job: JobId,
-        peer: Option<DomainId>,
-        reason: Reason,
-    ) {
-        let by = self.here;
-        let end = JobEnd::without_run(job, EndState::Rejected(reason));
-        self.ledger.end(end);
-        if let Some(peer) = peer {
-            let to = Party::Broker(peer);
-            cx.emit(
-                self.now,
-                Event::new(EventKind::Refused, job, by)
-                    .to(to)
-                    .because(reason),
-            );
-            let news = News::Refused { job, reason };
-            return self.write_to_peer(cx, peer, ToPeer::News(news));
-        }
-        cx.emit(
-            self.now,
-            Event::new(EventKind::Rejected, job, by).because(reason),
-        );
-        cx.emit(
-            self.now,
-            Event::new(EventKind::FinishSeen, job, Party::Client),
-        );
-        self.ledger.publish(end);
+    /// The broker handles an input, and what it sends is written down.
+    fn inside<I>(&mut self, cx: &mut impl Cx<FromBroker>, input: I) -> <Broker as Handle<I>>::Answer
+    where
+        Broker: Handle<I>,
+    {
+        self.broker.handle(&mut self.books.writing(cx), input)
     }
 
     /// The samples of one instant travel on as one message; a newer instant
@@ -221,13 +165,13 @@ impl BrokerAgent {
             return;
         }
         let samples: Vec<LoadSample> = samples.into_values().collect();
-        for index in 0..self.neighbours.len() {
+        for index in 0..self.broker.config().neighbours.len() {
             let Neighbour {
                 domain,
                 latency,
                 consumer,
                 ..
-            } = self.neighbours[index];
+            } = self.broker.config().neighbours[index];
             let push = match self.partners.update(domain, &samples) {
                 Some(Some(push)) => push,
                 None if consumer => Push {
@@ -237,29 +181,29 @@ impl BrokerAgent {
                 },
                 _ => continue,
             };
-            let (from, to) = (self.here, Party::Broker(domain));
-            cx.emit(self.now, Event::new(EventKind::InfoSent, None, from).to(to));
+            let told = Event::new(EventKind::InfoSent, None, self.books.domain);
+            cx.emit(self.books.now, told.to(domain));
             // Peers have the sample one link latency after it was taken.
             let due = self.round.at + latency;
-            self.post(cx, None, due, FromBroker::Peer(domain, ToPeer::Info(push)));
+            let info = FromBroker::Peer(domain, ToPeer::Info(push));
+            self.books.post(cx, None, due, info);
         }
     }
 
     /// Tells the broker that a job came back.
     fn refused(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, by: Target, reason: Reason) {
         let unwanted = self.broker.is_unwanted(job);
-        self.broker
-            .handle_refusal(self.now, job, by, reason, cx, &mut self.out);
+        let said = News::Refused { job, reason };
+        self.inside(cx, Told { from: by, said });
         if unwanted {
             self.note_removed(job);
         }
     }
 
-    fn end(&mut self, cx: &mut impl Cx<FromBroker>, end: JobEnd) {
-        self.under_way.remove(&end.job);
-        self.broker.handle_end(self.now, end, cx, &mut self.out);
+    /// A job is over for this broker, unless an earlier visit goes on.
+    fn note_end(&mut self, end: JobEnd) {
         if self.broker.whereabouts(end.job).is_none() {
-            self.ledger.end(end);
+            self.books.ledger.end(end);
         }
     }
 
@@ -267,7 +211,7 @@ impl BrokerAgent {
     /// with sessions are not among them: their heartbeats say more.
     #[must_use]
     pub fn relied_on(&self) -> BTreeSet<Target> {
-        let confirmed = self.under_way.values().filter(|sent| sent.confirmed);
+        let confirmed = self.books.under_way.values().filter(|sent| sent.confirmed);
         let targets = confirmed.map(|sent| sent.target);
         targets.filter(|to| !self.partners.has(*to)).collect()
     }
@@ -290,36 +234,27 @@ impl BrokerAgent {
         samples.iter().all(|sample| known(sample) && own(sample))
     }
 
-    /// After any change: what is to be sent becomes letters, and the next
-    /// cycle is found.
-    fn settle(&mut self, cx: &mut impl Cx<FromBroker>) {
-        let mut out = std::mem::take(&mut self.out);
-        for outgoing in out.drain(..) {
-            self.send(cx, outgoing);
-        }
-        self.out = out;
-        self.find_cycle(self.now);
-    }
-
     /// The next cycle for work that was meant for this instant: one whose
     /// grace has not passed is still to come.
     fn find_cycle(&mut self, meant: SimTime) {
-        let within_grace = |cycle: &SimTime| *cycle + self.grace >= self.now;
+        let now = self.books.now;
+        let within_grace = |cycle: &SimTime| *cycle + self.grace >= now;
         let pending = self.next_cycle.filter(|_| self.broker.queued() > 0);
-        let first = self.broker.poll_timeout(meant.min(self.now));
+        let first = self.broker.poll_timeout(meant.min(now));
         let first = first.filter(within_grace);
-        let next = self.broker.poll_timeout(self.now);
+        let next = self.broker.poll_timeout(now);
         self.next_cycle = pending.into_iter().chain(first).chain(next).min();
     }
 
-    fn set_now(&mut self, now: SimTime) {
-        self.now = self.now.max(now);
+    /// After any change, the next cycle is found.
+    fn settle(&mut self) {
+        self.find_cycle(self.books.now);
     }
 }
 
 impl JobKeeper for BrokerAgent {
     fn view(&self, job: JobId) -> Option<JobView> {
-        let record = self.ledger.get(job)?;
+        let record = self.books.ledger.get(job)?;
         let state = match (self.broker.whereabouts(job), record.end) {
             (Some(Some(to)), _) => JobState::Sent { to },
             (Some(None), _) => JobState::Queued {
@@ -332,24 +267,26 @@ impl JobKeeper for BrokerAgent {
     }
 
     fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
-        let jobs = self.ledger.list(after, limit);
+        let jobs = self.books.ledger.list(after, limit);
         jobs.filter_map(|job| self.view(job)).collect()
     }
 
     fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
-        self.ledger.ends(after, limit)
+        self.books.ledger.ends(after, limit)
+    }
+}
+
+impl Participant for BrokerAgent {
+    type Sends = FromBroker;
+
+    fn next_due(&self) -> Option<SimTime> {
+        self.next_cycle.filter(|_| !self.frozen)
     }
 }
 
 impl Agent for BrokerAgent {
-    type Sends = FromBroker;
-
     fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn next_due(&self) -> Option<SimTime> {
-        self.next_cycle.filter(|_| !self.frozen)
+        self.books.now
     }
 
     fn next_wall_due(&self) -> Option<WallTime> {
@@ -370,10 +307,10 @@ impl Agent for BrokerAgent {
     }
 
     fn published(&self) -> u64 {
-        self.ledger.published()
+        self.books.ledger.published()
     }
 
     fn undelivered(&self) -> Tally {
-        self.undelivered
+        self.books.undelivered
     }
 }

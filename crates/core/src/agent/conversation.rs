@@ -1,14 +1,21 @@
 //! What participants say to each other: an enum for each direction of a
 //! conversation, so that nobody can be told what is not for him.
+//!
+//! `J` is how a job goes along: as a whole [`Arrival`] where it crosses a wire,
+//! or as its number and way ([`Passed`]) where all that is known of it is at
+//! hand. `I` is what is told of load; a [`Broker`](crate::broker::Broker) and an
+//! [`Lrms`](super::Lrms) by themselves tell nothing of it.
 
-use super::ledger::Arrival;
 use super::letter::Message;
 use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, JobSpec};
 use crate::load::LoadSample;
-use crate::message::{JobEnd, News};
+use crate::message::{JobEnd, News, Route};
 use crate::session::Push;
+use crate::time::SimTime;
+use std::convert::Infallible;
+use std::sync::Arc;
 
 /// A client to the broker or LRMS where its job enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +28,81 @@ pub struct Submit {
     pub key: String,
 }
 
-/// A broker to an LRMS of its own.
+/// A job on its way into an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ToLrms {
+pub struct Arrival {
+    /// The idempotency key; a submission without one is never a repetition.
+    pub key: Option<String>,
+    /// The job's name in the run; `None` lets the machine give one.
+    pub id: Option<JobId>,
+    /// The job; its `id` counts only together with `id`.
+    pub spec: JobSpec,
+    /// The way it has come from a broker; `None` from a client.
+    pub route: Option<Route>,
+    /// When it was meant to arrive, if the sender says so.
+    pub meant: Option<SimTime>,
+    /// Where news of its end are to be sent, if not to the configured place.
+    pub notify: Option<Arc<str>>,
+    /// What whoever submitted it calls it: its name in a description of
+    /// another system, cut to 200 characters. By it a job is found
+    /// again that came through somebody else's broker.
+    pub tag: Option<Arc<str>>,
+    /// Under whose name it is to run here, if its sender's identity is mapped.
+    pub identity: Option<Arc<str>>,
+}
+
+impl Arrival {
+    /// A job from outside that is told nothing else of: no key, name or tag.
+    #[must_use]
+    pub fn of(spec: JobSpec) -> Self {
+        Arrival {
+            key: None,
+            id: None,
+            spec,
+            route: None,
+            meant: None,
+            notify: None,
+            tag: None,
+            identity: None,
+        }
+    }
+
+    /// Who hands it over.
+    #[must_use]
+    pub fn from(&self) -> Party {
+        let broker = self.route.and_then(|route| route.from);
+        broker.map_or(Party::Client, Party::Broker)
+    }
+
+    /// Forwards so far.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        self.route.map_or(0, |route| route.hop)
+    }
+}
+
+/// A job that a broker passes on, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The job.
+    pub job: JobId,
+    /// Its way, up to the receiver.
+    pub route: Route,
+    /// Whether its data takes time to get there.
+    pub has_data: bool,
+}
+
+/// What a [`Broker`](crate::broker::Broker) sends.
+pub type BrokerSends = FromBroker<Passed, Infallible>;
+
+/// What an [`Lrms`](super::Lrms) sends.
+pub type LrmsSends = FromLrms<Infallible>;
+
+/// A broker to an LRMS of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToLrms<J = Box<Arrival>> {
     /// A job.
-    Dispatch(Box<Arrival>),
+    Dispatch(J),
     /// A request to remove a job.
     Cancel(JobId),
     /// Whether the LRMS has this job, from an earlier life of the broker.
@@ -34,24 +111,24 @@ pub enum ToLrms {
 }
 
 /// An LRMS to its broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ToBroker {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToBroker<I = Vec<LoadSample>> {
     /// What has become of a job.
     News(News),
     /// Its load.
-    Info(Vec<LoadSample>),
+    Info(I),
 }
 
 /// A broker to a peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ToPeer {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToPeer<J = Box<Arrival>, I = Push> {
     /// A job.
-    Forward(Box<Arrival>),
+    Forward(J),
     /// What has become of a job.
     News(News),
     /// The load of the sender's clusters: all of it, or in a session, where it
     /// has a number above 0, only what has moved.
-    Info(Push),
+    Info(I),
     /// A request to remove a job.
     Cancel(JobId),
     /// Whether the peer has this job, from an earlier life of the sender.
@@ -60,21 +137,21 @@ pub enum ToPeer {
 }
 
 /// All that a broker sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FromBroker {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromBroker<J = Box<Arrival>, I = Push> {
     /// To an LRMS of its own.
-    Lrms(ClusterId, ToLrms),
+    Lrms(ClusterId, ToLrms<J>),
     /// To a peer.
-    Peer(DomainId, ToPeer),
+    Peer(DomainId, ToPeer<J, I>),
     /// To the client that brought a job: its end.
     Client(JobEnd),
 }
 
 /// All that an LRMS sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FromLrms {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromLrms<I = Vec<LoadSample>> {
     /// To the broker that it reports to, or that brought a job.
-    Broker(DomainId, ToBroker),
+    Broker(DomainId, ToBroker<I>),
     /// To the client that brought a job: its end.
     Client(JobEnd),
 }
@@ -113,8 +190,11 @@ impl Message for FromBroker {
         }
     }
 
-    fn carries_data(&self) -> bool {
-        matches!(self, FromBroker::Peer(_, ToPeer::Forward(job)) if job.spec.data_kib > 0)
+    fn data_of(&self) -> Option<JobId> {
+        match self {
+            FromBroker::Peer(_, ToPeer::Forward(job)) if job.spec.data_kib > 0 => job.id,
+            _ => None,
+        }
     }
 }
 

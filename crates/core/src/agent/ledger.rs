@@ -1,68 +1,16 @@
 //! Which jobs a service has seen, and what it answered.
 
+use super::conversation::Arrival;
 use super::letter::LetterId;
 use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
-use crate::message::{JobEnd, Route, Target};
+use crate::message::{JobEnd, Target};
 use crate::placement::PlacementRun;
 use crate::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
-
-/// A job on its way into an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// The idempotency key; a submission without one is never a repetition.
-    pub key: Option<String>,
-    /// The job's name in the run; `None` lets the machine give one.
-    pub id: Option<JobId>,
-    /// The job; its `id` counts only together with `id`.
-    pub spec: JobSpec,
-    /// The way it has come from a broker; `None` from a client.
-    pub route: Option<Route>,
-    /// When it was meant to arrive, if the sender says so.
-    pub meant: Option<SimTime>,
-    /// Where news of its end are to be sent, if not to the configured place.
-    pub notify: Option<Arc<str>>,
-    /// What whoever submitted it calls it: its name in a description of
-    /// another system, cut to 200 characters. By it a job is found
-    /// again that came through somebody else's broker.
-    pub tag: Option<Arc<str>>,
-    /// Under whose name it is to run here, if its sender's identity is mapped.
-    pub identity: Option<Arc<str>>,
-}
-
-impl Arrival {
-    /// A job from outside that is told nothing else of: no key, name or tag.
-    #[must_use]
-    pub fn of(spec: JobSpec) -> Self {
-        Arrival {
-            key: None,
-            id: None,
-            spec,
-            route: None,
-            meant: None,
-            notify: None,
-            tag: None,
-            identity: None,
-        }
-    }
-
-    /// Who hands it over.
-    #[must_use]
-    pub fn from(&self) -> Party {
-        let broker = self.route.and_then(|route| route.from);
-        broker.map_or(Party::Client, Party::Broker)
-    }
-
-    /// Forwards so far.
-    #[must_use]
-    pub fn hop(&self) -> u32 {
-        self.route.map_or(0, |route| route.hop)
-    }
-}
 
 /// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +24,18 @@ pub struct Receipt {
     pub taken: Result<(), Reason>,
     /// Whether this is the first answer given again.
     pub repeated: bool,
+}
+
+impl Receipt {
+    /// The first answer.
+    pub(super) fn first(job: JobId, at: SimTime, taken: Result<(), Reason>) -> Self {
+        Receipt {
+            job,
+            at,
+            taken,
+            repeated: false,
+        }
+    }
 }
 
 /// Why a submission was no valid one.
@@ -149,7 +109,6 @@ pub struct JobView {
 pub(super) struct Record {
     pub spec: JobSpec,
     pub from: Party,
-    pub hop: u32,
     pub arrived: SimTime,
     pub notify: Option<Arc<str>>,
     pub end: Option<JobEnd>,
@@ -250,31 +209,41 @@ impl Ledger {
         name
     }
 
-    /// Enters a new job with the answer it got.
-    pub fn enter(&mut self, arrival: Arrival, spec: JobSpec, receipt: &Receipt) {
-        let before = self.records.remove(&spec.id);
+    /// Enters a new job under its name; answers what it is. The answer to its
+    /// submission is given once it is known.
+    pub fn enter(&mut self, arrival: Arrival, job: JobId, at: SimTime) -> JobSpec {
+        let before = self.records.remove(&job);
         let mut keys = before.map(|record| record.keys).unwrap_or_default();
         let (from, hop) = (arrival.from(), arrival.hop());
         let last = format!("/{hop}");
         let base_key = arrival.key.as_ref().and_then(|key| key.strip_suffix(&last));
         let base_key = base_key.map(str::to_owned);
-        if let Some(key) = arrival.key {
-            self.answers.insert(key.clone(), receipt.clone());
-            keys.push(key);
-        }
+        keys.extend(arrival.key);
+        let spec = JobSpec {
+            id: job,
+            ..arrival.spec
+        };
         let record = Record {
+            spec: spec.clone(),
             from,
-            hop,
-            arrived: receipt.at,
+            arrived: at,
             notify: arrival.notify,
             end: None,
             tag: arrival.tag.map(cut),
             identity: arrival.identity,
             base_key,
             keys,
-            spec,
         };
-        self.records.insert(receipt.job, record);
+        self.records.insert(job, record);
+        spec
+    }
+
+    /// Notes the answer to a submission, for whoever repeats it under its key.
+    pub fn answer(&mut self, key: Option<String>, receipt: Receipt) -> Receipt {
+        if let Some(key) = key {
+            self.answers.insert(key, receipt.clone());
+        }
+        receipt
     }
 
     pub fn get(&self, job: JobId) -> Option<&Record> {
@@ -417,18 +386,9 @@ mod tests {
             Opened::Repeated(receipt) => return Ok(receipt),
             Opened::New(job) => job,
         };
-        let receipt = Receipt {
-            job,
-            at: SimTime::ZERO,
-            taken: Ok(()),
-            repeated: false,
-        };
-        let spec = JobSpec {
-            id: job,
-            ..arrival.spec.clone()
-        };
-        ledger.enter(arrival, spec, &receipt);
-        Ok(receipt)
+        let key = arrival.key.clone();
+        ledger.enter(arrival, job, SimTime::ZERO);
+        Ok(ledger.answer(key, Receipt::first(job, SimTime::ZERO, Ok(()))))
     }
 
     fn ledger(keep: usize) -> Ledger {

@@ -1,6 +1,7 @@
 //! Messages in their envelopes, and what becomes of them.
 
 use crate::event::{MessageKind, Party};
+use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
 use crate::time::SimTime;
@@ -15,15 +16,15 @@ pub trait Message: Clone + Send + Sync + 'static {
     /// counted.
     fn kind(&self) -> Option<MessageKind>;
 
-    /// Whether the data of a job goes with it.
-    fn carries_data(&self) -> bool {
-        false
+    /// The job whose data goes with it.
+    fn data_of(&self) -> Option<JobId> {
+        None
     }
 }
 
 /// The name of a letter: repeated deliveries of one letter share it. Numbers
 /// of one incarnation of a sender only rise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LetterId {
     /// Which life of the sender wrote it, so that a restarted one, which
     /// counts from 0 again, is not taken for an echo.
@@ -35,7 +36,8 @@ pub struct LetterId {
 /// A message with its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter<M> {
-    /// Its name.
+    /// Its name; of no meaning before it is given one for its way over a link
+    /// that may fail.
     pub id: LetterId,
     /// Who sends.
     pub from: Party,
@@ -56,6 +58,15 @@ pub struct Received<T> {
     pub id: Option<LetterId>,
     /// When it was meant to arrive, if that is known.
     pub meant: Option<SimTime>,
+    /// What is said.
+    pub said: T,
+}
+
+/// A message as it reaches a participant over a link on which it arrives once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told<T> {
+    /// Who says it.
+    pub from: Target,
     /// What is said.
     pub said: T,
 }

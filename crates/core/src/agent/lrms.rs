@@ -1,21 +1,23 @@
 //! An LRMS: its cluster, its sampling, and the jobs that it answers for.
 
 mod inputs;
+mod links;
 
-use super::conversation::{FromLrms, ToBroker};
+pub use links::{Completions, Lrms, Pass};
+
+use super::conversation::{FromLrms, LrmsSends, ToBroker};
 use super::ledger::{JobState, JobView, Ledger, Naming};
 use super::letter::{Letter, LetterId, Tally};
 use super::plant::Plant;
-use super::{Agent, Cx, JobKeeper};
-use crate::cluster::{ClusterConfig, Finished, JobStatus};
-use crate::event::{Event, EventKind, Party};
+use super::{Agent, Cx, Handle, JobKeeper, Participant};
+use crate::cluster::{ClusterConfig, JobStatus};
+use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
-use crate::job::{JobSpec, Reason};
+use crate::job::JobSpec;
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, News};
 use crate::placement::PlacementRun;
-use crate::time::{SimDuration, SimTime};
-use std::sync::Arc;
+use crate::time::{SimDuration, SimTime, WallTime};
 
 /// The broker that an LRMS reports to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +46,21 @@ pub struct LrmsSetup {
     pub names_apart: bool,
 }
 
-/// An LRMS.
+/// An LRMS as a service runs it.
 pub struct LrmsAgent {
-    cluster: Plant,
-    home: Option<Home>,
-    ledger: Ledger,
-    now: SimTime,
+    lrms: Lrms,
+    books: Books,
     next_sample: Option<SimTime>,
     frozen: bool,
+}
+
+/// What it remembers so that no message counts twice.
+struct Books {
+    here: Party,
+    ledger: Ledger,
+    now: SimTime,
     incarnation: u64,
     letters_written: u64,
-    finished: Vec<Finished>,
     undelivered: Tally,
     /// What has become of jobs, where somebody follows them.
     news: Option<Vec<JobNews>>,
@@ -74,7 +80,7 @@ pub struct Outside<T> {
     /// The job.
     pub job: JobId,
     /// What has been decided: it starts on these [`Seats`](crate::cluster::mirror::Seats), it has run to its
-    /// end (`()`), or it is lost for this [`Reason`].
+    /// end (`()`), or it is lost for this [`Reason`](crate::job::Reason).
     pub what: T,
 }
 
@@ -121,153 +127,106 @@ impl LrmsAgent {
         };
         let sampled = setup.home.filter(|home| !home.exchange.is_zero());
         LrmsAgent {
-            cluster: Plant::new(setup.cluster),
-            ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
+            books: Books {
+                here: Party::Lrms(setup.cluster.id),
+                ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
+                now: SimTime::ZERO,
+                incarnation: setup.incarnation,
+                letters_written: 0,
+                undelivered: Tally::default(),
+                news: None,
+            },
             next_sample: sampled.map(|_| SimTime::ZERO),
-            home: setup.home,
+            lrms: Lrms::new(setup.cluster, setup.home),
             frozen: false,
-            now: SimTime::ZERO,
-            incarnation: setup.incarnation,
-            letters_written: 0,
-            finished: Vec::new(),
-            undelivered: Tally::default(),
-            news: None,
         }
     }
 
     /// The cluster, to look at.
     #[must_use]
     pub fn cluster(&self) -> &Plant {
-        &self.cluster
+        self.lrms.cluster()
     }
 
     /// What the LRMS would report at this instant.
     #[must_use]
     pub fn sample_at(&self, now: SimTime) -> LoadSample {
-        self.cluster.sample(self.now.max(now))
+        self.cluster().sample(self.books.now.max(now))
     }
 
-    fn tell(&mut self, news: impl FnOnce() -> JobNews) {
-        if let Some(told) = &mut self.news {
-            told.push(news());
-        }
-    }
-
-    /// The end of a job that does not come to its own: what has run by then
-    /// is told with it. To be asked before it ends.
-    fn cut_short(&self, job: JobId, state: EndState, at: SimTime) -> JobEnd {
-        let end = JobEnd::without_run(job, state);
-        match self.cluster.query(job) {
-            Some(JobStatus::Running { start, .. }) => JobEnd {
-                cluster: Some(self.cluster.id()),
-                start: Some(start),
-                finish: Some(at.max(start)),
-                ..end
-            },
-            _ => end,
-        }
-    }
-
-    fn completed(&mut self, cx: &mut impl Cx<FromLrms>, finished: Finished) {
-        let Finished { job, start, finish } = finished;
-        let end = JobEnd {
-            job,
-            state: EndState::Completed,
-            cluster: Some(self.cluster.id()),
-            start: Some(start),
-            finish: Some(finish),
-        };
-        self.end(cx, self.now, end);
-    }
-
-    fn turn_away(&mut self, cx: &mut impl Cx<FromLrms>, job: JobId, from: Party, reason: Reason) {
-        let by = Party::Lrms(self.cluster.id());
-        let end = JobEnd::without_run(job, EndState::Rejected(reason));
-        match from {
-            Party::Broker(broker) => {
-                cx.emit(
-                    self.now,
-                    Event::new(EventKind::Refused, job, by)
-                        .to(from)
-                        .because(reason),
-                );
-                self.ledger.end(end);
-                self.write_news(cx, broker, News::Refused { job, reason });
-            }
-            Party::Client | Party::Lrms(_) => {
-                cx.emit(
-                    self.now,
-                    Event::new(EventKind::Rejected, job, by).because(reason),
-                );
-                self.end(cx, self.now, end);
-            }
-        }
-    }
-
-    /// A job's end goes back to whoever brought the job.
-    fn end(&mut self, cx: &mut impl Cx<FromLrms>, at: SimTime, end: JobEnd) {
-        self.ledger.end(end);
-        self.tell(|| JobNews::Ended { end, at });
-        let record = self.ledger.get(end.job);
-        let to = record.map_or(Party::Client, |record| record.from);
-        let wants_news = record.is_some_and(|record| record.notify.is_some());
-        let from = Party::Lrms(self.cluster.id());
-        if to == Party::Client {
-            cx.emit(
-                at,
-                Event::new(EventKind::FinishSeen, end.job, Party::Client),
-            );
-            self.ledger.publish(end);
-            if !wants_news {
-                return;
-            }
-        }
-        cx.emit(at, Event::new(EventKind::Notified, end.job, from).to(to));
-        match to {
-            Party::Broker(broker) => self.write_news(cx, broker, News::Ended(end)),
-            Party::Client | Party::Lrms(_) => {
-                self.write(cx, end.job, FromLrms::Client(end));
-            }
-        }
+    /// The LRMS handles an input, and what it sends is written down.
+    fn inside<I>(&mut self, cx: &mut impl Cx<FromLrms>, input: I) -> <Lrms as Handle<I>>::Answer
+    where
+        Lrms: Handle<I>,
+    {
+        let books = &mut self.books;
+        books.now = books.now.max(cx.now());
+        self.lrms.handle(&mut Writing { books, cx }, input)
     }
 
     /// A broker that repeats a submission may have been started anew and have
     /// missed what became of the job: an end is told once more.
     fn tell_again(&mut self, cx: &mut impl Cx<FromLrms>, job: JobId, to: Party) {
-        let end = self.ledger.get(job).and_then(|record| record.end);
+        let end = self.books.ledger.get(job).and_then(|record| record.end);
         let (Some(end), Party::Broker(broker)) = (end, to) else {
             return;
         };
         let news = match end.state {
             EndState::Rejected(reason) => News::Refused { job, reason },
             _ => {
-                let from = Party::Lrms(self.cluster.id());
-                cx.emit(self.now, Event::new(EventKind::Notified, job, from).to(to));
+                let told = Event::new(EventKind::Notified, job, self.books.here);
+                cx.emit(self.books.now, told.to(to));
                 News::Ended(end)
             }
         };
-        self.write_news(cx, broker, news);
+        self.post(cx, job, FromLrms::Broker(broker, ToBroker::News(news)));
     }
 
-    fn write_news(&mut self, cx: &mut impl Cx<FromLrms>, broker: DomainId, news: News) {
-        let message = FromLrms::Broker(broker, ToBroker::News(news));
-        self.write(cx, news.job(), message);
-    }
-
-    fn write(&mut self, cx: &mut impl Cx<FromLrms>, job: JobId, message: FromLrms) {
-        let record = self.ledger.get(job);
-        let address = record.and_then(|record| record.notify.clone());
-        let latency = self.home.map_or(SimDuration::ZERO, |home| home.latency);
-        self.post(cx, address, latency, message);
+    fn send_sample(&mut self, cx: &mut impl Cx<FromLrms>, home: Home) {
+        let (here, now) = (self.books.here, self.books.now);
+        let told = Event::new(EventKind::InfoSent, None, here);
+        cx.emit(now, told.to(home.domain));
+        let info = ToBroker::Info(vec![self.cluster().sample(now)]);
+        self.post(cx, None, FromLrms::Broker(home.domain, info));
     }
 
     fn post(
         &mut self,
         cx: &mut impl Cx<FromLrms>,
-        address: Option<Arc<str>>,
-        latency: SimDuration,
+        job: impl Into<Option<JobId>>,
         message: FromLrms,
     ) {
+        let latency = self
+            .lrms
+            .home()
+            .map_or(SimDuration::ZERO, |home| home.latency);
+        let due = self.books.now + latency;
+        self.books.post(cx, job.into(), due, message);
+    }
+}
+
+impl Books {
+    fn tell(&mut self, news: impl FnOnce() -> JobNews) {
+        if let Some(told) = &mut self.news {
+            told.push(news());
+        }
+    }
+
+    fn note_end(&mut self, end: JobEnd) {
+        self.ledger.end(end);
+        let at = self.now;
+        self.tell(|| JobNews::Ended { end, at });
+    }
+
+    /// Sends a message, about a job to where its news are to go.
+    fn post(
+        &mut self,
+        cx: &mut impl Cx<FromLrms>,
+        job: Option<JobId>,
+        due: SimTime,
+        message: FromLrms,
+    ) {
+        let record = job.and_then(|job| self.ledger.get(job));
         let (incarnation, number) = (self.incarnation, self.letters_written);
         self.letters_written += 1;
         cx.send(Letter {
@@ -275,38 +234,82 @@ impl LrmsAgent {
                 incarnation,
                 number,
             },
-            from: Party::Lrms(self.cluster.id()),
-            address,
-            due: self.now + latency,
+            from: self.here,
+            address: record.and_then(|record| record.notify.clone()),
+            due,
             message,
         });
     }
+}
 
-    fn handle_completions(&mut self, cx: &mut impl Cx<FromLrms>) {
-        let mut finished = std::mem::take(&mut self.finished);
-        self.cluster.handle_completions(self.now, cx, &mut finished);
-        for ended in finished.drain(..) {
-            self.completed(cx, ended);
+/// What the LRMS inside is given: the books are kept of what it says.
+struct Writing<'a, C> {
+    books: &'a mut Books,
+    cx: &'a mut C,
+}
+
+impl<C: EventSink> EventSink for Writing<'_, C> {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
+            let placement = event.placement;
+            self.books.tell(|| JobNews::Started {
+                job,
+                at,
+                placement: placement.to_vec(),
+            });
         }
-        self.finished = finished;
+        self.cx.emit(at, event);
+    }
+}
+
+impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
+    fn now(&self) -> SimTime {
+        self.books.now
     }
 
-    fn send_sample(&mut self, cx: &mut impl Cx<FromLrms>, home: Home) {
-        let (from, to) = (Party::Lrms(self.cluster.id()), Party::Broker(home.domain));
-        cx.emit(self.now, Event::new(EventKind::InfoSent, None, from).to(to));
-        let info = ToBroker::Info(vec![self.cluster.sample(self.now)]);
-        self.post(cx, None, home.latency, FromLrms::Broker(home.domain, info));
+    fn wall(&self) -> WallTime {
+        self.cx.wall()
     }
 
-    fn set_now(&mut self, now: SimTime) {
-        self.now = self.now.max(now);
+    fn send(&mut self, letter: Letter<LrmsSends>) {
+        let (job, message) = match letter.message {
+            FromLrms::Client(end) => {
+                self.books.note_end(end);
+                (end.job, FromLrms::Client(end))
+            }
+            FromLrms::Broker(to, ToBroker::News(news)) => {
+                match news {
+                    News::Ended(end) => self.books.note_end(end),
+                    News::Refused { job, reason } => {
+                        let state = EndState::Rejected(reason);
+                        self.books.ledger.end(JobEnd::without_run(job, state));
+                    }
+                }
+                (news.job(), FromLrms::Broker(to, ToBroker::News(news)))
+            }
+            FromLrms::Broker(_, ToBroker::Info(never)) => match never {},
+        };
+        if let FromLrms::Client(end) = message {
+            self.books.ledger.publish(end);
+            let record = self.books.ledger.get(end.job);
+            if record.is_none_or(|record| record.notify.is_none()) {
+                return;
+            }
+            let told = Event::new(EventKind::Notified, end.job, self.books.here);
+            self.cx.emit(self.books.now, told.to(Party::Client));
+        }
+        self.books.post(self.cx, Some(job), letter.due, message);
+    }
+
+    fn recall(&mut self, job: JobId) -> bool {
+        self.cx.recall(job)
     }
 }
 
 impl JobKeeper for LrmsAgent {
     fn view(&self, job: JobId) -> Option<JobView> {
-        let record = self.ledger.get(job)?;
-        let state = match (record.end, self.cluster.query(job)) {
+        let record = self.books.ledger.get(job)?;
+        let state = match (record.end, self.cluster().query(job)) {
             (Some(end), _) => JobState::Ended(end),
             (None, Some(JobStatus::Queued { since })) => JobState::Queued { since },
             (None, Some(JobStatus::Running { start, placement })) => {
@@ -318,40 +321,46 @@ impl JobKeeper for LrmsAgent {
     }
 
     fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
-        let jobs = self.ledger.list(after, limit);
+        let jobs = self.books.ledger.list(after, limit);
         jobs.filter_map(|job| self.view(job)).collect()
     }
 
     fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
-        self.ledger.ends(after, limit)
+        self.books.ledger.ends(after, limit)
     }
 }
 
-impl Agent for LrmsAgent {
+impl Participant for LrmsAgent {
     type Sends = FromLrms;
-
-    fn now(&self) -> SimTime {
-        self.now
-    }
 
     fn next_due(&self) -> Option<SimTime> {
         if self.frozen {
             return None;
         }
-        let work = self.cluster.poll_timeout();
+        let work = self.lrms.next_due();
         work.into_iter().chain(self.next_sample).min()
+    }
+}
+
+impl Agent for LrmsAgent {
+    fn now(&self) -> SimTime {
+        self.books.now
     }
 
     fn published(&self) -> u64 {
-        self.ledger.published()
+        self.books.ledger.published()
     }
 
     fn undelivered(&self) -> Tally {
-        self.undelivered
+        self.books.undelivered
     }
 
     fn take_news(&mut self) -> Vec<JobNews> {
-        self.news.as_mut().map(std::mem::take).unwrap_or_default()
+        self.books
+            .news
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 }
 

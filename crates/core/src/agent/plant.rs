@@ -131,7 +131,9 @@ impl Plant {
         }
     }
 
-    pub(super) fn next_completion(&self) -> Option<SimTime> {
+    /// When the next running job ends, where the model decides that.
+    #[must_use]
+    pub fn next_completion(&self) -> Option<SimTime> {
         match self {
             Plant::Emulated(cluster) => cluster.next_completion(),
             Plant::Mirrored(_) => None,

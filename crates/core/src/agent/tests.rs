@@ -1,7 +1,8 @@
 //! What an agent is given in tests.
 
-use super::{Agent, Cx, Due, Handle, Letter, LetterId};
+use super::{Agent, Cx, Due, Handle, Letter};
 use crate::event::{Event, EventSink};
+use crate::ids::JobId;
 use crate::time::{SimTime, WallTime};
 
 /// Keeps what an agent says.
@@ -34,7 +35,7 @@ impl<M> Cx<M> for Around<M> {
         self.letters.push(letter);
     }
 
-    fn recall(&mut self, _id: LetterId) -> bool {
+    fn recall(&mut self, _job: JobId) -> bool {
         self.recalls
     }
 }
@@ -71,7 +72,7 @@ impl<A: Agent> Tested<A> {
     }
 }
 
-impl<A: Handle<Due>> Tested<A> {
+impl<A: Agent + Handle<Due>> Tested<A> {
     /// The timers of this instant are due.
     pub fn step(&mut self, at: SimTime) {
         self.handle(at, Due::Model { loads: Vec::new() });

@@ -268,21 +268,25 @@ impl Broker {
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         held.sent = Some(target);
         held.sent_at = now;
+        let mut route = Route {
+            from: Some(domain),
+            ..held.route
+        };
         match target {
             Target::Cluster(cluster) => {
                 events.emit(
                     now,
                     Event::new(EventKind::Dispatched, job, domain).to(cluster),
                 );
-                out.push(Outgoing::Dispatch { job, cluster });
+                out.push(Outgoing::Dispatch {
+                    job,
+                    cluster,
+                    route,
+                });
             }
             Target::Peer(to) => {
                 events.emit(now, Event::new(EventKind::Forwarded, job, domain).to(to));
-                let route = Route {
-                    from: Some(domain),
-                    hop: held.route.hop + 1,
-                    ..held.route
-                };
+                route.hop += 1;
                 out.push(Outgoing::Forward { job, to, route });
             }
         }

@@ -220,7 +220,7 @@ impl Rig {
         let mut out = Vec::new();
         self.broker.handle_cycle(at, &mut NoEvents, &mut out);
         let sent = out.iter().filter_map(|message| match message {
-            Outgoing::Dispatch { job, cluster } => Some((job.0, Target::Cluster(*cluster))),
+            Outgoing::Dispatch { job, cluster, .. } => Some((job.0, Target::Cluster(*cluster))),
             Outgoing::Forward { job, to, .. } => Some((job.0, Target::Peer(*to))),
             _ => None,
         });

@@ -181,7 +181,7 @@ impl<M: JobKeeper, T: Transport<Message = M::Sends>> Task<M, T> {
                 biased;
                 Some(report) = reports.recv() => {
                     let now = self.catch_up().await;
-                    self.machine.forget_recall(report.letter.id);
+                    self.machine.forget_recall(&report.letter);
                     let result = report.result.map_err(|error| error.fate());
                     let letter = report.letter;
                     self.machine.handle(now, Fate { letter, result });
@@ -236,7 +236,7 @@ impl<M: JobKeeper, T: Transport<Message = M::Sends>> Task<M, T> {
             self.machine.handle(now, Due::Wall);
         }
         for letter in self.machine.take_letters() {
-            let recall = self.machine.recall_of(letter.id);
+            let recall = self.machine.recall_of(&letter);
             self.outbox.send(letter, recall);
         }
         self.clock.now().max(self.machine.now())

@@ -2,8 +2,9 @@
 
 use super::recall::Recall;
 use super::record::Recorder;
-use gridrig_core::agent::{Agent, Cx, Follow, Handle, JobNews, Letter, LetterId};
+use gridrig_core::agent::{Agent, Cx, Follow, Handle, JobNews, Letter, LetterId, Message};
 use gridrig_core::event::{Event, EventSink};
+use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimTime, WallTime};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -26,7 +27,7 @@ struct Surroundings<M> {
     recorder: Recorder,
     letters: Vec<Letter<M>>,
     /// By which messages can be stopped that carry data.
-    recalls: BTreeMap<LetterId, Recall>,
+    recalls: BTreeMap<JobId, (LetterId, Recall)>,
 }
 
 impl<M> EventSink for Surroundings<M> {
@@ -35,10 +36,7 @@ impl<M> EventSink for Surroundings<M> {
     }
 }
 
-impl<M> Cx<M> for Surroundings<M>
-where
-    M: gridrig_core::agent::Message,
-{
+impl<M: Message> Cx<M> for Surroundings<M> {
     fn now(&self) -> SimTime {
         self.now
     }
@@ -49,14 +47,15 @@ where
     }
 
     fn send(&mut self, letter: Letter<M>) {
-        if letter.message.carries_data() {
-            self.recalls.insert(letter.id, Recall::default());
+        if let Some(job) = letter.message.data_of() {
+            self.recalls.insert(job, (letter.id, Recall::default()));
         }
         self.letters.push(letter);
     }
 
-    fn recall(&mut self, id: LetterId) -> bool {
-        self.recalls.get(&id).is_some_and(Recall::call_back)
+    fn recall(&mut self, job: JobId) -> bool {
+        let last = self.recalls.get(&job);
+        last.is_some_and(|(_, recall)| recall.call_back())
     }
 }
 
@@ -107,13 +106,18 @@ impl<A: Agent> Driven<A> {
     }
 
     /// By which a letter can be called back until it has been delivered.
-    pub(super) fn recall_of(&self, id: LetterId) -> Option<Recall> {
-        self.surroundings.recalls.get(&id).cloned()
+    pub(super) fn recall_of(&self, letter: &Letter<A::Sends>) -> Option<Recall> {
+        let (id, recall) = self.surroundings.recalls.get(&letter.message.data_of()?)?;
+        (*id == letter.id).then(|| recall.clone())
     }
 
     /// Nothing can be called back of a letter that has been delivered or lost.
-    pub(super) fn forget_recall(&mut self, id: LetterId) {
-        self.surroundings.recalls.remove(&id);
+    pub(super) fn forget_recall(&mut self, letter: &Letter<A::Sends>) {
+        if let Some(job) = letter.message.data_of()
+            && self.recall_of(letter).is_some()
+        {
+            self.surroundings.recalls.remove(&job);
+        }
     }
 
     /// Whether timers of the wall clock are due.

@@ -114,7 +114,7 @@ impl<T: Transport> Outbox<T> {
     pub(super) fn send(&mut self, letter: Letter<T::Message>, recall: Option<Recall>) {
         self.under_way.send_modify(|n| *n += 1);
         // Data is under way for long: whatever is sent meanwhile overtakes it.
-        if letter.message.carries_data() {
+        if letter.message.data_of().is_some() {
             let (sender, letters) = mpsc::unbounded_channel();
             let _ = sender.send((letter, recall));
             tokio::spawn(self.courier().run(letters));

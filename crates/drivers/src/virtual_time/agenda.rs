@@ -1,39 +1,27 @@
 //! Messages under way, in the order in which they take effect.
 
+use gridrig_core::agent::{BrokerSends, FromBroker, FromLrms, LrmsSends, ToBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Reason};
+use gridrig_core::job::Entry;
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{JobEnd, Route, Target};
+use gridrig_core::message::{News, Target};
 use gridrig_core::time::SimTime;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// A message on its way to a broker or an LRMS.
 #[derive(Clone, Debug)]
 pub(super) enum Message {
-    /// A request to remove a job, from outside or from the broker that sent it.
-    Cancel { to: Entry, job: JobId },
     /// A job enters the grid.
     Submit { to: Entry, job: JobId },
-    /// A job from a peer.
-    Forward {
-        to: DomainId,
-        job: JobId,
-        route: Route,
-    },
-    /// A job from the cluster's own broker.
-    Dispatch { to: ClusterId, job: JobId },
-    /// A job comes back.
-    Refusal {
-        to: DomainId,
-        from: Target,
-        job: JobId,
-        reason: Reason,
-    },
-    /// News of a job's end.
-    Notice { to: DomainId, end: JobEnd },
-    /// Resource information.
+    /// A client wants a job removed.
+    Cancel { to: Entry, job: JobId },
+    /// From this broker.
+    FromBroker(DomainId, BrokerSends),
+    /// From this LRMS.
+    FromLrms(ClusterId, LrmsSends),
+    /// Resource information, which several brokers share.
     Info {
         to: DomainId,
         from: Target,
@@ -57,51 +45,54 @@ type Key = (SimTime, Kind, u16, u16, u32);
 
 impl Message {
     fn key(&self, at: SimTime) -> Key {
-        let entry = |to: &Entry| match to {
-            Entry::Domain(domain) => (domain.0, 0),
-            Entry::Cluster(cluster) => (0, cluster.0 + 1),
-        };
         let (kind, (domain, cluster), index) = match self {
-            Message::Cancel { to, job } => (Kind::Cancellation, entry(to), job.0),
-            Message::Submit { to, job } => (Kind::Arrival, entry(to), job.0),
-            Message::Forward { to, job, .. } => (Kind::Arrival, (to.0, 0), job.0),
-            Message::Dispatch { to, job } => (Kind::Arrival, (0, to.0 + 1), job.0),
-            Message::Refusal { to, job, .. } => (Kind::Refusal, (to.0, 0), job.0),
-            Message::Notice { to, end } => (Kind::Notice, (to.0, 0), end.job.0),
+            Message::Submit { to, job } => (Kind::Arrival, entry(*to), job.0),
+            Message::Cancel { to, job } => (Kind::Cancellation, entry(*to), job.0),
+            Message::FromBroker(_, FromBroker::Lrms(cluster, said)) => {
+                let to = (0, cluster.0 + 1);
+                match said {
+                    ToLrms::Dispatch(passed) => (Kind::Arrival, to, passed.job.0),
+                    ToLrms::Cancel(job) | ToLrms::Locate(job) => (Kind::Cancellation, to, job.0),
+                }
+            }
+            Message::FromBroker(_, FromBroker::Peer(domain, said)) => {
+                let to = (domain.0, 0);
+                match said {
+                    ToPeer::Forward(passed) => (Kind::Arrival, to, passed.job.0),
+                    ToPeer::Cancel(job) | ToPeer::Locate(job) => (Kind::Cancellation, to, job.0),
+                    ToPeer::News(news) => (kind_of(*news), to, news.job().0),
+                    ToPeer::Info(never) => match *never {},
+                }
+            }
+            Message::FromLrms(_, FromLrms::Broker(domain, said)) => match said {
+                ToBroker::News(news) => (kind_of(*news), (domain.0, 0), news.job().0),
+                ToBroker::Info(never) => match *never {},
+            },
+            Message::FromBroker(_, FromBroker::Client(end))
+            | Message::FromLrms(_, FromLrms::Client(end)) => (Kind::Notice, (0, 0), end.job.0),
             Message::Info { to, from, .. } => {
-                let sender = match from {
+                let (peer, sender) = match from {
                     Target::Cluster(cluster) => (0, u32::from(cluster.0)),
                     Target::Peer(domain) => (1, u32::from(domain.0)),
                 };
-                (Kind::Information, (to.0, sender.0), sender.1)
+                (Kind::Information, (to.0, peer), sender)
             }
         };
         (at, kind, domain, cluster, index)
     }
 }
 
-struct Scheduled {
-    key: Key,
-    message: Message,
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
+fn entry(to: Entry) -> (u16, u16) {
+    match to {
+        Entry::Domain(domain) => (domain.0, 0),
+        Entry::Cluster(cluster) => (0, cluster.0 + 1),
     }
 }
 
-impl Eq for Scheduled {}
-
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.cmp(&other.key)
+fn kind_of(news: News) -> Kind {
+    match news {
+        News::Ended(_) => Kind::Notice,
+        News::Refused { .. } => Kind::Refusal,
     }
 }
 
@@ -109,7 +100,10 @@ impl Ord for Scheduled {
 /// machines' messages at one instant do not depend on who spoke first.
 #[derive(Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<Scheduled>>,
+    /// With the place of the message in `slots`: what is sorted stays small.
+    heap: BinaryHeap<Reverse<(Key, u32)>>,
+    slots: Vec<Option<Message>>,
+    free: Vec<u32>,
     /// Those that are about a job; information alone keeps no run going.
     about_jobs: usize,
 }
@@ -118,11 +112,16 @@ impl Agenda {
     pub fn push(&mut self, at: SimTime, message: Message) {
         let key = message.key(at);
         self.about_jobs += usize::from(key.1 != Kind::Information);
-        self.heap.push(Reverse(Scheduled { key, message }));
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[slot as usize] = Some(message);
+        self.heap.push(Reverse((key, slot)));
     }
 
     pub fn next_time(&self) -> Option<SimTime> {
-        self.heap.peek().map(|Reverse(next)| next.key.0)
+        self.heap.peek().map(|Reverse((key, _))| key.0)
     }
 
     /// The next message that takes effect at this instant.
@@ -130,9 +129,10 @@ impl Agenda {
         if self.next_time()? > now {
             return None;
         }
-        let Reverse(next) = self.heap.pop()?;
-        self.about_jobs -= usize::from(next.key.1 != Kind::Information);
-        Some(next.message)
+        let Reverse((key, slot)) = self.heap.pop()?;
+        self.about_jobs -= usize::from(key.1 != Kind::Information);
+        self.free.push(slot);
+        self.slots[slot as usize].take()
     }
 
     pub fn has_job_messages(&self) -> bool {

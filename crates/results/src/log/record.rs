@@ -100,7 +100,7 @@ impl Beside {
 }
 
 impl Record {
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(at: SimTime, event: &Event<'_>, beside: &mut Beside) -> Record {
         let row = event.kind.row();
         let (mut value, mut is_beside) = (event.value, row.has_placement);

@@ -1,6 +1,7 @@
 //! What becomes of letters that do not arrive, and of jobs whose service is
 //! gone.
 
+use super::books::UnderWay;
 use super::{BrokerAgent, Reminder, SAY_AGAIN};
 use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
 use crate::agent::letter::{Fate, Message, Undelivered};
@@ -19,9 +20,9 @@ impl Handle<Lost> for BrokerAgent {
     type Answer = usize;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Lost(target): Lost) -> usize {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         let lost = self.fail_all(cx, |sent| sent.target == target && sent.confirmed);
-        self.settle(cx);
+        self.settle();
         lost
     }
 }
@@ -32,12 +33,12 @@ impl BrokerAgent {
     pub(super) fn fail_all(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
-        which: impl Fn(&super::UnderWay) -> bool,
+        which: impl Fn(&UnderWay) -> bool,
     ) -> usize {
-        let lost = self.under_way.iter().filter(|(_, sent)| which(sent));
+        let lost = self.books.under_way.iter().filter(|(_, sent)| which(sent));
         let lost: Vec<(JobId, Target)> = lost.map(|(job, sent)| (*job, sent.target)).collect();
         for &(job, target) in &lost {
-            self.under_way.remove(&job);
+            self.books.under_way.remove(&job);
             if self.broker.whereabouts(job) == Some(Some(target)) {
                 self.fail(cx, job);
             }
@@ -49,7 +50,7 @@ impl BrokerAgent {
     pub(super) fn note_fate(&mut self, cx: &mut impl Cx<FromBroker>, fate: Fate<FromBroker>) {
         let Fate { letter, result } = fate;
         if let (Err(_), Some(kind)) = (result, letter.message.kind()) {
-            self.undelivered.count(kind);
+            self.books.undelivered.count(kind);
         }
         match letter.message {
             FromBroker::Lrms(cluster, what) => {
@@ -100,9 +101,9 @@ impl BrokerAgent {
         match result {
             Err(Undelivered::CalledBack) => {}
             Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
-                if let Some(sent) = self.under_way.get_mut(&job) {
+                if let Some(sent) = self.books.under_way.get_mut(&job) {
                     sent.confirmed = true;
-                    sent.data = None;
+                    sent.has_data = false;
                 }
                 self.remove_confirmed(cx, job);
             }
@@ -125,7 +126,7 @@ impl BrokerAgent {
         if self.broker.whereabouts(job) != Some(Some(target)) {
             return;
         }
-        let perhaps = self.under_way.get_mut(&job).is_some_and(|sent| {
+        let perhaps = self.books.under_way.get_mut(&job).is_some_and(|sent| {
             sent.perhaps |= error == Undelivered::NoAnswer;
             sent.perhaps
         });
@@ -133,16 +134,16 @@ impl BrokerAgent {
             Undelivered::Declined(_) => self.handle_lost_job(cx, job, target, error),
             _ if perhaps => {}
             _ => {
-                let (by, to) = (Party::from(target), self.here);
+                let (by, to) = (Party::from(target), self.books.domain);
                 let reason = Reason::ServiceLost;
                 cx.emit(
-                    self.now,
+                    self.books.now,
                     Event::new(EventKind::Refused, job, by)
                         .to(to)
                         .because(reason),
                 );
-                self.undelivered.count(MessageKind::Refuse);
-                self.under_way.remove(&job);
+                self.books.undelivered.count(MessageKind::Refuse);
+                self.books.under_way.remove(&job);
                 self.broker.take_back(job, target);
                 self.remove_unwanted(cx, job);
             }
@@ -170,16 +171,16 @@ impl BrokerAgent {
                 Reason::ServiceLost
             }
         };
-        self.under_way.remove(&job);
+        self.books.under_way.remove(&job);
         let by = Party::from(target);
         cx.emit(
-            self.now,
+            self.books.now,
             Event::new(EventKind::Refused, job, by)
-                .to(self.here)
+                .to(self.books.domain)
                 .because(reason),
         );
         // Nobody sent this refusal, so it is counted as one that never came.
-        self.undelivered.count(MessageKind::Refuse);
+        self.books.undelivered.count(MessageKind::Refuse);
         self.refused(cx, job, target, reason);
     }
 

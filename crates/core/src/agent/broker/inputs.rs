@@ -2,13 +2,12 @@
 //! cycles.
 
 use super::{BrokerAgent, Reminder};
-use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
-use crate::agent::ledger::{Arrival, Opened, Receipt, SubmitError};
-use crate::agent::letter::{Fate, Received};
-use crate::agent::{Cancel, Cx, Due, Freeze, Handle};
-use crate::job::JobSpec;
+use crate::agent::conversation::{Arrival, FromBroker};
+use crate::agent::ledger::{Opened, Receipt, SubmitError};
+use crate::agent::letter::{Fate, Received, Told};
+use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::load::LoadSample;
-use crate::message::{News, Route, Target};
+use crate::message::{EndState, JobEnd, News, Target};
 use crate::session::{Push, Taken};
 use crate::time::SimDuration;
 
@@ -20,40 +19,36 @@ impl Handle<Arrival> for BrokerAgent {
     type Answer = Result<Receipt, SubmitError>;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, arrival: Arrival) -> Self::Answer {
-        self.set_now(cx.now());
-        let job = match self.ledger.open(&arrival)? {
+        let now = self.books.now.max(cx.now());
+        self.books.now = now;
+        let job = match self.books.ledger.open(&arrival)? {
             Opened::Repeated(receipt) => {
                 self.tell_again(cx, receipt.job, arrival.from());
-                self.settle(cx);
                 return Ok(receipt);
             }
             Opened::New(job) => job,
         };
-        let spec = JobSpec {
-            id: job,
-            ..arrival.spec.clone()
-        };
-        // What a peer has not forwarded enters the grid here.
-        let route = arrival.route.filter(|route| route.hop > 0);
-        let route = route.unwrap_or(Route::entering(self.broker.config().domain));
-        let taken = self.broker.take_over(self.now, spec.clone(), route, cx);
-        let receipt = Receipt {
-            job,
-            at: self.now,
-            taken,
-            repeated: false,
-        };
-        let meant = arrival.meant.unwrap_or(self.now);
-        let perhaps_known = arrival.key.is_some() && meant < self.born;
-        self.ledger.enter(arrival, spec, &receipt);
+        let (key, route, hop) = (arrival.key.clone(), arrival.route, arrival.hop());
+        let meant = arrival.meant.unwrap_or(now);
+        let spec = self.books.ledger.enter(arrival, job, now);
+        let brought = Brought { spec: &spec, route };
+        let taken = self.inside(cx, brought);
         match taken {
-            Err(reason) => self.turn_away(cx, job, route.from, reason),
-            Ok(()) if perhaps_known => self.search(cx, job, route),
+            Err(reason) => {
+                let end = JobEnd::without_run(job, EndState::Rejected(reason));
+                self.books.ledger.end(end);
+                // A peer that forwards is told by a message.
+                if hop == 0 {
+                    self.books.ledger.publish(end);
+                }
+            }
+            Ok(()) if key.is_some() && meant < self.born => self.search(cx, job),
             Ok(()) => {}
         }
-        self.settle(cx);
+        self.settle();
         self.find_cycle(meant);
-        Ok(receipt)
+        let receipt = Receipt::first(job, now, taken);
+        Ok(self.books.ledger.answer(key, receipt))
     }
 }
 
@@ -61,9 +56,8 @@ impl Handle<Cancel> for BrokerAgent {
     type Answer = bool;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Cancel(job): Cancel) -> bool {
-        self.set_now(cx.now());
         let known = self.remove(cx, job);
-        self.settle(cx);
+        self.settle();
         known
     }
 }
@@ -75,26 +69,29 @@ impl Handle<Received<News>> for BrokerAgent {
     type Answer = bool;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, news: Received<News>) -> bool {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         let (by, meant) = (news.from, news.meant);
-        if !self.ledger.hear(by.into(), news.id) {
+        if !self.books.ledger.hear(by.into(), news.id) {
             return false;
         }
         match news.said {
             News::Ended(end) => {
                 if self.broker.whereabouts(end.job) == Some(Some(by)) {
-                    self.end(cx, end);
+                    self.books.under_way.remove(&end.job);
+                    let said = news.said;
+                    self.inside(cx, Told { from: by, said });
+                    self.note_end(end);
                 }
-                self.settle(cx);
+                self.settle();
             }
             News::Refused { job, reason } => {
-                let sent = self.under_way.get(&job);
+                let sent = self.books.under_way.get(&job);
                 if sent.is_some_and(|sent| sent.target == by) {
-                    self.under_way.remove(&job);
+                    self.books.under_way.remove(&job);
                 }
                 self.refused(cx, job, by, reason);
-                self.settle(cx);
-                self.find_cycle(meant.unwrap_or(self.now));
+                self.settle();
+                self.find_cycle(meant.unwrap_or(self.books.now));
             }
         }
         true
@@ -111,9 +108,9 @@ impl Handle<Received<Vec<LoadSample>>> for BrokerAgent {
         cx: &mut impl Cx<FromBroker>,
         info: Received<Vec<LoadSample>>,
     ) -> Self::Answer {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         self.check(info.from, &info.said)?;
-        let new = self.ledger.hear(info.from.into(), info.id);
+        let new = self.books.ledger.hear(info.from.into(), info.id);
         if new {
             self.inform(cx, info.from, &info.said);
         }
@@ -127,10 +124,10 @@ impl Handle<Received<Push>> for BrokerAgent {
     type Answer = Result<Updated, Unexpected>;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, update: Received<Push>) -> Self::Answer {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         let Received { from, id, said, .. } = update;
         self.check(from, &said.samples)?;
-        let new = self.ledger.hear(from.into(), id);
+        let new = self.books.ledger.hear(from.into(), id);
         let (taken, have) = self.partners.take(from, &said, new);
         if taken == Some(Taken::New) {
             self.inform(cx, from, &said.samples);
@@ -156,19 +153,15 @@ impl Handle<Due> for BrokerAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, due: Due) {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         match due {
-            Due::Model { loads } => {
-                for load in &loads {
-                    let from = Target::Cluster(load.cluster);
-                    self.broker.handle_info(from, std::slice::from_ref(load));
-                }
+            Due::Model { .. } => {
                 self.next_cycle = None;
-                self.broker.handle_cycle(self.now, cx, &mut self.out);
+                self.inside(cx, due);
             }
             Due::Wall => self.remind(cx),
         }
-        self.settle(cx);
+        self.settle();
     }
 }
 
@@ -176,9 +169,9 @@ impl Handle<Fate<FromBroker>> for BrokerAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, fate: Fate<FromBroker>) {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         self.note_fate(cx, fate);
-        self.settle(cx);
+        self.settle();
     }
 }
 
@@ -193,7 +186,7 @@ impl Handle<Freeze> for BrokerAgent {
 impl BrokerAgent {
     /// Whether these samples may count.
     fn check(&self, from: Target, samples: &[LoadSample]) -> Result<(), Unexpected> {
-        let late = |sample: &LoadSample| sample.at > self.now + AHEAD;
+        let late = |sample: &LoadSample| sample.at > self.books.now + AHEAD;
         match self.expects(from, samples) && !samples.iter().any(late) {
             true => Ok(()),
             false => Err(Unexpected),
@@ -208,7 +201,7 @@ impl BrokerAgent {
                 self.collect(cx, sample);
             }
         }
-        self.settle(cx);
+        self.settle();
     }
 
     /// Says again what is due to be said again.
@@ -220,7 +213,7 @@ impl BrokerAgent {
             let still_there = match reminder {
                 Reminder::Locate(job, target) => self.is_asked(job, target),
                 Reminder::Cancel(job, target) => {
-                    let sent = self.under_way.get(&job);
+                    let sent = self.books.under_way.get(&job);
                     sent.is_some_and(|sent| sent.target == target)
                 }
             };
@@ -228,12 +221,7 @@ impl BrokerAgent {
                 continue;
             }
             match reminder {
-                Reminder::Locate(job, Target::Cluster(cluster)) => {
-                    self.write_to_lrms(cx, cluster, ToLrms::Locate(job));
-                }
-                Reminder::Locate(job, Target::Peer(peer)) => {
-                    self.write_to_peer(cx, peer, ToPeer::Locate(job));
-                }
+                Reminder::Locate(job, target) => self.ask(cx, job, target),
                 Reminder::Cancel(job, target) => self.write_cancel(cx, job, target),
             }
         }

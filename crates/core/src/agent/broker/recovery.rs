@@ -11,7 +11,7 @@ use crate::agent::letter::Undelivered;
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::Reason;
-use crate::message::{EndState, JobEnd, News, Route, Target};
+use crate::message::{EndState, JobEnd, News, Target};
 use std::collections::BTreeMap;
 
 /// A job that is looked for.
@@ -26,9 +26,12 @@ pub(super) struct Search {
 const QUESTIONS: u32 = 600;
 
 impl BrokerAgent {
-    /// Looks for a job that has come this way. Until everybody has answered, no
+    /// Looks for a job that has come here. Until everybody has answered, no
     /// cycle decides it.
-    pub(super) fn search(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, route: Route) {
+    pub(super) fn search(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
+        let Some(route) = self.broker.route(job) else {
+            return;
+        };
         let config = self.broker.config();
         let own = config.clusters.iter().map(|(id, _)| Target::Cluster(*id));
         let peers = config.peers.iter().map(|known| known.domain);
@@ -48,10 +51,11 @@ impl BrokerAgent {
     }
 
     pub(super) fn ask(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
-        match target {
-            Target::Cluster(cluster) => self.write_to_lrms(cx, cluster, ToLrms::Locate(job)),
-            Target::Peer(peer) => self.write_to_peer(cx, peer, ToPeer::Locate(job)),
-        }
+        let question = match target {
+            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Locate(job)),
+            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Locate(job)),
+        };
+        self.write_to(cx, target, question);
     }
 
     /// Whether somebody has not answered yet whether they have the job.
@@ -74,7 +78,8 @@ impl BrokerAgent {
         match answer {
             Ok(()) => {
                 self.searches.remove(&job);
-                self.broker.place(self.now, job, target, cx, &mut self.out);
+                self.broker
+                    .place_at(&mut self.books.writing(cx), job, target);
                 self.remove_unwanted(cx, job);
             }
             Err(Undelivered::Declined(_)) => {
@@ -104,7 +109,7 @@ impl BrokerAgent {
     /// A peer that repeats a submission may have been started anew and have
     /// missed what became of the job: an end is told once more.
     pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, to: Party) {
-        let end = self.ledger.get(job).and_then(|record| record.end);
+        let end = self.books.ledger.get(job).and_then(|record| record.end);
         let (Some(end), Party::Broker(peer)) = (end, to) else {
             return;
         };
@@ -118,19 +123,29 @@ impl BrokerAgent {
     /// Tells a peer news of a job once more.
     pub(super) fn say_again(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId, news: News) {
         if let News::Ended(JobEnd { job, .. }) = news {
-            let (from, to) = (self.here, Party::Broker(peer));
-            cx.emit(self.now, Event::new(EventKind::Notified, job, from).to(to));
+            let told = Event::new(EventKind::Notified, job, self.books.domain);
+            cx.emit(self.books.now, told.to(peer));
         }
-        self.write_to_peer(cx, peer, ToPeer::News(news));
+        let news = FromBroker::Peer(peer, ToPeer::News(news));
+        self.write_to(cx, Target::Peer(peer), news);
     }
 
     /// A job is given up: nobody here knows what became of it.
     pub(super) fn fail(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
-        let (by, reason) = (self.here, Reason::ServiceLost);
-        cx.emit(
-            self.now,
-            Event::new(EventKind::Failed, job, by).because(reason),
-        );
-        self.end(cx, JobEnd::without_run(job, EndState::Failed(reason)));
+        self.books.under_way.remove(&job);
+        self.broker.give_up(&mut self.books.writing(cx), job);
+        let state = EndState::Failed(Reason::ServiceLost);
+        self.note_end(JobEnd::without_run(job, state));
+    }
+
+    /// Sends a message that is this layer's own.
+    pub(super) fn write_to(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        to: Target,
+        message: FromBroker,
+    ) {
+        let due = self.books.now + self.broker.config().latency(to);
+        self.books.post(cx, None, due, message);
     }
 }

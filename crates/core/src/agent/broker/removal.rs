@@ -2,8 +2,8 @@
 //! followed to where they were sent, in an order that cannot lose the request.
 
 use super::{BrokerAgent, Reminder};
-use crate::agent::Cx;
 use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
+use crate::agent::{Cancel, Cx};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
 
@@ -11,14 +11,7 @@ impl BrokerAgent {
     /// Removes a job, here or wherever it was sent; `false` if it is not
     /// known here (any more).
     pub(super) fn remove(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) -> bool {
-        let data = self.under_way.get(&job).and_then(|sent| sent.data);
-        let stopped = self.broker.is_leaving(self.now, job)
-            && data.is_some_and(|letter| cx.recall(letter))
-            && self.broker.recall(self.now, job, cx, &mut self.out);
-        let known = stopped || self.broker.cancel(self.now, job, cx, &mut self.out);
-        if stopped {
-            self.under_way.remove(&job);
-        }
+        let known = self.inside(cx, Cancel(job));
         if known {
             self.note_removed(job);
         }
@@ -34,10 +27,7 @@ impl BrokerAgent {
 
     /// A job that was to be removed may have ended here.
     pub(super) fn note_removed(&mut self, job: JobId) {
-        if self.broker.whereabouts(job).is_none() {
-            self.ledger
-                .end(JobEnd::without_run(job, EndState::Cancelled));
-        }
+        self.note_end(JobEnd::without_run(job, EndState::Cancelled));
     }
 
     /// Asks a receiver to remove a job, unless the job may still be on its way
@@ -48,14 +38,9 @@ impl BrokerAgent {
         job: JobId,
         target: Target,
     ) {
-        if let Some(sent) = self.under_way.get_mut(&job) {
-            // This letter would overtake one that carries data.
-            if !sent.confirmed && (sent.perhaps || sent.data.is_some()) {
-                return;
-            }
-            sent.told = true;
+        if self.books.may_ask_to_remove(job) {
+            self.write_cancel(cx, job, target);
         }
-        self.write_cancel(cx, job, target);
     }
 
     pub(super) fn write_cancel(
@@ -64,16 +49,17 @@ impl BrokerAgent {
         job: JobId,
         target: Target,
     ) {
-        match target {
-            Target::Cluster(cluster) => self.write_to_lrms(cx, cluster, ToLrms::Cancel(job)),
-            Target::Peer(peer) => self.write_to_peer(cx, peer, ToPeer::Cancel(job)),
-        }
+        let request = match target {
+            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
+            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
+        };
+        self.write_to(cx, target, request);
     }
 
     /// A receiver has confirmed to have a job: it is asked to remove it if
     /// that was wanted meanwhile.
     pub(super) fn remove_confirmed(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
-        let owed = self.under_way.get(&job).filter(|sent| !sent.told);
+        let owed = self.books.under_way.get(&job).filter(|sent| !sent.told);
         if let Some(to) = owed.map(|sent| sent.target)
             && self.broker.is_unwanted(job)
         {
@@ -85,7 +71,7 @@ impl BrokerAgent {
     /// asked again when it shows that it lives, others after a while, for as
     /// long as the job is there.
     pub(super) fn note_not_asked(&mut self, cx: &impl Cx<FromBroker>, job: JobId, target: Target) {
-        let sent = self.under_way.get_mut(&job);
+        let sent = self.books.under_way.get_mut(&job);
         let Some(sent) = sent.filter(|sent| sent.target == target) else {
             return;
         };
@@ -98,7 +84,7 @@ impl BrokerAgent {
     /// A peer has shown that it lives: it is asked to remove what could not be
     /// asked for earlier.
     pub(super) fn ask_again_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId) {
-        let owed = self.under_way.iter().filter(|(job, sent)| {
+        let owed = self.books.under_way.iter().filter(|(job, sent)| {
             let there = sent.target == Target::Peer(peer) && sent.confirmed;
             there && !sent.told && self.broker.is_unwanted(**job)
         });

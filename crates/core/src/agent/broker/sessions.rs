@@ -2,7 +2,8 @@
 //! the jobs that are with them when they are lost and found again.
 
 use super::BrokerAgent;
-use crate::agent::conversation::{FromBroker, ToPeer};
+use super::books::UnderWay;
+use crate::agent::conversation::{FromBroker, Passed, ToPeer};
 use crate::agent::ledger::JobView;
 use crate::agent::{Cx, Handle, JobKeeper as _};
 use crate::broker::Access;
@@ -142,7 +143,7 @@ impl Handle<PeerSession> for BrokerAgent {
     type Answer = usize;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, session: PeerSession) -> usize {
-        self.set_now(cx.now());
+        self.books.now = self.books.now.max(cx.now());
         let PeerSession { peer, change } = session;
         let jobs = match change {
             SessionChange::Open { roles, found } => {
@@ -169,7 +170,7 @@ impl Handle<PeerSession> for BrokerAgent {
                 self.fail_all(cx, |sent| sent.target == target)
             }
         };
-        self.settle(cx);
+        self.settle();
         jobs
     }
 }
@@ -198,7 +199,7 @@ impl BrokerAgent {
     /// A job as the peer that brought it may see it.
     #[must_use]
     pub fn view_for(&self, peer: DomainId, job: JobId) -> Option<JobView> {
-        let record = self.ledger.get(job)?;
+        let record = self.books.ledger.get(job)?;
         let its = record.from == Party::Broker(peer);
         its.then(|| self.view(job)).flatten()
     }
@@ -234,9 +235,10 @@ impl BrokerAgent {
         &mut self,
         cx: &mut impl Cx<FromBroker>,
         peer: DomainId,
-        which: impl Fn(&super::UnderWay) -> bool,
+        which: impl Fn(&UnderWay) -> bool,
     ) -> usize {
         let there = self
+            .books
             .under_way
             .iter_mut()
             .filter(|(_, sent)| sent.target == Target::Peer(peer) && which(sent));
@@ -254,12 +256,17 @@ impl BrokerAgent {
             };
             let from = Some(self.broker.config().domain);
             let route = Route { from, hop, ..route };
-            let key = self.forward_key(job, route);
+            let key = self.books.forward_key(job, route);
+            let passed = Passed {
+                job,
+                route,
+                has_data: false,
+            };
             // It was meant for then: a receiver that was started anew sees by
             // it that the job may have been there before.
-            if let Some(forward) = self.on_its_way(job, key, route, due) {
-                let forward = ToPeer::Forward(forward);
-                self.post(cx, None, due, FromBroker::Peer(peer, forward));
+            if let Some(forward) = self.books.on_its_way(passed, key, due) {
+                let forward = FromBroker::Peer(peer, ToPeer::Forward(forward));
+                self.books.post(cx, None, due, forward);
             }
         }
         jobs.len()

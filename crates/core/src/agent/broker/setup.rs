@@ -6,24 +6,11 @@ use crate::ids::{ClusterId, DomainId};
 use crate::inventory::Schema;
 use crate::policy::PolicyKind;
 use crate::session::Threshold;
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{SimDuration, SimTime};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-
-/// A broker at the other end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
-    /// Whose broker.
-    pub domain: DomainId,
-    /// One-way latency of the link.
-    pub latency: SimDuration,
-    /// MiB of job data a second carries; `None`: data costs no time.
-    pub bandwidth: Option<Decimal>,
-    /// Whether it forwards jobs here and is therefore told of the load here.
-    pub consumer: bool,
-}
 
 /// The names of a grid's domains and clusters, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,8 +62,6 @@ impl GridNames {
 pub struct BrokerSetup {
     /// The broker.
     pub config: BrokerConfig,
-    /// Every broker it has a link with.
-    pub neighbours: Vec<Neighbour>,
     /// Name of the domain; its random stream is called after it.
     pub name: String,
     /// The names of all domains and clusters of the grid, for people.
@@ -158,25 +143,8 @@ impl BrokerSetup {
                 policy: policy.name(),
             });
         }
-        let mut neighbours: BTreeMap<DomainId, Neighbour> = BTreeMap::new();
-        for link in &grid.links {
-            let (other, consumer) = match (link.consumer == domain, link.provider == domain) {
-                (true, false) => (link.provider, false),
-                (false, true) => (link.consumer, true),
-                _ => continue,
-            };
-            let latency = grid.latency(domain, other).unwrap_or(link.latency);
-            let fresh = Neighbour {
-                domain: other,
-                latency,
-                bandwidth: link.bandwidth,
-                consumer,
-            };
-            neighbours.entry(other).or_insert(fresh).consumer |= consumer;
-        }
         Ok(BrokerSetup {
             config: grid.broker_config(domain),
-            neighbours: neighbours.into_values().collect(),
             name: site.name.clone(),
             names: GridNames::of(grid),
             resource_schema: Schema::la_grid(),

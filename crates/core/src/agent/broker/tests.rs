@@ -6,9 +6,11 @@ use crate::agent::tests::Tested;
 use crate::agent::{Arrival, Cancel, Letter, Message as _, ToLrms};
 use crate::cluster::ClusterConfig;
 use crate::discipline::DisciplineKind;
+use crate::event::Party;
 use crate::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use crate::job::JobSpec;
-use crate::message::Route;
+use crate::job::Reason;
+use crate::message::{EndState, Route};
 use crate::policy::{PolicyKind, Tie};
 use crate::resource::Resources;
 

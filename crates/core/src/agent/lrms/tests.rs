@@ -3,6 +3,7 @@ use crate::agent::tests::Tested;
 use crate::agent::{Arrival, Cancel};
 use crate::discipline::DisciplineKind;
 use crate::ids::ClusterId;
+use crate::job::Reason;
 use crate::message::Route;
 use crate::resource::Resources;
 

@@ -1,0 +1,244 @@
+//! An LRMS as a participant: what reaches it, and what it sends, over links on
+//! which every message arrives once.
+
+use super::{Home, Outside};
+use crate::agent::plant::Plant;
+use crate::agent::{
+    Brought, Cancel, Cx, FromLrms, Handle, Letter, LetterId, LrmsSends, Participant, ToBroker,
+};
+use crate::cluster::mirror::{Seats, Started};
+use crate::cluster::{ClusterConfig, Finished, JobStatus};
+use crate::event::{Event, EventKind, Party};
+use crate::ids::{ClusterId, IdMap, JobId};
+use crate::job::Reason;
+use crate::message::{EndState, JobEnd, News};
+use crate::time::{SimDuration, SimTime};
+
+/// A cluster with those who bring it jobs.
+pub struct Lrms {
+    id: ClusterId,
+    cluster: Plant,
+    home: Option<Home>,
+    /// One-way latency to whoever brings jobs.
+    latency: SimDuration,
+    /// Who brings jobs: the broker at home, or without one clients.
+    usual: Party,
+    /// Who brought a job, where it was somebody else.
+    brought_by: IdMap<Party>,
+    /// Reused: what has just ended.
+    finished: Vec<Finished>,
+}
+
+/// Running jobs have come to their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completions;
+
+/// A scheduling pass is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass;
+
+impl Lrms {
+    /// An empty LRMS that reports to this broker.
+    #[must_use]
+    pub fn new(cluster: ClusterConfig, home: Option<Home>) -> Self {
+        let broker = |home: Home| Party::Broker(home.domain);
+        Lrms {
+            id: cluster.id,
+            cluster: Plant::new(cluster),
+            latency: home.map_or(SimDuration::ZERO, |home| home.latency),
+            usual: home.map_or(Party::Client, broker),
+            home,
+            brought_by: IdMap::default(),
+            finished: Vec::new(),
+        }
+    }
+
+    /// The cluster, to look at.
+    #[must_use]
+    pub fn cluster(&self) -> &Plant {
+        &self.cluster
+    }
+
+    /// The broker that it reports to.
+    #[must_use]
+    pub fn home(&self) -> Option<Home> {
+        self.home
+    }
+
+    /// The end of a job that does not come to its own: what has run by then
+    /// is told with it. To be asked before it ends.
+    fn cut_short(&self, job: JobId, state: EndState, at: SimTime) -> JobEnd {
+        let end = JobEnd::without_run(job, state);
+        match self.cluster.query(job) {
+            Some(JobStatus::Running { start, .. }) => JobEnd {
+                cluster: Some(self.id),
+                start: Some(start),
+                finish: Some(at.max(start)),
+                ..end
+            },
+            _ => end,
+        }
+    }
+
+    fn completed(&mut self, cx: &mut impl Cx<LrmsSends>, finished: Finished) {
+        let Finished { job, start, finish } = finished;
+        let end = JobEnd {
+            job,
+            state: EndState::Completed,
+            cluster: Some(self.id),
+            start: Some(start),
+            finish: Some(finish),
+        };
+        self.end(cx, end);
+    }
+
+    /// A job's end goes back to whoever brought the job.
+    #[inline]
+    fn end(&mut self, cx: &mut impl Cx<LrmsSends>, end: JobEnd) {
+        let to = match self.brought_by.is_empty() {
+            true => None,
+            false => self.brought_by.remove(&end.job),
+        };
+        let to = to.unwrap_or(self.usual);
+        let now = cx.now();
+        if let Party::Broker(broker) = to {
+            let told = Event::new(EventKind::Notified, end.job, self.id);
+            cx.emit(now, told.to(to));
+            let news = ToBroker::News(News::Ended(end));
+            return self.post(cx, FromLrms::Broker(broker, news));
+        }
+        let seen = Event::new(EventKind::FinishSeen, end.job, Party::Client);
+        cx.emit(now, seen);
+        self.post(cx, FromLrms::Client(end));
+    }
+
+    fn turn_away(&mut self, cx: &mut impl Cx<LrmsSends>, job: JobId, from: Party, reason: Reason) {
+        let (now, by) = (cx.now(), self.id);
+        if let Party::Broker(broker) = from {
+            let refused = Event::new(EventKind::Refused, job, by);
+            cx.emit(now, refused.to(from).because(reason));
+            let news = ToBroker::News(News::Refused { job, reason });
+            return self.post(cx, FromLrms::Broker(broker, news));
+        }
+        let rejected = Event::new(EventKind::Rejected, job, by);
+        cx.emit(now, rejected.because(reason));
+        let seen = Event::new(EventKind::FinishSeen, job, Party::Client);
+        cx.emit(now, seen);
+        let end = JobEnd::without_run(job, EndState::Rejected(reason));
+        self.post(cx, FromLrms::Client(end));
+    }
+
+    #[inline]
+    fn post(&self, cx: &mut impl Cx<LrmsSends>, message: LrmsSends) {
+        cx.send(Letter {
+            id: LetterId::default(),
+            from: Party::Lrms(self.id),
+            address: None,
+            due: cx.now() + self.latency,
+            message,
+        });
+    }
+}
+
+impl Participant for Lrms {
+    type Sends = LrmsSends;
+
+    #[inline]
+    fn next_due(&self) -> Option<SimTime> {
+        self.cluster.poll_timeout()
+    }
+}
+
+impl Handle<Brought<'_>> for Lrms {
+    type Answer = Result<(), Reason>;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, brought: Brought<'_>) -> Self::Answer {
+        let job = brought.spec.id;
+        let from = brought.route.and_then(|route| route.from);
+        let from = from.map_or(Party::Client, Party::Broker);
+        let taken = self.cluster.submit(cx.now(), brought.spec, cx);
+        match taken {
+            Ok(()) if from != self.usual => {
+                self.brought_by.insert(job, from);
+            }
+            Ok(()) => {}
+            Err(reason) => self.turn_away(cx, job, from, reason),
+        }
+        taken
+    }
+}
+
+/// The answer is whether the job was here (still).
+impl Handle<Cancel> for Lrms {
+    type Answer = bool;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, Cancel(job): Cancel) -> bool {
+        let now = cx.now();
+        let end = self.cut_short(job, EndState::Cancelled, now);
+        let cancelled = self.cluster.cancel(now, job, cx);
+        if cancelled {
+            self.end(cx, end);
+        }
+        cancelled
+    }
+}
+
+impl Handle<Completions> for Lrms {
+    type Answer = ();
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, _due: Completions) {
+        let mut finished = std::mem::take(&mut self.finished);
+        self.cluster.handle_completions(cx.now(), cx, &mut finished);
+        for ended in finished.drain(..) {
+            self.completed(cx, ended);
+        }
+        self.finished = finished;
+    }
+}
+
+impl Handle<Pass> for Lrms {
+    type Answer = ();
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, _due: Pass) {
+        self.cluster.handle_pass(cx.now(), cx);
+    }
+}
+
+/// A real LRMS has started a job.
+impl Handle<Outside<Seats>> for Lrms {
+    type Answer = Started;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, started: Outside<Seats>) -> Started {
+        let Outside { at, job, what } = started;
+        self.cluster.start(at, job, &what, cx)
+    }
+}
+
+/// A running job has come to its end; the answer is whether it ran here.
+impl Handle<Outside<()>> for Lrms {
+    type Answer = bool;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, ended: Outside<()>) -> bool {
+        let finished = self.cluster.finish(ended.at, ended.job, cx);
+        if let Some(finished) = finished {
+            self.completed(cx, finished);
+        }
+        finished.is_some()
+    }
+}
+
+/// A job that waits or runs at a real LRMS is lost; the answer is whether it
+/// was here (still).
+impl Handle<Outside<Reason>> for Lrms {
+    type Answer = bool;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, lost: Outside<Reason>) -> bool {
+        let Outside { at, job, what } = lost;
+        let end = self.cut_short(job, EndState::Failed(what), at);
+        let failed = self.cluster.fail(at, job, what, cx);
+        if failed {
+            self.end(cx, end);
+        }
+        failed
+    }
+}

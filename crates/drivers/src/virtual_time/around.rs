@@ -1,0 +1,101 @@
+//! What brokers and LRMSs are given in virtual time.
+
+use super::agenda::{Agenda, Message};
+use gridrig_core::agent::{BrokerSends, Cx, FromBroker, FromLrms, Letter, LrmsSends};
+use gridrig_core::event::{Event, EventSink, Party};
+use gridrig_core::ids::JobId;
+use gridrig_core::time::{SimTime, WallTime};
+use std::collections::BTreeSet;
+
+/// The clock, the log and the messages on their way.
+pub(super) struct Around<'a, S> {
+    pub now: SimTime,
+    pub agenda: Agenda,
+    /// Jobs whose end has been seen where they entered.
+    pub ended: usize,
+    events: &'a mut S,
+    /// Jobs whose data was stopped on its way to a peer.
+    recalled: BTreeSet<JobId>,
+}
+
+impl<'a, S> Around<'a, S> {
+    pub fn new(events: &'a mut S) -> Self {
+        Around {
+            now: SimTime::ZERO,
+            agenda: Agenda::default(),
+            ended: 0,
+            events,
+            recalled: BTreeSet::new(),
+        }
+    }
+
+    /// Whether the data of a job that arrives now was stopped; once.
+    pub fn is_recalled(&mut self, job: JobId) -> bool {
+        !self.recalled.is_empty() && self.recalled.remove(&job)
+    }
+
+    /// The clock of services, which goes as fast as the run.
+    fn wall(&self) -> WallTime {
+        WallTime::from_nanos(self.now.as_nanos())
+    }
+}
+
+impl<S: EventSink> EventSink for Around<'_, S> {
+    // As that of the log, which this passes on to.
+    #[inline(always)]
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        self.events.emit(at, event);
+    }
+}
+
+impl<S: EventSink> Cx<BrokerSends> for Around<'_, S> {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        self.wall()
+    }
+
+    #[inline]
+    fn send(&mut self, letter: Letter<BrokerSends>) {
+        match (letter.message, letter.from) {
+            (FromBroker::Client(_), _) => self.ended += 1,
+            (message, Party::Broker(from)) => {
+                let message = Message::FromBroker(from, message);
+                self.agenda.push(letter.due, message);
+            }
+            (_, Party::Client | Party::Lrms(_)) => {}
+        }
+    }
+
+    fn recall(&mut self, job: JobId) -> bool {
+        self.recalled.insert(job)
+    }
+}
+
+impl<S: EventSink> Cx<LrmsSends> for Around<'_, S> {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        self.wall()
+    }
+
+    #[inline]
+    fn send(&mut self, letter: Letter<LrmsSends>) {
+        match (letter.message, letter.from) {
+            (FromLrms::Client(_), _) => self.ended += 1,
+            (message, Party::Lrms(from)) => {
+                let message = Message::FromLrms(from, message);
+                self.agenda.push(letter.due, message);
+            }
+            (_, Party::Client | Party::Broker(_)) => {}
+        }
+    }
+
+    fn recall(&mut self, _job: JobId) -> bool {
+        false
+    }
+}
