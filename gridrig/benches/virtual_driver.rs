@@ -16,7 +16,6 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -215,7 +214,6 @@ fn single() -> Grid {
 /// So many domains of one cluster each, all linked with all.
 fn federation(domains: u16, processors: u32) -> Grid {
     let broker = BrokerSettings {
-        policy: PolicyKind::RoundRobin,
         own_dispatch: OwnDispatch::Ignored,
         ..BrokerSettings::default()
     };
@@ -224,7 +222,7 @@ fn federation(domains: u16, processors: u32) -> Grid {
         let name = format!("d{id}");
         grid.domains.push(Domain {
             name,
-            broker,
+            broker: broker.clone(),
             clusters: vec![ClusterId(id)],
         });
         let config = cluster(id, processors);

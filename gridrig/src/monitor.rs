@@ -8,9 +8,9 @@ mod query;
 
 use crate::cli::MonitoringArgs;
 use crate::exit::Failure;
-use crate::scenario::{POOLED, Replication, Scenario};
+use crate::scenario::{Replication, Scenario};
 use anyhow::anyhow;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_service::http::{Labels, Monitoring};
 
 /// What the command line says. The folder of targets is made, so that a
@@ -51,28 +51,16 @@ pub(crate) fn of_scenario(scenario: &Scenario, domain: Option<&String>) -> Label
 /// those of its directory.
 pub(crate) fn of_run(
     replication: &Replication,
-    policy: Option<PolicyKind>,
+    policy: Option<&PolicySpec>,
     monitoring: &Monitoring,
 ) -> Monitoring {
-    let without = if replication.pooled {
-        POOLED
-    } else {
-        "no-broker"
-    };
     let labels = Labels::default()
         .with(
             "run",
             &run(&replication.scenario.name, replication.base_seed),
         )
         .with("replication", &format!("r{:03}", replication.index))
-        .with(
-            "policy",
-            replication
-                .contender(policy)
-                .name()
-                .as_deref()
-                .unwrap_or(without),
-        );
+        .with("policy", &replication.run_name(policy, "no-broker"));
     Monitoring {
         labels: labels.and(&monitoring.labels),
         targets: monitoring.targets.clone(),

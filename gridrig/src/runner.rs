@@ -17,12 +17,12 @@ use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::BrokerLogs;
-use crate::scenario::{Clock, POOLED, Replication, Scenario};
+use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::SimDuration;
 use gridrig_results::EventLog;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
@@ -260,7 +260,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
         let mut runs = Vec::new();
         for contender in scenario.contenders() {
             let replication = &replication.under(&contender);
-            let run = run_policy(replication, contender.kind(), &load, options, position)?;
+            let run = run_policy(replication, contender.ours(), &load, options, position)?;
             position += 1;
             let interrupted = run.interrupted;
             runs.push(run);
@@ -321,7 +321,7 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replicati
     for replication in &replications {
         for contender in scenario.contenders() {
             let replication = replication.under(&contender);
-            write::refuse_existing(&replication, contender.kind(), options)?;
+            write::refuse_existing(&replication, contender.ours(), options)?;
         }
         if let Some(pooled) = replication.pooled() {
             write::describe(&pooled)?;
@@ -333,18 +333,14 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replicati
 
 fn run_policy(
     replication: &Replication,
-    policy: Option<PolicyKind>,
+    policy: Option<&PolicySpec>,
     load: &Load,
     options: &RunOptions,
     position: usize,
 ) -> Result<PolicyRun, Failure> {
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
-    let contender = replication.contender(policy).name();
-    let name = match replication.pooled {
-        true => POOLED.to_owned(),
-        false => contender.unwrap_or_else(|| "no broker".to_owned()),
-    };
+    let name = replication.run_name(policy, "no broker");
     let label = match replication.index {
         0 => name,
         index => format!("{name} r{index:03}"),
@@ -378,7 +374,7 @@ fn run_policy(
 /// When it cannot be written.
 pub fn conclude(
     replication: &Replication,
-    policy: Option<PolicyKind>,
+    policy: Option<&PolicySpec>,
     grid: &Grid,
     load: &Load,
     executed: &Executed,
@@ -423,17 +419,16 @@ fn refuse_impossible(scenario: &Scenario, load: &Load) -> Result<(), Failure> {
 }
 
 fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<(), Failure> {
-    let truth = scenario
-        .policies
-        .contains(&Some(PolicyKind::FullInformation));
-    if truth && matches!(scenario.clock, Clock::Real { .. }) {
-        return Err(Failure::input(anyhow!(
-            "{}: policy full-information needs the truth at once, which no real broker has \
+    let mut policies = scenario.policies.iter().flatten();
+    let truth = policies.find(|policy| policy.entry().need == InformationNeed::Truth);
+    match (truth, scenario.clock) {
+        (Some(policy), Clock::Real { .. }) => Err(Failure::input(anyhow!(
+            "{}: policy {policy} needs the truth at once, which no real broker has \
              (expected clock = \"virtual\" or another policy)",
             scenario.name
-        )));
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether the loop should go on.

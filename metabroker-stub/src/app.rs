@@ -139,7 +139,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
     Ok(Json(BrokerInfo {
         domain: setup.config.domain.0,
         name: setup.name.clone(),
-        policy: setup.config.settings.policy.name().to_owned(),
+        policy: setup.config.settings.policy.to_string(),
         queued: queued as u64,
         held: held as u64,
         candidates,

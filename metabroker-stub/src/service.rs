@@ -124,7 +124,7 @@ impl Service for Config {
     fn labels(&self) -> Labels {
         Labels::of("broker")
             .with("domain", &self.setup.name)
-            .with("policy", self.setup.config.settings.policy.name())
+            .with("policy", &self.setup.config.settings.policy.to_string())
             .and(&self.monitoring.labels)
     }
 

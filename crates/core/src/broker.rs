@@ -18,7 +18,7 @@ use crate::ids::{DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, Outgoing, Route, Target};
-use crate::policy::{InformationNeed, Rule};
+use crate::policy::{InformationNeed, Policy};
 use crate::time::{SimDuration, SimTime};
 use rand::rngs::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -43,10 +43,10 @@ use view::Known;
 /// What is to be sent is appended to `out`.
 pub struct Broker {
     config: BrokerConfig,
-    rule: Rule,
+    policy: Box<dyn Policy>,
     known: Vec<Known>,
-    /// What a policy over domains looks at; `None` for the others.
-    survey: Option<Survey>,
+    /// What the policy looks at.
+    survey: Survey,
     /// Whether information has come in that the survey does not show yet.
     informed: bool,
     /// Jobs that wait for a cycle, in order of arrival.
@@ -98,20 +98,10 @@ impl Broker {
             .map(|(id, resources)| Known::cluster(*id, Arc::clone(resources), latency));
         let peers = config.peers.iter().map(Known::peer);
         let known = own.chain(peers).collect();
-        let settings = &config.settings;
-        let rule = settings.policy.build(settings);
-        let survey = match &rule {
-            Rule::Candidates(_) => None,
-            Rule::Domains(_) => {
-                let peers = config.peers.iter();
-                let peers = peers.map(|peer| (peer.domain, peer.clusters.as_slice()));
-                Some(Survey::new((config.domain, &config.clusters), peers))
-            }
-        };
         Broker {
             known,
-            rule,
-            survey,
+            policy: (config.settings.policy.entry().build)(&config.settings),
+            survey: Survey::new(&config),
             informed: true,
             queue: BTreeMap::new(),
             parked: BTreeMap::new(),
@@ -178,7 +168,7 @@ impl Broker {
     /// What the policy must be told before a cycle.
     #[must_use]
     pub fn need(&self) -> InformationNeed {
-        self.rule.need()
+        self.config.settings.policy.entry().need
     }
 
     /// Age of the oldest information in use about each candidate.
@@ -303,7 +293,8 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let returns = reason == Reason::HopsExhausted && self.config.settings.policy.wanders();
+        let wanders = self.config.settings.policy.entry().wanders;
+        let returns = reason == Reason::HopsExhausted && wanders;
         let Some(held) = self.jobs.get_mut(&job) else {
             return;
         };

@@ -187,7 +187,7 @@ impl Grid {
                 .map(|id| (*id, Arc::clone(&resources[id.index()])))
                 .collect()
         };
-        let settings = self.domains[domain.index()].broker;
+        let settings = self.domains[domain.index()].broker.clone();
         let peers = self.providers_of(domain).map(|link| PeerConfig {
             domain: link.provider,
             latency: link.latency,
@@ -204,12 +204,13 @@ impl Grid {
                 })
                 .collect(),
         });
+        let peers = peers.collect();
         BrokerConfig {
             domain,
             settings,
             queue_limit: None,
             clusters: own(domain),
-            peers: peers.collect(),
+            peers,
             neighbours: self.neighbours(domain),
         }
     }

@@ -64,6 +64,34 @@ impl JobSpec {
     }
 }
 
+/// What a user tells of a job: all that a policy may go by.
+#[derive(Clone, Copy, Debug)]
+pub struct JobRequest<'a> {
+    /// Its name in this run.
+    pub id: JobId,
+    /// Processors wanted, at least 1.
+    pub processors: u32,
+    /// How long it is said to run at speed 1.0: the requested time, else the run
+    /// time.
+    pub estimate: SimDuration,
+    /// What its nodes must offer.
+    pub requirements: &'a Requirements,
+    /// Data that goes with it when it is forwarded, in KiB.
+    pub data_kib: u64,
+}
+
+impl<'a> From<&'a JobSpec> for JobRequest<'a> {
+    fn from(spec: &'a JobSpec) -> Self {
+        JobRequest {
+            id: spec.id,
+            processors: spec.processors,
+            estimate: spec.requested_time.unwrap_or(spec.run_time),
+            requirements: &spec.requirements,
+            data_kib: spec.data_kib,
+        }
+    }
+}
+
 /// Where a submission enters the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Entry {

@@ -9,20 +9,37 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 /// The windows over which means are reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr,
+)]
 pub enum Window {
     /// No mean: the value of the instant.
+    #[strum(serialize = "0s")]
     Instant,
     /// The last 30 seconds.
     #[default]
+    #[strum(serialize = "30s")]
     Seconds30,
     /// The last 300 seconds.
+    #[strum(serialize = "300s")]
     Seconds300,
 }
 
 impl Window {
     /// All windows.
     pub const ALL: [Window; 3] = [Window::Instant, Window::Seconds30, Window::Seconds300];
+
+    /// The name used in scenarios and results: its length.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The window with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|window| window.name() == name)
+    }
 
     /// The length of the window.
     #[must_use]

@@ -1,4 +1,5 @@
-//! Forwarding policies of a broker, one file each behind one trait.
+//! Forwarding policies of a broker: one trait over plain data, a file each, and
+//! the table of those there are.
 
 mod best_broker_rank;
 mod domains;
@@ -8,53 +9,62 @@ mod inter;
 mod local_only;
 mod queue_length;
 mod random;
+mod registry;
 mod round_robin;
 mod settings;
 mod utilization;
+mod view;
 
+pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
+pub use registry::{InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
 pub use settings::{BrokerSettings, LocalInfo, OwnDispatch};
+pub use view::{Candidate, Truth, View};
 
-pub use domains::{
-    Aggregate, Choice, DomainPolicy, Information, Kinds, Machine, Site, Traveller, Wanted,
-};
+use crate::job::{JobRequest, Reason};
 
-use crate::job::JobSpec;
-use crate::load::{Fraction, Window};
-use crate::message::Target;
-use crate::time::Decimal;
-use std::cmp::Ordering;
+/// Every policy, in the order of reports; the first is the default. A policy is
+/// its own file and its entry here.
+pub static POLICIES: &[PolicyEntry] = &[
+    round_robin::ENTRY,
+    random::ENTRY,
+    queue_length::ENTRY,
+    free_node::ENTRY,
+    utilization::ENTRY,
+    best_broker_rank::FLAT,
+    best_broker_rank::FLAT_110,
+    best_broker_rank::FLAT_125,
+    best_broker_rank::AGGREGATED,
+    best_broker_rank::AGGREGATED_110,
+    best_broker_rank::AGGREGATED_125,
+    inter::IN_TURN,
+    inter::AT_RANDOM,
+    local_only::ENTRY,
+    full_information::ENTRY,
+];
 
-/// A candidate as the broker sees it: the last information it has received,
-/// less what it has sent since if it keeps count of that.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate {
-    /// Who.
-    pub target: Target,
-    /// Queued jobs (a peer: summed over its clusters), by window.
-    pub queued: [Fraction; 3],
-    /// Busy processors over all processors, by window.
-    pub utilization: [Fraction; 3],
-    /// Free processors this instant (a peer: the most that one of its
-    /// clusters has).
-    pub free: i64,
-    /// Free processors that no queued job is waiting for, likewise.
-    pub free_beyond_queue: i64,
-    /// Processor-nanoseconds left to do per processor.
-    pub work_per_processor: Fraction,
+/// Decides where jobs go.
+///
+/// A broker asks it about each job of its queue, in order. The broker has
+/// filtered the candidates before; it tells equals apart, counts what it sends
+/// and remembers who refused afterwards.
+pub trait Policy: Send + Sync {
+    /// Who gets this job. Where nobody does while a peer is closed, it is asked
+    /// again with the closed ones among the possible candidates, and the job
+    /// waits if somebody would get it then.
+    fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice;
 }
 
-impl Candidate {
-    /// Queued jobs over this window.
-    #[must_use]
-    pub fn queued_over(&self, window: Window) -> Fraction {
-        self.queued[window as usize]
-    }
-
-    /// Utilization over this window.
-    #[must_use]
-    pub fn utilization_over(&self, window: Window) -> Fraction {
-        self.utilization[window as usize]
-    }
+/// What a policy says of a job, by positions of candidates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// One of these equally good ones, told apart by this rule. None of them:
+    /// the job is held while only closed candidates could take it, else turned
+    /// away.
+    Among(Vec<usize>, Tie),
+    /// One of these, in a turn of their own that other choices do not move.
+    InTurn(Vec<usize>),
+    /// Turned away for this reason.
+    Reject(Reason),
 }
 
 /// How equally good candidates are told apart.
@@ -77,6 +87,13 @@ impl Tie {
     /// All rules.
     pub const ALL: [Tie; 4] = [Tie::Rotate, Tie::Local, Tie::First, Tie::Random];
 
+    /// What a policy takes that leaves ties to the settings.
+    const PARAMETER: Parameter = Parameter {
+        name: "tie",
+        values: Values::Word(|| Tie::ALL.map(Tie::name).to_vec()),
+        default: |settings| settings.tie.name().to_owned(),
+    };
+
     /// The name used in scenarios and results.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -88,233 +105,9 @@ impl Tie {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tie| tie.name() == name)
     }
-}
 
-/// What a policy has to know beyond what was exchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InformationNeed {
-    /// What was last received is all there is.
-    Received,
-    /// The truth about every cluster in reach, and its own decisions counted:
-    /// a bound, not a policy one could deploy.
-    Truth,
-}
-
-/// Orders candidates for a job.
-pub trait Policy: Send + Sync {
-    /// Whether the policy considers this candidate at all.
-    fn admits(&self, _candidate: &Candidate) -> bool {
-        true
-    }
-
-    /// `Less` when `a` is the better choice, `Equal` when they tie.
-    fn compare(&self, job: &JobSpec, a: &Candidate, b: &Candidate) -> Ordering;
-
-    /// The tie rule in force, given the configured one.
-    fn tie(&self, configured: Tie) -> Tie {
-        configured
-    }
-
-    /// What it must be told.
-    fn need(&self) -> InformationNeed {
-        InformationNeed::Received
+    /// The rule that a policy of these settings goes by.
+    fn of(settings: &BrokerSettings) -> Self {
+        Tie::PARAMETER.of(settings, Tie::from_name)
     }
 }
-
-/// A policy as a broker uses it.
-pub enum Rule {
-    /// Candidates are compared one by one.
-    Candidates(Box<dyn Policy>),
-    /// Whole domains are weighed, cluster by cluster.
-    Domains(Box<dyn DomainPolicy>),
-}
-
-impl Rule {
-    /// What it must be told.
-    #[must_use]
-    pub fn need(&self) -> InformationNeed {
-        match self {
-            Rule::Candidates(policy) => policy.need(),
-            Rule::Domains(_) => InformationNeed::Received,
-        }
-    }
-}
-
-/// The policies there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyKind {
-    /// In turn.
-    RoundRobin,
-    /// Any.
-    Random,
-    /// The fewest queued jobs (30 s mean).
-    QueueLength,
-    /// The most free processors (instant).
-    FreeNode,
-    /// The smallest utilization (30 s mean).
-    Utilization,
-    /// The domain of the highest rank (LA Grid 4.3.4, "Inter"); its own is
-    /// promoted as the broker's `origin_promotion` says.
-    BestBrokerRank,
-    /// The same with the origin promoted by 10 %.
-    BestBrokerRank110,
-    /// The same with the origin promoted by 25 %.
-    BestBrokerRank125,
-    /// The highest rank on aggregated information (LA Grid 4.3.4, "Aggr").
-    BestBrokerRankAggr,
-    /// The same with the origin promoted by 10 %.
-    BestBrokerRankAggr110,
-    /// The same with the origin promoted by 25 %.
-    BestBrokerRankAggr125,
-    /// Here if there is room, else to the peers in turn (LA Grid 4.3.4).
-    InterRoundRobin,
-    /// Here if there is room, else to any peer (LA Grid 4.3.4).
-    InterRandom,
-    /// Never a peer: the bound without a federation.
-    LocalOnly,
-    /// The truth at once: the bound of information.
-    FullInformation,
-}
-
-impl PolicyKind {
-    /// All policies, in the order of reports.
-    pub const ALL: [PolicyKind; 15] = [
-        PolicyKind::RoundRobin,
-        PolicyKind::Random,
-        PolicyKind::QueueLength,
-        PolicyKind::FreeNode,
-        PolicyKind::Utilization,
-        PolicyKind::BestBrokerRank,
-        PolicyKind::BestBrokerRank110,
-        PolicyKind::BestBrokerRank125,
-        PolicyKind::BestBrokerRankAggr,
-        PolicyKind::BestBrokerRankAggr110,
-        PolicyKind::BestBrokerRankAggr125,
-        PolicyKind::InterRoundRobin,
-        PolicyKind::InterRandom,
-        PolicyKind::LocalOnly,
-        PolicyKind::FullInformation,
-    ];
-
-    /// Where it sends a job, in a few words for those who read a result.
-    #[must_use]
-    pub const fn summary(self) -> &'static str {
-        match self {
-            PolicyKind::RoundRobin => "in turn, whatever is known",
-            PolicyKind::Random => "anywhere, each place as likely",
-            PolicyKind::QueueLength => "where the fewest jobs wait",
-            PolicyKind::FreeNode => "where the most processors are free",
-            PolicyKind::Utilization => "where the smallest share of the processors is busy",
-            PolicyKind::BestBrokerRank => {
-                "to the domain with the most and fastest free processors (its rank)"
-            }
-            PolicyKind::BestBrokerRank110 => "by rank, that of the job's own domain times 1.10",
-            PolicyKind::BestBrokerRank125 => "by rank, that of the job's own domain times 1.25",
-            PolicyKind::BestBrokerRankAggr => {
-                "by rank, each domain known in sums and ranges only (aggregated)"
-            }
-            PolicyKind::BestBrokerRankAggr110 => {
-                "by rank of aggregated domains, that of the job's own domain times 1.10"
-            }
-            PolicyKind::BestBrokerRankAggr125 => {
-                "by rank of aggregated domains, that of the job's own domain times 1.25"
-            }
-            PolicyKind::InterRoundRobin => "here if there is room, else to the peers in turn",
-            PolicyKind::InterRandom => "here if there is room, else to any peer",
-            PolicyKind::LocalOnly => "never to a peer (no federation)",
-            PolicyKind::FullInformation => {
-                "where it can start at once, else to the least work, by the truth of the instant"
-            }
-        }
-    }
-
-    /// The name used in scenarios and results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            PolicyKind::RoundRobin => "round-robin",
-            PolicyKind::Random => "random",
-            PolicyKind::QueueLength => "queue-length",
-            PolicyKind::FreeNode => "free-node",
-            PolicyKind::Utilization => "utilization",
-            PolicyKind::BestBrokerRank => "best-broker-rank",
-            PolicyKind::BestBrokerRank110 => "best-broker-rank-1.10",
-            PolicyKind::BestBrokerRank125 => "best-broker-rank-1.25",
-            PolicyKind::BestBrokerRankAggr => "best-broker-rank-aggr",
-            PolicyKind::BestBrokerRankAggr110 => "best-broker-rank-aggr-1.10",
-            PolicyKind::BestBrokerRankAggr125 => "best-broker-rank-aggr-1.25",
-            PolicyKind::InterRoundRobin => "inter-rr",
-            PolicyKind::InterRandom => "inter-random",
-            PolicyKind::LocalOnly => "local-only",
-            PolicyKind::FullInformation => "full-information",
-        }
-    }
-
-    /// The policy with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|policy| policy.name() == name)
-    }
-
-    /// Whether the policy works on information that grows stale between
-    /// exchanges.
-    #[must_use]
-    pub const fn uses_received_information(self) -> bool {
-        !matches!(
-            self,
-            PolicyKind::RoundRobin
-                | PolicyKind::Random
-                | PolicyKind::LocalOnly
-                | PolicyKind::FullInformation
-        )
-    }
-
-    /// Whether a job goes from broker to broker until one has room for it, at
-    /// most `ttl` times.
-    #[must_use]
-    pub const fn wanders(self) -> bool {
-        matches!(self, PolicyKind::InterRoundRobin | PolicyKind::InterRandom)
-    }
-
-    /// The policy itself.
-    #[must_use]
-    pub fn build(self, settings: &BrokerSettings) -> Rule {
-        use best_broker_rank::BestBrokerRank;
-        let candidates = |policy: Box<dyn Policy>| Rule::Candidates(policy);
-        let rank = |information, promotion: &str| {
-            Rule::Domains(Box::new(BestBrokerRank {
-                information,
-                promotion: Decimal::parse(promotion).unwrap_or(settings.origin_promotion),
-                hops: settings.hops(),
-            }))
-        };
-        let inter = |peers| {
-            let ttl = settings.hops();
-            Rule::Domains(Box::new(inter::Inter { peers, ttl }))
-        };
-        match self {
-            PolicyKind::RoundRobin => candidates(Box::new(round_robin::RoundRobin)),
-            PolicyKind::Random => candidates(Box::new(random::Random)),
-            PolicyKind::QueueLength => candidates(Box::new(queue_length::QueueLength {
-                window: settings.queue_window,
-            })),
-            PolicyKind::FreeNode => candidates(Box::new(free_node::FreeNode)),
-            PolicyKind::Utilization => candidates(Box::new(utilization::Utilization {
-                window: settings.utilization_window,
-            })),
-            PolicyKind::BestBrokerRank => rank(Information::Flat, AS_CONFIGURED),
-            PolicyKind::BestBrokerRank110 => rank(Information::Flat, "1.10"),
-            PolicyKind::BestBrokerRank125 => rank(Information::Flat, "1.25"),
-            PolicyKind::BestBrokerRankAggr => rank(Information::Aggregated, AS_CONFIGURED),
-            PolicyKind::BestBrokerRankAggr110 => rank(Information::Aggregated, "1.10"),
-            PolicyKind::BestBrokerRankAggr125 => rank(Information::Aggregated, "1.25"),
-            PolicyKind::InterRoundRobin => inter(inter::Peers::InTurn),
-            PolicyKind::InterRandom => inter(inter::Peers::AtRandom),
-            PolicyKind::LocalOnly => candidates(Box::new(local_only::LocalOnly)),
-            PolicyKind::FullInformation => candidates(Box::new(full_information::FullInformation)),
-        }
-    }
-}
-
-/// No number: the promotion is that of the settings.
-const AS_CONFIGURED: &str = "";

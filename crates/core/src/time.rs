@@ -3,6 +3,7 @@
 //! Never a float: two implementations have to agree on every instant. Scaled
 //! times are `floor(t / factor)`, and durations are read as exact decimals.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Sub};
@@ -299,7 +300,7 @@ impl Decimal {
 
     /// The larger of the two values is the later one.
     #[must_use]
-    pub fn compare(self, other: Self) -> std::cmp::Ordering {
+    pub fn compare(self, other: Self) -> Ordering {
         let scale = |d: Decimal, to: u32| u128::from(d.mantissa) * 10u128.pow(to - d.places);
         let places = self.places.max(other.places);
         scale(self, places).cmp(&scale(other, places))

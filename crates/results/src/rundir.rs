@@ -19,8 +19,8 @@ mod tables;
 
 pub use self::csv::{CsvError, write_csv};
 pub use events::UnreadableRow;
-pub use gridrig_scenario::POOLED;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
+pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
 pub use manifest::{
     AgeDoc, ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest,

@@ -4,19 +4,21 @@
 
 mod broker;
 mod grid;
+mod policy;
 
 pub use broker::{Broker, Commands, Words};
 pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, Roles, Slurm};
+pub use policy::PolicyText;
 
 use crate::provides::TimeOfDay;
 use crate::threshold::{Figure, Threshold};
 use crate::value::{
     AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
-    Text, UntilText, Whole, named,
+    UntilText, Whole, named,
 };
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use crate::{ClockName, OverName, Stop};
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::Tie;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Serialize, Serializer};
@@ -314,34 +316,6 @@ pub enum Requirement {
 
 named!(Requirement, "a requirement", "memory" => Requirement::Memory);
 
-/// The name of a policy: one of ours, or the broker's own where that is
-/// somebody else's.
-#[derive(Clone, Debug)]
-pub struct PolicyText(pub String);
-
-impl Text for PolicyText {
-    const EXPECTED: &'static str = "the name of a policy";
-
-    fn read(text: &str) -> Result<Self, String> {
-        match text.len() {
-            0..=200 => Ok(PolicyText(text.to_owned())),
-            _ => Err("the name of a policy, at most 200 bytes".to_owned()),
-        }
-    }
-
-    fn write(&self) -> String {
-        self.0.clone()
-    }
-
-    fn schema() -> Schema {
-        let names = PolicyKind::ALL.map(PolicyKind::name);
-        json_schema!({ "anyOf": [
-            { "type": "string", "enum": names },
-            { "type": "string", "description": "of a broker with kind = \"external\"" },
-        ] })
-    }
-}
-
 /// How the scenario is run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
@@ -354,9 +328,10 @@ pub struct Run {
     /// How many times faster than the wall clock the whole rig runs in real
     /// time. Default 1.
     pub speed: Option<Positive>,
-    /// The forwarding policies to compare. Default ["round-robin"]. With
-    /// brokers that are external: what {policy} stands for, each in its turn.
-    pub policies: Option<At<List<Str<PolicyText>>>>,
+    /// The forwarding policies to compare, by name or as a table with name and
+    /// parameters. Default ["round-robin"]. With brokers that are external:
+    /// what {policy} stands for, each in its turn.
+    pub policies: Option<At<List<PolicyText>>>,
     /// Whether every replication is also run as its bounds: local-only,
     /// full-information (virtual time) and one pooled cluster. Default: true in
     /// virtual time where several policies are compared.

@@ -9,7 +9,7 @@ pub use template::{Template, TemplateError};
 
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -222,7 +222,7 @@ impl ExternalBroker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// A policy of ours, or none without a broker.
-    Ours(Option<PolicyKind>),
+    Ours(Option<PolicySpec>),
     /// A policy by the name that somebody else's broker has for it.
     Theirs(String),
 }
@@ -230,9 +230,9 @@ pub enum Contender {
 impl Contender {
     /// The policy of ours, if it is one.
     #[must_use]
-    pub fn kind(&self) -> Option<PolicyKind> {
+    pub fn ours(&self) -> Option<&PolicySpec> {
         match self {
-            Contender::Ours(kind) => *kind,
+            Contender::Ours(policy) => policy.as_ref(),
             Contender::Theirs(_) => None,
         }
     }
@@ -241,7 +241,7 @@ impl Contender {
     #[must_use]
     pub fn name(&self) -> Option<String> {
         match self {
-            Contender::Ours(kind) => kind.map(|kind| kind.name().to_owned()),
+            Contender::Ours(policy) => policy.as_ref().map(PolicySpec::to_string),
             Contender::Theirs(name) => Some(name.clone()),
         }
     }

@@ -10,7 +10,7 @@ use crate::value::{At, Duration, Name, Str, Written};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::{PolicySpec, Tie};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
@@ -35,7 +35,7 @@ pub struct DomainDoc {
     #[serde(flatten, serialize_with = "written")]
     broker: Broker,
     tie: Str<Name<Tie>>,
-    policy: Str<Name<PolicyKind>>,
+    policy: Str<PolicySpec>,
     /// Whether its broker was somebody else's program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     external: bool,
@@ -235,7 +235,7 @@ impl DomainDoc {
     fn settings(&self) -> BrokerSettings {
         BrokerSettings {
             tie: self.tie.value(),
-            policy: self.policy.value(),
+            policy: self.policy.0.clone(),
             external: self.external,
             ..self.broker.settings(|_| SimDuration::ZERO)
         }
@@ -270,7 +270,7 @@ impl GridDoc {
                         name: domain_name(id),
                         broker: Broker::of(&domain.broker, broker.unwrap_or_default()),
                         tie: Written::of(domain.broker.tie),
-                        policy: Written::of(domain.broker.policy),
+                        policy: Str(domain.broker.policy.clone()),
                         external: domain.broker.external,
                     }
                 })

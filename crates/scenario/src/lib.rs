@@ -29,7 +29,7 @@ pub mod workload;
 
 pub use error::{Place, ScenarioError};
 pub use measure::{Measure, Stop};
-pub use pooled::{POOLED, POOLED_RESOURCES};
+pub use pooled::{POOLED, POOLED_RESOURCES, is_bound};
 pub use provides::{DayHours, TimeOfDay};
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
@@ -39,7 +39,7 @@ use external::External;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::{Decimal, SimDuration};
 use interface::LinkProtocol;
 use serde::Deserialize;
@@ -68,7 +68,7 @@ pub struct Scenario {
     pub protocols: BTreeMap<(DomainId, DomainId), LinkProtocol>,
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
-    pub policies: Vec<Option<PolicyKind>>,
+    pub policies: Vec<Option<PolicySpec>>,
     /// Brokers that are somebody else's programs, and their policies; then
     /// `policies` is a single `None`.
     pub external: External,
@@ -237,11 +237,11 @@ impl Scenario {
     /// The grid with this policy at every broker; `None` leaves it as it is
     /// (a run without brokers).
     #[must_use]
-    pub fn grid_for(&self, policy: impl Into<Option<PolicyKind>>) -> Grid {
+    pub fn grid_for(&self, policy: Option<&PolicySpec>) -> Grid {
         let mut grid = self.grid.clone();
-        if let Some(policy) = policy.into() {
+        if let Some(policy) = policy {
             for domain in &mut grid.domains {
-                domain.broker.policy = policy;
+                domain.broker.policy = policy.clone();
             }
         }
         grid

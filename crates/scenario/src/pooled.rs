@@ -7,12 +7,20 @@ use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Entry;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::resource::Resources;
 use std::path::Path;
 
 /// Name of the bound that has every node of a grid in one cluster, of that
 /// cluster, and of the directory of its runs.
 pub const POOLED: &str = "pooled";
+
+/// Whether what has this name shows what is possible at best or at worst.
+#[must_use]
+pub fn is_bound(policy: &str) -> bool {
+    let known = policy.parse::<PolicySpec>();
+    policy == POOLED || known.is_ok_and(|policy| policy.entry().is_bound)
+}
 
 /// Where the pooled cluster's nodes are described, beside the resolved
 /// scenario, if a number of processors does not.

@@ -1,11 +1,11 @@
 //! What varies between the replications of a scenario.
 
 use super::external::Contender;
-use super::{OverName, Scenario};
+use super::{OverName, POOLED, Scenario};
 use crate::workload::Keep;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use rand::RngExt;
@@ -100,14 +100,23 @@ impl Replication {
         replication
     }
 
-    /// What is run: this policy of ours, or the brokers' own.
+    /// The name of what is run: this policy of ours, or the brokers' own; `None`
+    /// without a broker.
     #[must_use]
-    pub fn contender(&self, policy: Option<PolicyKind>) -> Contender {
+    pub fn policy_name(&self, policy: Option<&PolicySpec>) -> Option<String> {
         let external = &self.scenario.external;
         match external.brokers.is_empty() || self.pooled {
-            true => Contender::Ours(policy),
-            false => Contender::Theirs(external.policy.clone()),
+            true => policy.map(PolicySpec::to_string),
+            false => Some(external.policy.clone()),
         }
+    }
+
+    /// The same of any run; without a broker it is pooled or has this name.
+    #[must_use]
+    pub fn run_name(&self, policy: Option<&PolicySpec>, without: &str) -> String {
+        let without = if self.pooled { POOLED } else { without };
+        let name = self.policy_name(policy);
+        name.unwrap_or_else(|| without.to_owned())
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::threshold::Figure;
 use crate::workload::{Keep, WorkloadSpec};
 use grid::Built;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -53,7 +53,7 @@ pub(super) fn resolve(
         mut grid,
         protocols,
         ..
-    } = context.grid(&mut document, &run, policies[0])?;
+    } = context.grid(&mut document, &run, policies[0].as_ref())?;
     let external = match is_external {
         true => context.external(&mut document, &run, &mut grid)?,
         false => External::default(),
@@ -110,8 +110,8 @@ impl Scenario {
         run.name = Some(Str(Identifier(self.name.clone())));
         let contenders = self.contenders().into_iter();
         let names = contenders.filter_map(|contender| contender.name());
-        let names = names.map(|name| At::new(Str(PolicyText(name)))).collect();
-        let broker = self.grid.domains.first().map(|domain| domain.broker);
+        let names = names.map(|name| At::new(PolicyText(name))).collect();
+        let broker = self.grid.domains.first().map(|domain| &domain.broker);
         let told = self.external.policies != [THE_ONLY_POLICY];
         run.policies = (broker.is_some() && told).then(|| At::new(List(names)));
         let ours = broker.is_some() && self.external.brokers.is_empty();
@@ -146,9 +146,8 @@ fn primary(run: &Run) -> Vec<Figure> {
 /// Whether these policies are bounded where nobody says: a comparison of
 /// brokers is, since that costs no more than three policies more, unless its
 /// clusters make no pooled one.
-fn are_bounded(policies: &[Option<PolicyKind>], document: &Document) -> bool {
-    let bounds = [PolicyKind::LocalOnly, PolicyKind::FullInformation];
-    let compared = policies.iter().flatten().filter(|p| !bounds.contains(p));
+fn are_bounded(policies: &[Option<PolicySpec>], document: &Document) -> bool {
+    let compared = policies.iter().flatten().filter(|p| !p.entry().is_bound);
     let from_file = |cluster: &Cluster| cluster.resources.is_some();
     let alike = document.clusters().all(from_file) || !document.clusters().any(from_file);
     compared.count() > 1 && alike
@@ -156,11 +155,12 @@ fn are_bounded(policies: &[Option<PolicyKind>], document: &Document) -> bool {
 
 /// The policies that bound all others, where they are not compared anyway. No
 /// real broker has full information.
-fn add_bounds(policies: &mut Vec<Option<PolicyKind>>, real: bool) {
-    for bound in [PolicyKind::LocalOnly, PolicyKind::FullInformation] {
-        let possible = !(real && bound == PolicyKind::FullInformation);
-        if possible && !policies.contains(&Some(bound)) {
-            policies.push(Some(bound));
+fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, real: bool) {
+    for bound in PolicySpec::all().filter(|policy| policy.entry().is_bound) {
+        let possible = !(real && bound.entry().need == InformationNeed::Truth);
+        let bound = Some(bound);
+        if possible && !policies.contains(&bound) {
+            policies.push(bound);
         }
     }
 }
@@ -195,16 +195,16 @@ impl Context<'_> {
         &self,
         raw: &Document,
         run: &Run,
-    ) -> Result<Vec<Option<PolicyKind>>, ScenarioError> {
+    ) -> Result<Vec<Option<PolicySpec>>, ScenarioError> {
         let Some(list) = &run.policies else {
-            let default = raw.domain.as_ref().map(|_| PolicyKind::RoundRobin);
+            let default = raw.domain.as_ref().map(|_| PolicySpec::default());
             return Ok(vec![default]);
         };
         if raw.domain.is_none() {
             let expected = "no policies in a run without brokers ([[domain]])";
             return Err(self.tables.refuse(&list.span(), expected));
         }
-        let mut policies: Vec<Option<PolicyKind>> = Vec::new();
+        let mut policies: Vec<Option<PolicySpec>> = Vec::new();
         for policy in &list.get().0 {
             let kind = Some(self.our_policy(policy)?);
             if policies.contains(&kind) {

@@ -213,11 +213,7 @@ impl<T: Named> Text for Name<T> {
             return Ok(Name(*found));
         }
         let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        Err(format!(
-            "{}{}",
-            T::WHAT,
-            hint(text, &names).replace(": expected ", ", ")
-        ))
+        Err(unknown(T::WHAT, text, &names))
     }
 
     fn write(&self) -> String {
@@ -228,6 +224,11 @@ impl<T: Named> Text for Name<T> {
         let names: Vec<&str> = T::names().iter().map(|(name, _)| *name).collect();
         json_schema!({ "type": "string", "enum": names })
     }
+}
+
+/// What is expected where this is none of the names.
+fn unknown(what: &str, text: &str, names: &[&str]) -> String {
+    format!("{what}{}", hint(text, names).replace(": expected ", ", "))
 }
 
 /// Names from a list, with what they stand for.

@@ -166,14 +166,9 @@ fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
 }
 
 fn herding(facts: &Facts<'_>, report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
-    let stale: Vec<&str> = facts
-        .scenario
-        .policies
-        .iter()
-        .flatten()
-        .filter(|policy| policy.uses_received_information())
-        .map(|policy| policy.name())
-        .collect();
+    let policies = facts.scenario.policies.iter().flatten();
+    let stale = policies.filter(|policy| policy.entry().need.is_received());
+    let stale: Vec<String> = stale.map(|policy| policy.to_string()).collect();
     if stale.is_empty() {
         return;
     }

@@ -12,7 +12,6 @@ use gridrig_core::event::{Event, EventKind, MessageKind};
 use gridrig_core::grid::{BrokerSettings, Domain, GridCluster, Link};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Entry, JobLabel, JobSpec};
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
@@ -23,14 +22,14 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Two sites of 8 processors with everything in phase on a 50 ms link.
-fn two_sites(policy: PolicyKind) -> Grid {
+fn two_sites(policy: &str) -> Grid {
     let broker = BrokerSettings {
-        policy,
+        policy: policy.parse().unwrap(),
         ..BrokerSettings::default()
     };
     let site = |index: u16, name: &str| Domain {
         name: name.to_owned(),
-        broker,
+        broker: broker.clone(),
         clusters: vec![ClusterId(index)],
     };
     let cluster = |index: u16| GridCluster {
@@ -126,7 +125,7 @@ fn assert_all_accounted_for(outcome: &RealOutcome) {
 
 #[tokio::test]
 async fn every_message_of_a_run_is_a_request_counted_at_a_service() {
-    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+    let (grid, jobs) = (two_sites("round-robin"), jobs(20));
     let outcome = run(&grid, &jobs, &options(20)).await;
     assert_eq!(outcome.faults, Vec::<String>::new());
     assert_eq!(ended(&outcome.log).len(), 20);
@@ -160,10 +159,10 @@ fn elsewhere(
 #[test]
 fn jobs_run_where_virtual_time_says() {
     let jobs = jobs(24);
-    for policy in [PolicyKind::RoundRobin, PolicyKind::FreeNode] {
+    for policy in ["round-robin", "free-node"] {
         let grid = two_sites(policy);
         let wanted = executing(&in_virtual_time(&grid, &jobs));
-        same_when_calm(policy.name(), || {
+        same_when_calm(policy, || {
             let outcome = run_now(&grid, &jobs, &options(10));
             assert_all_accounted_for(&outcome);
             // Job 10 is meant for the very instant of a cycle. A machine that
@@ -175,7 +174,7 @@ fn jobs_run_where_virtual_time_says() {
 
 /// A third site, and too few processors where the jobs enter for the widest
 /// of them. Data takes a second or so.
-fn three_sites(policy: PolicyKind) -> Grid {
+fn three_sites(policy: &str) -> Grid {
     let mut grid = two_sites(policy);
     grid.clusters[0].config.resources = Resources::homogeneous(4);
     let mut third = grid.clusters[1].clone();
@@ -210,11 +209,7 @@ fn policies_over_domains_choose_as_in_virtual_time() {
     for job in &mut jobs {
         job.spec.data_kib = 1024 * u64::from(job.spec.id.0 % 12);
     }
-    for policy in [
-        PolicyKind::BestBrokerRank,
-        PolicyKind::BestBrokerRankAggr125,
-        PolicyKind::InterRoundRobin,
-    ] {
+    for policy in ["best-broker-rank", "best-broker-rank-aggr-1.25", "inter-rr"] {
         let grid = three_sites(policy);
         let log = in_virtual_time(&grid, &jobs);
         let wanted = executing(&log);
@@ -223,8 +218,8 @@ fn policies_over_domains_choose_as_in_virtual_time() {
             let reason = gridrig_core::job::Reason::HopsExhausted;
             event.kind == EventKind::Refused && event.reason == Some(reason)
         };
-        assert_eq!(log.records().any(|r| returned(&r)), policy.wanders());
-        same_when_calm(policy.name(), || {
+        assert_eq!(log.records().any(|r| returned(&r)), policy == "inter-rr");
+        same_when_calm(policy, || {
             let outcome = run_now(&grid, &jobs, &options(10));
             assert_eq!(ended(&outcome.log).len(), 24);
             assert_all_accounted_for(&outcome);
@@ -235,7 +230,7 @@ fn policies_over_domains_choose_as_in_virtual_time() {
 
 #[tokio::test]
 async fn brokers_may_read_their_own_clusters_live() {
-    let mut grid = two_sites(PolicyKind::FreeNode);
+    let mut grid = two_sites("free-node");
     for domain in &mut grid.domains {
         domain.broker.local_info = LocalInfo::Fresh;
         domain.broker.own_dispatch = OwnDispatch::Debited;
@@ -278,7 +273,7 @@ fn killed_at(second: u64, service: ServiceId) -> RealOutcome {
         service,
         kind: FaultKind::Kill,
     });
-    let outcome = run_now(&two_sites(PolicyKind::RoundRobin), &jobs(20), &options);
+    let outcome = run_now(&two_sites("round-robin"), &jobs(20), &options);
     let ended = ended(&outcome.log);
     assert!(ended.values().all(|ends| *ends == 1), "{ended:?}");
     let named = |job: &JobId| {
@@ -318,7 +313,7 @@ fn the_jobs_of_a_killed_broker_fail_by_name() {
 
 #[tokio::test]
 async fn a_slow_service_loses_nothing() {
-    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(8));
+    let (grid, jobs) = (two_sites("round-robin"), jobs(8));
     let mut options = options(20);
     for (at, weather) in [
         (6, Weather::Slow(Duration::from_millis(40))),
@@ -339,7 +334,7 @@ async fn a_slow_service_loses_nothing() {
 
 #[tokio::test]
 async fn an_interrupted_run_is_a_valid_one() {
-    let (grid, jobs) = (two_sites(PolicyKind::RoundRobin), jobs(20));
+    let (grid, jobs) = (two_sites("round-robin"), jobs(20));
     let shutdown = tokio::time::sleep(Duration::from_millis(1500));
     let outcome = run_real(&grid, &jobs, &options(10), shutdown, |_| {})
         .await
@@ -353,7 +348,7 @@ async fn an_interrupted_run_is_a_valid_one() {
 
 #[tokio::test]
 async fn the_truth_is_not_to_be_had_in_real_time() {
-    let grid = two_sites(PolicyKind::FullInformation);
+    let grid = two_sites("full-information");
     let refused = run_real(
         &grid,
         &jobs(1),
@@ -371,7 +366,7 @@ async fn the_truth_is_not_to_be_had_in_real_time() {
 
 #[tokio::test]
 async fn services_in_other_processes_tell_the_same_log_page_by_page() {
-    let grid = two_sites(PolicyKind::RoundRobin);
+    let grid = two_sites("round-robin");
     let clock = RunClock::starting_in(Duration::from_millis(100), Decimal::from_whole(50));
     let services = Services::start(&grid, &options(50), clock).await.unwrap();
     let jobs = jobs(10);

@@ -5,7 +5,7 @@ use crate::realtime::Ears;
 use crate::scenario::{Replication, Scenario};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::Grid;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::EventLog;
 
@@ -34,7 +34,7 @@ pub struct Start<'a> {
     /// Its grid.
     pub grid: &'a Grid,
     /// Its policy.
-    pub policy: Option<PolicyKind>,
+    pub policy: Option<&'a PolicySpec>,
     /// Its jobs.
     pub load: &'a Load,
     /// How late a start may be without having waited.

@@ -1,9 +1,9 @@
 //! A run after it is over: audited, summarized, written.
 
 use super::{Executed, Load};
-use crate::scenario::{Clock, POOLED, Replication, Scenario};
+use crate::scenario::{Clock, Replication, Scenario};
 use gridrig_core::grid::Grid;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
 use gridrig_results::audit::{AuditFacts, Violation, audit};
 use gridrig_results::regret::Regret;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub struct PolicyRun {
     /// The policy of ours; `None` without a broker, or with one that is not
     /// ours.
-    pub policy: Option<PolicyKind>,
+    pub policy: Option<PolicySpec>,
     /// The name of the policy, whosever it is.
     name: String,
     /// Whether it is the bound of one pooled cluster.
@@ -103,7 +103,7 @@ impl PolicyRun {
     /// Audits and summarizes a run.
     pub(super) fn new(
         replication: &Replication,
-        policy: Option<PolicyKind>,
+        policy: Option<&PolicySpec>,
         grid: &Grid,
         load: &Load,
         executed: &Executed,
@@ -133,13 +133,9 @@ impl PolicyRun {
             summary.warnings.push(late.clone());
             failures.push(late);
         }
-        let contender = replication.contender(policy).name();
         PolicyRun {
-            policy,
-            name: match replication.pooled {
-                true => POOLED.to_owned(),
-                false => contender.unwrap_or_else(|| "no broker".to_owned()),
-            },
+            policy: policy.cloned(),
+            name: replication.run_name(policy, "no broker"),
             pooled: replication.pooled,
             summary,
             table,
@@ -163,8 +159,8 @@ impl PolicyRun {
     /// Whether it can be a bound of other policies.
     #[must_use]
     pub fn is_bound(&self) -> bool {
-        let bounds = [PolicyKind::LocalOnly, PolicyKind::FullInformation];
-        self.pooled || self.policy.is_some_and(|policy| bounds.contains(&policy))
+        let policy = self.policy.as_ref();
+        self.pooled || policy.is_some_and(|policy| policy.entry().is_bound)
     }
 
     /// The run in a line, for progress output.
@@ -183,7 +179,7 @@ impl PolicyRun {
 
 fn header(
     replication: &Replication,
-    policy: Option<PolicyKind>,
+    policy: Option<&PolicySpec>,
     load: &Load,
     executed: &Executed,
     violations: &[Violation],
@@ -195,7 +191,7 @@ fn header(
         warnings.push("the run was interrupted: it is partial".to_owned());
     }
     RunHeader {
-        policy: replication.contender(policy).name(),
+        policy: replication.policy_name(policy),
         seed: replication.seed,
         replication: replication.index,
         clock: match scenario.clock {

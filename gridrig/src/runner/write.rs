@@ -3,11 +3,11 @@
 use super::{Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
-use crate::scenario::{Clock, POOLED, POOLED_RESOURCES, Replication};
+use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::rundir::{self, ChoiceDoc, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// same scenario may be written again: it is the same run.
 pub(super) fn refuse_existing(
     replication: &Replication,
-    policy: Option<PolicyKind>,
+    policy: Option<&PolicySpec>,
     options: &RunOptions,
 ) -> Result<(), Failure> {
     let Some(dir) = directory(replication, policy, options) else {
@@ -43,18 +43,14 @@ fn is_same_run(replication: &Replication, dir: &Path) -> bool {
 /// The run directory; `None` when none is wanted.
 fn directory(
     replication: &Replication,
-    policy: Option<PolicyKind>,
+    policy: Option<&PolicySpec>,
     options: &RunOptions,
 ) -> Option<PathBuf> {
     // The directory carries the seed the user gave, also where the seed is
     // what varies: its replications lie side by side.
     let scenario = &replication.scenario;
     let run = format!("{}-{}", scenario.name, replication.base_seed);
-    let contender = replication.contender(policy).name();
-    let policy = match replication.pooled {
-        true => POOLED.to_owned(),
-        false => contender.map_or_else(|| "no-broker".to_owned(), |name| as_directory(&name)),
-    };
+    let policy = as_directory(&replication.run_name(policy, "no-broker"));
     let out = options.out.as_ref()?;
     Some(
         out.join(run)
@@ -73,12 +69,12 @@ pub(super) fn write(
     options: &RunOptions,
 ) -> Result<Option<PathBuf>, Failure> {
     let log = &executed.log;
-    let Some(dir) = directory(replication, run.policy, options) else {
+    let Some(dir) = directory(replication, run.policy.as_ref(), options) else {
         return Ok(None);
     };
     let scenario = &replication.scenario;
     let info = RunInfo {
-        policy: replication.contender(run.policy).name(),
+        policy: replication.policy_name(run.policy.as_ref()),
         seed: replication.seed,
         replication: replication.index,
         clock: run.summary.clock.clone(),

@@ -2,7 +2,7 @@
 
 use super::scenario::{ALONE, PAIR, parse_with};
 use gridrig::scenario::{Clock, Scenario};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::POLICIES;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::spec::Keep;
 use std::path::PathBuf;
@@ -126,11 +126,49 @@ fn mistakes_are_told_with_the_override_that_made_them() {
         format!(
             "--set run.policies=[\"random\", \"fastest\"]: field run.policies.1 = \"fastest\": \
              expected a policy, one of {}",
-            PolicyKind::ALL
-                .map(|policy| format!("`{}`", policy.name()))
+            POLICIES
+                .iter()
+                .map(|entry| format!("`{}`", entry.name))
+                .collect::<Vec<_>>()
                 .join(", ")
         )
     );
+}
+
+#[test]
+fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
+    let refused_policy = |policy: &str| {
+        let set = format!("run.policies=[{policy}]");
+        let told = refused(&[&set]);
+        told.replace(&format!("--set {set}: field run.policies."), "")
+    };
+    for (policy, told) in [
+        (
+            "{ name = \"best-broker-rank\", alpha = 0 }",
+            "best-broker-rank = a table: expected `alpha=0` to be a number above 0 and up to 1000",
+        ),
+        (
+            "{ name = \"best-broker-rank\", alhpa = 1.25 }",
+            "best-broker-rank = a table: expected `alhpa=1.25` to be a parameter of \
+             best-broker-rank: alpha (a number above 0 and up to 1000); tie (one of rotate, \
+             local, first, random)",
+        ),
+        (
+            "{ name = \"inter-rr\", ttl = -1 }",
+            "inter-rr = a table: expected `ttl=-1` to be a whole number from 0 to 4294967295",
+        ),
+        (
+            "{ name = \"free-nodes\", tie = \"first\" }",
+            "free-nodes = a table: expected a policy, did you mean `free-node`?",
+        ),
+        (
+            "\"free-node(tie=last)\"",
+            "0 = \"free-node(tie=last)\": expected `tie=last` to be one of rotate, local, \
+             first, random",
+        ),
+    ] {
+        assert_eq!(refused_policy(policy), told);
+    }
 }
 
 #[test]

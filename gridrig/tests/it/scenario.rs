@@ -5,7 +5,7 @@ use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::load::Window;
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::{PolicySpec, Tie};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_scenario::workload::{Keep, SizeFrom, ZeroRunTime};
 use std::path::Path;
@@ -81,7 +81,7 @@ fn defaults_are_those_of_the_design() {
         .grid
         .domains
         .iter()
-        .map(|domain| domain.broker)
+        .map(|domain| &domain.broker)
         .collect();
     assert_eq!(
         (brokers[0].interval, brokers[0].exchange),
@@ -184,14 +184,12 @@ fn every_name_of_the_design_is_understood() {
             seed: u64::MAX
         }
     );
-    let broker = scenario.grid.domains[0].broker;
+    let broker = &scenario.grid.domains[0].broker;
     assert_eq!((broker.max_hops, broker.phase), (2, secs(1)));
     assert_eq!(broker.queue_window, Window::Instant);
     assert_eq!(broker.utilization_window, Window::Seconds300);
-    assert_eq!(
-        (broker.tie, broker.policy),
-        (Tie::Random, PolicyKind::Utilization)
-    );
+    assert_eq!(broker.tie, Tie::Random);
+    assert_eq!(broker.policy.to_string(), "utilization");
     let [link] = scenario.grid.links.as_slice() else {
         panic!("one direction");
     };
@@ -551,15 +549,42 @@ fn a_domain_that_can_reach_no_cluster_is_a_warning() {
 #[test]
 fn the_grid_of_a_policy_has_it_at_every_broker() {
     let scenario = parse(PAIR);
-    let policies = [PolicyKind::RoundRobin, PolicyKind::FreeNode];
-    assert_eq!(scenario.policies, policies.map(Some));
-    let grid = scenario.grid_for(PolicyKind::FreeNode);
+    let policies = ["round-robin", "free-node"];
+    assert_eq!(scenario.policies, policies.map(PolicySpec::named));
+    let grid = scenario.grid_for(scenario.policies[1].as_ref());
     assert!(
         grid.domains
             .iter()
-            .all(|domain| domain.broker.policy == PolicyKind::FreeNode)
+            .all(|domain| domain.broker.policy.to_string() == "free-node")
     );
     assert_eq!(parse(ALONE).grid_for(None).clusters.len(), 1);
+}
+
+#[test]
+fn a_policy_may_have_parameters_in_a_table_or_in_brackets() {
+    let with = |policies: &str| {
+        let set = format!("run.policies=[{policies}]");
+        let whole = |text: &str| text.replace("\"round-robin\", \"free-node\"", policies);
+        [parse(&whole(PAIR)), parse_with(PAIR, &[&set]).unwrap()]
+    };
+    let scenarios = with(
+        "\"queue-length\", { name = \"best-broker-rank\", alpha = 1.250, tie = \"first\" }, \
+         { name = \"inter-rr\", ttl = 3 }, \"utilization(window=0s)\"",
+    );
+    let names = [
+        "queue-length",
+        "best-broker-rank(alpha=1.25,tie=first)",
+        "inter-rr(ttl=3)",
+        "utilization(window=0s)",
+    ];
+    for scenario in scenarios {
+        let found = scenario.policies.iter().flatten();
+        let found: Vec<String> = found.map(PolicySpec::to_string).collect();
+        assert_eq!(found[..4], names);
+        // What is written says the same.
+        let again = parse(&scenario.to_resolved_toml());
+        assert_eq!(again.policies, scenario.policies);
+    }
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn grid(interval: SimDuration) -> Grid {
     };
     let site = |index: u16, name: &str| Domain {
         name: name.to_owned(),
-        broker,
+        broker: broker.clone(),
         clusters: vec![ClusterId(index)],
     };
     let cluster = |index: u16, processors: u32| GridCluster {

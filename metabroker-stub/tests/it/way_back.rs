@@ -4,7 +4,6 @@
 use super::sessions::{b, job, open};
 use super::*;
 use crate::fake::{Fake, own_number};
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::session::Roles;
 use gridrig_metabroker_stub::lagrid::LinkSetup;
 use gridrig_protocol::jsdl::JobDefinition;
@@ -15,7 +14,7 @@ use gridrig_protocol::tls::peer_client;
 /// processors, so that such a job is forwarded.
 async fn broker(peer: &Fake, codec: Codec, interval: SimDuration) -> Handle {
     let mut grid = grid(interval);
-    grid.domains[0].broker.policy = PolicyKind::RoundRobin;
+    grid.domains[0].broker.policy = "round-robin".parse().unwrap();
     grid.clusters[0].config.resources = Resources::homogeneous(1);
     let setup = BrokerSetup::of(&grid, DomainId(0), 1).unwrap();
     let link = LinkSetup::new("b", peer.url(), codec, Roles::BOTH);

@@ -1,13 +1,11 @@
 //! A cycle of a broker: who gets each waiting job.
 
-use super::{Access, Broker, OwnDispatch, view};
+use super::{Access, Broker};
 use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
-use crate::job::Reason;
+use crate::job::{JobRequest, Reason};
 use crate::message::{Outgoing, Route, Target};
-use crate::policy::{
-    Candidate, Choice, DomainPolicy, Information, InformationNeed, Rule, Tie, Traveller,
-};
+use crate::policy::{Choice, Tie};
 use crate::time::SimTime;
 use rand::RngExt;
 
@@ -23,35 +21,18 @@ impl Broker {
         if now >= self.reopening {
             self.queue.append(&mut self.parked);
         }
-        match self.rule {
-            Rule::Candidates(_) => self.compare_candidates(now, events, out),
-            Rule::Domains(_) => self.weigh_domains(now, events, out),
-        }
-    }
-
-    fn compare_candidates(
-        &mut self,
-        now: SimTime,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        let counts_own = self.config.settings.own_dispatch == OwnDispatch::Debited
-            || self.rule.need() == InformationNeed::Truth;
-        let mut view: Vec<Candidate> = self
-            .known
-            .iter()
-            .map(|known| known.candidate(counts_own))
-            .collect();
+        let informed = std::mem::take(&mut self.informed);
+        self.survey.refresh(&self.known, informed);
         while let Some((_, job)) = self.queue.pop_first() {
-            match self.choose_candidate(now, job, &view) {
+            match self.choose(now, job) {
                 Ok(chosen) => {
-                    let held = &self.jobs[&job];
-                    if counts_own {
-                        let work = view::work_of(&held.spec);
-                        view::debit(&mut view[chosen], held.spec.processors, work);
-                        self.known[chosen].note_sent(now, &held.spec);
+                    if self.survey.counts_own {
+                        let spec = &self.jobs[&job].spec;
+                        self.survey.debit(chosen, spec);
+                        self.known[chosen].note_sent(now, spec);
                     }
-                    self.send(now, job, chosen, events, out);
+                    let target = self.known[chosen].target;
+                    self.send_to(now, job, target, events, out);
                 }
                 Err(None) => self.park(now, job),
                 Err(Some(reason)) => self.turn_away(now, job, reason, events, out),
@@ -59,41 +40,52 @@ impl Broker {
         }
     }
 
-    fn weigh_domains(
-        &mut self,
-        now: SimTime,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        let counts_own = self.config.settings.own_dispatch == OwnDispatch::Debited;
-        let (Rule::Domains(policy), Some(survey)) = (&self.rule, &mut self.survey) else {
-            return;
+    /// Who gets a job; `Err(None)` while only closed candidates can take it.
+    fn choose(&mut self, now: SimTime, job: JobId) -> Result<usize, Option<Reason>> {
+        let (choice, closed) = self.ask(job, Some(now));
+        match choice {
+            Choice::Among(all, tie) if !all.is_empty() => Ok(self.break_tie(all, tie)),
+            Choice::InTurn(all) if !all.is_empty() => {
+                let turn = (self.peer_turn % all.len() as u64) as usize;
+                self.peer_turn += 1;
+                Ok(all[turn])
+            }
+            Choice::Reject(reason) => Err(Some(reason)),
+            Choice::Among(..) | Choice::InTurn(_) if closed => match self.ask(job, None).0 {
+                Choice::Among(all, _) | Choice::InTurn(all) if !all.is_empty() => Err(None),
+                _ => Err(Some(self.no_candidate(job))),
+            },
+            _ => Err(Some(self.no_candidate(job))),
+        }
+    }
+
+    /// What the policy says, with the candidates that are open at this instant,
+    /// or with all of them; and whether some were left out for being closed.
+    fn ask(&mut self, job: JobId, at: Option<SimTime>) -> (Choice, bool) {
+        let held = &self.jobs[&job];
+        let request = JobRequest::from(&held.spec);
+        let route = held.route;
+        // One that is to stay goes on only from where it entered.
+        let hops_left = match route.settled && route.from.is_some() {
+            true => 0,
+            false => self.survey.hops.saturating_sub(route.hop),
         };
-        let aggregates = policy.information() == Information::Aggregated;
-        // What was sent is counted anew in each cycle: it changes with time.
-        if std::mem::take(&mut self.informed) || counts_own {
-            survey.refresh(&self.known, counts_own);
-            if aggregates {
-                survey.sum_up();
+        self.survey.turn_to(&request, route);
+        let mut closed = false;
+        for (index, known) in self.known.iter().enumerate() {
+            let able = match known.target {
+                Target::Cluster(_) => known.could_run(&request, 0),
+                Target::Peer(_) => self.survey.suits(index, known, &request, hops_left),
+            };
+            if !able || known.access == Access::Gone || held.refused_by.contains(&known.target) {
+                continue;
+            }
+            match at.is_none_or(|at| known.is_open(at)) {
+                true => self.survey.view.possible.push(index),
+                false => closed = true,
             }
         }
-        while let Some((_, job)) = self.queue.pop_first() {
-            match self.choose_domain(now, job) {
-                Ok(chosen) => {
-                    let held = &self.jobs[&job];
-                    if let (true, Some(survey)) = (counts_own, &mut self.survey) {
-                        let site = survey.debit(chosen, held.spec.processors);
-                        if aggregates {
-                            survey.sum_up_one(site);
-                        }
-                        self.known[chosen].note_sent(now, &held.spec);
-                    }
-                    self.send(now, job, chosen, events, out);
-                }
-                Err(None) => self.park(now, job),
-                Err(Some(reason)) => self.turn_away(now, job, reason, events, out),
-            }
-        }
+        (self.policy.choose(&request, &self.survey.view), closed)
     }
 
     /// Only closed peers can take the job: it waits until one opens.
@@ -104,124 +96,11 @@ impl Broker {
         self.parked.insert(self.jobs[&job].arrival, job);
     }
 
-    /// A candidate by comparing them one by one; `Err(None)` while only closed
-    /// peers can take the job.
-    fn choose_candidate(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        view: &[Candidate],
-    ) -> Result<usize, Option<Reason>> {
-        let Rule::Candidates(policy) = &self.rule else {
-            return Err(Some(Reason::NoCandidate));
-        };
-        let held = &self.jobs[&job];
-        let hops_left = match held.route.settled {
-            true => 0,
-            false => self.config.settings.hops().saturating_sub(held.route.hop),
-        };
-        let possible = |index: &usize| {
-            let known = &self.known[*index];
-            let within_hops = match known.target {
-                Target::Cluster(_) => known.could_run(&held.spec, 0),
-                Target::Peer(_) => hops_left > 0 && known.could_run(&held.spec, hops_left - 1),
-            };
-            within_hops
-                && known.access != Access::Gone
-                && !held.refused_by.contains(&known.target)
-                && policy.admits(&view[*index])
-        };
-        let mut tied: Vec<usize> = Vec::with_capacity(view.len());
-        let mut closed = false;
-        for index in (0..view.len()).filter(possible) {
-            if !self.known[index].is_open(now) {
-                closed = true;
-                continue;
-            }
-            let order = match tied.first() {
-                None => std::cmp::Ordering::Equal,
-                Some(&best) => policy.compare(&held.spec, &view[index], &view[best]),
-            };
-            if order.is_lt() {
-                tied.clear();
-            }
-            if order.is_le() {
-                tied.push(index);
-            }
-        }
-        match (tied.is_empty(), closed) {
-            (true, true) => Err(None),
-            (true, false) => Err(Some(self.no_candidate(job))),
-            (false, _) => {
-                let tie = policy.tie(self.config.settings.tie);
-                Ok(self.break_tie(tied, tie))
-            }
-        }
-    }
-
-    /// A candidate by weighing domains; `Err(None)` while only closed peers can
-    /// take the job.
-    fn choose_domain(&mut self, now: SimTime, job: JobId) -> Result<usize, Option<Reason>> {
-        let (Rule::Domains(policy), Some(_)) = (&self.rule, &self.survey) else {
-            return Err(Some(Reason::NoCandidate));
-        };
-        match self.ask(policy.as_ref(), job, Some(now)) {
-            Choice::Tied(all) if !all.is_empty() => {
-                Ok(self.break_tie(all, self.config.settings.tie))
-            }
-            Choice::AtRandom(all) if !all.is_empty() => Ok(self.break_tie(all, Tie::Random)),
-            Choice::InTurn(all) if !all.is_empty() => {
-                let turn = (self.peer_turn % all.len() as u64) as usize;
-                self.peer_turn += 1;
-                Ok(all[turn])
-            }
-            Choice::Return => Err(Some(Reason::HopsExhausted)),
-            _ => match self.ask(policy.as_ref(), job, None) {
-                Choice::Nobody | Choice::Return => Err(Some(self.no_candidate(job))),
-                _ => Err(None),
-            },
-        }
-    }
-
     fn no_candidate(&self, job: JobId) -> Reason {
         match self.jobs[&job].refused_by.is_empty() {
             true => Reason::NoCandidate,
             false => Reason::AllRefused,
         }
-    }
-
-    /// What the policy says, with the peers that are open at this instant, or
-    /// with all of them.
-    fn ask(&self, policy: &dyn DomainPolicy, job: JobId, at: Option<SimTime>) -> Choice {
-        let Some(survey) = &self.survey else {
-            return Choice::Nobody;
-        };
-        let held = &self.jobs[&job];
-        let spec = &held.spec;
-        let wanted = survey.wanted(&spec.requirements);
-        let own = self.config.clusters.len();
-        let refused = |index: usize| {
-            let known = &self.known[index];
-            known.access == Access::Gone || held.refused_by.contains(&known.target)
-        };
-        let left = self.config.settings.hops().saturating_sub(held.route.hop);
-        let open = |position: usize, by: Information| {
-            let index = own + position - 1;
-            let beyond = || left > 1 && self.known[index].could_run(spec, left - 1);
-            let is_open = at.is_none_or(|at| self.known[index].is_open(at));
-            left > 0
-                && is_open
-                && !refused(index)
-                && (survey.suits(position, wanted, spec, by) || beyond())
-        };
-        let traveller = Traveller {
-            job: spec,
-            wanted,
-            route: held.route,
-            refused_here: &refused,
-            open: &open,
-        };
-        policy.choose(&traveller, survey.sites())
     }
 
     /// One of the equally good ones, never an empty list.
@@ -242,18 +121,6 @@ impl Broker {
             Tie::First => tied[0],
             Tie::Random => tied[self.rng.random_range(0..tied.len())],
         }
-    }
-
-    fn send(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        chosen: usize,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        let target = self.known[chosen].target;
-        self.send_to(now, job, target, events, out);
     }
 
     pub(super) fn send_to(

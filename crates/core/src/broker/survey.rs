@@ -1,95 +1,162 @@
-//! The domains around a broker, as a policy over domains sees them.
+//! What a broker shows its policy.
 
-use super::view::Known;
+use super::view::{Known, work_of};
+use super::{BrokerConfig, OwnDispatch};
 use crate::ids::{ClusterId, DomainId};
-use crate::job::{JobSpec, Requirements};
-use crate::policy::{Information, Kinds, Machine, Site, Wanted};
+use crate::job::{JobRequest, JobSpec, Requirements};
+use crate::load::LoadSample;
+use crate::message::Route;
+use crate::policy::{InformationNeed, Kinds, Machine, Site, View};
 use crate::resource::Resources;
 use std::sync::Arc;
 
-/// The broker's own domain, then those of its providing peers in link order.
+/// The view with what it takes to keep it up to date.
 pub(super) struct Survey {
+    pub view: View,
     kinds: Kinds,
-    sites: Vec<Site>,
+    need: InformationNeed,
+    /// Forwards a job may make.
+    pub hops: u32,
+    /// Whether what was sent counts.
+    pub counts_own: bool,
 }
 
 /// Clusters by name with what they are made of.
 type Clusters = [(ClusterId, Arc<Resources>)];
 
 impl Survey {
-    pub fn new<'a>(
-        own: (DomainId, &'a Clusters),
-        peers: impl Iterator<Item = (DomainId, &'a Clusters)>,
-    ) -> Self {
+    pub fn new(config: &BrokerConfig) -> Self {
+        let need = config.settings.policy.entry().need;
         let mut kinds = Kinds::default();
-        let sites = std::iter::once(own).chain(peers).map(|(domain, clusters)| {
-            let machine = |(id, resources): &(ClusterId, Arc<Resources>)| {
-                Machine::idle(*id, resources, &mut kinds)
-            };
-            Site::new(domain, clusters.iter().map(machine).collect())
-        });
+        let mut site = |domain: DomainId, clusters: &Clusters| {
+            let clusters = clusters.iter();
+            let machines = clusters.map(|(id, all)| Machine::idle(*id, all, &mut kinds));
+            Site::new(domain, machines.collect())
+        };
+        let mut domains = Vec::new();
+        if need.is_by_cluster() {
+            domains.push(site(config.domain, &config.clusters));
+            let peers = config.peers.iter();
+            domains.extend(peers.map(|peer| site(peer.domain, &peer.clusters)));
+        }
+        let debited = config.settings.own_dispatch == OwnDispatch::Debited;
         Survey {
-            sites: sites.collect(),
+            view: View {
+                own: config.clusters.len(),
+                possible: Vec::new(),
+                candidates: Vec::new(),
+                truth: Vec::new(),
+                domains,
+                wanted: kinds.wanted(&Requirements::default()),
+                route: Route::entering(config.domain),
+            },
             kinds,
+            need,
+            hops: config.settings.hops(),
+            counts_own: debited || need == InformationNeed::Truth,
         }
     }
 
-    pub fn sites(&self) -> &[Site] {
-        &self.sites
-    }
-
-    pub fn wanted(&self, requirements: &Requirements) -> Wanted {
-        self.kinds.wanted(requirements)
-    }
-
-    /// Whether a domain could run the job, by what is known of it.
-    pub fn suits(&self, site: usize, wanted: Wanted, job: &JobSpec, by: Information) -> bool {
-        let site = &self.sites[site];
-        match by {
-            Information::Flat => site.could_run(&wanted, job.processors),
-            Information::Aggregated => site.matching(wanted, job.processors).next().is_some(),
+    /// Takes over what is known of every candidate at the beginning of a cycle;
+    /// `informed` if information has come in since the last one.
+    pub fn refresh(&mut self, known: &[Known], informed: bool) {
+        let (view, counts_own) = (&mut self.view, self.counts_own);
+        if matches!(self.need, InformationNeed::Totals | InformationNeed::Truth) {
+            let candidates = known.iter().map(|known| known.candidate(counts_own));
+            view.candidates.clear();
+            view.candidates.extend(candidates);
+        }
+        if self.need == InformationNeed::Truth {
+            view.truth.clear();
+            view.truth.extend(known.iter().map(Known::truth));
+        }
+        // What was sent is counted anew in each cycle: it changes with time.
+        if self.need.is_by_cluster() && (informed || counts_own) {
+            self.refresh_domains(known);
         }
     }
 
-    /// Takes over what is known of every cluster; what was sent counts only if
-    /// `debited`.
-    pub fn refresh(&mut self, known: &[Known], debited: bool) {
-        let own = self.sites[0].machines.len();
-        for (machine, known) in self.sites[0].machines.iter_mut().zip(known) {
-            if let Some(sample) = known.samples().first() {
-                machine.busy = u64::from(sample.busy);
-                machine.queued = sample.queued_processors;
-            }
+    fn refresh_domains(&mut self, known: &[Known]) {
+        let load = |machine: &mut Machine, sample: &LoadSample| {
+            machine.busy = u64::from(sample.busy);
+            machine.queued = sample.queued_processors;
+        };
+        let (own, peers) = known.split_at(self.view.own);
+        let sites = &mut self.view.domains;
+        let samples = own.iter().filter_map(|known| known.samples().first());
+        let machines = sites[0].machines.iter_mut();
+        machines.zip(samples).for_each(|(m, s)| load(m, s));
+        for (site, known) in sites.iter_mut().skip(1).zip(peers) {
+            let machines = site.machines.iter_mut();
+            machines.zip(known.samples()).for_each(|(m, s)| load(m, s));
         }
-        for (site, known) in self.sites.iter_mut().skip(1).zip(&known[own..]) {
-            for (machine, sample) in site.machines.iter_mut().zip(known.samples()) {
-                machine.busy = u64::from(sample.busy);
-                machine.queued = sample.queued_processors;
-            }
-        }
-        if debited {
+        if self.counts_own {
             for (index, known) in known.iter().enumerate() {
                 for processors in known.sent() {
-                    self.debit(index, processors);
+                    self.make_busy(index, processors);
                 }
             }
         }
+        if self.need == InformationNeed::Aggregated {
+            self.view.domains.iter_mut().for_each(Site::sum_up);
+        }
     }
 
-    /// Brings the aggregated forms up to date.
-    pub fn sum_up(&mut self) {
-        self.sites.iter_mut().for_each(Site::sum_up);
+    /// Turns to this job; who may have it is still to be found.
+    pub fn turn_to(&mut self, request: &JobRequest<'_>, route: Route) {
+        self.view.route = route;
+        self.view.possible.clear();
+        if self.need.is_by_cluster() {
+            self.view.wanted = self.kinds.wanted(request.requirements);
+        }
     }
 
-    /// Counts a job that was sent to a candidate: its processors are busy, at
-    /// a peer on the cluster that had the most to spare, the first of equals.
-    /// Answers the domain that has changed.
-    pub fn debit(&mut self, candidate: usize, processors: u32) -> usize {
-        let own = self.sites[0].machines.len();
-        let (site, machine) = match candidate.checked_sub(own) {
-            None => (0, self.sites[0].machines.get_mut(candidate)),
+    /// Whether a peer could run the job or knows who could, so many forwards
+    /// being left, as far as the policy's form of information tells.
+    pub fn suits(
+        &self,
+        index: usize,
+        known: &Known,
+        request: &JobRequest<'_>,
+        hops_left: u32,
+    ) -> bool {
+        let could_run = |hops_left| known.could_run(request, hops_left);
+        match (self.need, hops_left) {
+            (_, 0) => false,
+            (InformationNeed::Aggregated, _) => {
+                let site = &self.view.domains[index - self.view.own + 1];
+                let mut matching = site.matching(self.view.wanted, request.processors);
+                matching.next().is_some() || (hops_left > 1 && could_run(hops_left - 1))
+            }
+            _ => could_run(hops_left - 1),
+        }
+    }
+
+    /// Counts a job that was sent to a candidate.
+    pub fn debit(&mut self, index: usize, job: &JobSpec) {
+        if let Some(candidate) = self.view.candidates.get_mut(index) {
+            candidate.debit(job.processors);
+        }
+        if let Some(truth) = self.view.truth.get_mut(index) {
+            truth.debit(job.processors, work_of(job));
+        }
+        if self.need.is_by_cluster() {
+            let site = self.make_busy(index, job.processors);
+            if self.need == InformationNeed::Aggregated {
+                self.view.domains[site].sum_up();
+            }
+        }
+    }
+
+    /// The processors of a job that was sent to a candidate are busy, at a peer
+    /// on the cluster that had the most to spare, the first of equals. Answers
+    /// the domain that has changed.
+    fn make_busy(&mut self, index: usize, processors: u32) -> usize {
+        let domains = &mut self.view.domains;
+        let (site, machine) = match index.checked_sub(self.view.own) {
+            None => (0, domains[0].machines.get_mut(index)),
             Some(peer) => {
-                let machines = self.sites[peer + 1].machines.iter_mut().rev();
+                let machines = domains[peer + 1].machines.iter_mut().rev();
                 let spare = |m: &&mut Machine| {
                     m.processors.cast_signed() - m.busy.cast_signed() - m.queued.cast_signed()
                 };
@@ -101,10 +168,5 @@ impl Survey {
             machine.busy += u64::from(processors);
         }
         site
-    }
-
-    /// Brings the aggregated form of one domain up to date.
-    pub fn sum_up_one(&mut self, site: usize) {
-        self.sites[site].sum_up();
     }
 }

@@ -3,10 +3,10 @@
 
 use super::{Access, PeerConfig};
 use crate::ids::ClusterId;
-use crate::job::{JobSpec, Requirements};
+use crate::job::{JobRequest, JobSpec};
 use crate::load::{Fraction, LoadSample, Mean, Window};
 use crate::message::Target;
-use crate::policy::Candidate;
+use crate::policy::{Candidate, Truth};
 use crate::resource::Resources;
 use crate::time::transfer_time;
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -103,15 +103,13 @@ impl Known {
 
     /// Whether a job could ever run there, `hops_left` forwards being allowed
     /// after this one.
-    pub fn could_run(&self, job: &JobSpec, hops_left: u32) -> bool {
+    pub fn could_run(&self, job: &JobRequest<'_>, hops_left: u32) -> bool {
         let depth = (hops_left as usize).min(self.reach.len().saturating_sub(1));
         let Some(clusters) = self.reach.get(depth) else {
             return false;
         };
-        let fits = |resources: &Arc<Resources>| capacity(resources, &job.requirements);
-        clusters
-            .iter()
-            .any(|resources| job.processors <= fits(resources))
+        let mut capacities = clusters.iter().map(|all| all.capacity(job.requirements));
+        capacities.any(|capacity| job.processors <= capacity)
     }
 
     /// Whether jobs may be sent there at this instant.
@@ -197,62 +195,83 @@ impl Known {
             .unwrap_or(SimTime::ZERO)
     }
 
+    fn processors(&self) -> u128 {
+        let all = self.samples.iter().map(|s| u128::from(s.processors));
+        all.sum::<u128>().max(1)
+    }
+
+    fn most(&self, free: fn(&LoadSample) -> i64) -> i64 {
+        self.samples.iter().map(free).max().unwrap_or(0)
+    }
+
     /// The candidate as seen now; what was sent counts only if `debited`.
     pub fn candidate(&self, debited: bool) -> Candidate {
-        let processors: u128 = self.samples.iter().map(|s| u128::from(s.processors)).sum();
-        let processors = processors.max(1);
-        let most = |free: fn(&LoadSample) -> i64| self.samples.iter().map(free).max().unwrap_or(0);
-        let work: u128 = self.samples.iter().map(|s| s.work_left).sum();
+        let processors = self.processors();
+        let samples = || self.samples.iter();
         let mut candidate = Candidate {
             target: self.target,
-            queued: Window::ALL.map(|w| sum(self.samples.iter().map(|s| s.queued_over(w)), 1)),
-            utilization: Window::ALL
-                .map(|w| sum(self.samples.iter().map(|s| s.busy_over(w)), processors)),
-            free: most(|s| i64::from(s.free())),
-            free_beyond_queue: most(|s| i64::from(s.free()) - s.queued_processors.cast_signed())
-                - self.pending.processors.cast_signed(),
-            work_per_processor: Fraction {
-                numerator: (work + self.pending.work).cast_signed(),
-                denominator: processors,
-            },
+            processors,
+            queued: Window::ALL.map(|w| sum(samples().map(|s| s.queued_over(w)), 1)),
+            utilization: Window::ALL.map(|w| sum(samples().map(|s| s.busy_over(w)), processors)),
+            free: self.most(|s| i64::from(s.free())),
         };
         if debited {
             for sent in &self.sent {
-                debit(&mut candidate, sent.processors, sent.work);
+                candidate.debit(sent.processors);
             }
         }
         candidate
     }
+
+    /// What is true of it, provided that this is what it was told; what was
+    /// sent counts.
+    pub fn truth(&self) -> Truth {
+        let work: u128 = self.samples.iter().map(|s| s.work_left).sum();
+        let mut truth = Truth {
+            free_beyond_queue: self
+                .most(|s| i64::from(s.free()) - s.queued_processors.cast_signed())
+                - self.pending.processors.cast_signed(),
+            work_per_processor: Fraction {
+                numerator: (work + self.pending.work).cast_signed(),
+                denominator: self.processors(),
+            },
+        };
+        for sent in &self.sent {
+            truth.debit(sent.processors, sent.work);
+        }
+        truth
+    }
 }
 
-/// Counts a job that was sent there but is not in the sample: one more queued,
-/// its processors busy and no longer free.
-pub(super) fn debit(candidate: &mut Candidate, processors: u32, work: u128) {
-    let weigh = |fraction: &mut Fraction, weight: u128| {
-        fraction.numerator += (u128::from(processors.max(1)) * weight).cast_signed();
-    };
-    for queued in &mut candidate.queued {
-        queued.numerator += queued.denominator.cast_signed();
+impl Candidate {
+    /// Counts a job that was sent there but is not in the sample: one more
+    /// queued, its processors busy and no longer free.
+    pub(super) fn debit(&mut self, processors: u32) {
+        for queued in &mut self.queued {
+            queued.numerator += queued.denominator.cast_signed();
+        }
+        for utilization in &mut self.utilization {
+            // The denominator is weight x all processors; one more busy
+            // processor adds one weight.
+            let weight = utilization.denominator / self.processors;
+            let busy = u128::from(processors.max(1));
+            utilization.numerator += (busy * weight).cast_signed();
+        }
+        self.free -= i64::from(processors);
     }
-    for (window, utilization) in candidate.utilization.iter_mut().enumerate() {
-        // The denominator is weight x all processors; one more busy processor
-        // adds one weight.
-        let weight = utilization.denominator / candidate.work_per_processor.denominator;
-        debug_assert!(weight > 0, "window {window} has a weight");
-        weigh(utilization, weight);
+}
+
+impl Truth {
+    /// The same.
+    pub(super) fn debit(&mut self, processors: u32, work: u128) {
+        self.free_beyond_queue -= i64::from(processors);
+        self.work_per_processor.numerator += work.cast_signed();
     }
-    candidate.free -= i64::from(processors);
-    candidate.free_beyond_queue -= i64::from(processors);
-    candidate.work_per_processor.numerator += work.cast_signed();
 }
 
 /// Processor-nanoseconds of a job at speed 1.0.
 pub(super) fn work_of(job: &JobSpec) -> u128 {
     u128::from(job.processors) * u128::from(job.run_time.as_nanos())
-}
-
-fn capacity(resources: &Resources, requirements: &Requirements) -> u32 {
-    resources.capacity(requirements)
 }
 
 /// The sum of means over `divisor`. Samples of one instant share their weight;

@@ -6,17 +6,88 @@
 //! speed x processors / (processors + busy + queued). The rank of the domain
 //! where the job entered is multiplied by alpha.
 
-use super::domains::{Choice, DomainPolicy, Information, Machine, Offer, Site, Traveller};
+use super::domains::Offer;
+use super::view::best;
+use super::{
+    BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Site, Tie,
+    Values, View,
+};
+use crate::job::JobRequest;
 use crate::time::Decimal;
 
+pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
+    "best-broker-rank",
+    "to the domain with the most and fastest free processors (its rank)",
+    InformationNeed::Clusters,
+    |settings| rank(settings, ALPHA.of(settings, Decimal::parse)),
+)
+.with(&[ALPHA, Tie::PARAMETER]);
+
+pub(super) const FLAT_110: PolicyEntry = PolicyEntry::new(
+    "best-broker-rank-1.10",
+    "by rank, that of the job's own domain times 1.10",
+    InformationNeed::Clusters,
+    |settings| rank(settings, promoted("1.10")),
+)
+.with(&[Tie::PARAMETER]);
+
+pub(super) const FLAT_125: PolicyEntry = PolicyEntry::new(
+    "best-broker-rank-1.25",
+    "by rank, that of the job's own domain times 1.25",
+    InformationNeed::Clusters,
+    |settings| rank(settings, promoted("1.25")),
+)
+.with(&[Tie::PARAMETER]);
+
+pub(super) const AGGREGATED: PolicyEntry = PolicyEntry::new(
+    "best-broker-rank-aggr",
+    "by rank, each domain known in sums and ranges only (aggregated)",
+    InformationNeed::Aggregated,
+    |settings| rank(settings, ALPHA.of(settings, Decimal::parse)),
+)
+.with(&[ALPHA, Tie::PARAMETER]);
+
+pub(super) const AGGREGATED_110: PolicyEntry = PolicyEntry::new(
+    "best-broker-rank-aggr-1.10",
+    "by rank of aggregated domains, that of the job's own domain times 1.10",
+    InformationNeed::Aggregated,
+    |settings| rank(settings, promoted("1.10")),
+)
+.with(&[Tie::PARAMETER]);
+
+pub(super) const AGGREGATED_125: PolicyEntry = PolicyEntry::new(
+    "best-broker-rank-aggr-1.25",
+    "by rank of aggregated domains, that of the job's own domain times 1.25",
+    InformationNeed::Aggregated,
+    |settings| rank(settings, promoted("1.25")),
+)
+.with(&[Tie::PARAMETER]);
+
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    values: Values::Number(1000),
+    default: |settings| settings.origin_promotion.to_string(),
+};
+
+fn promoted(alpha: &str) -> Decimal {
+    Decimal::parse(alpha).expect("a decimal number")
+}
+
+fn rank(settings: &BrokerSettings, promotion: Decimal) -> Box<dyn Policy> {
+    Box::new(BestBrokerRank {
+        aggregated: settings.policy.entry().need == InformationNeed::Aggregated,
+        promotion,
+        tie: Tie::of(settings),
+    })
+}
+
 /// The domain of the highest rank; there, the cluster of the highest rank.
-pub struct BestBrokerRank {
-    /// What the ranks are computed from.
-    pub information: Information,
+struct BestBrokerRank {
+    /// Whether ranks are computed from domains in aggregated form.
+    aggregated: bool,
     /// alpha.
-    pub promotion: Decimal,
-    /// Forwards a job may make.
-    pub hops: u32,
+    promotion: Decimal,
+    tie: Tie,
 }
 
 /// The rank by free processors and the one by load. Ranks are integers: speeds
@@ -57,20 +128,17 @@ fn share(speed: u128, processors: u64, busy: u64, queued: u64) -> u128 {
 }
 
 impl BestBrokerRank {
-    fn flat(&self, traveller: &Traveller<'_>, site: &Site) -> Rank {
-        let wide = u64::from(traveller.job.processors);
-        let offers = site
-            .machines
-            .iter()
-            .map(|m| (m, m.offer(&traveller.wanted)));
+    fn flat(request: &JobRequest<'_>, view: &View, site: &Site) -> Rank {
+        let wide = u64::from(request.processors);
+        let offers = site.machines.iter().map(|m| (m, m.offer(&view.wanted)));
         offers
             .filter(|(_, offer)| offer.capacity >= wide)
             .map(|(machine, offer)| Rank::of(machine, offer))
             .fold(Rank::default(), Rank::plus)
     }
 
-    fn aggregated(&self, traveller: &Traveller<'_>, site: &Site) -> Rank {
-        let matching = site.matching(traveller.wanted, traveller.job.processors);
+    fn aggregated(request: &JobRequest<'_>, view: &View, site: &Site) -> Rank {
+        let matching = site.matching(view.wanted, request.processors);
         let ranks = matching.map(|all| {
             let (speed, claimed) = (u128::from(all.speed), all.busy + all.queued);
             let share = share(speed, all.processors, all.busy, all.queued);
@@ -82,13 +150,13 @@ impl BestBrokerRank {
         ranks.fold(Rank::default(), Rank::plus)
     }
 
-    fn rank(&self, traveller: &Traveller<'_>, site: &Site) -> Rank {
-        let rank = match self.information {
-            Information::Flat => self.flat(traveller, site),
-            Information::Aggregated => self.aggregated(traveller, site),
+    fn rank(&self, request: &JobRequest<'_>, view: &View, site: &Site) -> Rank {
+        let rank = match self.aggregated {
+            false => Self::flat(request, view, site),
+            true => Self::aggregated(request, view, site),
         };
         let (over, under) = self.promotion.ratio();
-        rank.times(match site.domain == traveller.route.origin {
+        rank.times(match site.domain == view.route.origin {
             true => over,
             false => under,
         })
@@ -96,14 +164,11 @@ impl BestBrokerRank {
 
     /// The own cluster for the job: where it can start at once before where it
     /// cannot, then by rank, then the first.
-    fn best_here(traveller: &Traveller<'_>, own: &Site) -> Option<usize> {
-        let wide = u64::from(traveller.job.processors);
+    fn best_here(request: &JobRequest<'_>, view: &View) -> Option<usize> {
+        let wide = u64::from(request.processors);
         let mut best: Option<(usize, (bool, u128))> = None;
-        for (index, machine) in own.machines.iter().enumerate() {
-            let offer = machine.offer(&traveller.wanted);
-            if offer.capacity < wide || (traveller.refused_here)(index) {
-                continue;
-            }
+        for (index, machine) in view.clusters() {
+            let offer = machine.offer(&view.wanted);
             let rank = Rank::of(machine, offer);
             let starts = machine.unclaimed(offer) >= wide;
             let merit = (starts, if starts { rank.free } else { rank.share });
@@ -115,36 +180,20 @@ impl BestBrokerRank {
     }
 }
 
-impl DomainPolicy for BestBrokerRank {
-    fn information(&self) -> Information {
-        self.information
-    }
-
-    fn choose(&self, traveller: &Traveller<'_>, sites: &[Site]) -> Choice {
-        let own = &sites[0];
-        let mut ranked: Vec<(usize, Rank)> = Vec::with_capacity(sites.len());
-        if let Some(here) = Self::best_here(traveller, own) {
-            ranked.push((here, self.rank(traveller, own)));
+impl Policy for BestBrokerRank {
+    fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice {
+        let mut ranked: Vec<(usize, Rank)> = Vec::with_capacity(view.domains.len());
+        if let Some(here) = Self::best_here(request, view) {
+            ranked.push((here, self.rank(request, view, &view.domains[0])));
         }
-        if traveller.route.hop < self.hops && !traveller.route.settled {
-            for (position, site) in sites.iter().enumerate().skip(1) {
-                if (traveller.open)(position, self.information) {
-                    let index = own.machines.len() + position - 1;
-                    ranked.push((index, self.rank(traveller, site)));
-                }
-            }
-        }
-        let most_free = ranked.iter().map(|(_, rank)| rank.free).max();
-        let merit = |rank: &Rank| match most_free {
-            Some(0) => rank.share,
-            _ => rank.free,
+        let peers = view.peers();
+        ranked.extend(peers.map(|(index, site)| (index, self.rank(request, view, site))));
+        let nothing_free = ranked.iter().all(|(_, rank)| rank.free == 0);
+        let merit = |rank: &Rank| match nothing_free {
+            true => rank.share,
+            false => rank.free,
         };
-        match ranked.iter().map(|(_, rank)| merit(rank)).max() {
-            None => Choice::Nobody,
-            Some(best) => {
-                let best = ranked.iter().filter(|(_, rank)| merit(rank) == best);
-                Choice::Tied(best.map(|(index, _)| *index).collect())
-            }
-        }
+        let best = best(ranked.into_iter(), |a, b| merit(b).cmp(&merit(a)));
+        Choice::Among(best, self.tie)
     }
 }

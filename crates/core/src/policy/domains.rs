@@ -1,25 +1,14 @@
-//! Policies that weigh whole domains: what they see of a job and of the
-//! clusters of each domain (LA Grid 2.2, 2.3 and 4.3.4).
+//! What policies that weigh whole domains see of the clusters of each
+//! (LA Grid 2.2, 2.3 and 4.3.4).
 
 mod summary;
 
 pub use summary::Aggregate;
 
 use crate::ids::{ClusterId, DomainId};
-use crate::job::{JobSpec, Requirements};
-use crate::message::Route;
+use crate::job::Requirements;
 use crate::resource::{Resource, Resources, fitting};
 use summary::Summary;
-
-/// Which form of resource information a policy goes by (LA Grid 2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Information {
-    /// Every cluster by itself.
-    Flat,
-    /// N-to-N: computer systems by architecture, operating systems by type,
-    /// ranges and means only.
-    Aggregated,
-}
 
 /// The names of architectures and operating systems, as numbers.
 #[derive(Clone, Debug, Default)]
@@ -223,58 +212,10 @@ impl Site {
         }
     }
 
-    /// Whether some cluster could ever run a job of this width.
-    #[must_use]
-    pub fn could_run(&self, wanted: &Wanted, processors: u32) -> bool {
-        let mut machines = self.machines.iter();
-        machines.any(|machine| machine.offer(wanted).capacity >= u64::from(processors))
-    }
-
     /// The aggregates whose ranges the job lies in; none before
     /// [`sum_up`](Self::sum_up).
     pub fn matching(&self, wanted: Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
         let known = self.summary.iter();
         known.flat_map(move |summary| summary.matching(wanted, processors))
     }
-}
-
-/// A job that a broker has to decide.
-pub struct Traveller<'a> {
-    /// The job.
-    pub job: &'a JobSpec,
-    /// What it wants.
-    pub wanted: Wanted,
-    /// The way it has come.
-    pub route: Route,
-    /// Whether this own cluster (by position) has refused it.
-    pub refused_here: &'a dyn Fn(usize) -> bool,
-    /// Whether this peer (by position, from 1) may be tried: it has not refused
-    /// the job, and it or somebody behind it could run it; with aggregated
-    /// information, could by what is known.
-    pub open: &'a dyn Fn(usize, Information) -> bool,
-}
-
-/// What a policy says of a job: positions count own clusters, then peers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// One of these, by the rule for ties.
-    Tied(Vec<usize>),
-    /// One of these, in turn.
-    InTurn(Vec<usize>),
-    /// One of these, at random.
-    AtRandom(Vec<usize>),
-    /// Back to where it entered, to stay there.
-    Return,
-    /// Nobody can take it.
-    Nobody,
-}
-
-/// Chooses among domains for a job. `sites[0]` is the broker's own, the others
-/// are its providing peers in link order.
-pub trait DomainPolicy: Send + Sync {
-    /// The form of resource information it goes by.
-    fn information(&self) -> Information;
-
-    /// Who gets the job.
-    fn choose(&self, traveller: &Traveller<'_>, sites: &[Site]) -> Choice;
 }

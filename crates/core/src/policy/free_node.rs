@@ -1,14 +1,22 @@
 //! Free node (LSAP 4.3.2): the most free processors at the instant.
 
-use super::{Candidate, Policy};
-use crate::job::JobSpec;
-use std::cmp::Ordering;
+use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
+use crate::job::JobRequest;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
+    "free-node",
+    "where the most processors are free",
+    InformationNeed::Totals,
+    |settings| Box::new(FreeNode(Tie::of(settings))),
+)
+.with(&[Tie::PARAMETER]);
 
 /// The most free processors are the best.
-pub struct FreeNode;
+struct FreeNode(Tie);
 
 impl Policy for FreeNode {
-    fn compare(&self, _job: &JobSpec, a: &Candidate, b: &Candidate) -> Ordering {
-        b.free.cmp(&a.free)
+    fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        let best = view.best(&view.candidates, |a, b| b.free.cmp(&a.free));
+        Choice::Among(best, self.0)
     }
 }

@@ -1,23 +1,29 @@
 //! Full information: what perfect knowledge would make of the same choice.
 
-use super::{Candidate, InformationNeed, Policy};
-use crate::job::JobSpec;
-use std::cmp::Ordering;
+use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, Truth, View};
+use crate::job::JobRequest;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
+    "full-information",
+    "where it can start at once, else to the least work, by the truth of the instant",
+    InformationNeed::Truth,
+    |settings| Box::new(FullInformation(Tie::of(settings))),
+)
+.with(&[Tie::PARAMETER])
+.bound();
 
 /// A candidate where the job can start at once is better than one where it
 /// cannot; among equals, the least work left per processor. It sees the truth
 /// of this instant and counts what is on its way.
-pub struct FullInformation;
+struct FullInformation(Tie);
 
 impl Policy for FullInformation {
-    fn compare(&self, job: &JobSpec, a: &Candidate, b: &Candidate) -> Ordering {
-        let must_wait = |c: &Candidate| c.free_beyond_queue < i64::from(job.processors);
-        must_wait(a)
-            .cmp(&must_wait(b))
-            .then_with(|| a.work_per_processor.compare(b.work_per_processor))
-    }
-
-    fn need(&self) -> InformationNeed {
-        InformationNeed::Truth
+    fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice {
+        let must_wait = |c: &Truth| c.free_beyond_queue < i64::from(request.processors);
+        let best = view.best(&view.truth, |a, b| {
+            let by_work = || a.work_per_processor.compare(b.work_per_processor);
+            must_wait(a).cmp(&must_wait(b)).then_with(by_work)
+        });
+        Choice::Among(best, self.0)
     }
 }

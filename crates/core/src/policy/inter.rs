@@ -2,125 +2,86 @@
 //! it, else it goes on to another broker, at most TTL times; then it goes back
 //! to where it entered and waits there.
 
-use super::domains::{Choice, DomainPolicy, Information, Site, Traveller};
+use super::view::best;
+use super::{BrokerSettings, Choice, InformationNeed, Machine, Policy, PolicyEntry, Tie, View};
+use crate::job::{JobRequest, Reason};
+
+pub(super) const IN_TURN: PolicyEntry = PolicyEntry::new(
+    "inter-rr",
+    "here if there is room, else to the peers in turn",
+    InformationNeed::Clusters,
+    |settings| inter(settings, Choice::InTurn),
+)
+.with(&[BrokerSettings::TTL, Tie::PARAMETER])
+.wandering();
+
+pub(super) const AT_RANDOM: PolicyEntry = PolicyEntry::new(
+    "inter-random",
+    "here if there is room, else to any peer",
+    InformationNeed::Clusters,
+    |settings| inter(settings, |peers| Choice::Among(peers, Tie::Random)),
+)
+.with(&[BrokerSettings::TTL, Tie::PARAMETER])
+.wandering();
+
+fn inter(settings: &BrokerSettings, onward: fn(Vec<usize>) -> Choice) -> Box<dyn Policy> {
+    let tie = Tie::of(settings);
+    Box::new(Inter { onward, tie })
+}
 
 /// Room here, or the next broker.
-pub struct Inter {
-    /// How the next one is found.
-    pub peers: Peers,
-    /// Forwards a job may make before it goes back.
-    pub ttl: u32,
+struct Inter {
+    /// How the next one is found among these.
+    onward: fn(Vec<usize>) -> Choice,
+    tie: Tie,
 }
 
-/// How the next broker is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peers {
-    /// Each in turn.
-    InTurn,
-    /// Any.
-    AtRandom,
+/// Own clusters that have the wanted processors free: the most free ones.
+fn room(request: &JobRequest<'_>, view: &View) -> Vec<usize> {
+    let free = |machine: &Machine| machine.free(machine.offer(&view.wanted));
+    let free = view.clusters().map(|(index, m)| (index, free(m)));
+    let enough = free.filter(|(_, free)| *free >= u64::from(request.processors));
+    best(enough, |a, b| b.cmp(a))
 }
 
-impl Inter {
-    /// Own clusters that have the wanted processors free: the most free ones.
-    fn room(traveller: &Traveller<'_>, own: &Site) -> Vec<usize> {
-        let wide = u64::from(traveller.job.processors);
-        let mut most = wide;
-        let mut found = Vec::new();
-        for (index, machine) in own.machines.iter().enumerate() {
-            let offer = machine.offer(&traveller.wanted);
-            let free = machine.free(offer);
-            if free < most || (traveller.refused_here)(index) {
-                continue;
-            }
-            if free > most {
-                found.clear();
-                most = free;
-            }
-            found.push(index);
-        }
-        found
+/// Where it waits: here; if it cannot run here at all, at the peer with the
+/// shortest queue.
+fn settle(request: &JobRequest<'_>, view: &View) -> Vec<usize> {
+    let here = view.clusters();
+    let here = best(here.map(|(index, m)| (index, m.queued)), u64::cmp);
+    if !here.is_empty() {
+        return here;
     }
-
-    /// The fewest processors that queued jobs want, among the clusters of a
-    /// site that can run the job.
-    fn shortest(
-        traveller: &Traveller<'_>,
-        site: &Site,
-        refused: impl Fn(usize) -> bool,
-    ) -> Option<(u64, Vec<usize>)> {
-        let wide = u64::from(traveller.job.processors);
-        let mut best: Option<(u64, Vec<usize>)> = None;
-        for (index, machine) in site.machines.iter().enumerate() {
-            if machine.offer(&traveller.wanted).capacity < wide || refused(index) {
-                continue;
-            }
-            match &mut best {
-                Some((queued, _)) if machine.queued > *queued => {}
-                Some((queued, all)) if machine.queued == *queued => all.push(index),
-                _ => best = Some((machine.queued, vec![index])),
-            }
-        }
-        best
-    }
-
-    /// Where it waits: here; if it cannot run here at all, at the peer with
-    /// the shortest queue.
-    fn settle(traveller: &Traveller<'_>, sites: &[Site], open: &[usize]) -> Choice {
-        let own = &sites[0];
-        if let Some((_, here)) = Self::shortest(traveller, own, traveller.refused_here) {
-            return Choice::Tied(here);
-        }
-        let mut best: Option<(u64, Vec<usize>)> = None;
-        for &index in open {
-            let site = &sites[index - own.machines.len() + 1];
-            let Some((queued, _)) = Self::shortest(traveller, site, |_| false) else {
-                continue;
-            };
-            match &mut best {
-                Some((least, _)) if queued > *least => {}
-                Some((least, all)) if queued == *least => all.push(index),
-                _ => best = Some((queued, vec![index])),
-            }
-        }
-        best.map_or(Choice::Nobody, |(_, peers)| Choice::Tied(peers))
-    }
+    let wide = u64::from(request.processors);
+    let able = |machine: &&Machine| machine.offer(&view.wanted).capacity >= wide;
+    let shortest = view.peers().filter_map(|(index, site)| {
+        let queues = site.machines.iter().filter(able);
+        Some((index, queues.map(|machine| machine.queued).min()?))
+    });
+    best(shortest, u64::cmp)
 }
 
-impl DomainPolicy for Inter {
-    fn information(&self) -> Information {
-        Information::Flat
-    }
-
-    fn choose(&self, traveller: &Traveller<'_>, sites: &[Site]) -> Choice {
-        let own = sites[0].machines.len();
-        let entered_here = traveller.route.from.is_none();
-        let open = || -> Vec<usize> {
-            let peers = sites.iter().enumerate().skip(1);
-            let others = peers.filter(|(position, site)| {
-                let been = Some(site.domain) == traveller.route.from
-                    || (!entered_here && site.domain == traveller.route.origin);
-                !been && (traveller.open)(*position, Information::Flat)
+impl Policy for Inter {
+    fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice {
+        let route = &view.route;
+        if !route.settled {
+            let room = room(request, view);
+            if !room.is_empty() {
+                return Choice::Among(room, self.tie);
+            }
+            // Neither where it has just been nor, on the way, where it entered.
+            let entered_here = route.from.is_none();
+            let new = view.peers().filter(|(_, site)| {
+                entered_here || (Some(site.domain) != route.from && site.domain != route.origin)
             });
-            others.map(|(position, _)| own + position - 1).collect()
-        };
-        if traveller.route.settled {
-            let peers = if entered_here { open() } else { Vec::new() };
-            return Self::settle(traveller, sites, &peers);
+            let peers: Vec<usize> = new.map(|(index, _)| index).collect();
+            if !peers.is_empty() {
+                return (self.onward)(peers);
+            }
+            if !entered_here {
+                return Choice::Reject(Reason::HopsExhausted);
+            }
         }
-        let room = Self::room(traveller, &sites[0]);
-        if !room.is_empty() {
-            return Choice::Tied(room);
-        }
-        let peers = match traveller.route.hop < self.ttl {
-            true => open(),
-            false => Vec::new(),
-        };
-        match (peers.is_empty(), self.peers) {
-            (false, Peers::InTurn) => Choice::InTurn(peers),
-            (false, Peers::AtRandom) => Choice::AtRandom(peers),
-            (true, _) if entered_here => Self::settle(traveller, sites, &[]),
-            (true, _) => Choice::Return,
-        }
+        Choice::Among(settle(request, view), self.tie)
     }
 }

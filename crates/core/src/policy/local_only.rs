@@ -1,19 +1,24 @@
 //! Local only: what the domains do without a federation.
 
-use super::{Candidate, Policy};
-use crate::job::JobSpec;
-use crate::message::Target;
-use std::cmp::Ordering;
+use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
+use crate::job::JobRequest;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
+    "local-only",
+    "never to a peer (no federation)",
+    InformationNeed::Nothing,
+    |settings| Box::new(LocalOnly(Tie::of(settings))),
+)
+.with(&[Tie::PARAMETER])
+.bound();
 
 /// Own clusters, all alike, and never a peer.
-pub struct LocalOnly;
+struct LocalOnly(Tie);
 
 impl Policy for LocalOnly {
-    fn admits(&self, candidate: &Candidate) -> bool {
-        matches!(candidate.target, Target::Cluster(_))
-    }
-
-    fn compare(&self, _job: &JobSpec, _a: &Candidate, _b: &Candidate) -> Ordering {
-        Ordering::Equal
+    fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        let mut own = view.possible.clone();
+        own.retain(|index| *index < view.own);
+        Choice::Among(own, self.0)
     }
 }

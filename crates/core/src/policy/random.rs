@@ -1,18 +1,20 @@
 //! Random: any candidate, each as likely.
 
-use super::{Candidate, Policy, Tie};
-use crate::job::JobSpec;
-use std::cmp::Ordering;
+use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
+use crate::job::JobRequest;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
+    "random",
+    "anywhere, each place as likely",
+    InformationNeed::Nothing,
+    |_| Box::new(Random),
+);
 
 /// Every candidate is as good as any other, and chance decides.
-pub struct Random;
+struct Random;
 
 impl Policy for Random {
-    fn compare(&self, _job: &JobSpec, _a: &Candidate, _b: &Candidate) -> Ordering {
-        Ordering::Equal
-    }
-
-    fn tie(&self, _configured: Tie) -> Tie {
-        Tie::Random
+    fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        Choice::Among(view.possible.clone(), Tie::Random)
     }
 }

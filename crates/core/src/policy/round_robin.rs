@@ -1,18 +1,20 @@
 //! Round robin (LSAP 4.3.2): the candidates in turn.
 
-use super::{Candidate, Policy, Tie};
-use crate::job::JobSpec;
-use std::cmp::Ordering;
+use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
+use crate::job::JobRequest;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
+    "round-robin",
+    "in turn, whatever is known",
+    InformationNeed::Nothing,
+    |_| Box::new(RoundRobin),
+);
 
 /// Every candidate is as good as any other, and they take turns.
-pub struct RoundRobin;
+struct RoundRobin;
 
 impl Policy for RoundRobin {
-    fn compare(&self, _job: &JobSpec, _a: &Candidate, _b: &Candidate) -> Ordering {
-        Ordering::Equal
-    }
-
-    fn tie(&self, _configured: Tie) -> Tie {
-        Tie::Rotate
+    fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        Choice::Among(view.possible.clone(), Tie::Rotate)
     }
 }

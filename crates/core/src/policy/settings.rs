@@ -1,6 +1,6 @@
 //! What a broker is told.
 
-use super::{PolicyKind, Tie};
+use super::{Parameter, PolicySpec, Tie, Values};
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
 
@@ -27,7 +27,7 @@ pub enum LocalInfo {
 
 /// The settings of a broker that do not follow from the rest of the grid.
 /// `Default` is design 5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerSettings {
     /// Time between scheduling cycles.
     pub interval: SimDuration,
@@ -41,7 +41,8 @@ pub struct BrokerSettings {
     /// Forwards a job may make under the `inter-*` policies before it goes
     /// back to where it entered.
     pub ttl: u32,
-    /// What best-broker-rank multiplies the rank of a job's origin by.
+    /// What best-broker-rank multiplies the rank of a job's origin by, unless
+    /// it is given another number. So it is with `ttl`, `tie` and the windows.
     pub origin_promotion: Decimal,
     /// Whether the broker counts what it has sent.
     pub own_dispatch: OwnDispatch,
@@ -50,7 +51,7 @@ pub struct BrokerSettings {
     /// How equals are told apart.
     pub tie: Tie,
     /// The forwarding policy.
-    pub policy: PolicyKind,
+    pub policy: PolicySpec,
     /// Window of the queue-length policy.
     pub queue_window: Window,
     /// Window of the utilization policy.
@@ -74,7 +75,7 @@ impl Default for BrokerSettings {
             own_dispatch: OwnDispatch::default(),
             local_info: LocalInfo::default(),
             tie: Tie::default(),
-            policy: PolicyKind::RoundRobin,
+            policy: PolicySpec::default(),
             queue_window: Window::Seconds30,
             utilization_window: Window::Seconds30,
             lrms_latency: SimDuration::from_millis(1),
@@ -84,11 +85,18 @@ impl Default for BrokerSettings {
 }
 
 impl BrokerSettings {
+    /// What a policy takes under which jobs wander.
+    pub(super) const TTL: Parameter = Parameter {
+        name: "ttl",
+        values: Values::Whole(u32::MAX),
+        default: |settings| settings.ttl.to_string(),
+    };
+
     /// Forwards a job may make under the policy in force.
     #[must_use]
     pub fn hops(&self) -> u32 {
-        match self.policy.wanders() {
-            true => self.ttl,
+        match self.policy.entry().wanders {
+            true => Self::TTL.of(self, |ttl| ttl.parse().ok()),
             false => self.max_hops,
         }
     }

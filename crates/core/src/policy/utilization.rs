@@ -1,21 +1,40 @@
 //! Utilization (LSAP 4.3.2): the smallest share of busy processors, 30 s mean
 //! by default.
 
-use super::{Candidate, Policy};
-use crate::job::JobSpec;
+use super::{Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, View};
+use crate::job::JobRequest;
 use crate::load::Window;
-use std::cmp::Ordering;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
+    "utilization",
+    "where the smallest share of the processors is busy",
+    InformationNeed::Totals,
+    |settings| {
+        Box::new(Utilization {
+            window: WINDOW.of(settings, Window::from_name),
+            tie: Tie::of(settings),
+        })
+    },
+)
+.with(&[WINDOW, Tie::PARAMETER]);
+
+const WINDOW: Parameter =
+    Parameter::window(|settings| settings.utilization_window.name().to_owned());
 
 /// The least utilized is the best. At the instant and among equal sizes this
 /// is free-node.
-pub struct Utilization {
+struct Utilization {
     /// Over which window.
-    pub window: Window,
+    window: Window,
+    tie: Tie,
 }
 
 impl Policy for Utilization {
-    fn compare(&self, _job: &JobSpec, a: &Candidate, b: &Candidate) -> Ordering {
-        a.utilization_over(self.window)
-            .compare(b.utilization_over(self.window))
+    fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        let best = view.best(&view.candidates, |a, b| {
+            a.utilization_over(self.window)
+                .compare(b.utilization_over(self.window))
+        });
+        Choice::Among(best, self.tie)
     }
 }

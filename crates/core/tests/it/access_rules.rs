@@ -6,13 +6,13 @@ use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::message::Target;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::POLICIES;
 
 const C0: Target = Target::Cluster(ClusterId(0));
 const PEER_1: Target = Target::Peer(DomainId(1));
 
 fn rig() -> Rig {
-    Rig::new(&[&[4], &[8]], PolicyKind::RoundRobin)
+    Rig::new(&[&[4], &[8]], "round-robin")
 }
 
 #[test]
@@ -45,8 +45,19 @@ fn nobody_waits_for_a_peer_that_is_gone() {
 }
 
 #[test]
+fn a_closed_cluster_of_its_own_gets_no_job_under_any_policy() {
+    for entry in POLICIES {
+        let mut rig = Rig::new(&[&[4]], entry.name);
+        rig.broker.set_access(C0, Access::Closed);
+        assert_eq!(rig.decide(5, &[job(0, 1)]), [], "{}", entry.name);
+        rig.broker.set_access(C0, Access::Open);
+        assert_eq!(rig.cycle(secs(10)), [(0, C0)], "{}", entry.name);
+    }
+}
+
+#[test]
 fn a_job_that_never_arrived_may_be_sent_there_again() {
-    let mut rig = Rig::new(&[&[4], &[8]], PolicyKind::RoundRobin);
+    let mut rig = Rig::new(&[&[4], &[8]], "round-robin");
     assert_eq!(rig.decide(5, &[job(0, 6)]), [(0, PEER_1)]);
     assert!(!rig.broker.take_back(JobId(0), C0));
     assert!(rig.broker.take_back(JobId(0), PEER_1));

@@ -5,7 +5,7 @@ use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason, Requirements};
 use gridrig_core::message::{Outgoing, Route, Target};
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::transfer_time;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -44,14 +44,14 @@ fn wanting(id: u32, processors: u32, architecture: &str, os: &str) -> JobSpec {
 }
 
 /// Domain 0 with clusters of 4 and 8, domain 1 with one of 8.
-fn rank(policy: PolicyKind) -> Rig {
+fn rank(policy: &str) -> Rig {
     Rig::new(&[&[4, 8], &[8]], policy)
 }
 
 #[test]
 fn the_rank_is_the_sum_of_speed_times_free_less_queued_processors() {
     // 0: 4 + (8 - 6 - 1) = 5 free; 1: 8 - 2 = 6.
-    let mut rig = rank(PolicyKind::BestBrokerRank);
+    let mut rig = rank("best-broker-rank");
     rig.info(C1, &[sample(1, 8).busy(6).queued_processors(1)]);
     rig.info(PEER_1, &[sample(2, 8).busy(2)]);
     assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
@@ -63,7 +63,7 @@ fn the_rank_is_the_sum_of_speed_times_free_less_queued_processors() {
 
 #[test]
 fn a_fast_domain_outranks_a_larger_slow_one() {
-    let mut rig = rank(PolicyKind::BestBrokerRank);
+    let mut rig = rank("best-broker-rank");
     rig.resources(2, cluster(&[nodes(8, "x86", "LINUX", "2.5")]));
     // 12 x 1.0 here, 5 x 2.5 there.
     rig.info(PEER_1, &[sample(2, 8).busy(3)]);
@@ -74,7 +74,7 @@ fn a_fast_domain_outranks_a_larger_slow_one() {
 
 #[test]
 fn only_clusters_that_can_run_the_job_count() {
-    let mut rig = rank(PolicyKind::BestBrokerRank);
+    let mut rig = rank("best-broker-rank");
     rig.info(PEER_1, &[sample(2, 8).busy(1)]);
     // For 5 processors only the cluster of 8 counts here: 8 against 7.
     assert_eq!(rig.decide(5, &[job(0, 5)]), [(0, C1)]);
@@ -87,7 +87,7 @@ fn only_clusters_that_can_run_the_job_count() {
 
 #[test]
 fn where_nothing_is_free_the_shares_of_processors_count() {
-    let mut rig = rank(PolicyKind::BestBrokerRank);
+    let mut rig = rank("best-broker-rank");
     rig.info(C0, &[sample(0, 4).busy(4)]);
     rig.info(C1, &[sample(1, 8).busy(8).queued_processors(8)]);
     rig.info(PEER_1, &[sample(2, 8).busy(8).queued_processors(1)]);
@@ -105,15 +105,17 @@ fn alpha_promotes_the_domain_where_the_job_entered() {
         rig.decide(5, &[job(0, 1)])[0].1
     };
     let kinds = [
-        (PolicyKind::BestBrokerRank, 1, PEER_1),
-        (PolicyKind::BestBrokerRank110, 9, C0),
-        (PolicyKind::BestBrokerRank110, 10, PEER_1),
-        (PolicyKind::BestBrokerRank125, 19, C0),
-        (PolicyKind::BestBrokerRankAggr, 1, PEER_1),
-        (PolicyKind::BestBrokerRankAggr110, 9, C0),
-        (PolicyKind::BestBrokerRankAggr110, 10, PEER_1),
-        (PolicyKind::BestBrokerRankAggr125, 19, C0),
-        (PolicyKind::BestBrokerRankAggr125, 21, PEER_1),
+        ("best-broker-rank", 1, PEER_1),
+        ("best-broker-rank(alpha=1.10)", 9, C0),
+        ("best-broker-rank(alpha=1.1)", 10, PEER_1),
+        ("best-broker-rank-1.10", 9, C0),
+        ("best-broker-rank-1.10", 10, PEER_1),
+        ("best-broker-rank-1.25", 19, C0),
+        ("best-broker-rank-aggr", 1, PEER_1),
+        ("best-broker-rank-aggr-1.10", 9, C0),
+        ("best-broker-rank-aggr-1.10", 10, PEER_1),
+        ("best-broker-rank-aggr-1.25", 19, C0),
+        ("best-broker-rank-aggr-1.25", 21, PEER_1),
     ];
     for (policy, processors, expected) in kinds {
         assert_eq!(
@@ -123,7 +125,7 @@ fn alpha_promotes_the_domain_where_the_job_entered() {
         );
     }
     // 1.25 x 80 = 100: a tie, which the rule for ties decides.
-    let mut rig = Rig::new(&[&[100], &[100]], PolicyKind::BestBrokerRank);
+    let mut rig = Rig::new(&[&[100], &[100]], "best-broker-rank");
     rig.settings(|broker| {
         broker.origin_promotion = Decimal::parse("1.25").expect("a number");
         broker.tie = Tie::Local;
@@ -136,7 +138,7 @@ fn alpha_promotes_the_domain_where_the_job_entered() {
 fn a_forwarded_job_is_promoted_where_it_entered_and_not_where_it_is() {
     let domains: [&[u32]; 3] = [&[100], &[100], &[100]];
     let links = [(1, 0), (1, 2)];
-    let mut rig = Rig::of(1, &domains, &links, PolicyKind::BestBrokerRank125);
+    let mut rig = Rig::of(1, &domains, &links, "best-broker-rank-1.25");
     rig.settings(|broker| broker.max_hops = 3);
     rig.info(Target::Peer(DomainId(0)), &[sample(0, 100).busy(10)]);
     let route = Route {
@@ -161,14 +163,11 @@ fn aggregated_information_forgets_what_belongs_together() {
         rig.decide(5, &[wanting(0, 2, "X86", "aix")])
     };
     let apart = [&there[..1], &there[1..]];
-    assert_eq!(decide(PolicyKind::BestBrokerRank, apart), []);
+    assert_eq!(decide("best-broker-rank", apart), []);
     // The relation x86 contains AIX is nowhere either.
-    assert_eq!(decide(PolicyKind::BestBrokerRankAggr, apart), []);
+    assert_eq!(decide("best-broker-rank-aggr", apart), []);
     let together = [&both[..1], &both[1..]];
-    assert_eq!(
-        decide(PolicyKind::BestBrokerRankAggr, together),
-        [(0, PEER_1)]
-    );
+    assert_eq!(decide("best-broker-rank-aggr", together), [(0, PEER_1)]);
     // Memory is known by operating system only: what the ppc nodes under AIX
     // have is taken for what x86 under AIX may have.
     let mut big = both.clone();
@@ -181,13 +180,13 @@ fn aggregated_information_forgets_what_belongs_together() {
         job.requirements.memory_kib = 4 * 1024 * 1024;
         rig.decide(5, &[job])
     };
-    assert_eq!(wanted(PolicyKind::BestBrokerRank), []);
-    assert_eq!(wanted(PolicyKind::BestBrokerRankAggr), [(0, PEER_1)]);
+    assert_eq!(wanted("best-broker-rank"), []);
+    assert_eq!(wanted("best-broker-rank-aggr"), [(0, PEER_1)]);
 }
 
 #[test]
 fn a_domain_without_nodes_of_the_wanted_speed_is_no_place_in_either_form() {
-    for policy in [PolicyKind::BestBrokerRank, PolicyKind::BestBrokerRankAggr] {
+    for policy in ["best-broker-rank", "best-broker-rank-aggr"] {
         for (speed_millionths, expected) in [
             (2_000_000, vec![(0, PEER_1)]),
             (2_000_001, Vec::new()),
@@ -209,7 +208,7 @@ fn a_debited_broker_counts_what_it_has_sent_against_the_rank() {
         (OwnDispatch::Ignored, [(0, PEER_1), (1, PEER_1)]),
         (OwnDispatch::Debited, [(0, PEER_1), (1, C0)]),
     ] {
-        let mut rig = Rig::new(&[&[8], &[9]], PolicyKind::BestBrokerRank);
+        let mut rig = Rig::new(&[&[8], &[9]], "best-broker-rank");
         rig.settings(|broker| broker.own_dispatch = own_dispatch);
         assert_eq!(rig.decide(5, &[job(0, 2), job(1, 2)]), expected);
     }
@@ -217,7 +216,7 @@ fn a_debited_broker_counts_what_it_has_sent_against_the_rank() {
 
 #[test]
 fn a_job_stays_where_there_is_room_and_else_goes_to_the_peers_in_turn() {
-    let mut rig = Rig::new(&[&[4, 8], &[8], &[8]], PolicyKind::InterRoundRobin);
+    let mut rig = Rig::new(&[&[4, 8], &[8], &[8]], "inter-rr");
     rig.settings(|broker| broker.ttl = 2);
     rig.info(C1, &[sample(1, 8).busy(6)]);
     // The queue there is not looked at: free is free.
@@ -230,9 +229,15 @@ fn a_job_stays_where_there_is_room_and_else_goes_to_the_peers_in_turn() {
 fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
     let domains: [&[u32]; 4] = [&[8], &[8], &[8], &[8]];
     let links = [(1, 0), (1, 2), (1, 3)];
-    for (hop, ttl, expected) in [(1, 3, Some(Target::Peer(DomainId(3)))), (3, 3, None)] {
-        let mut rig = Rig::of(1, &domains, &links, PolicyKind::InterRandom);
-        rig.settings(|broker| broker.ttl = ttl);
+    let onward = Some(Target::Peer(DomainId(3)));
+    for (hop, policy, expected) in [
+        (1, "inter-random", onward),
+        (3, "inter-random", None),
+        (3, "inter-random(ttl=4)", onward),
+        (1, "inter-random(ttl=1)", None),
+    ] {
+        let mut rig = Rig::of(1, &domains, &links, policy);
+        rig.settings(|broker| broker.ttl = 3);
         rig.info(C1, &[sample(1, 8).busy(8)]);
         let route = Route {
             from: Some(DomainId(2)),
@@ -256,7 +261,7 @@ fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
 
 #[test]
 fn a_job_that_has_wandered_enough_waits_where_it_entered_in_the_shortest_queue() {
-    let mut rig = Rig::new(&[&[4, 8], &[8]], PolicyKind::InterRoundRobin);
+    let mut rig = Rig::new(&[&[4, 8], &[8]], "inter-rr");
     rig.info(C0, &[sample(0, 4).busy(4).queued_processors(3)]);
     rig.info(C1, &[sample(1, 8).busy(8).queued_processors(5)]);
     assert_eq!(rig.decide(5, &[job(0, 4)]), [(0, PEER_1)]);
@@ -270,12 +275,7 @@ fn a_job_that_has_wandered_enough_waits_where_it_entered_in_the_shortest_queue()
 
 #[test]
 fn on_its_way_back_a_job_passes_through_the_brokers_it_came_by() {
-    let mut rig = Rig::of(
-        1,
-        &[&[4], &[4], &[4]],
-        &[(1, 2)],
-        PolicyKind::InterRoundRobin,
-    );
+    let mut rig = Rig::of(1, &[&[4], &[4], &[4]], &[(1, 2)], "inter-rr");
     rig.settings(|broker| broker.ttl = 2);
     rig.info(C1, &[sample(1, 4).busy(4)]);
     rig.arrive_from(secs(1), &job(0, 1), Some(0), 1);
@@ -293,7 +293,7 @@ fn on_its_way_back_a_job_passes_through_the_brokers_it_came_by() {
 
 #[test]
 fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_queue() {
-    let mut rig = Rig::new(&[&[4], &[8], &[8]], PolicyKind::InterRoundRobin);
+    let mut rig = Rig::new(&[&[4], &[8], &[8]], "inter-rr");
     rig.info(PEER_1, &[sample(1, 8).busy(8).queued_processors(9)]);
     rig.info(PEER_2, &[sample(2, 8).busy(8).queued_processors(2)]);
     assert_eq!(rig.decide(5, &[job(0, 6)]), [(0, PEER_1)]);
@@ -312,12 +312,7 @@ fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_qu
     };
     assert_eq!(rig.take_out(), [forward]);
     // There it is kept, whatever the load.
-    let mut rig = Rig::of(
-        2,
-        &[&[4], &[8], &[8]],
-        &[(2, 1)],
-        PolicyKind::InterRoundRobin,
-    );
+    let mut rig = Rig::of(2, &[&[4], &[8], &[8]], &[(2, 1)], "inter-rr");
     rig.info(Target::Cluster(ClusterId(2)), &[sample(2, 8).busy(8)]);
     let route = Route {
         from: Some(DomainId(0)),

@@ -6,7 +6,7 @@ use gridrig_core::grid::LinkHours;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::message::{Outgoing, Target};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::POLICIES;
 use gridrig_core::time::SimDuration;
 use gridrig_core::timetable::{Hours, Timetable};
 
@@ -16,7 +16,7 @@ const PEER_2: Target = Target::Peer(DomainId(2));
 
 /// Domain 0 with a cluster of four; its peers 1 and 2 with eight and six are
 /// open in these seconds of a day of 100 seconds.
-fn rig(policy: PolicyKind, hours: &[(u16, u64, u64)]) -> Rig {
+fn rig(policy: &str, hours: &[(u16, u64, u64)]) -> Rig {
     let links = [(0, 1), (0, 2)];
     let mut rig = Rig::of(0, &[&[4], &[8], &[6]], &links, policy);
     let length = SimDuration::from_secs;
@@ -37,7 +37,7 @@ fn rig(policy: PolicyKind, hours: &[(u16, u64, u64)]) -> Rig {
 
 #[test]
 fn a_closed_peer_is_no_candidate() {
-    let mut rig = rig(PolicyKind::RoundRobin, &[(1, 50, 100)]);
+    let mut rig = rig("round-robin", &[(1, 50, 100)]);
     let jobs = [job(0, 1), job(1, 1), job(2, 1), job(3, 1)];
     let sent = [(0, OWN), (1, PEER_2), (2, OWN), (3, PEER_2)];
     assert_eq!(rig.decide(5, &jobs), sent);
@@ -48,9 +48,10 @@ fn a_closed_peer_is_no_candidate() {
 
 #[test]
 fn a_job_goes_elsewhere_if_anybody_open_could_ever_run_it() {
-    for policy in PolicyKind::ALL {
+    for entry in POLICIES {
+        let policy = entry.name;
         let mut rig = rig(policy, &[(1, 50, 100)]);
-        let alone = policy == PolicyKind::LocalOnly;
+        let alone = policy == "local-only";
         let expected = if alone { vec![] } else { vec![(0, PEER_2)] };
         assert_eq!(rig.decide(5, &[job(0, 6)]), expected, "{policy:?}");
         if alone {
@@ -71,10 +72,8 @@ fn assert_rejected(out: &[Outgoing], job: u32) {
 
 #[test]
 fn what_only_a_closed_peer_could_run_waits_until_it_opens() {
-    for policy in PolicyKind::ALL {
-        if policy == PolicyKind::LocalOnly {
-            continue;
-        }
+    let remote = POLICIES.iter().map(|entry| entry.name);
+    for policy in remote.filter(|name| *name != "local-only") {
         let mut rig = rig(policy, &[(1, 52, 90), (2, 30, 40)]);
         assert_eq!(rig.decide(5, &[job(0, 8)]), [], "{policy:?}");
         assert_eq!(rig.broker.queued(), 1);
@@ -90,7 +89,7 @@ fn what_only_a_closed_peer_could_run_waits_until_it_opens() {
 
 #[test]
 fn others_are_decided_while_one_waits_for_a_peer_to_open() {
-    let mut rig = rig(PolicyKind::RoundRobin, &[(1, 50, 90), (2, 50, 90)]);
+    let mut rig = rig("round-robin", &[(1, 50, 90), (2, 50, 90)]);
     assert_eq!(rig.decide(5, &[job(0, 8), job(1, 2)]), [(1, OWN)]);
     assert_eq!(rig.decide(10, &[job(2, 2)]), [(2, OWN)]);
     // The first to come is the first to go.
@@ -99,7 +98,7 @@ fn others_are_decided_while_one_waits_for_a_peer_to_open() {
 
 #[test]
 fn a_job_that_waits_for_a_peer_to_open_can_be_cancelled() {
-    let mut rig = rig(PolicyKind::QueueLength, &[(1, 50, 90)]);
+    let mut rig = rig("queue-length", &[(1, 50, 90)]);
     assert_eq!(rig.decide(5, &[job(0, 8)]), []);
     let (job, mut out) = (JobId(0), Vec::new());
     assert!(rig.broker.cancel(secs(7), job, &mut NoEvents, &mut out));
@@ -109,7 +108,7 @@ fn a_job_that_waits_for_a_peer_to_open_can_be_cancelled() {
 
 #[test]
 fn what_nobody_could_ever_run_is_rejected_whoever_is_closed() {
-    let mut rig = rig(PolicyKind::RoundRobin, &[(1, 50, 90)]);
+    let mut rig = rig("round-robin", &[(1, 50, 90)]);
     assert_eq!(rig.decide(5, &[job(0, 9)]), []);
     assert_rejected(&rig.take_out(), 0);
 }

@@ -2,8 +2,7 @@
 //! disciplines, and what is known of a policy beforehand.
 
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::BrokerSettings;
-use gridrig_core::policy::{InformationNeed, PolicyKind, Tie};
+use gridrig_core::policy::{InformationNeed, POLICIES, PolicySpec, Tie};
 
 #[test]
 fn policies_go_by_these_names_and_are_found_by_them() {
@@ -24,9 +23,12 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "local-only",
         "full-information",
     ];
-    assert_eq!(PolicyKind::ALL.map(PolicyKind::name), names);
-    assert_eq!(names.map(PolicyKind::from_name), PolicyKind::ALL.map(Some));
-    assert_eq!(PolicyKind::from_name("Random"), None);
+    assert!(POLICIES.iter().map(|entry| entry.name).eq(names));
+    assert!(PolicySpec::all().map(|policy| policy.to_string()).eq(names));
+    let found = names.iter().map(|name| PolicySpec::named(name).unwrap());
+    assert!(found.eq(PolicySpec::all()));
+    assert_eq!(PolicySpec::default().to_string(), "round-robin");
+    assert_eq!(PolicySpec::named("Random"), None);
 }
 
 #[test]
@@ -54,27 +56,76 @@ fn disciplines_go_by_these_names_and_are_found_by_them() {
 
 #[test]
 fn all_policies_but_blind_ones_and_bounds_work_on_information_that_grows_stale() {
-    let fresh = PolicyKind::ALL.into_iter();
-    let fresh: Vec<_> = fresh
-        .filter(|policy| !policy.uses_received_information())
-        .collect();
+    let fresh = POLICIES.iter().filter(|entry| !entry.need.is_received());
+    let fresh: Vec<&str> = fresh.map(|entry| entry.name).collect();
     assert_eq!(
         fresh,
-        [
-            PolicyKind::RoundRobin,
-            PolicyKind::Random,
-            PolicyKind::LocalOnly,
-            PolicyKind::FullInformation
-        ]
+        ["round-robin", "random", "local-only", "full-information"]
     );
 }
 
 #[test]
 fn full_information_alone_has_to_be_told_the_truth() {
-    let settings = BrokerSettings::default();
-    for policy in PolicyKind::ALL {
-        let need = policy.build(&settings).need();
-        let truth = policy == PolicyKind::FullInformation;
-        assert_eq!(need == InformationNeed::Truth, truth, "{policy:?}");
+    for entry in POLICIES {
+        let truth = entry.name == "full-information";
+        assert_eq!(
+            entry.need == InformationNeed::Truth,
+            truth,
+            "{}",
+            entry.name
+        );
     }
+}
+
+fn written(text: &str) -> Result<String, String> {
+    text.parse::<PolicySpec>().map(|policy| policy.to_string())
+}
+
+#[test]
+fn a_policy_is_written_with_what_is_given_of_its_parameters() {
+    for (text, name) in [
+        (
+            "best-broker-rank(alpha=1.25)",
+            "best-broker-rank(alpha=1.25)",
+        ),
+        (
+            "best-broker-rank( tie=first, alpha=1.250 )",
+            "best-broker-rank(alpha=1.25,tie=first)",
+        ),
+        ("utilization(window=0s)", "utilization(window=0s)"),
+        ("inter-rr(ttl=0)", "inter-rr(ttl=0)"),
+    ] {
+        assert_eq!(written(text).as_deref(), Ok(name));
+    }
+    // What is given is not the default, though it may be worth the same.
+    assert_ne!(
+        "best-broker-rank(alpha=1)".parse::<PolicySpec>(),
+        "best-broker-rank".parse()
+    );
+}
+
+#[test]
+fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
+    let refused = |text: &str| written(text).unwrap_err();
+    assert!(refused("fastest").starts_with("a policy, one of round-robin, random, queue-length,"));
+    assert!(refused("free-node(tie=first").starts_with("a policy, one of"));
+    for alpha in ["0", "1000.1", "-1", "x", ""] {
+        assert_eq!(
+            refused(&format!("best-broker-rank(alpha={alpha})")),
+            format!("`alpha={alpha}` to be a number above 0 and up to 1000")
+        );
+    }
+    assert_eq!(
+        refused("inter-rr(ttl=1.5)"),
+        "`ttl=1.5` to be a whole number from 0 to 4294967295"
+    );
+    assert_eq!(
+        refused("free-node(window=30s)"),
+        "`window=30s` to be a parameter of free-node: tie (one of rotate, local, \
+         first, random)"
+    );
+    assert_eq!(
+        refused("random(tie=first)"),
+        "`tie=first` to be left out: random has no parameters"
+    );
 }

@@ -5,7 +5,6 @@ use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::message::{EndState, Outgoing, Route, Target};
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::SimTime;
 
 const C0: Target = Target::Cluster(ClusterId(0));
@@ -17,7 +16,7 @@ fn circle(domain: u16, sizes: [u32; 3]) -> Rig {
     let [a, b, c] = sizes;
     let domains: [&[u32]; 3] = [&[a], &[b], &[c]];
     let links = [(0, 1), (1, 2), (2, 0)];
-    Rig::of(domain, &domains, &links, PolicyKind::RoundRobin)
+    Rig::of(domain, &domains, &links, "round-robin")
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn a_peer_is_a_candidate_if_the_hops_left_lead_to_a_cluster_that_could_run_the_j
 
 #[test]
 fn a_refused_job_is_decided_again_in_its_old_place_without_that_candidate() {
-    let mut rig = Rig::new(&[&[4], &[4]], PolicyKind::FreeNode);
+    let mut rig = Rig::new(&[&[4], &[4]], "free-node");
     rig.info(C0, &[crate::rig::sample(0, 4).busy(1)]);
     assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
     rig.arrive(secs(6), &job(1, 1));
@@ -72,7 +71,7 @@ fn a_refused_job_is_decided_again_in_its_old_place_without_that_candidate() {
 
 #[test]
 fn a_refusal_by_somebody_who_does_not_have_the_job_changes_nothing() {
-    let mut rig = Rig::new(&[&[4], &[5]], PolicyKind::FreeNode);
+    let mut rig = Rig::new(&[&[4], &[5]], "free-node");
     assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, PEER_1)]);
     rig.refuse(JobId(0), C0);
     rig.refuse(JobId(9), C0);
@@ -81,7 +80,7 @@ fn a_refusal_by_somebody_who_does_not_have_the_job_changes_nothing() {
 
 #[test]
 fn when_every_candidate_has_refused_the_job_is_rejected_where_it_entered() {
-    let mut rig = Rig::new(&[&[4], &[8]], PolicyKind::RoundRobin);
+    let mut rig = Rig::new(&[&[4], &[8]], "round-robin");
     assert_eq!(rig.decide(5, &[job(0, 6)]), [(0, PEER_1)]);
     rig.refuse(JobId(0), PEER_1);
     assert_eq!(rig.cycle(secs(10)), []);
@@ -141,7 +140,7 @@ fn a_job_that_comes_round_is_held_twice_and_its_news_goes_round_too() {
 
 #[test]
 fn a_cancelled_job_is_removed_where_it_waits_or_followed_to_where_it_was_sent() {
-    let mut rig = Rig::new(&[&[4], &[5]], PolicyKind::FreeNode);
+    let mut rig = Rig::new(&[&[4], &[5]], "free-node");
     let cancel = |rig: &mut Rig, at: SimTime, id| {
         let mut out = Vec::new();
         let found = rig.broker.cancel(at, JobId(id), &mut NoEvents, &mut out);

@@ -9,7 +9,6 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::{LoadSample, Mean};
 use gridrig_core::message::{EndState, JobEnd, Outgoing, Route, Target};
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::resource::Resources;
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -105,14 +104,14 @@ pub struct Rig {
 impl Rig {
     /// The broker of domain 0 of a grid with these cluster sizes by domain,
     /// which forwards to each of the others in order.
-    pub fn new(domains: &[&[u32]], policy: PolicyKind) -> Self {
+    pub fn new(domains: &[&[u32]], policy: &str) -> Self {
         let links = 1..domains.len() as u16;
         let links: Vec<(u16, u16)> = links.map(|provider| (0, provider)).collect();
         Rig::of(0, domains, &links, policy)
     }
 
     /// The broker of this domain, with links from consumer to provider.
-    pub fn of(domain: u16, domains: &[&[u32]], links: &[(u16, u16)], policy: PolicyKind) -> Self {
+    pub fn of(domain: u16, domains: &[&[u32]], links: &[(u16, u16)], policy: &str) -> Self {
         let mut grid = Grid::default();
         for (index, sizes) in (0u16..).zip(domains) {
             let mut own = Vec::new();
@@ -132,7 +131,7 @@ impl Rig {
             grid.domains.push(Domain {
                 name: format!("d{index}"),
                 broker: BrokerSettings {
-                    policy,
+                    policy: policy.parse().expect("a policy"),
                     ..BrokerSettings::default()
                 },
                 clusters: own,

@@ -7,7 +7,7 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::load::{LoadSample, Mean};
 use gridrig_core::message::Target;
-use gridrig_core::policy::{InformationNeed, PolicyKind};
+use gridrig_core::policy::InformationNeed;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 
@@ -19,7 +19,7 @@ const SECOND: u128 = 1_000_000_000;
 
 #[test]
 fn past_the_bound_on_its_queue_a_broker_refuses_and_nothing_changes() {
-    let rig = Rig::new(&[&[4]], PolicyKind::RoundRobin);
+    let rig = Rig::new(&[&[4]], "round-robin");
     let mut config = rig.broker.config().clone();
     config.queue_limit = Some(2);
     let mut broker = Broker::new(config, rng::stream(1, "broker.d0"));
@@ -35,7 +35,7 @@ fn past_the_bound_on_its_queue_a_broker_refuses_and_nothing_changes() {
 
 #[test]
 fn the_job_itself_is_at_hand_while_it_is_held() {
-    let mut rig = Rig::new(&[&[4]], PolicyKind::RoundRobin);
+    let mut rig = Rig::new(&[&[4]], "round-robin");
     rig.arrive(secs(1), &job(3, 2));
     rig.cycle(secs(5));
     assert_eq!(rig.broker.spec(JobId(3)), Some(&job(3, 2)));
@@ -44,7 +44,7 @@ fn the_job_itself_is_at_hand_while_it_is_held() {
 
 #[test]
 fn what_waits_for_a_cycle_is_told_as_jobs_processors_and_work() {
-    let mut rig = Rig::new(&[&[8]], PolicyKind::RoundRobin);
+    let mut rig = Rig::new(&[&[8]], "round-robin");
     assert_eq!(rig.broker.pending(), Pending::default());
     rig.arrive(secs(1), &job(0, 3));
     rig.arrive(secs(1), &job(1, 4));
@@ -61,13 +61,13 @@ fn what_waits_for_a_cycle_is_told_as_jobs_processors_and_work() {
 #[test]
 fn a_broker_asks_for_what_its_policy_needs() {
     let need = |policy| Rig::new(&[&[4]], policy).broker.need();
-    assert_eq!(need(PolicyKind::FreeNode), InformationNeed::Received);
-    assert_eq!(need(PolicyKind::FullInformation), InformationNeed::Truth);
+    assert_eq!(need("free-node"), InformationNeed::Totals);
+    assert_eq!(need("full-information"), InformationNeed::Truth);
 }
 
 #[test]
 fn information_is_as_old_as_its_oldest_sample() {
-    let mut rig = Rig::new(&[&[4], &[4, 4]], PolicyKind::FreeNode);
+    let mut rig = Rig::new(&[&[4], &[4, 4]], "free-node");
     rig.info(C0, &[sample(0, 4).at(secs(15))]);
     let peer = [sample(1, 4).at(secs(15)), sample(2, 4).at(secs(10))];
     rig.info(PEER, &peer);
@@ -78,7 +78,7 @@ fn information_is_as_old_as_its_oldest_sample() {
 
 #[test]
 fn a_sample_that_was_overtaken_by_a_later_one_changes_nothing() {
-    let mut rig = Rig::new(&[&[4], &[4]], PolicyKind::FreeNode);
+    let mut rig = Rig::new(&[&[4], &[4]], "free-node");
     rig.info(C0, &[sample(0, 4).at(secs(30)).busy(1)]);
     rig.info(C0, &[sample(0, 4).at(secs(15))]);
     assert_eq!(rig.decide(35, &[job(0, 1)]), [(0, PEER)]);
@@ -86,7 +86,7 @@ fn a_sample_that_was_overtaken_by_a_later_one_changes_nothing() {
 
 #[test]
 fn cycles_stay_on_the_grid_after_a_time_without_jobs() {
-    let mut rig = Rig::new(&[&[4]], PolicyKind::RoundRobin);
+    let mut rig = Rig::new(&[&[4]], "round-robin");
     rig.decide(5, &[job(0, 1)]);
     rig.arrive(secs(21), &job(1, 1));
     assert_eq!(rig.broker.poll_timeout(secs(21)), Some(secs(25)));
@@ -98,7 +98,7 @@ fn the_hops_that_are_left_after_a_forward_bound_what_a_peer_can_reach() {
     for (hop, expected) in [(0, vec![(0, PEER)]), (1, vec![])] {
         let domains: [&[u32]; 3] = [&[4], &[4], &[8]];
         let links = [(0, 1), (1, 2), (2, 0)];
-        let mut rig = Rig::of(0, &domains, &links, PolicyKind::RoundRobin);
+        let mut rig = Rig::of(0, &domains, &links, "round-robin");
         rig.settings(|broker| broker.max_hops = 2);
         rig.arrive_from(secs(1), &job(0, 6), Some(2), hop);
         assert_eq!(rig.cycle(secs(5)), expected, "after {hop} forwards");
@@ -107,7 +107,7 @@ fn the_hops_that_are_left_after_a_forward_bound_what_a_peer_can_reach() {
 
 /// Own cluster and peer of ten processors each, all busy at the peer.
 fn bound(own_busy: u32, own_work: u128, peer_work: u128) -> Rig {
-    let mut rig = Rig::new(&[&[10], &[10]], PolicyKind::FullInformation);
+    let mut rig = Rig::new(&[&[10], &[10]], "full-information");
     let own = sample(0, 10).busy(own_busy).work_left(own_work * SECOND);
     rig.info(C0, &[own]);
     let peer = sample(1, 10).busy(10).work_left(peer_work * SECOND);
@@ -191,7 +191,7 @@ fn means_over_unlike_times_are_summed_by_their_values() {
             weight: weight * unit,
         };
         for (own, expected) in [(queued(69, 20), C0), (queued(71, 20), PEER)] {
-            let mut rig = Rig::new(&[&[4], &[4, 4]], PolicyKind::QueueLength);
+            let mut rig = Rig::new(&[&[4], &[4, 4]], "queue-length");
             let with = |cluster, mean| {
                 let mut sample: LoadSample = sample(cluster, 4).into();
                 sample.queued_means[0] = mean;
@@ -207,7 +207,7 @@ fn means_over_unlike_times_are_summed_by_their_values() {
 
 #[test]
 fn a_debit_of_a_peer_is_busy_processors_over_all_of_its_processors() {
-    let mut rig = Rig::new(&[&[10], &[10, 10]], PolicyKind::Utilization);
+    let mut rig = Rig::new(&[&[10], &[10, 10]], "utilization");
     rig.settings(|broker| broker.own_dispatch = OwnDispatch::Debited);
     rig.info(C0, &[sample(0, 10).busy_everywhere(5)]);
     let peer = [

@@ -8,16 +8,15 @@
 use super::document::InformationAge;
 use super::find::FoundRun;
 use crate::rundir::{self, GridDoc, RunDirError, TableColumns, names};
-
-/// Policies that look at no information, or at the truth.
-const WITHOUT: [&str; 4] = ["round-robin", "random", "local-only", "full-information"];
+use gridrig_core::policy::PolicySpec;
 
 /// The age over all decisions of a run, as far as each broker visit's last one
 /// is known; `None` on the real clock and for policies that look at nothing.
 pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>, RunDirError> {
     let manifest = &run.manifest;
-    let policy = manifest.policy.as_deref();
-    if manifest.clock != "virtual" || policy.is_none_or(|policy| WITHOUT.contains(&policy)) {
+    let is_received = |policy: PolicySpec| policy.entry().need.is_received();
+    let looks = |name: &String| name.parse().map_or(true, is_received);
+    if manifest.clock != "virtual" || !manifest.policy.as_ref().is_some_and(looks) {
         return Ok(None);
     }
     rundir::is_unchanged(&run.dir, manifest, names::HOPS)?;

@@ -4,7 +4,7 @@ use super::Options;
 use super::document::{Guard, Role};
 use super::error::CompareError;
 use super::find::FoundRun;
-use crate::rundir::{Manifest, POOLED, names};
+use crate::rundir::{Manifest, POOLED, is_bound, names};
 use crate::threshold::{Figure, Threshold};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -310,7 +310,7 @@ fn named<'a>(
             None if pooled => POOLED.to_owned(),
             None => "no-broker".to_owned(),
         };
-        let role = match pooled || matches!(name.as_str(), "local-only" | "full-information") {
+        let role = match pooled || is_bound(&name) {
             true => Role::Bound,
             false => Role::Contender,
         };

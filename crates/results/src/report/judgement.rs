@@ -6,7 +6,7 @@ use super::number::{cell, count, key_words, metric_words, noun, short, signed, s
 use crate::compare::{self, Comparison, Estimate, Outcome, Policy, Role};
 use crate::plot::{Cell, Page, Table, Verdict};
 use crate::threshold::Figure;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 
 /// The sentence and the guard's warnings, and what was measured and how.
 pub(super) fn open(page: &mut Page, material: &Material) {
@@ -88,11 +88,10 @@ fn explain(page: &mut Page, comparison: &Comparison) {
     let told = comparison.policies.iter().filter_map(|policy| {
         // Policies under several settings are named FOLDER/POLICY.
         let name = policy.name.rsplit('/').next().unwrap_or(&policy.name);
-        let kind = PolicyKind::ALL.into_iter().find(|kind| kind.name() == name);
-        let summary = match (kind, policy.role) {
-            (Some(kind), _) => kind.summary(),
-            (None, Role::Bound) => "no brokers, all nodes are one cluster",
-            (None, _) => return None,
+        let summary = match (name.parse::<PolicySpec>(), policy.role) {
+            (Ok(known), _) => known.entry().summary,
+            (Err(_), Role::Bound) => "no brokers, all nodes are one cluster",
+            (Err(_), _) => return None,
         };
         Some(format!("{}: {summary}", policy.name))
     });

@@ -6,11 +6,11 @@ use crate::external::{
     Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
 };
 use crate::interface::FaceKind;
-use crate::value::{At, Name, Named, Str, Text, Written, fill};
+use crate::value::{At, Named, Text, Written, fill};
 use crate::{BrokerKind, ClockName, ScenarioError};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -224,7 +224,7 @@ impl Context<'_> {
         };
         let mut policies: Vec<String> = Vec::new();
         for policy in &list.get().0 {
-            let name = &policy.get().0.0;
+            let name = &policy.get().0;
             let same = |other: &String| as_directory(other) == as_directory(name);
             if name.is_empty() || policies.iter().any(same) {
                 return Err(self
@@ -246,14 +246,9 @@ impl Context<'_> {
     }
 
     /// A policy of ours.
-    pub(super) fn our_policy(
-        &self,
-        written: &At<Str<PolicyText>>,
-    ) -> Result<PolicyKind, ScenarioError> {
-        let name = &written.get().0.0;
-        let read = <Name<PolicyKind> as Text>::read(name);
-        read.map(|policy| policy.0)
-            .map_err(|expected| self.tables.refuse(&written.span(), expected))
+    pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec, ScenarioError> {
+        let read = PolicySpec::read(&written.get().0);
+        read.map_err(|expected| self.tables.refuse(&written.span(), expected))
     }
 }
 
@@ -265,7 +260,7 @@ impl crate::Scenario {
             true => self
                 .policies
                 .iter()
-                .map(|kind| Contender::Ours(*kind))
+                .map(|policy| Contender::Ours(policy.clone()))
                 .collect(),
             false => {
                 let theirs = self.external.policies.iter().cloned();

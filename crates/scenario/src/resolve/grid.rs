@@ -8,7 +8,7 @@ use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{self, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
@@ -36,7 +36,7 @@ impl Context<'_> {
         &self,
         raw: &mut Document,
         run: &Run,
-        policy: Option<PolicyKind>,
+        policy: Option<&PolicySpec>,
     ) -> Result<Built, ScenarioError> {
         let mut built = Built::default();
         if raw.cluster.is_some() && raw.domain.is_none() {
@@ -102,7 +102,7 @@ impl Context<'_> {
         raw: &mut At<Domain>,
         (index, count): (usize, usize),
         run: &Run,
-        policy: Option<PolicyKind>,
+        policy: Option<&PolicySpec>,
     ) -> Result<(), ScenarioError> {
         let span = raw.span();
         let raw = raw.get_mut();
@@ -129,7 +129,7 @@ impl Context<'_> {
         let broker = raw.broker.get_or_insert_with(|| At::new(Broker::default()));
         let mut settings = broker.get().settings(staggered);
         settings.tie = run.tie.as_ref().map_or(settings.tie, Written::value);
-        settings.policy = policy.unwrap_or(settings.policy);
+        settings.policy = policy.cloned().unwrap_or_default();
         if !broker.get().is_external() {
             *broker.get_mut() = Broker::of(&settings, Broker::default());
         }

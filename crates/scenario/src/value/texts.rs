@@ -1,13 +1,13 @@
 //! Values that are written as strings, kind by kind.
 
-use super::{Named, Str, Text, named};
+use super::{Named, Str, Text, named, unknown};
 use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
 use crate::workload::{Sanitize, SizeFrom, ZeroRunTime};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::{POLICIES, PolicySpec, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{Schema, json_schema};
 use std::path::Path;
@@ -60,7 +60,6 @@ impl Text for AboveZero {
 
 named!(LocalInfo, "a source of local information", "exchange" => LocalInfo::Exchange, "fresh" => LocalInfo::Fresh);
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
-named!(Window, "a window", "0s" => Window::Instant, "30s" => Window::Seconds30, "300s" => Window::Seconds300);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
 
 /// Things that list themselves.
@@ -79,9 +78,31 @@ macro_rules! listed {
 listed! {
     FaceKind, "a face";
     LinkProtocol, "a protocol between brokers";
-    PolicyKind, "a policy";
+    Window, "a window";
     Tie, "a tie rule";
     DisciplineKind, "a discipline";
+}
+
+/// One of ours, with what is given of its parameters in brackets.
+impl Text for PolicySpec {
+    const EXPECTED: &'static str = "a policy";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let name = text.split('(').next().unwrap_or_default();
+        if PolicySpec::named(name).is_none() {
+            let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
+            return Err(unknown(Self::EXPECTED, name, &names));
+        }
+        text.parse()
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string" })
+    }
 }
 
 /// A number above 0 where documents have it as text.

@@ -6,7 +6,7 @@ use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::Window;
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
@@ -31,7 +31,7 @@ fn unusual() -> Grid {
         own_dispatch: OwnDispatch::Debited,
         local_info: LocalInfo::Fresh,
         tie: Tie::ALL[1],
-        policy: PolicyKind::FreeNode,
+        policy: "free-node".parse().unwrap(),
         queue_window: Window::Seconds300,
         utilization_window: Window::Instant,
         lrms_latency: seconds(2),
@@ -65,7 +65,7 @@ fn unusual() -> Grid {
     };
     let domain = |name: &str, clusters| Domain {
         name: name.to_owned(),
-        broker,
+        broker: broker.clone(),
         clusters,
     };
     let night = Hours {
@@ -123,7 +123,7 @@ fn a_document_from_before_some_keys_were_written_is_read() {
         domain["origin_promotion"] = "1.10".into();
     }
     let again = read(old).unwrap();
-    let broker = again.domains[0].broker;
+    let broker = again.domains[0].broker.clone();
     assert_eq!((broker.ttl, broker.external), (4, false));
     assert_eq!(Some(broker.origin_promotion), Decimal::parse("1.1"));
 }

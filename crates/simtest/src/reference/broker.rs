@@ -10,7 +10,7 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::Window;
 use gridrig_core::message::Target;
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::Tie;
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use rand::RngExt as _;
@@ -84,6 +84,8 @@ pub struct RefBroker<'a> {
     grid: &'a Grid,
     domain: DomainId,
     settings: BrokerSettings,
+    /// Its policy, as it is written.
+    policy: String,
     views: Vec<RefView>,
     /// In order of arrival, those already sent on included: a job that comes
     /// back keeps its place.
@@ -136,7 +138,8 @@ impl<'a> RefBroker<'a> {
         RefBroker {
             grid,
             domain,
-            settings: this.broker,
+            settings: this.broker.clone(),
+            policy: this.broker.policy.to_string(),
             views,
             visits: Vec::new(),
             turn: 0,
@@ -183,8 +186,7 @@ impl<'a> RefBroker<'a> {
     }
 
     fn wanders(&self) -> bool {
-        let policy = self.settings.policy;
-        policy == PolicyKind::InterRoundRobin || policy == PolicyKind::InterRandom
+        self.policy == "inter-rr" || self.policy == "inter-random"
     }
 
     fn hops(&self) -> u32 {
@@ -302,7 +304,7 @@ impl<'a> RefBroker<'a> {
     }
 
     fn decide(&mut self, index: usize) -> Chosen {
-        match Rank::of(&self.settings) {
+        match Rank::of(&self.policy, &self.settings) {
             Some(rank) => self.choose_domain(index, &rank),
             None if self.wanders() => self.wander(index),
             None => self.choose(index).map_or(Chosen::Nobody, Chosen::View),
@@ -396,9 +398,9 @@ impl<'a> RefBroker<'a> {
     }
 
     fn break_tie(&mut self, tied: Vec<usize>) -> usize {
-        let rule = match self.settings.policy {
-            PolicyKind::RoundRobin => Tie::Rotate,
-            PolicyKind::Random => Tie::Random,
+        let rule = match self.policy.as_str() {
+            "round-robin" => Tie::Rotate,
+            "random" => Tie::Random,
             _ => self.settings.tie,
         };
         self.break_tie_by(rule, tied)
@@ -435,7 +437,7 @@ impl<'a> RefBroker<'a> {
         };
         match target {
             Target::Cluster(id) => fits(&id),
-            Target::Peer(_) if self.settings.policy == PolicyKind::LocalOnly => false,
+            Target::Peer(_) if self.policy == "local-only" => false,
             Target::Peer(_) if visit.settled || visit.hop >= self.hops() => false,
             Target::Peer(peer) => {
                 let left = self.hops() - visit.hop - 1;
@@ -458,36 +460,29 @@ impl<'a> RefBroker<'a> {
 
     /// `Less` if `a` is better.
     fn compare(&self, job: &JobSpec, a: &RefView, b: &RefView) -> Ordering {
-        let truth = self.settings.policy == PolicyKind::FullInformation;
+        let truth = self.policy == "full-information";
         let debited = truth || self.settings.own_dispatch == OwnDispatch::Debited;
-        match self.settings.policy {
-            PolicyKind::RoundRobin | PolicyKind::Random | PolicyKind::LocalOnly => Ordering::Equal,
-            PolicyKind::QueueLength => {
+        match self.policy.as_str() {
+            "round-robin" | "random" | "local-only" => Ordering::Equal,
+            "queue-length" => {
                 let window = self.settings.queue_window;
                 let length = |view: &RefView| view.queued(window, debited);
                 length(a).compare(length(b))
             }
-            PolicyKind::FreeNode => b.free(debited).cmp(&a.free(debited)),
-            PolicyKind::Utilization => {
+            "free-node" => b.free(debited).cmp(&a.free(debited)),
+            "utilization" => {
                 let window = self.settings.utilization_window;
                 let used = |view: &RefView| view.utilization(window, debited);
                 used(a).compare(used(b))
             }
-            PolicyKind::BestBrokerRank
-            | PolicyKind::BestBrokerRank110
-            | PolicyKind::BestBrokerRank125
-            | PolicyKind::BestBrokerRankAggr
-            | PolicyKind::BestBrokerRankAggr110
-            | PolicyKind::BestBrokerRankAggr125
-            | PolicyKind::InterRoundRobin
-            | PolicyKind::InterRandom => unreachable!("they weigh domains"),
-            PolicyKind::FullInformation => {
+            "full-information" => {
                 let wanted = i128::from(job.processors);
                 let must_wait = |view: &RefView| view.free_beyond_queue() < wanted;
                 must_wait(a)
                     .cmp(&must_wait(b))
                     .then(a.work_per_processor().compare(b.work_per_processor()))
             }
+            other => unreachable!("{other} does not compare candidates"),
         }
     }
 

@@ -12,7 +12,6 @@ use gridrig_core::grid::{Domain, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::message::Target;
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// A request to remove a job, made where it came in.
@@ -285,8 +284,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn cycle(&mut self, now: SimTime, index: usize) {
-        let settings = self.grid.domains[index].broker;
-        let truth = settings.policy == PolicyKind::FullInformation;
+        let settings = &self.grid.domains[index].broker;
+        let truth = settings.policy.entry().name == "full-information";
         let fresh = truth || settings.local_info == LocalInfo::Fresh;
         for target in self.brokers[index].targets() {
             match target {

@@ -1,7 +1,6 @@
 //! Agents of random grids on a network that loses, repeats and reorders
 //! messages.
 
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_simtest::checkers;
 use gridrig_simtest::network::{Counts, Faults, Network};
@@ -21,8 +20,8 @@ fn jobs_end_once(faults: Faults) -> Counts {
         let mut scenario = grid_scenario(seed);
         for domain in &mut scenario.grid.domains {
             // Agents go by what they are told.
-            if domain.broker.policy == PolicyKind::FullInformation {
-                domain.broker.policy = PolicyKind::QueueLength;
+            if domain.broker.policy.entry().name == "full-information" {
+                domain.broker.policy = "queue-length".parse().unwrap();
             }
         }
         let (grid, jobs) = (&scenario.grid, &scenario.submissions);

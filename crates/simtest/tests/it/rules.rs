@@ -9,7 +9,7 @@ use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Reason, Submission};
 use gridrig_core::message::EndState;
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::Tie;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_simtest::reference::RefCancellation;
@@ -25,7 +25,7 @@ fn ms(millis: u64) -> SimTime {
 
 /// Domains of these cluster sizes; every two in a row forward to each other
 /// over 50 ms; cycles every 5 s from 0, information every 15 s, LRMSs at 1 ms.
-fn grid(policy: PolicyKind, domains: &[&[u32]]) -> Scenario {
+fn grid(policy: &str, domains: &[&[u32]]) -> Scenario {
     let mut grid = Grid::default();
     for (index, sizes) in (0u16..).zip(domains) {
         let mut own = Vec::new();
@@ -42,7 +42,7 @@ fn grid(policy: PolicyKind, domains: &[&[u32]]) -> Scenario {
         grid.domains.push(Domain {
             name: format!("d{index}"),
             broker: BrokerSettings {
-                policy,
+                policy: policy.parse().unwrap(),
                 ..BrokerSettings::default()
             },
             clusters: own,
@@ -123,7 +123,7 @@ fn a_job_of_length_0_frees_its_processors_within_its_instant() {
 
 #[test]
 fn a_local_job_waits_for_the_cycle_and_one_lrms_latency_each_way() {
-    let scenario = grid(PolicyKind::LocalOnly, &[&[4]]);
+    let scenario = grid("local-only", &[&[4]]);
     let trails = play(&with(scenario, A, 1_000, 1, 7_000));
     let job = record(&trails, 0);
     assert_eq!(job.hops, [(DomainId(0), ms(1_000))]);
@@ -136,7 +136,7 @@ fn a_local_job_waits_for_the_cycle_and_one_lrms_latency_each_way() {
 
 #[test]
 fn in_phase_over_a_50_ms_link_a_forwarded_job_waits_for_the_next_cycle_of_the_peer() {
-    let scenario = grid(PolicyKind::FreeNode, &[&[4], &[8]]);
+    let scenario = grid("free-node", &[&[4], &[8]]);
     let trails = play(&with(scenario, A, 1_000, 1, 7_000));
     let job = record(&trails, 0);
     assert_eq!(
@@ -151,7 +151,7 @@ fn in_phase_over_a_50_ms_link_a_forwarded_job_waits_for_the_next_cycle_of_the_pe
 
 #[test]
 fn a_staggered_peer_decides_a_forwarded_job_within_the_same_interval() {
-    let mut scenario = grid(PolicyKind::FreeNode, &[&[4], &[8]]);
+    let mut scenario = grid("free-node", &[&[4], &[8]]);
     scenario.grid.domains[1].broker.phase = SimDuration::from_millis(2_500);
     let trails = play(&with(scenario, A, 1_000, 1, 7_000));
     assert_eq!(record(&trails, 0).dispatch, Some(ms(7_500)));
@@ -160,13 +160,13 @@ fn a_staggered_peer_decides_a_forwarded_job_within_the_same_interval() {
 #[test]
 fn arrivals_at_one_instant_are_in_trace_order_whatever_their_road() {
     // Job 0 comes from the peer, job 1 enters at the same instant.
-    let scenario = grid(PolicyKind::FreeNode, &[&[4], &[8]]);
+    let scenario = grid("free-node", &[&[4], &[8]]);
     let scenario = with(scenario, A, 1_000, 6, 10_000);
     let trails = play(&with(scenario, B, 5_050, 6, 10_000));
     assert_eq!(ran(&trails, 0), (1, 10_001, 20_001));
     assert_eq!(ran(&trails, 1), (1, 20_001, 30_001));
     // Job 0 is handed over by the broker, job 1 comes past it.
-    let scenario = with(grid(PolicyKind::LocalOnly, &[&[4]]), A, 1_000, 3, 10_000);
+    let scenario = with(grid("local-only", &[&[4]]), A, 1_000, 3, 10_000);
     let past = Entry::Cluster(ClusterId(0));
     let trails = play(&with(scenario, past, 5_001, 3, 10_000));
     assert_eq!(ran(&trails, 0), (0, 5_001, 15_001));
@@ -177,7 +177,7 @@ fn arrivals_at_one_instant_are_in_trace_order_whatever_their_road() {
 fn an_own_cluster_is_known_one_lrms_latency_after_the_sample() {
     // The first cluster is filled past any broker at 14 s and sampled at 15 s.
     for (at, expected) in [(15_000, 0), (15_001, 1)] {
-        let mut scenario = grid(PolicyKind::FreeNode, &[&[5, 4]]);
+        let mut scenario = grid("free-node", &[&[5, 4]]);
         let settings = &mut scenario.grid.domains[0].broker;
         settings.phase = SimDuration::from_millis(at);
         let filler = Entry::Cluster(ClusterId(0));
@@ -190,7 +190,7 @@ fn an_own_cluster_is_known_one_lrms_latency_after_the_sample() {
 #[test]
 fn a_peer_is_known_the_links_latency_after_its_sample() {
     for (at, expected) in [(15_049, 1), (15_050, 0)] {
-        let mut scenario = grid(PolicyKind::FreeNode, &[&[4], &[5]]);
+        let mut scenario = grid("free-node", &[&[4], &[5]]);
         let settings = &mut scenario.grid.domains[0].broker;
         settings.phase = SimDuration::from_millis(at);
         let filler = Entry::Cluster(ClusterId(1));
@@ -204,7 +204,7 @@ fn a_peer_is_known_the_links_latency_after_its_sample() {
 fn peers_hear_the_sample_of_the_instant_and_not_what_their_broker_knows_when_it_arrives() {
     // The peer is full from 15.010 s on; what arrives at 15.050 s was sampled
     // at 15 s, when it was idle.
-    let mut scenario = grid(PolicyKind::FreeNode, &[&[4], &[5]]);
+    let mut scenario = grid("free-node", &[&[4], &[5]]);
     scenario.grid.domains[0].broker.phase = SimDuration::from_millis(15_060);
     let filler = Entry::Cluster(ClusterId(1));
     let scenario = with(scenario, A, 14_500, 1, 1_000);
@@ -214,7 +214,7 @@ fn peers_hear_the_sample_of_the_instant_and_not_what_their_broker_knows_when_it_
 
 #[test]
 fn a_sample_sees_the_pass_of_its_own_instant() {
-    let mut scenario = grid(PolicyKind::FreeNode, &[&[5, 4]]);
+    let mut scenario = grid("free-node", &[&[5, 4]]);
     scenario.grid.domains[0].broker.phase = SimDuration::from_millis(2_000);
     let filler = Entry::Cluster(ClusterId(0));
     // At 0 s, the first multiple of the exchange.
@@ -225,7 +225,7 @@ fn a_sample_sees_the_pass_of_its_own_instant() {
 
 #[test]
 fn a_sample_does_not_see_what_ends_after_its_instant_began_a_new_round() {
-    let mut scenario = grid(PolicyKind::FreeNode, &[&[5, 4]]);
+    let mut scenario = grid("free-node", &[&[5, 4]]);
     scenario.grid.domains[0].broker.phase = SimDuration::from_millis(2_000);
     let filler = Entry::Cluster(ClusterId(0));
     // It starts and ends at 0 s; the sample lies between the two.
@@ -238,7 +238,7 @@ fn a_sample_does_not_see_what_ends_after_its_instant_began_a_new_round() {
 fn with_fresh_local_information_own_clusters_are_read_at_the_cycle() {
     use gridrig_core::broker::LocalInfo;
     for (local_info, expected) in [(LocalInfo::Exchange, 0), (LocalInfo::Fresh, 1)] {
-        let mut scenario = grid(PolicyKind::FreeNode, &[&[5, 4]]);
+        let mut scenario = grid("free-node", &[&[5, 4]]);
         scenario.grid.domains[0].broker.local_info = local_info;
         let filler = Entry::Cluster(ClusterId(0));
         let scenario = with(scenario, filler, 1_000, 5, 60_000);
@@ -249,7 +249,7 @@ fn with_fresh_local_information_own_clusters_are_read_at_the_cycle() {
 
 #[test]
 fn information_that_arrives_with_a_cycle_is_used_in_it() {
-    let mut scenario = grid(PolicyKind::FreeNode, &[&[5, 4]]);
+    let mut scenario = grid("free-node", &[&[5, 4]]);
     let settings = &mut scenario.grid.domains[0].broker;
     settings.lrms_latency = SimDuration::from_millis(5_000);
     let filler = Entry::Cluster(ClusterId(0));
@@ -262,7 +262,7 @@ fn information_that_arrives_with_a_cycle_is_used_in_it() {
 fn a_refusal_travels_back_and_the_forwarder_tries_its_next_candidate() {
     // Job 0 turns the counter; job 1 goes to the peer, whose own rules give
     // it no forward: only its own two processors, which are too few.
-    let mut scenario = grid(PolicyKind::RoundRobin, &[&[4], &[2], &[4]]);
+    let mut scenario = grid("round-robin", &[&[4], &[2], &[4]]);
     scenario.grid.domains[0].broker.max_hops = 2;
     let scenario = with(scenario, A, 1_000, 1, 1_000);
     let trails = play(&with(scenario, A, 1_000, 4, 1_000));
@@ -278,7 +278,7 @@ fn a_refusal_travels_back_and_the_forwarder_tries_its_next_candidate() {
 
 #[test]
 fn a_job_whose_candidates_have_all_refused_is_rejected() {
-    let mut scenario = grid(PolicyKind::RoundRobin, &[&[3], &[2], &[4]]);
+    let mut scenario = grid("round-robin", &[&[3], &[2], &[4]]);
     scenario.grid.domains[0].broker.max_hops = 2;
     let trails = play(&with(scenario, A, 1_000, 4, 1_000));
     let job = record(&trails, 0);
@@ -288,7 +288,7 @@ fn a_job_whose_candidates_have_all_refused_is_rejected() {
 
 #[test]
 fn a_job_may_come_back_to_where_it_was_and_hops_bound_its_way() {
-    let mut scenario = grid(PolicyKind::RoundRobin, &[&[4], &[4]]);
+    let mut scenario = grid("round-robin", &[&[4], &[4]]);
     for domain in &mut scenario.grid.domains {
         domain.broker.max_hops = 2;
     }
@@ -338,7 +338,7 @@ fn a_completion_at_the_instant_of_a_cancellation_comes_before_it() {
 
 #[test]
 fn full_information_counts_what_waits_in_a_peers_broker_and_what_is_on_its_way() {
-    let mut scenario = grid(PolicyKind::FullInformation, &[&[4], &[4]]);
+    let mut scenario = grid("full-information", &[&[4], &[4]]);
     for domain in &mut scenario.grid.domains {
         domain.broker.tie = Tie::First;
     }
@@ -356,7 +356,7 @@ fn full_information_counts_what_waits_in_a_peers_broker_and_what_is_on_its_way()
 
 #[test]
 fn information_goes_to_the_own_broker_and_to_every_consumer_at_multiples_of_the_exchange() {
-    let scenario = grid(PolicyKind::LocalOnly, &[&[4], &[4]]);
+    let scenario = grid("local-only", &[&[4], &[4]]);
     let trails = play(&with(scenario, A, 1_000, 1, 20_000));
     let broker = |domain| Party::Broker(DomainId(domain));
     let lrms = |cluster| Party::Lrms(ClusterId(cluster));
@@ -377,7 +377,7 @@ fn information_goes_to_the_own_broker_and_to_every_consumer_at_multiples_of_the_
 #[test]
 fn a_fresh_look_at_time_0_sees_what_waits_for_the_pass_of_that_instant() {
     use gridrig_core::broker::LocalInfo;
-    let mut scenario = grid(PolicyKind::QueueLength, &[&[4, 4]]);
+    let mut scenario = grid("queue-length", &[&[4, 4]]);
     scenario.grid.domains[0].broker.local_info = LocalInfo::Fresh;
     let filler = Entry::Cluster(ClusterId(0));
     let scenario = with(scenario, filler, 0, 4, 60_000);

@@ -16,7 +16,7 @@ use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_metabroker_stub::{Config, Liveness, Peer};
@@ -41,20 +41,17 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         Some(path) => {
             let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
             monitoring.labels = monitor::of_scenario(&scenario, None).and(&monitoring.labels);
-            let policy = policy.or(scenario.policies.first().copied().flatten());
-            let grid = scenario.grid_for(policy);
+            let policy = policy.or(scenario.policies.first().cloned().flatten());
+            let grid = scenario.grid_for(policy.as_ref());
             protocols = scenario.protocols;
             let domain = find_domain(&grid, &args.name)?;
             (grid, domain, args.seed.unwrap_or(scenario.seed))
         }
-        None => {
-            let policy = policy.unwrap_or(PolicyKind::RoundRobin);
-            (
-                ask_clusters(&args.name, &lrms, policy)?,
-                DomainId(0),
-                args.seed.unwrap_or(1),
-            )
-        }
+        None => (
+            ask_clusters(&args.name, &lrms, policy.unwrap_or_default())?,
+            DomainId(0),
+            args.seed.unwrap_or(1),
+        ),
     };
     add_clients(&mut grid, domain, &args.clients)?;
     let mut setup = BrokerSetup::of(&grid, domain, seed).map_err(Failure::input)?;
@@ -82,11 +79,9 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     )
 }
 
-fn policy_named(name: &str) -> Result<PolicyKind, Failure> {
-    PolicyKind::from_name(name).ok_or_else(|| {
-        let names = PolicyKind::ALL.map(PolicyKind::name).join(", ");
-        Failure::input(anyhow!("--policy {name}: expected one of {names}"))
-    })
+fn policy_named(name: &str) -> Result<PolicySpec, Failure> {
+    let policy = name.parse();
+    policy.map_err(|expected| Failure::input(anyhow!("--policy {name}: expected {expected}")))
 }
 
 fn find_domain(grid: &Grid, name: &str) -> Result<DomainId, Failure> {
@@ -102,7 +97,7 @@ fn find_domain(grid: &Grid, name: &str) -> Result<DomainId, Failure> {
 
 /// A domain of its own out of the clusters at these addresses, as they
 /// describe themselves.
-fn ask_clusters(name: &str, lrms: &[(&str, String)], policy: PolicyKind) -> Result<Grid, Failure> {
+fn ask_clusters(name: &str, lrms: &[(&str, String)], policy: PolicySpec) -> Result<Grid, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -125,8 +125,8 @@ fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
     let domains = &scenario.grid.domains;
     let domain = cluster.domain.map(|id| &domains[id.index()].name);
     let labels = monitor::of_scenario(scenario, domain);
-    match scenario.policies[..] {
-        [Some(policy)] => labels.with("policy", policy.name()),
+    match &scenario.policies[..] {
+        [Some(policy)] => labels.with("policy", &policy.to_string()),
         // Of several policies nobody here knows which one is run.
         _ => labels,
     }

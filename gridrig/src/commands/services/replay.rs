@@ -264,7 +264,11 @@ fn offer_metrics(
         (None, Some(_)) => (Ipv4Addr::LOCALHOST, 0).into(),
         (None, None) => return Ok(None),
     };
-    let policy = replication.scenario.policies.first().copied().flatten();
+    let policy = replication
+        .scenario
+        .policies
+        .first()
+        .and_then(Option::as_ref);
     let monitoring = monitor::of_run(replication, policy, &monitoring);
     let served = SubmitterMetrics::serve(bind, &monitoring.labels, jobs, clock, recorder);
     let metrics = served.map_err(|error| {
@@ -349,7 +353,11 @@ fn with_log(
         monitoring: Monitoring::default(),
         watch: None,
     };
-    let policy = replication.scenario.policies.first().copied().flatten();
+    let policy = replication
+        .scenario
+        .policies
+        .first()
+        .and_then(Option::as_ref);
     let grid = replication.scenario.grid_for(policy);
     let run = conclude(replication, policy, &grid, load, &executed, &options)?;
     let comparisons = vec![Comparison::new(replication, vec![run])];

@@ -5,7 +5,7 @@ use super::words::Line;
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::PolicyKind;
+use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{SimDuration, SimTime};
 use serde::Serialize;
 use std::time::Duration;
@@ -238,11 +238,19 @@ pub struct Context {
     /// The grid of the run.
     pub grid: Grid,
     /// Its policy.
-    pub policy: Option<PolicyKind>,
+    pub policy: Option<PolicySpec>,
     /// A second of the run is so many of the trace.
     pub compression: f64,
     /// Lag in trace seconds beyond which a run is not valid.
     pub lag_tolerance_s: f64,
+}
+
+impl Context {
+    /// Whether brokers read everything live.
+    pub fn is_of_truth(&self) -> bool {
+        let policy = self.policy.as_ref();
+        policy.is_some_and(|policy| policy.entry().need == InformationNeed::Truth)
+    }
 }
 
 impl Now {
@@ -313,7 +321,7 @@ fn forwards(tap: &Tap, grid: &Grid) -> (Vec<(u16, u16, u64)>, u64) {
 }
 
 fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
-    let truth = context.policy == Some(PolicyKind::FullInformation);
+    let truth = context.is_of_truth();
     let grid = &context.grid;
     let now = tap.now();
     let domain_ids = (0..grid.domains.len()).map(|index| DomainId(index as u16));

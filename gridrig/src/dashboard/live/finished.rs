@@ -10,7 +10,6 @@ use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::{EventSink as _, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::policy::PolicyKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
@@ -198,12 +197,10 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
     let lag_tolerance_s = scenario.as_ref().map_or(f64::INFINITY, |scenario| {
         scenario.lag_tolerance.as_secs_f64()
     });
-    let policy = manifest.policy.as_deref();
+    let policy = manifest.policy.as_ref();
     let context = Context {
         grid: grid.clone(),
-        policy: PolicyKind::ALL
-            .into_iter()
-            .find(|kind| Some(kind.name()) == policy),
+        policy: policy.and_then(|name| name.parse().ok()),
         compression,
         lag_tolerance_s,
     };
@@ -212,7 +209,7 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
         eta_s: None,
         ..Now::of(tap, &context, Duration::ZERO)
     };
-    if context.policy != Some(PolicyKind::FullInformation) {
+    if !context.is_of_truth() {
         ages_of_run(&mut now, grid, &information(manifest, &played.names));
     }
     let hub = Hub::default();

@@ -144,7 +144,7 @@ impl Observer for Watch {
             tap: Tap::new(start.grid, submissions.len(), last, start.tolerance),
             context: Context {
                 grid: start.grid.clone(),
-                policy: start.policy,
+                policy: start.policy.cloned(),
                 compression: scenario.compression().as_f64(),
                 lag_tolerance_s: scenario.lag_tolerance.as_secs_f64(),
             },

@@ -14,7 +14,7 @@ use gridrig_results::catalogue::RunEntry;
 use gridrig_results::compare::{self, CompareError, Options, Role};
 use gridrig_results::plot;
 use gridrig_results::report::{self, Fragment, ReportError};
-use gridrig_results::rundir::POOLED;
+use gridrig_results::rundir::is_bound;
 use gridrig_results::threshold::{Figure, Threshold};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -281,7 +281,6 @@ fn policies_of(runs: &[RunEntry], baseline: Option<&str>) -> Vec<(String, bool)>
         .iter()
         .filter_map(|run| run.policy.as_deref())
         .collect();
-    let is_bound = |name: &&&str| matches!(**name, "local-only" | "full-information" | POOLED);
     let baseline = baseline
         .or_else(|| names.get("round-robin").copied())
         .or_else(|| names.iter().find(|name| !is_bound(name)).copied());

@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use gridrig_results::catalogue::RunEntry;
-use gridrig_results::rundir::POOLED;
+use gridrig_results::rundir;
 use load::Timeline;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
@@ -255,8 +255,7 @@ fn first_of_each(named: &[String], runs: &[RunEntry]) -> (Vec<RunEntry>, usize) 
 /// Whether a run shows what is possible at best or at worst; a pooled cluster
 /// has no policy.
 fn is_bound(run: &RunEntry) -> bool {
-    let policy = run.policy.as_deref();
-    policy.is_none_or(|policy| matches!(policy, "local-only" | "full-information" | POOLED))
+    run.policy.as_deref().is_none_or(rundir::is_bound)
 }
 
 /// What can be put beside these runs: the others of their replication, or the

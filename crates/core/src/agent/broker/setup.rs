@@ -4,7 +4,7 @@ use crate::broker::BrokerConfig;
 use crate::grid::Grid;
 use crate::ids::{ClusterId, DomainId};
 use crate::inventory::Schema;
-use crate::policy::PolicyKind;
+use crate::policy::InformationNeed;
 use crate::session::Threshold;
 use crate::time::{SimDuration, SimTime};
 use std::borrow::Cow;
@@ -95,7 +95,7 @@ pub enum SetupError {
         /// The domain's name.
         domain: String,
         /// The policy's name.
-        policy: &'static str,
+        policy: String,
     },
     /// A domain that the grid does not have.
     NoSuchDomain {
@@ -135,12 +135,12 @@ impl BrokerSetup {
             .domains
             .get(index)
             .ok_or(SetupError::NoSuchDomain { index, domains })?;
-        let policy = site.broker.policy;
-        if policy == PolicyKind::FullInformation {
+        let policy = &site.broker.policy;
+        if policy.entry().need == InformationNeed::Truth {
             let domain = site.name.clone();
             return Err(SetupError::NeedsTruth {
                 domain,
-                policy: policy.name(),
+                policy: policy.to_string(),
             });
         }
         Ok(BrokerSetup {

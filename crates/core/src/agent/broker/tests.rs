@@ -11,19 +11,19 @@ use crate::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use crate::job::JobSpec;
 use crate::job::Reason;
 use crate::message::{EndState, Route};
-use crate::policy::{PolicyKind, Tie};
+use crate::policy::Tie;
 use crate::resource::Resources;
 
 /// Site a with two clusters; b forwards to it and takes its jobs.
-fn grid(policy: PolicyKind) -> Grid {
+fn grid(policy: &str) -> Grid {
     let broker = BrokerSettings {
-        policy,
+        policy: policy.parse().unwrap(),
         tie: Tie::First,
         ..BrokerSettings::default()
     };
     let site = |name: &str, clusters: &[u16]| Domain {
         name: name.to_owned(),
-        broker,
+        broker: broker.clone(),
         clusters: clusters.iter().map(|id| ClusterId(*id)).collect(),
     };
     let cluster = |id: u16, domain: u16| GridCluster {
@@ -52,7 +52,7 @@ fn grid(policy: PolicyKind) -> Grid {
 type Broker = Tested<BrokerAgent>;
 
 fn broker() -> Broker {
-    let setup = BrokerSetup::of(&grid(PolicyKind::FreeNode), DomainId(0), 1).unwrap();
+    let setup = BrokerSetup::of(&grid("free-node"), DomainId(0), 1).unwrap();
     let grace = SimDuration::from_millis(100);
     Tested::new(BrokerAgent::new(BrokerSetup { grace, ..setup }))
 }
@@ -228,7 +228,7 @@ fn a_job_travels_under_its_key_with_the_hop_it_is_on() {
 
 #[test]
 fn the_truth_is_refused_with_the_domain_and_the_policy() {
-    let refused = BrokerSetup::of(&grid(PolicyKind::FullInformation), DomainId(0), 1);
+    let refused = BrokerSetup::of(&grid("full-information"), DomainId(0), 1);
     let message = refused.unwrap_err().to_string();
     assert!(
         message.contains("domain a: field policy = \"full-information\""),

@@ -5,7 +5,7 @@ use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::message::Target;
-use gridrig_core::policy::{PolicyKind, Tie};
+use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 
 /// Where a job goes.
@@ -27,16 +27,16 @@ pub(super) struct Rank {
 }
 
 impl Rank {
-    pub fn of(settings: &BrokerSettings) -> Option<Self> {
+    pub fn of(policy: &str, settings: &BrokerSettings) -> Option<Self> {
         let (over, under) = settings.origin_promotion.ratio();
         let own = (u128::from(over), u128::from(under));
-        let (aggregated, alpha) = match settings.policy {
-            PolicyKind::BestBrokerRank => (false, own),
-            PolicyKind::BestBrokerRank110 => (false, (110, 100)),
-            PolicyKind::BestBrokerRank125 => (false, (125, 100)),
-            PolicyKind::BestBrokerRankAggr => (true, own),
-            PolicyKind::BestBrokerRankAggr110 => (true, (110, 100)),
-            PolicyKind::BestBrokerRankAggr125 => (true, (125, 100)),
+        let (aggregated, alpha) = match policy {
+            "best-broker-rank" => (false, own),
+            "best-broker-rank-1.10" => (false, (110, 100)),
+            "best-broker-rank-1.25" => (false, (125, 100)),
+            "best-broker-rank-aggr" => (true, own),
+            "best-broker-rank-aggr-1.10" => (true, (110, 100)),
+            "best-broker-rank-aggr-1.25" => (true, (125, 100)),
             _ => return None,
         };
         Some(Rank { aggregated, alpha })
@@ -284,7 +284,7 @@ impl RefBroker<'_> {
             }
         }
         if !others.is_empty() {
-            if self.settings.policy == PolicyKind::InterRandom {
+            if self.policy == "inter-random" {
                 return self.take(others, Tie::Random);
             }
             let turn = self.forwards % others.len();

@@ -8,7 +8,7 @@ const B: Target = Target::Peer(DomainId(1));
 
 /// A broker that can but forward a job, whose 3 MiB of data take three seconds.
 fn forwarding(data_kib: u64) -> (Broker, Sent) {
-    let mut grid = grid(PolicyKind::FreeNode);
+    let mut grid = grid("free-node");
     for link in &mut grid.links {
         link.bandwidth = Some(Decimal::ONE);
     }
@@ -160,7 +160,7 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
 
 #[test]
 fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
-    let setup = BrokerSetup::of(&grid(PolicyKind::FreeNode), DomainId(0), 1).unwrap();
+    let setup = BrokerSetup::of(&grid("free-node"), DomainId(0), 1).unwrap();
     let born = millis(10_000);
     let setup = BrokerSetup { born, ..setup };
     let mut broker = Tested::new(BrokerAgent::new(setup));

@@ -1,0 +1,247 @@
+//! What is known of a policy beforehand, and how a scenario names one.
+
+use super::{BrokerSettings, POLICIES, Policy};
+use crate::load::Window;
+use crate::time::Decimal;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// What a policy has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InformationNeed {
+    /// Nothing but who there is.
+    Nothing,
+    /// What was last received, in sums by candidate.
+    Totals,
+    /// The same, cluster by cluster (LA Grid 2.2, flat).
+    Clusters,
+    /// The same in aggregated form (LA Grid 2.2, N-to-N).
+    Aggregated,
+    /// The truth about every cluster in reach, and its own decisions counted:
+    /// a bound, not a policy one could deploy.
+    Truth,
+}
+
+impl InformationNeed {
+    /// Whether it is about the clusters of each domain.
+    pub(crate) fn is_by_cluster(self) -> bool {
+        matches!(
+            self,
+            InformationNeed::Clusters | InformationNeed::Aggregated
+        )
+    }
+
+    /// Whether it grows stale between exchanges.
+    #[must_use]
+    pub fn is_received(self) -> bool {
+        !matches!(self, InformationNeed::Nothing | InformationNeed::Truth)
+    }
+}
+
+/// A policy in the table.
+pub struct PolicyEntry {
+    /// The name used in scenarios and results.
+    pub name: &'static str,
+    /// Where it sends a job, in a few words for those who read a result.
+    pub summary: &'static str,
+    /// What may be set.
+    pub parameters: &'static [Parameter],
+    /// What it has to know.
+    pub need: InformationNeed,
+    /// Whether a job goes from broker to broker until one has room for it, at
+    /// most `ttl` times.
+    pub wanders: bool,
+    /// Whether it is no contender but what is possible at best or at worst.
+    pub is_bound: bool,
+    /// The policy for a broker with these settings, which name it.
+    pub build: fn(&BrokerSettings) -> Box<dyn Policy>,
+}
+
+impl PolicyEntry {
+    pub(super) const fn new(
+        name: &'static str,
+        summary: &'static str,
+        need: InformationNeed,
+        build: fn(&BrokerSettings) -> Box<dyn Policy>,
+    ) -> Self {
+        PolicyEntry {
+            name,
+            summary,
+            parameters: &[],
+            need,
+            wanders: false,
+            is_bound: false,
+            build,
+        }
+    }
+
+    pub(super) const fn with(self, parameters: &'static [Parameter]) -> Self {
+        PolicyEntry { parameters, ..self }
+    }
+
+    pub(super) const fn wandering(self) -> Self {
+        PolicyEntry {
+            wanders: true,
+            ..self
+        }
+    }
+
+    pub(super) const fn bound(self) -> Self {
+        PolicyEntry {
+            is_bound: true,
+            ..self
+        }
+    }
+}
+
+/// Something about a policy that may be set.
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub values: Values,
+    /// What it is where nothing is given.
+    pub default: fn(&BrokerSettings) -> String,
+}
+
+/// What a parameter may be.
+pub enum Values {
+    /// A decimal number above 0 and at most this.
+    Number(u64),
+    /// A whole number of at most this.
+    Whole(u32),
+    /// One of these words.
+    Word(fn() -> Vec<&'static str>),
+}
+
+impl Values {
+    /// The value in its one form, if it is one of these.
+    fn read(&self, text: &str) -> Option<String> {
+        let number = Decimal::parse(text);
+        match self {
+            Values::Number(most) => {
+                let number = number.filter(|number| !number.is_zero())?;
+                let fits = number.compare(Decimal::from_whole(*most)).is_le();
+                fits.then(|| number.to_string())
+            }
+            Values::Whole(most) => {
+                let (whole, part) = number?.ratio();
+                (part == 1 && whole <= u64::from(*most)).then(|| whole.to_string())
+            }
+            Values::Word(words) => words().contains(&text).then(|| text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Values::Number(most) => write!(f, "a number above 0 and up to {most}"),
+            Values::Whole(most) => write!(f, "a whole number from 0 to {most}"),
+            Values::Word(words) => write!(f, "one of {}", words().join(", ")),
+        }
+    }
+}
+
+impl Parameter {
+    /// The window of a mean.
+    pub(super) const fn window(default: fn(&BrokerSettings) -> String) -> Self {
+        Parameter {
+            name: "window",
+            values: Values::Word(|| Window::ALL.map(Window::name).to_vec()),
+            default,
+        }
+    }
+
+    /// What the policy of these settings has, read like this.
+    pub(super) fn of<T>(&self, settings: &BrokerSettings, read: fn(&str) -> Option<T>) -> T {
+        let given = settings.policy.given.get(self.name).cloned();
+        let value = given.unwrap_or_else(|| (self.default)(settings));
+        read(&value).expect("values are read before they are kept, defaults are among them")
+    }
+}
+
+/// A policy by its name, with what is given of its parameters. `Default` is the
+/// first of the table. It is written as its name, or as `name(key=value,...)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicySpec {
+    /// Position in [`POLICIES`].
+    position: usize,
+    given: BTreeMap<&'static str, String>,
+}
+
+impl PolicySpec {
+    /// Every policy, nothing being given.
+    pub fn all() -> impl Iterator<Item = PolicySpec> {
+        (0..POLICIES.len()).map(|position| PolicySpec {
+            position,
+            given: BTreeMap::new(),
+        })
+    }
+
+    /// The policy with this name, nothing being given.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|policy| policy.entry().name == name)
+    }
+
+    /// What the table has of it.
+    #[must_use]
+    pub fn entry(&self) -> &'static PolicyEntry {
+        &POLICIES[self.position]
+    }
+
+    /// Gives it a parameter, or says what was expected.
+    fn give(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let PolicyEntry {
+            name, parameters, ..
+        } = self.entry();
+        let Some(parameter) = parameters.iter().find(|known| known.name == key) else {
+            let known = parameters.iter();
+            let known = known.map(|known| format!("{} ({})", known.name, known.values));
+            return Err(match known.collect::<Vec<_>>().join("; ") {
+                none if none.is_empty() => format!("left out: {name} has no parameters"),
+                known => format!("a parameter of {name}: {known}"),
+            });
+        };
+        let value = parameter.values.read(value);
+        let value = value.ok_or_else(|| parameter.values.to_string())?;
+        self.given.insert(parameter.name, value);
+        Ok(())
+    }
+}
+
+impl fmt::Display for PolicySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry().name)?;
+        let given = self.given.iter();
+        let given: Vec<String> = given.map(|(key, value)| format!("{key}={value}")).collect();
+        match given.is_empty() {
+            true => Ok(()),
+            false => write!(f, "({})", given.join(",")),
+        }
+    }
+}
+
+/// The error is what was expected.
+impl FromStr for PolicySpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, given) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
+            Some((name, given)) => (name, given.split(',').collect()),
+            None => (text, Vec::new()),
+        };
+        let mut policy = Self::named(name).ok_or_else(|| {
+            let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
+            format!("a policy, one of {}", names.join(", "))
+        })?;
+        for pair in given {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let given = policy.give(key.trim(), value.trim());
+            given.map_err(|expected| format!("`{}` to be {expected}", pair.trim()))?;
+        }
+        Ok(policy)
+    }
+}

@@ -1,0 +1,116 @@
+//! What a policy sees: plain data, so that it may as well be another program's.
+
+use super::domains::{Machine, Site, Wanted};
+use crate::load::{Fraction, Window};
+use crate::message::{Route, Target};
+use std::cmp::Ordering;
+
+/// Those of all that are best by what is told of each: `Less` is better, `Equal`
+/// a tie.
+pub(super) fn best<T>(
+    all: impl Iterator<Item = (usize, T)>,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Vec<usize> {
+    let mut found = Vec::with_capacity(all.size_hint().1.unwrap_or(0));
+    let mut best: Option<T> = None;
+    for (index, told) in all {
+        let order = best
+            .as_ref()
+            .map_or(Ordering::Less, |best| compare(&told, best));
+        if order.is_lt() {
+            found.clear();
+            best = Some(told);
+        }
+        if order.is_le() {
+            found.push(index);
+        }
+    }
+    found
+}
+
+/// What a broker knows when it decides about a job: the last information it has
+/// received, less what it has sent since if it keeps count of that. Which of the
+/// lists are filled, the [need](super::InformationNeed) of the policy says.
+///
+/// Candidates go by position: own clusters in file order, then providing peers
+/// in link order.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// So many candidates are own clusters.
+    pub own: usize,
+    /// Who may have the job, in candidate order: could run it or knows who
+    /// could within the forwards left, takes jobs, and has not refused it.
+    pub possible: Vec<usize>,
+    /// Every candidate in sums.
+    pub candidates: Vec<Candidate>,
+    /// What nobody is told about every candidate.
+    pub truth: Vec<Truth>,
+    /// The own domain and those of the peers, cluster by cluster.
+    pub domains: Vec<Site>,
+    /// What the job wants of nodes, in the numbers of `domains`.
+    pub wanted: Wanted,
+    /// The way that the job has come.
+    pub route: Route,
+}
+
+impl View {
+    /// The best of the possible candidates, by what `all` has about each.
+    pub fn best<T>(&self, all: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<usize> {
+        let possible = self.possible.iter();
+        best(possible.map(|&index| (index, &all[index])), |a, b| {
+            compare(a, b)
+        })
+    }
+
+    /// The own clusters that may have the job.
+    pub fn clusters(&self) -> impl Iterator<Item = (usize, &Machine)> {
+        let own = self.possible.iter().take_while(|index| **index < self.own);
+        own.map(|&index| (index, &self.domains[0].machines[index]))
+    }
+
+    /// The domains of the peers that may have it.
+    pub fn peers(&self) -> impl Iterator<Item = (usize, &Site)> {
+        let peers = self.possible.iter().filter(|index| **index >= self.own);
+        peers.map(|&index| (index, &self.domains[index - self.own + 1]))
+    }
+}
+
+/// A candidate in sums.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Who.
+    pub target: Target,
+    /// All its processors, at least 1.
+    pub processors: u128,
+    /// Queued jobs (a peer: summed over its clusters), by window.
+    pub queued: [Fraction; 3],
+    /// Busy processors over all processors, by window.
+    pub utilization: [Fraction; 3],
+    /// Free processors this instant (a peer: the most that one of its
+    /// clusters has).
+    pub free: i64,
+}
+
+impl Candidate {
+    /// Queued jobs over this window.
+    #[must_use]
+    pub fn queued_over(&self, window: Window) -> Fraction {
+        self.queued[window as usize]
+    }
+
+    /// Utilization over this window.
+    #[must_use]
+    pub fn utilization_over(&self, window: Window) -> Fraction {
+        self.utilization[window as usize]
+    }
+}
+
+/// What is true of a candidate, with all that is on its way there.
+#[derive(Clone, Copy, Debug)]
+pub struct Truth {
+    /// Free processors that no queued job is waiting for (a peer: the most that
+    /// one of its clusters has).
+    pub free_beyond_queue: i64,
+    /// Processor-nanoseconds left to do per processor.
+    pub work_per_processor: Fraction,
+}
