@@ -4,6 +4,7 @@ mod jobs;
 pub mod mirror;
 mod work;
 
+use crate::calendar::{Calendar, Demand};
 use crate::discipline::{
     Built, Discipline, DisciplineKind, Outlook, Planner, SlurmBackfillSettings, View,
 };
@@ -12,7 +13,7 @@ use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
 use crate::placement::{ClassId, Nodes, PlacementRun, Share};
-use crate::plan::Book;
+use crate::plan::{Book, Waiting};
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
@@ -238,7 +239,22 @@ impl Cluster {
         let (arrival, first_of_class) = self.queue.push(class, job.processors, slot);
         self.jobs.get_mut(slot).arrival = arrival;
         match &mut self.scheduler {
-            Scheduler::Planning { book, .. } => book.arrive(job, class, arrival, slot),
+            Scheduler::Planning { book, calendar, .. } => {
+                let at_full_speed = job.requested_time.unwrap_or(job.run_time);
+                let length = calendar.layout.longest(class, at_full_speed);
+                let processors = job.processors;
+                let demand = Demand {
+                    class,
+                    processors,
+                    length,
+                };
+                book.arrive(Waiting {
+                    arrival,
+                    slot,
+                    demand,
+                    at_full_speed,
+                });
+            }
             // Only these ask what a whole class could have this instant.
             Scheduler::Instant(_) if first_of_class => self.nodes.watch(class),
             Scheduler::Instant(_) => {}
@@ -253,10 +269,8 @@ impl Cluster {
         let resources = &self.config.resources;
         let class = self.nodes.add_class(resources, wanted);
         self.classes.add(wanted, capacity);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler
-            && book.know(class, resources, wanted)
-        {
-            book.plan_by_node(resources, self.jobs.running());
+        if let Scheduler::Planning { calendar, .. } = &mut self.scheduler {
+            calendar.know(resources, wanted, self.jobs.running());
         }
         class
     }
@@ -350,9 +364,7 @@ impl Cluster {
             }
             self.ends.pop();
             let job = self.jobs.remove(slot);
-            if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-                book.end(finish, id);
-            }
+            self.scheduler.end(finish, id);
             let running = job.running.expect("only running jobs have an end");
             let start = running.start;
             self.nodes.give_back(job.class, running.placement);
@@ -402,20 +414,29 @@ impl Cluster {
 
     fn pass_by_a_plan(&mut self, now: SimTime, events: &mut impl EventSink) {
         let mut begun = false;
-        while let Scheduler::Planning { planner, book } = &mut self.scheduler {
-            let outlook = Outlook {
+        while let Scheduler::Planning {
+            planner,
+            book,
+            calendar,
+        } = &mut self.scheduler
+        {
+            if !begun {
+                calendar.advance(now);
+            }
+            let mut outlook = Outlook {
                 now,
                 nodes: &self.nodes,
                 book,
+                calendar,
             };
             if !begun {
-                planner.begin(&outlook);
+                planner.begin(&mut outlook);
                 begun = true;
                 // A promise is withdrawn before the job starts late.
                 self.tell_promises(now, events);
                 continue;
             }
-            let Some(planned) = planner.next_start(&outlook) else {
+            let Some(planned) = planner.next_start(&mut outlook) else {
                 self.next_pass = planner.wakeup(&outlook);
                 self.tell_promises(now, events);
                 break;
@@ -469,8 +490,12 @@ impl Cluster {
         let resources = &self.config.resources;
         let job = self.jobs.get_mut(slot);
         let finish = now + run_time_on(resources, &placement, job.run_time);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-            book.start(now, (job.id, arrival), &placement);
+        if let Scheduler::Planning { book, calendar, .. } = &mut self.scheduler
+            && let Some(waited) = book.start(arrival)
+        {
+            let promised = now + waited.demand.length;
+            let job = (job.id, class, waited.at_full_speed);
+            calendar.start(now, job, promised, &placement);
         }
         let cluster = self.config.id;
         events.emit(
@@ -491,20 +516,18 @@ impl Cluster {
             return false;
         };
         let job = self.jobs.remove(slot);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-            match job.running {
-                None => book.withdraw(job.arrival),
-                Some(_) => book.end(now, job.id),
-            }
-        }
         match job.running {
             None => {
+                if let Scheduler::Planning { book, .. } = &mut self.scheduler {
+                    book.withdraw(job.arrival);
+                }
                 if self.queue.remove(job.class, job.processors, job.arrival) {
                     self.nodes.unwatch(job.class);
                 }
                 self.work.unqueue(job.processors, job.run_time);
             }
             Some(running) => {
+                self.scheduler.end(now, job.id);
                 self.nodes.give_back(job.class, running.placement);
                 self.work.end(job.processors, running.finish);
                 self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
@@ -526,12 +549,13 @@ impl Cluster {
     }
 }
 
-/// The discipline, with the book where it plans.
+/// The discipline, with the book and the calendar where it plans.
 enum Scheduler {
     Instant(Box<dyn Discipline>),
     Planning {
         planner: Box<dyn Planner>,
         book: Box<Book>,
+        calendar: Box<Calendar>,
     },
 }
 
@@ -541,8 +565,18 @@ impl Scheduler {
             Built::Instant(discipline) => Scheduler::Instant(discipline),
             Built::Planning(planner) => Scheduler::Planning {
                 planner,
-                book: Box::new(Book::new(&config.resources)),
+                book: Box::default(),
+                calendar: Box::new(Calendar::new(&config.resources)),
             },
+        }
+    }
+
+    /// A running job has ended.
+    fn end(&mut self, now: SimTime, job: JobId) {
+        if let Scheduler::Planning { book, calendar, .. } = self
+            && let Some(hold) = calendar.end(now, job)
+        {
+            book.end(now, &hold);
         }
     }
 }

@@ -28,11 +28,9 @@ pub struct PlacementRun {
 /// Processors that a plan has for a job, of a resource or on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Which of the columns that the plan counts by.
-    pub column: u32,
     /// Its resource, by position in the file.
     pub resource: u16,
-    /// Its node, counted within the resource, if the column is one.
+    /// Its node, counted within the resource, if nodes are planned.
     pub node: Option<u32>,
     /// How many processors.
     pub processors: u32,
