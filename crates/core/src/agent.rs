@@ -14,7 +14,6 @@ mod conversation;
 mod ledger;
 mod letter;
 mod lrms;
-mod plant;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +25,6 @@ pub use conversation::{FromBroker, FromLrms, Submit, ToBroker, ToLrms, ToPeer};
 pub use ledger::{Arrival, JobState, JobView, Receipt, SubmitError};
 pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Undelivered};
 pub use lrms::{Follow, Home, JobNews, LrmsAgent, LrmsSetup, Outside};
-pub use plant::Plant;
 
 use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};

@@ -64,6 +64,36 @@ impl JobSpec {
     }
 }
 
+/// What a user would tell of a job: all that a discipline may know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobRequest<'a> {
+    /// Its name in this run.
+    pub id: JobId,
+    /// Processors wanted, at least 1.
+    pub processors: u32,
+    /// The requested time, if the trace has one, else the run time; at speed
+    /// 1.0.
+    pub estimate: SimDuration,
+    /// What its nodes must offer.
+    pub requirements: &'a Requirements,
+    /// Data that goes with it when it is forwarded, in KiB.
+    pub data_kib: u64,
+}
+
+impl JobSpec {
+    /// The job without its true run time.
+    #[must_use]
+    pub fn request(&self) -> JobRequest<'_> {
+        JobRequest {
+            id: self.id,
+            processors: self.processors,
+            estimate: self.requested_time.unwrap_or(self.run_time),
+            requirements: &self.requirements,
+            data_kib: self.data_kib,
+        }
+    }
+}
+
 /// Where a submission enters the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Entry {

@@ -127,6 +127,12 @@ impl Nodes {
             .sum()
     }
 
+    /// Free processors of a node.
+    #[must_use]
+    pub fn free_on(&self, resource: u16, node: u32) -> u32 {
+        self.groups[usize::from(resource)].on_node(node as usize, 0)
+    }
+
     /// Whether a job of this class could have, this instant, what was planned.
     #[must_use]
     pub fn offers(&self, class: ClassId, shares: &[Share]) -> bool {

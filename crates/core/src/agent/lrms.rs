@@ -5,9 +5,8 @@ mod inputs;
 use super::conversation::{FromLrms, ToBroker};
 use super::ledger::{JobState, JobView, Ledger, Naming};
 use super::letter::{Letter, LetterId, Tally};
-use super::plant::Plant;
 use super::{Agent, Cx, JobKeeper};
-use crate::cluster::{ClusterConfig, Finished, JobStatus};
+use crate::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::{JobSpec, Reason};
@@ -46,7 +45,7 @@ pub struct LrmsSetup {
 
 /// An LRMS.
 pub struct LrmsAgent {
-    cluster: Plant,
+    cluster: Cluster,
     home: Option<Home>,
     ledger: Ledger,
     now: SimTime,
@@ -73,7 +72,7 @@ pub struct Outside<T> {
     pub at: SimTime,
     /// The job.
     pub job: JobId,
-    /// What has been decided: it starts on these [`Seats`](crate::cluster::mirror::Seats), it has run to its
+    /// What has been decided: it starts on these [`ProcessorIds`](crate::cluster::ProcessorIds), it has run to its
     /// end (`()`), or it is lost for this [`Reason`].
     pub what: T,
 }
@@ -121,7 +120,7 @@ impl LrmsAgent {
         };
         let sampled = setup.home.filter(|home| !home.exchange.is_zero());
         LrmsAgent {
-            cluster: Plant::new(setup.cluster),
+            cluster: Cluster::new(setup.cluster),
             ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
             next_sample: sampled.map(|_| SimTime::ZERO),
             home: setup.home,
@@ -137,7 +136,7 @@ impl LrmsAgent {
 
     /// The cluster, to look at.
     #[must_use]
-    pub fn cluster(&self) -> &Plant {
+    pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 

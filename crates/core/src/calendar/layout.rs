@@ -4,7 +4,7 @@ use super::line::Step;
 use super::{Reservation, Shares};
 use crate::job::Requirements;
 use crate::placement::{ClassId, PlacementRun, Share};
-use crate::resource::Resources;
+use crate::resource::{Resources, signed};
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::HashMap;
 
@@ -205,9 +205,4 @@ impl Layout {
         }
         shares
     }
-}
-
-/// No node has more memory than this.
-pub(super) fn signed(kib: u64) -> i64 {
-    i64::try_from(kib).map_or(i64::MAX / 4, |kib| kib.min(i64::MAX / 4))
 }

@@ -5,7 +5,7 @@ use crate::agent::conversation::FromLrms;
 use crate::agent::ledger::{Arrival, Opened, Receipt, SubmitError};
 use crate::agent::letter::{Fate, Message as _};
 use crate::agent::{Cancel, Cx, Due, Freeze, Handle};
-use crate::cluster::mirror::{Seats, Started};
+use crate::cluster::{ProcessorIds, Started};
 use crate::event::{Event, EventKind, EventSink};
 use crate::job::{JobSpec, Reason};
 use crate::message::EndState;
@@ -85,14 +85,14 @@ impl Handle<Cancel> for LrmsAgent {
 }
 
 /// A real LRMS has started a job.
-impl Handle<Outside<Seats>> for LrmsAgent {
+impl Handle<Outside<ProcessorIds>> for LrmsAgent {
     type Answer = Started;
 
-    fn handle(&mut self, cx: &mut impl Cx<FromLrms>, started: Outside<Seats>) -> Started {
+    fn handle(&mut self, cx: &mut impl Cx<FromLrms>, started: Outside<ProcessorIds>) -> Started {
         self.set_now(cx.now());
         let Outside { at, job, what } = started;
         let sink = &mut Starts(cx, &mut self.news);
-        self.cluster.start(at, job, &what, sink)
+        self.cluster.start_outside(at, job, &what, sink)
     }
 }
 
