@@ -20,7 +20,6 @@ mod conversation;
 mod ledger;
 mod letter;
 mod lrms;
-mod plant;
 #[cfg(test)]
 mod tests;
 
@@ -34,7 +33,6 @@ pub use conversation::{
 pub use ledger::{JobState, JobView, Receipt, SubmitError};
 pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Told, Undelivered};
 pub use lrms::{Completions, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass};
-pub use plant::Plant;
 
 use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};

@@ -1,26 +1,27 @@
-//! An emulated LRMS: a queue, a discipline and nodes.
+//! An LRMS: a queue, nodes, and a discipline or, in its place, a real LRMS.
 
 mod jobs;
-pub mod mirror;
+mod outside;
+mod schedule;
 mod work;
 
-use crate::discipline::{
-    Built, Discipline, DisciplineKind, Outlook, Planner, SlurmBackfillSettings, View,
-};
-use crate::event::{Event, EventKind, EventSink};
+pub use outside::{ProcessorIds, Started};
+pub use work::run_time_on;
+
+use crate::discipline::{DisciplineKind, SlurmBackfillSettings};
+use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
-use crate::placement::{ClassId, Nodes, PlacementRun, Share};
-use crate::plan::Book;
-use crate::queue::{First, Queue, Slot};
+use crate::placement::{ClassId, Nodes, PlacementRun};
+use crate::queue::{Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use jobs::{Classes, Job, JobTable, Running};
+use schedule::Scheduler;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use work::Work;
-pub use work::run_time_on;
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
@@ -88,17 +89,21 @@ pub enum JobStatus {
     },
 }
 
-/// An emulated LRMS.
+/// An LRMS: an emulated one, or what is known of a real one.
 ///
 /// - Getters: [`resources`](Self::resources), [`sample`](Self::sample),
 ///   [`query`](Self::query), [`queued`](Self::queued), [`busy`](Self::busy).
 /// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
-///   [`finish`](Self::finish), [`fail_all`](Self::fail_all).
+///   [`finish`](Self::finish), [`fail`](Self::fail); of a real LRMS also
+///   [`start`](Self::start_outside).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
 ///   is due, call [`handle_completions`](Self::handle_completions) and then,
 ///   once everything else of the instant has happened,
 ///   [`handle_pass`](Self::handle_pass). A job of length 0 that starts in the
-///   pass ends in a new round of the same instant. Time only moves forward.
+///   pass ends in a new round of the same instant.
+///
+/// Time only moves forward: what is told late happens at the instant of the
+/// latest change. In a cluster that a real LRMS runs nothing happens by itself.
 pub struct Cluster {
     config: ClusterConfig,
     scheduler: Scheduler,
@@ -118,15 +123,11 @@ impl Cluster {
     #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
         let scheduler = Scheduler::new(&config);
-        let queue = match &scheduler {
-            Scheduler::Instant(_) => Queue::default(),
-            Scheduler::Planning { .. } => Queue::plain(),
-        };
         Cluster {
+            queue: scheduler.queue(),
             scheduler,
             nodes: Nodes::new(&config.resources),
             classes: Classes::default(),
-            queue,
             jobs: JobTable::default(),
             ends: BinaryHeap::new(),
             next_pass: None,
@@ -169,6 +170,7 @@ impl Cluster {
     /// What the cluster would report at this instant.
     #[must_use]
     pub fn sample(&self, now: SimTime) -> LoadSample {
+        let now = self.not_before_the_latest(now);
         let (queued_30, busy_30) = self.history.means(now, Window::Seconds30);
         let (queued_300, busy_300) = self.history.means(now, Window::Seconds300);
         LoadSample {
@@ -226,6 +228,7 @@ impl Cluster {
         }
         // Not before now: what is refused leaves nothing behind.
         let class = known.unwrap_or_else(|| self.know(&job.requirements, capacity));
+        let now = self.not_before_the_latest(now);
         let slot = self.jobs.insert(Job {
             id: job.id,
             processors: job.processors,
@@ -237,12 +240,11 @@ impl Cluster {
         });
         let (arrival, first_of_class) = self.queue.push(class, job.processors, slot);
         self.jobs.get_mut(slot).arrival = arrival;
-        match &mut self.scheduler {
-            Scheduler::Planning { book, .. } => book.arrive(job, class, arrival, slot),
-            // Only these ask what a whole class could have this instant.
-            Scheduler::Instant(_) if first_of_class => self.nodes.watch(class),
-            Scheduler::Instant(_) => {}
+        // Only these ask what a whole class could have this instant.
+        if first_of_class && matches!(self.scheduler, Scheduler::Instant(_)) {
+            self.nodes.watch(class);
         }
+        self.scheduler.arrive(&job.into(), class, arrival, slot);
         self.work.queue(job.processors, job.run_time);
         events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
@@ -253,34 +255,48 @@ impl Cluster {
         let resources = &self.config.resources;
         let class = self.nodes.add_class(resources, wanted);
         self.classes.add(wanted, capacity);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler
-            && book.know(class, resources, wanted)
-        {
-            book.plan_by_node(resources, self.jobs.running());
-        }
+        self.scheduler.know(resources, wanted, self.jobs.running());
         class
     }
 
     /// Removes a job that waits or runs; `false` if it is not here (any more).
     pub fn cancel(&mut self, now: SimTime, job: JobId, events: &mut impl EventSink) -> bool {
-        if !self.remove(now, job) {
-            return false;
-        }
-        events.emit(
-            now,
-            Event::new(
-                EventKind::Cancelled,
-                job,
-                crate::event::Party::Lrms(self.config.id),
-            ),
-        );
-        self.changed(now);
-        true
+        let by = Party::Lrms(self.config.id);
+        self.drop_job(now, Event::new(EventKind::Cancelled, job, by), job, events)
     }
 
-    /// Ends a running job now, before its run time has passed: something
-    /// outside the model has decided its end, such as the process it stands
-    /// for or a time limit. `None` if it does not run here.
+    /// A job that waits or runs is lost; `false` if it is not here.
+    pub fn fail(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        reason: Reason,
+        events: &mut impl EventSink,
+    ) -> bool {
+        let by = Party::Lrms(self.config.id);
+        let failed = Event::new(EventKind::Failed, job, by).because(reason);
+        self.drop_job(now, failed, job, events)
+    }
+
+    fn drop_job(
+        &mut self,
+        now: SimTime,
+        event: Event<'_>,
+        job: JobId,
+        events: &mut impl EventSink,
+    ) -> bool {
+        let now = self.not_before_the_latest(now);
+        let is_here = self.remove(now, job);
+        if is_here {
+            events.emit(now, event);
+            self.changed(now);
+        }
+        is_here
+    }
+
+    /// Ends a running job now: something outside the model has decided its end,
+    /// such as a real LRMS, the process it stands for or a time limit. `None` if
+    /// it does not run here.
     pub fn finish(
         &mut self,
         now: SimTime,
@@ -289,30 +305,15 @@ impl Cluster {
     ) -> Option<Finished> {
         let slot = *self.jobs.by_id.get(&job)?;
         let start = self.jobs.get(slot).running.as_ref()?.start;
-        self.remove(now, job);
-        let cluster = self.config.id;
-        events.emit(now, Event::new(EventKind::Finished, job, cluster));
-        self.changed(now);
-        let finish = now;
+        let finish = self.not_before_the_latest(now);
+        let finished = Event::new(EventKind::Finished, job, self.config.id);
+        self.drop_job(finish, finished, job, events);
         Some(Finished { job, start, finish })
     }
 
-    /// Loses every job that is here, as a crash would; answers them in trace
-    /// order.
-    pub fn fail_all(
-        &mut self,
-        now: SimTime,
-        reason: Reason,
-        events: &mut impl EventSink,
-    ) -> Vec<JobId> {
-        let lost = self.jobs.ids();
-        for &job in &lost {
-            self.remove(now, job);
-            let by = crate::event::Party::Lrms(self.config.id);
-            events.emit(now, Event::new(EventKind::Failed, job, by).because(reason));
-        }
-        self.changed(now);
-        lost
+    /// The instant at which a change is told.
+    fn not_before_the_latest(&self, now: SimTime) -> SimTime {
+        now.max(self.history.latest())
     }
 
     /// When something happens here by itself: a completion or a pass.
@@ -350,9 +351,7 @@ impl Cluster {
             }
             self.ends.pop();
             let job = self.jobs.remove(slot);
-            if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-                book.end(finish, id);
-            }
+            self.scheduler.end(finish, id);
             let running = job.running.expect("only running jobs have an end");
             let start = running.start;
             self.nodes.give_back(job.class, running.placement);
@@ -367,144 +366,21 @@ impl Cluster {
         }
     }
 
-    /// The scheduling pass of this instant, if one is due.
-    pub fn handle_pass(&mut self, now: SimTime, events: &mut impl EventSink) {
-        if self.next_pass.is_none_or(|due| due > now) {
-            return;
-        }
-        self.next_pass = None;
-        let busy_before = self.nodes.busy();
-        match &self.scheduler {
-            Scheduler::Instant(_) => self.pass_by_the_instant(now, events),
-            Scheduler::Planning { .. } => self.pass_by_a_plan(now, events),
-        }
-        if self.nodes.busy() != busy_before {
-            self.record(now);
-        }
-    }
-
-    fn pass_by_the_instant(&mut self, now: SimTime, events: &mut impl EventSink) {
-        while !self.queue.is_empty() {
-            let Scheduler::Instant(discipline) = &mut self.scheduler else {
-                break;
-            };
-            let view = View {
-                now,
-                queue: &self.queue,
-                nodes: &self.nodes,
-            };
-            let Some(first) = discipline.next_start(&view) else {
-                break;
-            };
-            self.start(now, first, None, events);
-        }
-    }
-
-    fn pass_by_a_plan(&mut self, now: SimTime, events: &mut impl EventSink) {
-        let mut begun = false;
-        while let Scheduler::Planning { planner, book } = &mut self.scheduler {
-            let outlook = Outlook {
-                now,
-                nodes: &self.nodes,
-                book,
-            };
-            if !begun {
-                planner.begin(&outlook);
-                begun = true;
-                // A promise is withdrawn before the job starts late.
-                self.tell_promises(now, events);
-                continue;
-            }
-            let Some(planned) = planner.next_start(&outlook) else {
-                self.next_pass = planner.wakeup(&outlook);
-                self.tell_promises(now, events);
-                break;
-            };
-            self.start(now, planned.first, Some(&planned.shares), events);
-        }
-    }
-
-    /// Between passes that are apart a start is late for its plan: nothing is
-    /// promised then.
-    fn tell_promises(&mut self, now: SimTime, events: &mut impl EventSink) {
-        let Scheduler::Planning { planner, .. } = &mut self.scheduler else {
-            return;
-        };
-        for (slot, start) in planner.promises().take_news() {
-            if self.config.interval > SimDuration::ZERO {
-                continue;
-            }
-            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
-            events.emit(
-                now,
-                match start {
-                    Some(start) => Event::new(EventKind::Promised, job, lrms).at(start),
-                    None => Event::new(EventKind::PromiseWithdrawn, job, lrms),
-                },
-            );
-        }
-    }
-
-    fn start(
-        &mut self,
-        now: SimTime,
-        first: First,
-        shares: Option<&[Share]>,
-        events: &mut impl EventSink,
-    ) {
-        let First {
-            arrival,
-            slot,
-            class,
-            processors,
-            ..
-        } = first;
-        let placement = match shares {
-            None => self.nodes.take(class, processors),
-            Some(shares) => self.nodes.take_planned(class, shares),
-        };
-        if self.queue.remove_first(first) {
-            self.nodes.unwatch(class);
-        }
-        let resources = &self.config.resources;
-        let job = self.jobs.get_mut(slot);
-        let finish = now + run_time_on(resources, &placement, job.run_time);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-            book.start(now, (job.id, arrival), &placement);
-        }
-        let cluster = self.config.id;
-        events.emit(
-            now,
-            Event::new(EventKind::Started, job.id, cluster).on(&placement),
-        );
-        self.work.start(processors, job.run_time, finish);
-        job.running = Some(Running {
-            start: now,
-            finish,
-            placement,
-        });
-        self.ends.push(Reverse((finish, job.id, slot)));
-    }
-
     fn remove(&mut self, now: SimTime, job: JobId) -> bool {
         let Some(&slot) = self.jobs.by_id.get(&job) else {
             return false;
         };
         let job = self.jobs.remove(slot);
-        if let Scheduler::Planning { book, .. } = &mut self.scheduler {
-            match job.running {
-                None => book.withdraw(job.arrival),
-                Some(_) => book.end(now, job.id),
-            }
-        }
         match job.running {
             None => {
+                self.scheduler.withdraw(job.arrival);
                 if self.queue.remove(job.class, job.processors, job.arrival) {
                     self.nodes.unwatch(job.class);
                 }
                 self.work.unqueue(job.processors, job.run_time);
             }
             Some(running) => {
+                self.scheduler.end(now, job.id);
                 self.nodes.give_back(job.class, running.placement);
                 self.work.end(job.processors, running.finish);
                 self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
@@ -515,6 +391,9 @@ impl Cluster {
 
     fn changed(&mut self, now: SimTime) {
         self.record(now);
+        if self.config.is_real {
+            return;
+        }
         let due = now.next_on_grid(SimDuration::ZERO, self.config.interval);
         // A pass that a plan wants later does not hold this one up.
         self.next_pass = Some(self.next_pass.map_or(due, |pass| pass.min(due)));
@@ -523,26 +402,5 @@ impl Cluster {
     fn record(&mut self, now: SimTime) {
         self.history
             .record(now, self.queue.len() as u64, u64::from(self.nodes.busy()));
-    }
-}
-
-/// The discipline, with the book where it plans.
-enum Scheduler {
-    Instant(Box<dyn Discipline>),
-    Planning {
-        planner: Box<dyn Planner>,
-        book: Box<Book>,
-    },
-}
-
-impl Scheduler {
-    fn new(config: &ClusterConfig) -> Self {
-        match config.discipline.build(config.slurm) {
-            Built::Instant(discipline) => Scheduler::Instant(discipline),
-            Built::Planning(planner) => Scheduler::Planning {
-                planner,
-                book: Box::new(Book::new(&config.resources)),
-            },
-        }
     }
 }

@@ -12,8 +12,9 @@ mod slurm_backfill;
 pub use promises::Promises;
 pub use slurm_backfill::SlurmBackfillSettings;
 
+use crate::calendar::{Calendar, Free, Shares};
 use crate::placement::{ClassId, Nodes};
-use crate::plan::{Book, Profile, Shares, Waiting};
+use crate::plan::{Book, Waiting};
 use crate::queue::{First, Queue};
 use crate::time::SimTime;
 
@@ -33,16 +34,19 @@ pub struct Outlook<'a> {
     pub now: SimTime,
     /// The nodes.
     pub nodes: &'a Nodes,
-    /// The jobs with their estimates.
+    /// The jobs that wait, with their estimates.
     pub book: &'a Book,
+    /// What is free when.
+    pub calendar: &'a mut Calendar,
 }
 
 impl Outlook<'_> {
     /// What the job gets if it starts at this instant, by the plan and by the
     /// nodes; `None` if it has to wait.
-    fn fit_now(&self, profile: &Profile, job: &Waiting) -> Option<Shares> {
-        let shares = profile.fit(self.book, job, self.now)?;
-        self.nodes.offers(job.class, &shares).then_some(shares)
+    fn fit_now(&self, free: &Free, job: &Waiting) -> Option<Shares> {
+        let shares = free.fit(&self.calendar.layout, &job.demand, self.now)?;
+        let is_free = self.nodes.offers(job.demand.class, &shares);
+        is_free.then_some(shares)
     }
 }
 
@@ -57,7 +61,12 @@ pub struct PlannedStart {
 impl PlannedStart {
     fn of(job: &Waiting, shares: Shares) -> Self {
         PlannedStart {
-            first: First::picked(job.arrival, job.slot, job.class, job.processors),
+            first: First::picked(
+                job.arrival,
+                job.slot,
+                job.demand.class,
+                job.demand.processors,
+            ),
             shares,
         }
     }
@@ -81,11 +90,11 @@ pub trait Discipline: Send {
 /// Decides which queued job starts next, by a plan of what will be free when.
 pub trait Planner: Send {
     /// A pass begins.
-    fn begin(&mut self, outlook: &Outlook<'_>);
+    fn begin(&mut self, outlook: &mut Outlook<'_>);
 
     /// The next job to start at this instant, or `None` when the pass is over.
-    /// It is asked again after each start.
-    fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart>;
+    /// It is asked again after each start, when the calendar has it.
+    fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart>;
 
     /// The starts that it promises.
     fn promises(&mut self) -> &mut Promises;

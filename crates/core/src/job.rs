@@ -64,8 +64,8 @@ impl JobSpec {
     }
 }
 
-/// What a user tells of a job: all that a policy may go by.
-#[derive(Clone, Copy, Debug)]
+/// What a user would tell of a job: all that a policy or a discipline may go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobRequest<'a> {
     /// Its name in this run.
     pub id: JobId,

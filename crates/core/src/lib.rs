@@ -37,6 +37,7 @@
 
 pub mod agent;
 pub mod broker;
+pub mod calendar;
 pub mod cluster;
 pub mod discipline;
 pub mod event;

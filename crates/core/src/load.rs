@@ -240,6 +240,12 @@ impl LoadHistory {
         }
     }
 
+    /// When the values last changed.
+    #[must_use]
+    pub fn latest(&self) -> SimTime {
+        self.changes.back().map_or(SimTime::ZERO, |last| last.at)
+    }
+
     /// Means of (queued jobs, busy processors) over the window that ends now.
     #[must_use]
     pub fn means(&self, now: SimTime, window: Window) -> (Mean, Mean) {

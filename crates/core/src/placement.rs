@@ -28,11 +28,9 @@ pub struct PlacementRun {
 /// Processors that a plan has for a job, of a resource or on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Which of the columns that the plan counts by.
-    pub column: u32,
     /// Its resource, by position in the file.
     pub resource: u16,
-    /// Its node, counted within the resource, if the column is one.
+    /// Its node, counted within the resource, if nodes are planned.
     pub node: Option<u32>,
     /// How many processors.
     pub processors: u32,
@@ -127,6 +125,12 @@ impl Nodes {
             .iter()
             .map(|&group| self.groups[usize::from(group)].free_total)
             .sum()
+    }
+
+    /// Free processors of a node.
+    #[must_use]
+    pub fn free_on(&self, resource: u16, node: u32) -> u32 {
+        self.groups[usize::from(resource)].on_node(node as usize, 0)
     }
 
     /// Whether a job of this class could have, this instant, what was planned.

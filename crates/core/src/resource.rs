@@ -161,6 +161,12 @@ impl Resource {
     }
 }
 
+/// Memory as a number that may fall below 0. No node has more than the greatest.
+#[must_use]
+pub(crate) fn signed(kib: u64) -> i64 {
+    i64::try_from(kib).map_or(i64::MAX / 4, |kib| kib.min(i64::MAX / 4))
+}
+
 /// Processors that fit a node with `free` processors and `memory_kib` left.
 #[must_use]
 pub fn fitting(free: u32, memory_left_kib: u64, memory_kib: u64) -> u32 {

@@ -8,9 +8,8 @@ pub use links::{Completions, Lrms, Pass};
 use super::conversation::{FromLrms, LrmsSends, ToBroker};
 use super::ledger::{JobState, JobView, Ledger, Naming};
 use super::letter::{Letter, LetterId, Tally};
-use super::plant::Plant;
 use super::{Agent, Cx, Handle, JobKeeper, Participant};
-use crate::cluster::{ClusterConfig, JobStatus};
+use crate::cluster::{Cluster, ClusterConfig, JobStatus};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::JobSpec;
@@ -79,8 +78,9 @@ pub struct Outside<T> {
     pub at: SimTime,
     /// The job.
     pub job: JobId,
-    /// What has been decided: it starts on these [`Seats`](crate::cluster::mirror::Seats), it has run to its
-    /// end (`()`), or it is lost for this [`Reason`](crate::job::Reason).
+    /// What has been decided: it starts on these
+    /// [`ProcessorIds`](crate::cluster::ProcessorIds), it has run to its end
+    /// (`()`), or it is lost for this [`Reason`](crate::job::Reason).
     pub what: T,
 }
 
@@ -144,7 +144,7 @@ impl LrmsAgent {
 
     /// The cluster, to look at.
     #[must_use]
-    pub fn cluster(&self) -> &Plant {
+    pub fn cluster(&self) -> &Cluster {
         self.lrms.cluster()
     }
 

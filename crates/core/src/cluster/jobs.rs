@@ -70,12 +70,6 @@ impl JobTable {
         let jobs = self.slots.iter().flatten();
         jobs.filter_map(|job| Some((job.id, job.running.as_ref()?.placement.as_slice())))
     }
-
-    pub fn ids(&self) -> Vec<JobId> {
-        let mut ids: Vec<JobId> = self.slots.iter().flatten().map(|job| job.id).collect();
-        ids.sort_unstable();
-        ids
-    }
 }
 
 /// The requirement classes met so far.

@@ -1,8 +1,8 @@
 //! Conservative backfilling: a reservation for every job.
 
-use super::reservations::{Reservation, Reservations};
+use super::reservations::Reservations;
 use super::{Outlook, PlannedStart, Planner, Promises};
-use crate::plan::Profile;
+use crate::calendar::Calendar;
 use crate::time::SimTime;
 
 /// Every job gets a reservation when it arrives: the earliest one that delays
@@ -17,7 +17,6 @@ use crate::time::SimTime;
 #[derive(Default)]
 pub struct ConservativeBackfill {
     reservations: Reservations,
-    profile: Profile,
     /// Jobs before this arrival have been looked at.
     next: u64,
     /// What the book said of ends before their time when the plan was last
@@ -26,32 +25,30 @@ pub struct ConservativeBackfill {
 }
 
 impl Planner for ConservativeBackfill {
-    fn begin(&mut self, outlook: &Outlook<'_>) {
+    fn begin(&mut self, outlook: &mut Outlook<'_>) {
         let (book, now) = (outlook.book, outlook.now);
         self.next = 0;
         self.reservations.review(outlook);
         let compress = self.loosened != book.loosened();
         self.loosened = book.loosened();
-        let complete = self.reservations.len() == book.waiting();
-        if !compress && complete && !self.reservations.are_outdated(outlook) {
+        if !compress && self.reservations.len() == book.waiting() {
             return;
         }
-        let profile = &mut self.profile;
-        self.reservations.plan(outlook, profile);
         for job in book.waiting_from(0) {
             if !compress && self.reservations.holds(job) {
                 continue;
             }
-            self.reservations.take_out(outlook, profile, job);
-            if let Some((start, shares)) = profile.earliest(book, job, now) {
-                let end = start + job.estimate;
-                let held = Reservation { start, end, shares };
-                self.reservations.put(outlook, profile, job, held);
+            self.reservations.take_out(outlook, job);
+            let Calendar { layout, free, .. } = &mut *outlook.calendar;
+            if let Some((start, shares)) = free.earliest(layout, &job.demand, now) {
+                let span = (start, start + job.demand.length);
+                let held = layout.reservation(job.demand.class, span, shares);
+                self.reservations.put(outlook, job, held);
             }
         }
     }
 
-    fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
+    fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         let (job, shares) = self.reservations.due(outlook, self.next)?;
         self.next = job.arrival + 1;
         Some(PlannedStart::of(&job, shares))

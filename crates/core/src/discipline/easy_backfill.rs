@@ -2,7 +2,8 @@
 
 use super::lines::Lines;
 use super::{Outlook, PlannedStart, Planner, Promises};
-use crate::plan::{Profile, Waiting};
+use crate::calendar::{Calendar, Reservation};
+use crate::plan::Waiting;
 use crate::time::{SimDuration, SimTime};
 
 /// A queue shorter than this is walked: an index costs more.
@@ -19,13 +20,17 @@ const WALKED: usize = 16;
 /// have come since are looked at.
 #[derive(Default)]
 pub struct EasyBackfill {
-    profile: Profile,
     lines: Lines,
     promises: Promises,
     /// Jobs before this arrival have been looked at.
     next: u64,
-    /// When the head is promised to start, once there is one that waits.
-    shadow: Option<SimTime>,
+    /// Whether there is a head that waits.
+    waits: bool,
+    /// What is kept for it, if it will ever fit: for ever, since what is left
+    /// over beside it is left over whatever its length.
+    head: Option<Reservation>,
+    /// Whether that is by node.
+    by_node: bool,
     /// What the book said of processors given back when the plan was made.
     given_back: u64,
     /// Whether only jobs that have come since the last pass may start.
@@ -35,28 +40,34 @@ pub struct EasyBackfill {
 }
 
 impl Planner for EasyBackfill {
-    fn begin(&mut self, outlook: &Outlook<'_>) {
+    fn begin(&mut self, outlook: &mut Outlook<'_>) {
         let (book, now) = (outlook.book, outlook.now);
         self.promises.review(outlook);
-        let stands = self.shadow.is_some() && self.profile.columns() == book.columns();
-        self.only_new = stands && self.given_back == book.given_back() && !book.overrun(now);
+        let by_node = outlook.calendar.layout.is_by_node();
+        self.only_new = self.waits
+            && self.by_node == by_node
+            && self.given_back == book.given_back()
+            && !outlook.calendar.overrun(now);
         if self.only_new {
             return;
         }
-        // Until the head has to wait, the present is all of the plan.
-        book.present(now, &mut self.profile);
+        if let Some(head) = self.head.take() {
+            outlook.calendar.free.release(&head);
+        }
+        self.by_node = by_node;
         self.given_back = book.given_back();
         self.next = 0;
-        self.shadow = None;
+        self.waits = false;
     }
 
-    fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
-        if !self.profile.any_free_now() {
+    fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
+        let now = outlook.now;
+        if !outlook.calendar.free.any_at(now) {
             return None;
         }
-        if self.shadow.is_none() {
+        if !self.waits {
             let start = self.start_or_wait(outlook);
-            if start.is_some() || self.shadow.is_none() || !self.profile.any_free_now() {
+            if start.is_some() || !self.waits || !outlook.calendar.free.any_at(now) {
                 return start;
             }
         }
@@ -73,25 +84,22 @@ impl Planner for EasyBackfill {
 
 impl EasyBackfill {
     /// The first job if it fits, with `None` it is the head that waits.
-    fn start_or_wait(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
-        let (book, now) = (outlook.book, outlook.now);
-        let job = book.waiting_from(self.next).next()?;
+    fn start_or_wait(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
+        let job = outlook.book.waiting_from(self.next).next()?;
         self.next = job.arrival + 1;
-        if let Some(shares) = outlook.fit_now(&self.profile, job) {
-            let span = (now, SimTime::MAX);
-            self.profile.reserve(book, job, span, &shares);
+        if let Some(shares) = outlook.fit_now(&outlook.calendar.free, job) {
             return Some(PlannedStart::of(job, shares));
         }
-        book.profile(now, &mut self.profile);
+        self.waits = true;
+        let Calendar { layout, free, .. } = &mut *outlook.calendar;
         // A job that overruns is expected to end right after this instant.
-        let promised = self.profile.earliest(book, job, now.after());
-        self.shadow = Some(promised.as_ref().map_or(SimTime::MAX, |promise| promise.0));
-        if let Some((shadow, shares)) = promised {
+        let soonest = outlook.now.after();
+        if let Some((shadow, shares)) = free.earliest(layout, &job.demand, soonest) {
+            let span = (shadow, SimTime::MAX);
+            let head = layout.reservation(job.demand.class, span, shares);
+            free.reserve(&head);
+            self.head = Some(head);
             self.promises.make(outlook, job, shadow);
-            // For ever: what is left over beside the head is left over whatever
-            // the head's length.
-            self.profile
-                .reserve(book, job, (shadow, SimTime::MAX), &shares);
         }
         None
     }
@@ -101,7 +109,7 @@ impl EasyBackfill {
     fn walk(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
         for job in outlook.book.waiting_from(self.next) {
             self.next = job.arrival + 1;
-            if let Some(start) = self.start_behind(outlook, job) {
+            if let Some(start) = start_behind(outlook, job) {
                 return Some(start);
             }
         }
@@ -109,9 +117,9 @@ impl EasyBackfill {
     }
 
     /// The same, found without a look at those that cannot.
-    fn first_that_fits(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
+    fn first_that_fits(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         let book = outlook.book;
-        self.lines.take_in(book);
+        self.lines.take_in(book, &outlook.calendar.layout);
         while let Some((arrival, shape, processors)) = self.first_in_lines(outlook) {
             self.next = arrival + 1;
             let Some(job) = book.waiting_job(arrival) else {
@@ -119,7 +127,7 @@ impl EasyBackfill {
                 self.lines.forget(shape, processors, arrival);
                 continue;
             };
-            if let Some(start) = self.start_behind(outlook, job) {
+            if let Some(start) = start_behind(outlook, job) {
                 self.lines.forget(shape, processors, arrival);
                 return Some(start);
             }
@@ -128,14 +136,14 @@ impl EasyBackfill {
         None
     }
 
-    /// Arrival, shape and processors of the first job that the plan has room
-    /// for.
-    fn first_in_lines(&mut self, outlook: &Outlook<'_>) -> Option<(u64, usize, u32)> {
-        let (book, now) = (outlook.book, outlook.now);
+    /// Arrival, shape and processors of the first job that the resources have
+    /// room for.
+    fn first_in_lines(&mut self, outlook: &mut Outlook<'_>) -> Option<(u64, usize, u32)> {
+        let Calendar { layout, free, .. } = &mut *outlook.calendar;
         let mut first: Option<(u64, usize, u32)> = None;
         for (number, shape) in self.lines.shapes() {
-            self.profile
-                .longest(book.needs_of(number), now, shape.sizes(), &mut self.longest);
+            let needs = layout.needs(number);
+            free.longest(needs, outlook.now, shape.sizes(), &mut self.longest);
             for (index, longest) in self.longest.iter().enumerate() {
                 if let Some(arrival) = shape.first(index, self.next, *longest)
                     && first.is_none_or(|(before, ..)| arrival < before)
@@ -146,12 +154,9 @@ impl EasyBackfill {
         }
         first
     }
+}
 
-    fn start_behind(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
-        let (book, now) = (outlook.book, outlook.now);
-        let shares = outlook.fit_now(&self.profile, job)?;
-        let span = book.span_from(now, job, &shares);
-        self.profile.reserve(book, job, span, &shares);
-        Some(PlannedStart::of(job, shares))
-    }
+fn start_behind(outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
+    let shares = outlook.fit_now(&outlook.calendar.free, job)?;
+    Some(PlannedStart::of(job, shares))
 }

@@ -8,6 +8,7 @@
 //! least estimate: "the first job from this arrival on that takes at most so
 //! long" is O(log length).
 
+use crate::calendar::Layout;
 use crate::plan::Book;
 use crate::time::SimDuration;
 
@@ -42,20 +43,20 @@ struct Line {
 
 impl Lines {
     /// Takes in the jobs that have come since the last call.
-    pub fn take_in(&mut self, book: &Book) {
+    pub fn take_in(&mut self, book: &Book, layout: &Layout) {
         let oldest = book.waiting_from(0).next().map_or(0, |job| job.arrival);
         for job in book.waiting_from(self.next) {
             self.next = job.arrival + 1;
-            let shape = book.shape(job);
+            let shape = layout.shape(job.demand.class);
             if self.shapes.len() <= shape {
                 self.shapes.resize_with(shape + 1, Shape::default);
             }
-            let line = self.shapes[shape].line(job.processors);
-            line.push(job.arrival, job.estimate, oldest);
+            let line = self.shapes[shape].line(job.demand.processors);
+            line.push(job.arrival, job.demand.length, oldest);
         }
     }
 
-    /// By shape, in the book's numbers.
+    /// By shape, in the calendar's numbers.
     pub fn shapes(&self) -> impl Iterator<Item = (usize, &Shape)> {
         self.shapes.iter().enumerate()
     }

@@ -22,7 +22,7 @@ impl Promises {
     /// A pass begins.
     pub(super) fn review(&mut self, outlook: &Outlook<'_>) {
         let book = outlook.book;
-        let is_broken = self.overran != book.overran() || book.overrun(outlook.now);
+        let is_broken = self.overran != book.overran() || outlook.calendar.overrun(outlook.now);
         self.overran = book.overran();
         self.made.retain(|arrival, slot| {
             let waits = book.waits(*arrival);
@@ -36,7 +36,7 @@ impl Promises {
     /// The job will start then at the latest. Nothing is promised while a job
     /// runs longer than its estimate.
     pub(super) fn make(&mut self, outlook: &Outlook<'_>, job: &Waiting, start: SimTime) {
-        let is_promise = start > outlook.now && !outlook.book.overrun(outlook.now);
+        let is_promise = start > outlook.now && !outlook.calendar.overrun(outlook.now);
         if is_promise && !self.made.contains_key(&job.arrival) {
             self.made.insert(job.arrival, job.slot);
             self.news.push((job.slot, Some(start)));

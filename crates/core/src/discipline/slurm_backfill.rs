@@ -1,8 +1,9 @@
 //! Backfilling as Slurm's `sched/backfill` plug-in does it.
 
-use super::reservations::{Reservation, Reservations};
+use super::reservations::Reservations;
 use super::{Outlook, PlannedStart, Planner, Promises};
-use crate::plan::{Profile, Waiting};
+use crate::calendar::{Calendar, Free, Reservation};
+use crate::plan::Waiting;
 use crate::time::{SimDuration, SimTime};
 
 /// Slurm's own names (`SchedulerParameters` in slurm.conf), in run time: no
@@ -45,7 +46,8 @@ impl Default for SlurmBackfillSettings {
 /// a job starts when its reservation does, between plans too.
 pub struct SlurmBackfill {
     settings: SlurmBackfillSettings,
-    profile: Profile,
+    /// What a plan leaves free that is forgotten afterwards.
+    scratch: Free,
     /// With a `bf_resolution` of 0.
     reservations: Reservations,
     /// Jobs before this arrival have been looked at.
@@ -61,7 +63,7 @@ impl SlurmBackfill {
     pub(super) fn new(settings: SlurmBackfillSettings) -> Self {
         SlurmBackfill {
             settings,
-            profile: Profile::default(),
+            scratch: Free::default(),
             reservations: Reservations::default(),
             next: 0,
             fifo_over: false,
@@ -81,38 +83,40 @@ impl SlurmBackfill {
 
     /// The job starts now if the plan has room for it.
     fn start_now(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
-        let shares = outlook.fit_now(&self.profile, job)?;
-        let (book, now) = (outlook.book, outlook.now);
-        let span = match self.fifo_over && !self.is_exact() {
-            true => (now, self.floor(now + job.estimate)),
-            false => book.span_from(now, job, &shares),
-        };
-        self.profile.reserve(book, job, span, &shares);
-        Some(PlannedStart::of(job, shares))
+        if !self.fifo_over || self.is_exact() {
+            let shares = outlook.fit_now(&outlook.calendar.free, job)?;
+            return Some(PlannedStart::of(job, shares));
+        }
+        let shares = outlook.fit_now(&self.scratch, job)?;
+        let span = (outlook.now, self.floor(outlook.now + job.demand.length));
+        let layout = &outlook.calendar.layout;
+        let held = layout.reservation(job.demand.class, span, shares);
+        self.scratch.reserve(&held);
+        Some(PlannedStart::of(job, held.shares))
     }
 
     /// The job's place in the plan.
-    fn reserve(&mut self, outlook: &Outlook<'_>, job: &Waiting, before: Option<Reservation>) {
-        let (book, now) = (outlook.book, outlook.now);
-        let found = self.profile.earliest(book, job, now.after());
+    fn reserve(&mut self, outlook: &mut Outlook<'_>, job: &Waiting, before: Option<Reservation>) {
+        let (now, length) = (outlook.now, job.demand.length);
+        let is_exact = self.is_exact();
+        let Calendar { layout, free, .. } = &mut *outlook.calendar;
+        let free = if is_exact { free } else { &mut self.scratch };
+        let found = free.earliest(layout, &job.demand, now.after());
         let found = found.filter(|(start, _)| *start <= now + self.settings.bf_window);
-        if self.is_exact() {
-            let end = |start| start + job.estimate;
-            let held = found.map(|(start, shares)| Reservation {
-                start,
-                end: end(start),
-                shares,
-            });
-            if let Some(held) = held.or(before) {
-                self.reservations.put(outlook, &mut self.profile, job, held);
+        let found = found.map(|(start, shares)| {
+            let span = (start, start + length);
+            layout.reservation(job.demand.class, span, shares)
+        });
+        if is_exact {
+            if let Some(held) = found.or(before) {
+                self.reservations.put(outlook, job, held);
             }
-        } else if let Some((start, shares)) = found {
+        } else if let Some(mut held) = found {
             // Held for one step at least: Slurm knows no shorter time limits.
-            let early = self.floor(start).max(now);
-            let step = self.settings.bf_resolution;
-            let end = self.floor(start + job.estimate);
-            let span = (start, end.max(self.floor(start) + step));
-            self.profile.reserve_early(book, job, early, span, &shares);
+            let early = self.floor(held.start);
+            let fits = held.end;
+            held.end = self.floor(fits).max(early + self.settings.bf_resolution);
+            self.scratch.reserve_early(&held, fits, early.max(now));
         }
     }
 
@@ -125,9 +129,8 @@ impl SlurmBackfill {
 }
 
 impl Planner for SlurmBackfill {
-    fn begin(&mut self, outlook: &Outlook<'_>) {
+    fn begin(&mut self, outlook: &mut Outlook<'_>) {
         self.reservations.review(outlook);
-        self.reservations.plan(outlook, &mut self.profile);
         self.next = 0;
         self.fifo_over = false;
         self.plans = 0;
@@ -138,22 +141,25 @@ impl Planner for SlurmBackfill {
         }
     }
 
-    fn next_start(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
+    fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         for job in outlook.book.waiting_from(self.next) {
             if self.fifo_over && self.plans == 0 {
                 break;
             }
-            let before = self.reservations.take_out(outlook, &mut self.profile, job);
+            let before = self.reservations.take_out(outlook, job);
             if !self.fifo_over {
                 if let Some(start) = self.start_now(outlook, job) {
                     self.next = job.arrival + 1;
                     return Some(start);
                 }
                 self.fifo_over = true;
+                if self.plans > 0 && !self.is_exact() {
+                    self.scratch.copy(&outlook.calendar.free);
+                }
             }
             if self.plans == 0 {
                 if let Some(held) = before {
-                    self.reservations.put(outlook, &mut self.profile, job, held);
+                    self.reservations.put(outlook, job, held);
                 }
                 break;
             }

@@ -1,16 +1,16 @@
 //! The nodes of one resource with what is free on them.
 
 use super::PlacementRun;
-use crate::resource::fitting;
+use crate::resource::{fitting, signed};
 
 /// The nodes of one resource.
 pub(super) struct Group {
     cpu_count: u32,
-    memory_kib: u64,
     /// Free processors by node; empty for plain nodes.
     free: Vec<u32>,
-    /// Free memory by node in KiB; empty where memory is unlimited.
-    memory_left: Vec<u64>,
+    /// Free memory by node in KiB; empty where memory is unlimited. Below 0
+    /// where a real LRMS gives more than there is.
+    memory_left: Vec<i64>,
     /// One bit per node with a free processor.
     open: Vec<u64>,
     /// No open node lies in a word before this one.
@@ -27,12 +27,11 @@ impl Group {
             open.push((1 << (count % 64)) - 1);
         }
         let memory_left = match resource.memory_mib {
-            Some(_) => vec![resource.memory_kib(); count],
+            Some(_) => vec![signed(resource.memory_kib()); count],
             None => Vec::new(),
         };
         Group {
             cpu_count: resource.cpu_count,
-            memory_kib: resource.memory_kib(),
             free: match resource.cpu_count == 1 && memory_left.is_empty() {
                 true => Vec::new(),
                 false => vec![resource.cpu_count; count],
@@ -54,8 +53,9 @@ impl Group {
 
     /// Processors of a node that is not plain, for a job of so much memory.
     pub(super) fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
-        let memory_left = self.memory_left.get(node).copied().unwrap_or(u64::MAX);
-        fitting(self.free[node], memory_left, memory_kib)
+        let left = self.memory_left.get(node);
+        let left = left.map_or(u64::MAX, |left| (*left).max(0).cast_unsigned());
+        fitting(self.free[node], left, memory_kib)
     }
 
     pub(super) fn available(&self, memory_kib: u64) -> u32 {
@@ -159,7 +159,7 @@ impl Group {
             }
         }
         if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory -= memory_kib * u64::from(processors);
+            *memory -= signed(memory_kib).saturating_mul(i64::from(processors));
         }
     }
 
@@ -173,8 +173,7 @@ impl Group {
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
         if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory += memory_kib * u64::from(processors);
-            debug_assert!(*memory <= self.memory_kib);
+            *memory += signed(memory_kib).saturating_mul(i64::from(processors));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::listing::{Listed, State};
 use super::site::Site;
-use gridrig_core::cluster::mirror::Seats;
+use gridrig_core::cluster::ProcessorIds;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::time::SimTime;
@@ -63,7 +63,7 @@ pub(super) enum What {
     Finished,
     Cancelled,
     Failed(Reason),
-    Started(Seats),
+    Started(ProcessorIds),
 }
 
 impl Book {
@@ -323,15 +323,15 @@ fn tell(
     });
 }
 
-fn seats(one: &Listed, site: &Site) -> Seats {
+fn seats(one: &Listed, site: &Site) -> ProcessorIds {
     let numbers = one.seats.iter().flat_map(|(node, cpus)| {
         let cpus = cpus.iter();
         cpus.filter_map(move |cpu| site.seat(node, *cpu))
     });
     let numbers: Vec<u32> = numbers.collect();
     match numbers.is_empty() {
-        false => Seats::Exactly(numbers),
-        true => Seats::Among(
+        false => ProcessorIds::Exactly(numbers),
+        true => ProcessorIds::Among(
             one.nodes
                 .iter()
                 .flat_map(|node| site.seats_of(node))

@@ -6,7 +6,7 @@ use crate::agent::ledger::{Opened, Receipt, SubmitError};
 use crate::agent::letter::{Fate, Message as _};
 use crate::agent::lrms::{Completions, Pass};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
-use crate::cluster::mirror::Seats;
+use crate::cluster::ProcessorIds;
 use crate::job::Reason;
 
 impl Handle<Arrival> for LrmsAgent {
@@ -50,7 +50,7 @@ macro_rules! handled_inside {
     };
 }
 
-handled_inside!(Cancel, Outside<Seats>, Outside<()>, Outside<Reason>);
+handled_inside!(Cancel, Outside<ProcessorIds>, Outside<()>, Outside<Reason>);
 
 impl Handle<Follow> for LrmsAgent {
     type Answer = ();

@@ -2,12 +2,10 @@
 //! which every message arrives once.
 
 use super::{Home, Outside};
-use crate::agent::plant::Plant;
 use crate::agent::{
     Brought, Cancel, Cx, FromLrms, Handle, Letter, LetterId, LrmsSends, Participant, ToBroker,
 };
-use crate::cluster::mirror::{Seats, Started};
-use crate::cluster::{ClusterConfig, Finished, JobStatus};
+use crate::cluster::{Cluster, ClusterConfig, Finished, JobStatus, ProcessorIds, Started};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::Reason;
@@ -17,7 +15,7 @@ use crate::time::{SimDuration, SimTime};
 /// A cluster with those who bring it jobs.
 pub struct Lrms {
     id: ClusterId,
-    cluster: Plant,
+    cluster: Cluster,
     home: Option<Home>,
     /// One-way latency to whoever brings jobs.
     latency: SimDuration,
@@ -44,7 +42,7 @@ impl Lrms {
         let broker = |home: Home| Party::Broker(home.domain);
         Lrms {
             id: cluster.id,
-            cluster: Plant::new(cluster),
+            cluster: Cluster::new(cluster),
             latency: home.map_or(SimDuration::ZERO, |home| home.latency),
             usual: home.map_or(Party::Client, broker),
             home,
@@ -55,7 +53,7 @@ impl Lrms {
 
     /// The cluster, to look at.
     #[must_use]
-    pub fn cluster(&self) -> &Plant {
+    pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
@@ -205,12 +203,12 @@ impl Handle<Pass> for Lrms {
 }
 
 /// A real LRMS has started a job.
-impl Handle<Outside<Seats>> for Lrms {
+impl Handle<Outside<ProcessorIds>> for Lrms {
     type Answer = Started;
 
-    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, started: Outside<Seats>) -> Started {
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, started: Outside<ProcessorIds>) -> Started {
         let Outside { at, job, what } = started;
-        self.cluster.start(at, job, &what, cx)
+        self.cluster.start_outside(at, job, &what, cx)
     }
 }
 

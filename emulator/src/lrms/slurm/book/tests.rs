@@ -47,7 +47,7 @@ fn seconds_are_made_finer_by_the_look_before() {
     let mut running = listed(11, 0, State::Running, [3, 90]);
     running.seats = vec![("n2".to_owned(), vec![1])];
     let news = look(&mut book, &[running.clone()], 5);
-    let what = What::Started(Seats::Exactly(vec![3]));
+    let what = What::Started(ProcessorIds::Exactly(vec![3]));
     let job = JobId(0);
     // Slurm says 3 s, but at 4 s it still waited.
     assert_eq!(
@@ -84,7 +84,7 @@ fn a_job_that_came_and_went_between_two_looks_is_told_whole_and_ends_come_first(
     let news = look(&mut book, &both, 7);
     let told: Vec<_> = news.iter().map(|one| (one.at, one.job.0)).collect();
     assert_eq!(told, [(at(2), 0), (at(6), 0), (at(6), 1)]);
-    assert_eq!(news[0].what, What::Started(Seats::Among(vec![2, 3])));
+    assert_eq!(news[0].what, What::Started(ProcessorIds::Among(vec![2, 3])));
     assert_eq!(news[1].what, What::Failed(Reason::LrmsFailed));
 }
 

@@ -1,6 +1,6 @@
-//! Free capacity of one column over time.
+//! Free capacity of one resource or node over time.
 
-use super::Need;
+use super::layout::Need;
 use crate::time::{SimDuration, SimTime};
 
 /// From `at` on this is free. Numbers are signed, since a plan that jobs have
@@ -30,34 +30,34 @@ pub(super) struct Offer {
     pub changes: SimTime,
 }
 
+impl Offer {
+    /// Before anybody has looked.
+    pub const UNKNOWN: Offer = Offer {
+        processors: 0,
+        rises: SimTime::ZERO,
+        changes: SimTime::ZERO,
+    };
+}
+
 impl Line {
-    pub fn reset(&mut self, now: Step) {
-        self.steps.clear();
-        self.steps.push(now);
+    /// From the beginning on, so much is free for ever.
+    pub fn new(free: i64, memory: i64) -> Self {
+        let at = SimTime::ZERO;
+        Line {
+            steps: vec![Step { at, free, memory }],
+        }
     }
 
-    /// At `at`, which is not before the last step, so much is given back.
-    pub fn give_back(&mut self, at: SimTime, processors: i64, memory: i64) {
-        let Some(last) = self.steps.last_mut() else {
-            return;
-        };
-        let after = Step {
-            at,
-            free: last.free + processors,
-            memory: last.memory.saturating_add(memory),
-        };
-        match last.at == at {
-            true => *last = after,
-            false => self.steps.push(after),
-        }
+    /// Nobody will ask any more what was free before this instant.
+    pub fn forget_before(&mut self, now: SimTime) {
+        let over = self.step_at(now);
+        self.steps.drain(..over);
     }
 
     /// The step that holds at this instant.
     pub fn step_at(&self, at: SimTime) -> usize {
-        match self.steps.first() {
-            Some(first) if first.at < at => {
-                self.steps.partition_point(|step| step.at <= at).max(1) - 1
-            }
+        match self.steps.get(1) {
+            Some(second) if second.at <= at => self.steps.partition_point(|step| step.at <= at) - 1,
             _ => 0,
         }
     }
@@ -142,28 +142,56 @@ impl Line {
     }
 
     /// Adds this from `start` to `end`, where the latest instant is never.
-    pub fn change(&mut self, start: SimTime, end: SimTime, processors: i64, memory: i64) {
+    pub fn change(&mut self, (start, end): (SimTime, SimTime), processors: i64, memory: i64) {
+        let (first, last) = self.split_at(start, end);
+        for step in &mut self.steps[first..last] {
+            step.free += processors;
+            step.memory = step.memory.saturating_add(memory);
+        }
+        self.join(last);
+        self.join(first);
+    }
+
+    /// Takes up to so many processors, with their memory, from `start` to `end`,
+    /// of those that are free above `kept`; says what was taken when.
+    pub fn take_free(
+        &mut self,
+        (start, end): (SimTime, SimTime),
+        (processors, each): (i64, i64),
+        kept: i64,
+        mut taken: impl FnMut((SimTime, SimTime), i64, i64),
+    ) {
+        let (first, last) = self.split_at(start, end);
+        for index in first..last {
+            let until = self
+                .steps
+                .get(index + 1)
+                .map_or(SimTime::MAX, |next| next.at);
+            let step = &mut self.steps[index];
+            let processors = step.free.saturating_sub(kept).clamp(0, processors);
+            let memory = each.saturating_mul(processors).min(step.memory.max(0));
+            step.free -= processors;
+            step.memory -= memory;
+            taken((step.at, until), processors, memory);
+        }
+    }
+
+    /// The steps between these instants, made where there are none.
+    fn split_at(&mut self, start: SimTime, end: SimTime) -> (usize, usize) {
         let first = self.split(start);
         let last = match end == SimTime::MAX {
             true => self.steps.len(),
             false => self.split(end),
         };
-        for step in &mut self.steps[first..last] {
-            step.free += processors;
-            step.memory = step.memory.saturating_add(memory);
-        }
+        (first, last)
     }
 
-    /// Takes up to so many processors, with their memory, from `early` to
-    /// `start` too, of those that are free then and will not be left over.
-    pub fn take_early(&mut self, early: SimTime, start: SimTime, processors: i64, each: i64) {
-        let first = self.split(early);
-        let start = self.split(start);
-        let then = self.steps[start].free;
-        for step in &mut self.steps[first..start] {
-            let taken = step.free.saturating_sub(then).clamp(0, processors);
-            step.free -= taken;
-            step.memory = step.memory.saturating_sub(each.saturating_mul(taken));
+    /// A step that is as the one before it is none.
+    fn join(&mut self, at: usize) {
+        if let (Some(step), Some(before)) = (self.steps.get(at), self.steps.get(at.wrapping_sub(1)))
+            && (step.free, step.memory) == (before.free, before.memory)
+        {
+            self.steps.remove(at);
         }
     }
 

@@ -1,0 +1,174 @@
+//! The capacity of a cluster over time: what running jobs hold, as estimated,
+//! and what is reserved.
+//!
+//! Capacity is counted by resource, and, from the first job on that asks for
+//! memory that is limited, by node too, since memory that is free on several
+//! nodes is of no use to a job that needs it on one; jobs then start on the
+//! nodes that the calendar has for them. Before that, counting by resource is
+//! exact: its processors are alike. Afterwards it bounds what the nodes can
+//! offer, so that most questions never get as far as the nodes.
+//!
+//! The calendar is kept from pass to pass and only its changes are entered. A
+//! job past its estimate is expected to end right after the instant of the
+//! pass.
+
+mod free;
+mod layout;
+mod line;
+
+pub use free::Free;
+pub use layout::Layout;
+
+use crate::ids::{IdMap, JobId};
+use crate::job::Requirements;
+use crate::placement::{ClassId, PlacementRun, Share};
+use crate::resource::Resources;
+use crate::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
+
+/// What a job gets, in file order and, by node, in number order.
+pub type Shares = Vec<Share>;
+
+/// What is asked of a calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// What it may use.
+    pub class: ClassId,
+    /// Processors.
+    pub processors: u32,
+    /// For how long; above 0.
+    pub length: SimDuration,
+}
+
+/// Processors, and their memory, that are somebody's for a time.
+#[derive(Clone, Debug)]
+pub struct Reservation {
+    /// From this instant on.
+    pub start: SimTime,
+    /// Until this instant, which is not included; the latest one is never.
+    pub end: SimTime,
+    /// Which processors.
+    pub shares: Shares,
+    /// KiB for each of them.
+    pub memory_kib: i64,
+}
+
+impl Reservation {
+    /// Whether it says on which nodes.
+    pub(crate) fn is_by_node(&self) -> bool {
+        self.shares.iter().any(|share| share.node.is_some())
+    }
+}
+
+/// What a running job holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Hold {
+    held: Reservation,
+    /// When it should end by its estimate, on the nodes that it has.
+    pub expected: SimTime,
+    /// When a plan made before the placement was known had it end.
+    pub promised: SimTime,
+}
+
+/// The capacity of a cluster over time.
+pub struct Calendar {
+    /// What the cluster is made of, and what jobs may use of it.
+    pub layout: Layout,
+    /// What is free, beside the running jobs and what is reserved.
+    pub free: Free,
+    /// By expected end.
+    running: BTreeMap<(SimTime, JobId), Hold>,
+    expected: IdMap<SimTime>,
+}
+
+impl Calendar {
+    /// The calendar of an empty cluster.
+    #[must_use]
+    pub fn new(resources: &Resources) -> Self {
+        let layout = Layout::new(resources);
+        Calendar {
+            free: Free::new(&layout),
+            layout,
+            running: BTreeMap::new(),
+            expected: IdMap::default(),
+        }
+    }
+
+    /// Makes a class known; classes come in the order of their numbers. These
+    /// jobs run.
+    pub(crate) fn know<'a>(
+        &mut self,
+        resources: &Resources,
+        wanted: &Requirements,
+        running: impl Iterator<Item = (JobId, &'a [PlacementRun])>,
+    ) {
+        if !self.layout.know(resources, wanted) || self.layout.is_by_node() {
+            return;
+        }
+        self.layout.count_by_node();
+        self.free.count_by_node(&self.layout);
+        for (job, placement) in running {
+            let hold = self.expected.get(&job).map(|end| (*end, job));
+            if let Some(hold) = hold.and_then(|key| self.running.get_mut(&key)) {
+                self.free.release(&hold.held);
+                hold.held.shares = self.layout.shares_of(placement);
+                self.free.reserve(&hold.held);
+            }
+        }
+    }
+
+    /// It is this instant now: a job that should have ended by now holds what
+    /// it has a little longer.
+    pub(crate) fn advance(&mut self, now: SimTime) {
+        self.free.forget_before(now);
+        for ((expected, _), Hold { held, .. }) in &mut self.running {
+            if *expected > now {
+                break;
+            }
+            if held.end <= now {
+                (held.start, held.end) = (now, now.after());
+                self.free.reserve(held);
+            }
+        }
+    }
+
+    /// Whether a job runs that should have ended by now.
+    #[must_use]
+    pub fn overrun(&self, now: SimTime) -> bool {
+        let first = self.running.first_key_value();
+        first.is_some_and(|((expected, _), _)| *expected <= now)
+    }
+
+    /// A job starts, that takes so long at speed 1.0 and was to end by then.
+    pub(crate) fn start(
+        &mut self,
+        now: SimTime,
+        job: (JobId, ClassId, SimDuration),
+        promised: SimTime,
+        placement: &[PlacementRun],
+    ) {
+        let (id, class, at_full_speed) = job;
+        let shares = self.layout.shares_of(placement);
+        let expected = now + self.layout.length_on(at_full_speed, &shares);
+        // For an instant at least, also when it takes no time.
+        let end = expected.max(now.after());
+        let held = self.layout.reservation(class, (now, end), shares);
+        self.free.reserve(&held);
+        let hold = Hold {
+            held,
+            expected,
+            promised,
+        };
+        self.running.insert((expected, id), hold);
+        self.expected.insert(id, expected);
+    }
+
+    /// A running job gives back what it held.
+    pub(crate) fn end(&mut self, now: SimTime, job: JobId) -> Option<Hold> {
+        let expected = self.expected.remove(&job)?;
+        let mut hold = self.running.remove(&(expected, job))?;
+        hold.held.start = now;
+        self.free.release(&hold.held);
+        Some(hold)
+    }
+}

@@ -1,0 +1,373 @@
+//! What is free over time.
+
+use super::layout::Need;
+use super::line::{Line, Offer};
+use super::{Demand, Layout, Reservation, Shares};
+use crate::placement::Share;
+use crate::time::{SimDuration, SimTime};
+
+/// What is free of one resource.
+#[derive(Debug)]
+struct Capacity {
+    total: Line,
+    /// By node; empty as long as nodes do not count.
+    nodes: Vec<Line>,
+}
+
+/// What is free of each resource and, where they count, of each node.
+#[derive(Debug, Default)]
+pub struct Free {
+    resources: Vec<Capacity>,
+    /// For [`earliest`](Self::earliest).
+    by_resource: Sweep,
+    by_node: Sweep,
+    /// For [`longest`](Self::longest): when how much less is free.
+    falls: Vec<(SimTime, i64)>,
+}
+
+/// What some lines offer together to starts that come later and later.
+#[derive(Debug, Default)]
+struct Sweep {
+    offers: Vec<Offer>,
+    total: i64,
+}
+
+impl Sweep {
+    fn reset(&mut self) {
+        self.offers.clear();
+        self.total = 0;
+    }
+
+    /// Goes on to this start; answers the next one at which they may offer more.
+    fn go_to<'a>(
+        &mut self,
+        start: SimTime,
+        length: SimDuration,
+        lines: impl Iterator<Item = (&'a Line, Need)>,
+    ) -> SimTime {
+        let mut rises = SimTime::MAX;
+        for (index, (line, need)) in lines.enumerate() {
+            if index == self.offers.len() {
+                self.offers.push(Offer::UNKNOWN);
+            }
+            let offer = &mut self.offers[index];
+            if offer.changes <= start {
+                self.total -= offer.processors;
+                *offer = line.offer(need, start, length);
+                self.total += offer.processors;
+            }
+            rises = rises.min(offer.rises);
+        }
+        rises
+    }
+}
+
+impl Free {
+    /// Everything is free.
+    pub(super) fn new(layout: &Layout) -> Self {
+        let resources = layout.resources.iter().map(|nodes| {
+            let memory = nodes
+                .memory
+                .unwrap_or(0)
+                .saturating_mul(i64::from(nodes.count));
+            let processors = i64::from(nodes.count * nodes.processors);
+            Capacity {
+                total: Line::new(processors, memory),
+                nodes: Vec::new(),
+            }
+        });
+        Free {
+            resources: resources.collect(),
+            ..Free::default()
+        }
+    }
+
+    /// Nodes count from now on: all of them are free.
+    pub(super) fn count_by_node(&mut self, layout: &Layout) {
+        for (capacity, nodes) in self.resources.iter_mut().zip(&layout.resources) {
+            let of_node = Line::new(i64::from(nodes.processors), nodes.memory.unwrap_or(0));
+            capacity.nodes = vec![of_node; nodes.count as usize];
+        }
+    }
+
+    /// The same as another one, whose memory is used again.
+    pub(crate) fn copy(&mut self, other: &Free) {
+        self.resources.truncate(other.resources.len());
+        for (index, from) in other.resources.iter().enumerate() {
+            if index == self.resources.len() {
+                self.resources.push(Capacity {
+                    total: Line::default(),
+                    nodes: Vec::new(),
+                });
+            }
+            let to = &mut self.resources[index];
+            to.nodes.resize_with(from.nodes.len(), Line::default);
+            let lines = to.nodes.iter_mut().zip(&from.nodes);
+            for (to, from) in lines.chain([(&mut to.total, &from.total)]) {
+                to.steps.clone_from(&from.steps);
+            }
+        }
+    }
+
+    /// Nobody will ask any more what was free before this instant.
+    pub(super) fn forget_before(&mut self, now: SimTime) {
+        for resource in &mut self.resources {
+            resource.total.forget_before(now);
+            for node in &mut resource.nodes {
+                node.forget_before(now);
+            }
+        }
+    }
+
+    /// Whether any processor is free at this instant.
+    #[must_use]
+    pub fn any_at(&self, now: SimTime) -> bool {
+        let mut lines = self.resources.iter().map(|resource| &resource.total);
+        lines.any(|line| line.steps[line.step_at(now)].free > 0)
+    }
+
+    /// What a job would get from `start` on for all of its length: resources in
+    /// order, from each, or from each of its nodes, as much as is free all the
+    /// while. `None` if that is not enough.
+    #[must_use]
+    pub fn fit(&self, layout: &Layout, demand: &Demand, start: SimTime) -> Option<Shares> {
+        let span = (start, start + demand.length);
+        let mut left = i64::from(demand.processors);
+        let enough = match self.resources.len() {
+            1 => left,
+            _ => 1,
+        };
+        // Most of a long queue is too wide for what is free, and is passed by
+        // without a look at the nodes or a list of what there is.
+        let needs = layout.needs(layout.shape(demand.class));
+        for (resource, need) in self.resources.iter().zip(needs) {
+            left -= resource.total.least(need, span, enough);
+            if left <= 0 {
+                return self.shares(layout, demand, span);
+            }
+        }
+        None
+    }
+
+    fn shares(&self, layout: &Layout, demand: &Demand, span: (SimTime, SimTime)) -> Option<Shares> {
+        let mut shares = Shares::new();
+        let mut missing = demand.processors;
+        for resource in 0..self.resources.len() {
+            missing = self.take_from(layout, demand, span, (resource, missing), &mut shares);
+            if missing == 0 {
+                return Some(shares);
+            }
+        }
+        None
+    }
+
+    /// The nodes for what was planned by resource, as many processors of each:
+    /// the first that are free all the while. `None` if some are missing.
+    pub(crate) fn fit_nodes(
+        &self,
+        layout: &Layout,
+        demand: &Demand,
+        planned: &Reservation,
+    ) -> Option<Shares> {
+        let span = (planned.start, planned.end);
+        let mut shares = Shares::new();
+        let found = planned.shares.iter().all(|share| {
+            let wanted = (usize::from(share.resource), share.processors);
+            self.take_from(layout, demand, span, wanted, &mut shares) == 0
+        });
+        found.then_some(shares)
+    }
+
+    /// Adds what a resource has of so many processors; answers how many are
+    /// missing.
+    fn take_from(
+        &self,
+        layout: &Layout,
+        demand: &Demand,
+        span: (SimTime, SimTime),
+        (resource, mut missing): (usize, u32),
+        shares: &mut Shares,
+    ) -> u32 {
+        let mut take = |line: &Line, nodes: u32, node: Option<u32>| {
+            let need = layout.need(layout.shape(demand.class), resource, nodes);
+            let processors = line.least(need, span, 1).min(i64::from(missing)) as u32;
+            if processors > 0 {
+                shares.push(Share {
+                    resource: resource as u16,
+                    node,
+                    processors,
+                });
+                missing -= processors;
+            }
+            missing > 0
+        };
+        let Capacity { total, nodes } = &self.resources[resource];
+        if nodes.is_empty() {
+            take(total, layout.resources[resource].count, None);
+        }
+        let mut nodes = nodes.iter().zip(0..);
+        while let Some((line, node)) = nodes.next()
+            && take(line, 1, Some(node))
+        {}
+        missing
+    }
+
+    /// The longest that jobs of a shape may take that start at `start`: for each
+    /// of `sizes`, which rise, as far as that many processors are free at all.
+    /// Where nodes count, no job fits that takes longer, and not every job that
+    /// does not.
+    pub(crate) fn longest(
+        &mut self,
+        needs: impl Iterator<Item = Need>,
+        start: SimTime,
+        sizes: &[u32],
+        longest: &mut Vec<SimDuration>,
+    ) {
+        longest.clear();
+        self.falls.clear();
+        let mut total = 0;
+        for (Capacity { total: line, .. }, need) in self.resources.iter().zip(needs) {
+            let first = line.step_at(start);
+            let mut least = need.of(&line.steps[first]);
+            total += least;
+            for step in &line.steps[first + 1..] {
+                if least == 0 {
+                    break;
+                }
+                let here = need.of(step);
+                if here < least {
+                    self.falls.push((step.at, least - here));
+                    least = here;
+                }
+            }
+        }
+        let mut open = sizes.partition_point(|size| i64::from(*size) <= total);
+        longest.resize(open, SimDuration::from_nanos(u64::MAX));
+        self.falls.sort_unstable_by_key(|fall| fall.0);
+        for (at, fall) in &self.falls {
+            total -= fall;
+            while open > 0 && i64::from(sizes[open - 1]) > total {
+                open -= 1;
+                longest[open] = at.since(start);
+            }
+            if open == 0 {
+                break;
+            }
+        }
+    }
+
+    /// The earliest instant from `from` on at which the job fits, and what it
+    /// gets then. It always fits in the end: the last steps are the empty
+    /// cluster, less what is promised for ever.
+    #[must_use]
+    pub fn earliest(
+        &mut self,
+        layout: &Layout,
+        demand: &Demand,
+        from: SimTime,
+    ) -> Option<(SimTime, Shares)> {
+        let (length, wanted) = (demand.length, i64::from(demand.processors));
+        self.by_resource.reset();
+        self.by_node.reset();
+        let mut start = self.earliest_by_resource(layout, demand, from)?;
+        // More often than not the nodes have what the resources have.
+        let mut found = self.shares(layout, demand, (start, start + length));
+        while found.is_none() {
+            let resources = self.resources.iter().enumerate();
+            let nodes = resources.flat_map(|(resource, capacity)| {
+                let need = layout.need(layout.shape(demand.class), resource, 1);
+                capacity.nodes.iter().map(move |line| (line, need))
+            });
+            let rises = self.by_node.go_to(start, length, nodes);
+            if self.by_node.total >= wanted {
+                found = self.shares(layout, demand, (start, start + length));
+                break;
+            }
+            start = self.earliest_by_resource(layout, demand, rises)?;
+        }
+        found.map(|shares| (start, shares))
+    }
+
+    /// The first start from `from` on at which the resources have enough, and
+    /// so perhaps their nodes; calls come with later and later starts.
+    fn earliest_by_resource(
+        &mut self,
+        layout: &Layout,
+        demand: &Demand,
+        from: SimTime,
+    ) -> Option<SimTime> {
+        let (length, wanted) = (demand.length, i64::from(demand.processors));
+        let shape = layout.shape(demand.class);
+        if let [only] = self.resources.as_slice() {
+            let need = layout.needs(shape).next()?;
+            return only.total.earliest(need, wanted, from, length);
+        }
+        let mut start = from;
+        // What all resources offer together grows only where one of them does.
+        while start < SimTime::MAX {
+            let totals = self.resources.iter().map(|resource| &resource.total);
+            let lines = totals.zip(layout.needs(shape));
+            let rises = self.by_resource.go_to(start, length, lines);
+            if self.by_resource.total >= wanted {
+                return Some(start);
+            }
+            start = rises;
+        }
+        None
+    }
+
+    /// Takes these processors out of what is free.
+    pub fn reserve(&mut self, held: &Reservation) {
+        self.change(held, held.end, -1);
+    }
+
+    /// Undoes [`reserve`](Self::reserve).
+    pub fn release(&mut self, held: &Reservation) {
+        self.change(held, held.end, 1);
+    }
+
+    fn change(&mut self, held: &Reservation, end: SimTime, sign: i64) {
+        let span = (held.start, end);
+        if end <= held.start {
+            return;
+        }
+        for shares in held.shares.chunk_by(|a, b| a.resource == b.resource) {
+            let Capacity { total, nodes } = &mut self.resources[usize::from(shares[0].resource)];
+            let mut sum = 0;
+            for share in shares {
+                let processors = sign * i64::from(share.processors);
+                sum += processors;
+                if let Some(node) = share.node {
+                    let memory = held.memory_kib.saturating_mul(processors);
+                    nodes[node as usize].change(span, processors, memory);
+                }
+            }
+            total.change(span, sum, held.memory_kib.saturating_mul(sum));
+        }
+    }
+
+    /// Takes these processors, which are free until `fits`, from the start of
+    /// the reservation to its end; and those of them that are not busy anyway
+    /// already from `early` on: what becomes free in between is somebody else's
+    /// until then, and nothing is taken for it. What is not free after `fits` is
+    /// not taken: nothing can be released later.
+    pub fn reserve_early(&mut self, held: &Reservation, fits: SimTime, early: SimTime) {
+        self.change(held, fits.min(held.end), -1);
+        for share in &held.shares {
+            let Capacity { total, nodes } = &mut self.resources[usize::from(share.resource)];
+            let mut node = share.node.map(|node| &mut nodes[node as usize]);
+            let line = node.as_deref().unwrap_or(total);
+            let then = line.steps[line.step_at(held.start)].free;
+            let wanted = (i64::from(share.processors), held.memory_kib);
+            for (from, to, kept) in [(early, held.start, then), (fits, held.end, 0)] {
+                match &mut node {
+                    _ if to <= from => {}
+                    None => total.take_free((from, to), wanted, kept, |_, _, _| ()),
+                    Some(node) => node.take_free((from, to), wanted, kept, |span, free, memory| {
+                        total.change(span, -free, -memory);
+                    }),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a calendar counts by, and what jobs may use of it.
+
+use super::line::Step;
+use super::{Reservation, Shares};
+use crate::job::Requirements;
+use crate::placement::{ClassId, PlacementRun, Share};
+use crate::resource::{Resources, signed};
+use crate::time::{Decimal, SimDuration, SimTime};
+use std::collections::HashMap;
+
+/// What jobs may use: all that a calendar has to know of their requirements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    /// By resource, the most processors of an empty node; 0 where the resource
+    /// does not match.
+    per_node: Vec<u32>,
+    /// Memory per processor.
+    memory_kib: u64,
+}
+
+/// What a job may have of a resource or of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    /// Processors at most, all being free.
+    pub most: i64,
+    /// KiB for each; 0 where memory does not count.
+    each: i64,
+}
+
+impl Need {
+    /// Processors of what is free in this step.
+    pub(super) fn of(self, step: &Step) -> i64 {
+        let free = step.free.min(self.most);
+        if free <= 0 {
+            return 0;
+        }
+        match self.each == 0 || self.each.saturating_mul(free) <= step.memory {
+            true => free,
+            false => (step.memory / self.each).max(0),
+        }
+    }
+}
+
+/// What jobs of one class may use.
+#[derive(Clone, Debug)]
+struct Class {
+    /// Which of the shapes.
+    shape: usize,
+    /// The slowest resource that matches.
+    slowest: Decimal,
+}
+
+/// A resource: nodes that are alike.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nodes {
+    pub count: u32,
+    /// Of each node.
+    pub processors: u32,
+    /// Of each node in KiB; `None` is unlimited.
+    pub memory: Option<i64>,
+    speed: Decimal,
+}
+
+/// What a cluster is made of, and what jobs may use of it.
+#[derive(Debug)]
+pub struct Layout {
+    pub(super) resources: Vec<Nodes>,
+    by_node: bool,
+    classes: Vec<Class>,
+    shapes: Vec<Shape>,
+    shape_numbers: HashMap<Shape, usize>,
+}
+
+impl Layout {
+    pub(super) fn new(resources: &Resources) -> Self {
+        let resources = resources.groups().iter().map(|group| Nodes {
+            count: group.count,
+            processors: group.cpu_count,
+            memory: group.memory_mib.map(|_| signed(group.memory_kib())),
+            speed: group.speed,
+        });
+        Layout {
+            resources: resources.collect(),
+            by_node: false,
+            classes: Vec::new(),
+            shapes: Vec::new(),
+            shape_numbers: HashMap::new(),
+        }
+    }
+
+    /// Whether nodes count, not resources alone.
+    #[must_use]
+    pub fn is_by_node(&self) -> bool {
+        self.by_node
+    }
+
+    pub(super) fn count_by_node(&mut self) {
+        self.by_node = true;
+    }
+
+    /// Makes a class known; `true` if nodes have to count for it.
+    pub(super) fn know(&mut self, resources: &Resources, wanted: &Requirements) -> bool {
+        let groups = resources.groups().iter();
+        let per_node = groups.clone().map(|group| match group.meets(wanted) {
+            true => group.per_node(wanted.memory_kib),
+            false => 0,
+        });
+        let usable = groups.filter(|group| group.meets(wanted));
+        let is_scarce = usable.clone().any(|group| group.memory_mib.is_some());
+        let slowest = usable.map(|group| group.speed).min_by(|a, b| a.compare(*b));
+        let shape = Shape {
+            per_node: per_node.collect(),
+            memory_kib: wanted.memory_kib,
+        };
+        let next = self.shapes.len();
+        let number = *self.shape_numbers.entry(shape).or_insert_with_key(|shape| {
+            self.shapes.push(shape.clone());
+            next
+        });
+        self.classes.push(Class {
+            shape: number,
+            slowest: slowest.unwrap_or(Decimal::ONE),
+        });
+        wanted.memory_kib > 0 && is_scarce
+    }
+
+    /// How long a job of this class takes wherever it runs, if it takes so long
+    /// at speed 1.0; above 0, else nothing would be held for it and its promise
+    /// could be given away.
+    pub(crate) fn longest(&self, class: ClassId, at_full_speed: SimDuration) -> SimDuration {
+        let slowest = self.classes[class.0 as usize].slowest;
+        SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos()).max(1))
+    }
+
+    /// How long it takes on these processors.
+    #[must_use]
+    pub fn length_on(&self, at_full_speed: SimDuration, shares: &[Share]) -> SimDuration {
+        let speeds = shares
+            .iter()
+            .map(|share| self.resources[usize::from(share.resource)].speed);
+        let slowest = speeds.min_by(|a, b| a.compare(*b));
+        let slowest = slowest.unwrap_or(Decimal::ONE);
+        SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos()))
+    }
+
+    /// The shape of a class: jobs of one shape may use the same.
+    pub(crate) fn shape(&self, class: ClassId) -> usize {
+        self.classes[class.0 as usize].shape
+    }
+
+    /// What jobs of this shape may have of each resource.
+    pub(crate) fn needs(&self, shape: usize) -> impl Iterator<Item = Need> {
+        let resources = self.resources.iter().enumerate();
+        resources.map(move |(resource, nodes)| self.need(shape, resource, nodes.count))
+    }
+
+    /// What jobs of this shape may have of so many nodes of a resource. Where
+    /// these have more memory than can be counted, it does not count.
+    pub(super) fn need(&self, shape: usize, resource: usize, nodes: u32) -> Need {
+        let shape = &self.shapes[shape];
+        let memory = self.resources[resource].memory;
+        let memory = memory.and_then(|of_node| of_node.checked_mul(i64::from(nodes)));
+        Need {
+            most: i64::from(shape.per_node[resource] * nodes),
+            each: memory.map_or(0, |_| signed(shape.memory_kib)),
+        }
+    }
+
+    /// These processors for a job of this class.
+    pub(crate) fn reservation(
+        &self,
+        class: ClassId,
+        (start, end): (SimTime, SimTime),
+        shares: Shares,
+    ) -> Reservation {
+        Reservation {
+            start,
+            end,
+            shares,
+            memory_kib: signed(self.shapes[self.shape(class)].memory_kib),
+        }
+    }
+
+    pub(super) fn shares_of(&self, placement: &[PlacementRun]) -> Shares {
+        let mut shares = Shares::new();
+        for run in placement {
+            let resource = run.resource;
+            if self.by_node {
+                shares.extend((run.node..run.node + run.nodes).map(|node| Share {
+                    resource,
+                    node: Some(node),
+                    processors: run.processors,
+                }));
+                continue;
+            }
+            let processors = run.nodes * run.processors;
+            match shares.last_mut() {
+                Some(last) if last.resource == resource => last.processors += processors,
+                _ => shares.push(Share {
+                    resource,
+                    node: None,
+                    processors,
+                }),
+            }
+        }
+        shares
+    }
+}

@@ -1,0 +1,238 @@
+//! Who starts the jobs of a cluster, and its scheduling passes.
+
+use super::{Cluster, ClusterConfig, Running, run_time_on};
+use crate::calendar::{Calendar, Demand};
+use crate::discipline::{Built, Discipline, Outlook, Planner, View};
+use crate::event::{Event, EventKind, EventSink};
+use crate::ids::JobId;
+use crate::job::{JobRequest, Requirements};
+use crate::placement::{ClassId, PlacementRun, Share};
+use crate::plan::{Book, Waiting};
+use crate::queue::{First, Queue, Slot};
+use crate::resource::Resources;
+use crate::time::{SimDuration, SimTime};
+use std::cmp::Reverse;
+
+/// Who starts jobs.
+pub(super) enum Scheduler {
+    /// A discipline that looks at the instant.
+    Instant(Box<dyn Discipline>),
+    /// A discipline that plans, with the book and the calendar.
+    Planning {
+        planner: Box<dyn Planner>,
+        book: Box<Book>,
+        calendar: Box<Calendar>,
+    },
+    /// A real LRMS, which tells of it.
+    Outside,
+}
+
+impl Scheduler {
+    pub fn new(config: &ClusterConfig) -> Self {
+        if config.is_real {
+            return Scheduler::Outside;
+        }
+        match config.discipline.build(config.slurm) {
+            Built::Instant(discipline) => Scheduler::Instant(discipline),
+            Built::Planning(planner) => Scheduler::Planning {
+                planner,
+                book: Box::default(),
+                calendar: Box::new(Calendar::new(&config.resources)),
+            },
+        }
+    }
+
+    /// The queue that it needs.
+    pub fn queue(&self) -> Queue {
+        match self {
+            Scheduler::Instant(_) => Queue::default(),
+            Scheduler::Planning { .. } | Scheduler::Outside => Queue::plain(),
+        }
+    }
+
+    /// A class of jobs is new; these run.
+    pub fn know<'a>(
+        &mut self,
+        resources: &Resources,
+        wanted: &Requirements,
+        running: impl Iterator<Item = (JobId, &'a [PlacementRun])>,
+    ) {
+        if let Scheduler::Planning { calendar, .. } = self {
+            calendar.know(resources, wanted, running);
+        }
+    }
+
+    /// A job is in the queue.
+    pub fn arrive(&mut self, job: &JobRequest<'_>, class: ClassId, arrival: u64, slot: Slot) {
+        if let Scheduler::Planning { book, calendar, .. } = self {
+            book.arrive(Waiting {
+                arrival,
+                slot,
+                demand: Demand {
+                    class,
+                    processors: job.processors,
+                    length: calendar.layout.longest(class, job.estimate),
+                },
+                at_full_speed: job.estimate,
+            });
+        }
+    }
+
+    /// A waiting job leaves without having run.
+    pub fn withdraw(&mut self, arrival: u64) {
+        if let Scheduler::Planning { book, .. } = self {
+            book.withdraw(arrival);
+        }
+    }
+
+    /// A waiting job starts.
+    fn start(&mut self, now: SimTime, (job, arrival): (JobId, u64), placement: &[PlacementRun]) {
+        if let Scheduler::Planning { book, calendar, .. } = self
+            && let Some(waited) = book.start(arrival)
+        {
+            let promised = now + waited.demand.length;
+            let job = (job, waited.demand.class, waited.at_full_speed);
+            calendar.start(now, job, promised, placement);
+        }
+    }
+
+    /// A running job has ended.
+    pub fn end(&mut self, now: SimTime, job: JobId) {
+        if let Scheduler::Planning { book, calendar, .. } = self
+            && let Some(hold) = calendar.end(now, job)
+        {
+            book.end(now, &hold);
+        }
+    }
+}
+
+impl Cluster {
+    /// The scheduling pass of this instant, if one is due.
+    pub fn handle_pass(&mut self, now: SimTime, events: &mut impl EventSink) {
+        if self.next_pass.is_none_or(|due| due > now) {
+            return;
+        }
+        self.next_pass = None;
+        let busy_before = self.nodes.busy();
+        match &self.scheduler {
+            Scheduler::Instant(_) => self.pass_by_the_instant(now, events),
+            Scheduler::Planning { .. } => self.pass_by_a_plan(now, events),
+            Scheduler::Outside => {}
+        }
+        if self.nodes.busy() != busy_before {
+            self.record(now);
+        }
+    }
+
+    fn pass_by_the_instant(&mut self, now: SimTime, events: &mut impl EventSink) {
+        while !self.queue.is_empty() {
+            let Scheduler::Instant(discipline) = &mut self.scheduler else {
+                break;
+            };
+            let view = View {
+                now,
+                queue: &self.queue,
+                nodes: &self.nodes,
+            };
+            let Some(first) = discipline.next_start(&view) else {
+                break;
+            };
+            self.start(now, first, None, events);
+        }
+    }
+
+    fn pass_by_a_plan(&mut self, now: SimTime, events: &mut impl EventSink) {
+        let mut begun = false;
+        while let Scheduler::Planning {
+            planner,
+            book,
+            calendar,
+        } = &mut self.scheduler
+        {
+            if !begun {
+                calendar.advance(now);
+            }
+            let mut outlook = Outlook {
+                now,
+                nodes: &self.nodes,
+                book,
+                calendar,
+            };
+            if !begun {
+                planner.begin(&mut outlook);
+                begun = true;
+                // A promise is withdrawn before the job starts late.
+                self.tell_promises(now, events);
+                continue;
+            }
+            let Some(planned) = planner.next_start(&mut outlook) else {
+                self.next_pass = planner.wakeup(&outlook);
+                self.tell_promises(now, events);
+                break;
+            };
+            self.start(now, planned.first, Some(&planned.shares), events);
+        }
+    }
+
+    /// Between passes that are apart a start is late for its plan: nothing is
+    /// promised then.
+    fn tell_promises(&mut self, now: SimTime, events: &mut impl EventSink) {
+        let Scheduler::Planning { planner, .. } = &mut self.scheduler else {
+            return;
+        };
+        for (slot, start) in planner.promises().take_news() {
+            if self.config.interval > SimDuration::ZERO {
+                continue;
+            }
+            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
+            events.emit(
+                now,
+                match start {
+                    Some(start) => Event::new(EventKind::Promised, job, lrms).at(start),
+                    None => Event::new(EventKind::PromiseWithdrawn, job, lrms),
+                },
+            );
+        }
+    }
+
+    fn start(
+        &mut self,
+        now: SimTime,
+        first: First,
+        shares: Option<&[Share]>,
+        events: &mut impl EventSink,
+    ) {
+        let placement = match shares {
+            None => self.nodes.take(first.class, first.processors),
+            Some(shares) => self.nodes.take_planned(first.class, shares),
+        };
+        if self.queue.remove_first(first) {
+            self.nodes.unwatch(first.class);
+        }
+        let (job, finish) = self.started(now, first.slot, placement, events);
+        self.ends.push(Reverse((finish, job, first.slot)));
+    }
+
+    /// A job that has left the queue has these processors now; answers which it
+    /// is and when its run time will be over.
+    pub(super) fn started(
+        &mut self,
+        now: SimTime,
+        slot: Slot,
+        placement: Vec<PlacementRun>,
+        events: &mut impl EventSink,
+    ) -> (JobId, SimTime) {
+        let job = self.jobs.get_mut(slot);
+        let finish = now + run_time_on(&self.config.resources, &placement, job.run_time);
+        self.scheduler.start(now, (job.id, job.arrival), &placement);
+        let started = Event::new(EventKind::Started, job.id, self.config.id);
+        events.emit(now, started.on(&placement));
+        self.work.start(job.processors, job.run_time, finish);
+        job.running = Some(Running {
+            start: now,
+            finish,
+            placement,
+        });
+        (job.id, finish)
+    }
+}
