@@ -7,6 +7,7 @@ pub use services::{
     SessionArgs,
 };
 
+use crate::runner::CellNumber;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -72,7 +73,10 @@ pub struct CheckArgs {
 /// `gridrig run`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local --out runs"
+    after_help = "Examples:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local --out runs\n  \
+        gridrig run resources/scenarios/two-sites.toml --cell 2/7 --out runs\n\n\
+        A cell is one policy on one replication. Run alone, in any process or on any host, it \
+        writes the same files as among the others."
 )]
 pub struct RunArgs {
     /// What to run.
@@ -90,6 +94,10 @@ pub struct RunArgs {
     /// Also write jobs.csv (Batsim's columns) into each run directory
     #[arg(long)]
     pub csv: bool,
+    /// Run only this one of the scenario's n cells: k from 1, replication by
+    /// replication, policies innermost
+    #[arg(long, value_name = "K/N")]
+    pub cell: Option<CellNumber>,
     /// Kill a service at a time of the run, as in a1@30s; real clock only, may
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]

@@ -9,6 +9,7 @@
 mod age;
 mod breakdown;
 mod classes;
+mod common;
 mod document;
 mod error;
 mod estimate;
@@ -23,6 +24,7 @@ mod starvation;
 mod text;
 mod verdict;
 
+pub use common::{OnCommonJobs, on_common_jobs};
 pub use document::{
     Breakdown, Cell, ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Group, Guard,
     InformationAge, Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric,

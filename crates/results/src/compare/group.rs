@@ -240,6 +240,13 @@ pub(super) fn settings(manifest: &Manifest) -> Value {
     })
 }
 
+/// Whether a run shows what is possible at best or at worst, and competes only
+/// where nothing else does.
+pub(super) fn is_bound(manifest: &Manifest) -> bool {
+    let policy = manifest.policy.as_deref();
+    manifest.grid.is_pooled() || matches!(policy, Some("local-only" | "full-information"))
+}
+
 fn has_brokers(manifest: &Manifest) -> bool {
     !manifest.grid.domains.is_empty()
 }
@@ -302,17 +309,17 @@ fn named<'a>(
 ) -> Vec<Variant<'a>> {
     let mut variants: Vec<Variant<'a>> = Vec::new();
     for (identity, runs) in sorted {
-        let of_bound = |run: &&FoundRun| run.manifest.grid.is_pooled();
-        let pooled =
-            identity.policy.is_none() && (brokered || runs.values().next().is_some_and(of_bound));
+        let first = runs.values().next().map(|run| &run.manifest);
+        let pooled = identity.policy.is_none()
+            && (brokered || first.is_some_and(|run| run.grid.is_pooled()));
+        let role = match pooled || first.is_some_and(is_bound) {
+            true => Role::Bound,
+            false => Role::Contender,
+        };
         let name = match identity.policy {
             Some(policy) => policy,
             None if pooled => POOLED.to_owned(),
             None => "no-broker".to_owned(),
-        };
-        let role = match pooled || matches!(name.as_str(), "local-only" | "full-information") {
-            true => Role::Bound,
-            false => Role::Contender,
         };
         variants.push(Variant { name, role, runs });
     }
