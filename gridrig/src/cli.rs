@@ -7,7 +7,6 @@ pub use services::{
     SessionArgs,
 };
 
-use crate::runner::CellNumber;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -97,7 +96,7 @@ pub struct RunArgs {
     /// Run only this one of the scenario's n cells: k from 1, replication by
     /// replication, policies innermost
     #[arg(long, value_name = "K/N")]
-    pub cell: Option<CellNumber>,
+    pub cell: Option<String>,
     /// Kill a service at a time of the run, as in a1@30s; real clock only, may
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]

@@ -26,6 +26,12 @@ pub fn aligned<L: AsRef<[String]>>(lines: &[L], gap: &str, left: &[usize]) -> St
     text
 }
 
+/// Lines of which the first cell is a name and the others are figures.
+#[must_use]
+pub fn table<L: AsRef<[String]>>(lines: &[L]) -> String {
+    aligned(lines, "  ", &[0])
+}
+
 /// A line of cells.
 #[must_use]
 pub fn cells<T: ToString, const N: usize>(cells: [T; N]) -> Vec<String> {

@@ -5,7 +5,7 @@ use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
 use crate::realtime::WorkDir;
-use crate::runner::{self, PolicyRun, ReplicationRuns, RunOptions};
+use crate::runner::{self, CellNumber, PolicyRun, ReplicationRuns, RunOptions};
 use crate::scenario::Scenario;
 use crate::{memory, monitor, table};
 use anyhow::anyhow;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let out = (!args.no_out).then(|| args.out.clone());
     let (place, _scratch) = place(out, args.scenario.json)?;
     let options = RunOptions {
-        cell: args.cell,
+        cell: args.cell.as_deref().map(cell).transpose()?,
         force: args.force,
         csv: args.csv,
         kill: args.kill.clone(),
@@ -40,6 +40,11 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         page.close()?;
     }
     ended
+}
+
+fn cell(text: &str) -> Result<CellNumber, Failure> {
+    text.parse()
+        .map_err(|expected| Failure::input(anyhow!("--cell {text}: {expected}")))
 }
 
 /// Options that have runs written below `out`. Where they are to leave nothing,
