@@ -5,6 +5,7 @@
 //! disk and then renamed, the manifest last: a directory with a manifest is
 //! complete.
 
+mod batch;
 mod columns;
 mod csv;
 mod events;

@@ -8,6 +8,7 @@ use crate::rundir::{Manifest, POOLED, names};
 use crate::threshold::{Figure, Threshold};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// What tells one replication from another; runs of different policies are
 /// paired by it.
@@ -259,6 +260,21 @@ pub(super) fn workload_of(manifest: &Manifest) -> &str {
     hash.map_or("", String::as_str)
 }
 
+/// The traces of a run with the beginning of their hashes.
+pub(super) fn traces(manifest: &Manifest) -> String {
+    let one = |(name, hash): (&String, &String)| {
+        let name = Path::new(name)
+            .file_name()
+            .map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
+        format!("{name} ({hash:.12})")
+    };
+    let all: Vec<String> = manifest.trace_sha256.iter().map(one).collect();
+    match all.is_empty() {
+        true => "no trace".to_owned(),
+        false => all.join(", "),
+    }
+}
+
 fn jobs_hash(manifest: &Manifest) -> String {
     let doc = manifest.files.get(names::JOBS);
     doc.map_or(String::new(), |doc| doc.sha256.clone())
@@ -345,10 +361,7 @@ fn named<'a>(
 
 fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
     let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
-    let traces: BTreeSet<String> = runs
-        .iter()
-        .map(|run| super::guard::traces(&run.manifest))
-        .collect();
+    let traces: BTreeSet<String> = runs.iter().map(|run| traces(&run.manifest)).collect();
     let hint = match traces.len() {
         0 | 1 => String::new(),
         _ => {

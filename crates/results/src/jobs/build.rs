@@ -8,6 +8,7 @@ use gridrig_core::event::{Event, EventKind, MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 
 impl JobTable {
@@ -223,6 +224,14 @@ impl JobRow {
             }
             _ => {}
         }
+    }
+
+    /// Which processors it had, node by node, from the log that the table was made
+    /// of; empty if it never started.
+    #[must_use]
+    pub fn placement<'l>(&self, log: &'l EventLog) -> &'l [PlacementRun] {
+        let started = self.start.and_then(|_| log.get(self.started_by));
+        started.map_or(&[], |(_, event)| event.placement)
     }
 
     fn ended(&mut self, at: SimTime, state: JobState, reason: Option<Reason>) {

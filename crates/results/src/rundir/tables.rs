@@ -119,7 +119,7 @@ fn placement<'a>(
 ) -> Option<(String, &'a [gridrig_core::placement::PlacementRun])> {
     row.start?;
     let cluster = table.names().cluster(row.cluster?);
-    Some((cluster, log.placement_of(row)))
+    Some((cluster, row.placement(log)))
 }
 
 pub(super) fn write_hops(dir: &Path, table: &JobTable) -> Result<FileDoc, RunDirError> {
