@@ -5,7 +5,7 @@ mod entering;
 mod text;
 mod warnings;
 
-pub(crate) use text::{human, table};
+pub(crate) use text::human;
 
 use crate::scenario::{Clock, Scenario, Warning};
 use entering::Entering;

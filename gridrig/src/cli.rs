@@ -72,7 +72,10 @@ pub struct CheckArgs {
 /// `gridrig run`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local --out runs"
+    after_help = "Examples:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local --out runs\n  \
+        gridrig run resources/scenarios/two-sites.toml --cell 2/7 --out runs\n\n\
+        A cell is one policy on one replication. Run alone, in any process or on any host, it \
+        writes the same files as among the others."
 )]
 pub struct RunArgs {
     /// What to run.
@@ -90,6 +93,10 @@ pub struct RunArgs {
     /// Also write jobs.csv (Batsim's columns) into each run directory
     #[arg(long)]
     pub csv: bool,
+    /// Run only this one of the scenario's n cells: k from 1, replication by
+    /// replication, policies innermost
+    #[arg(long, value_name = "K/N")]
+    pub cell: Option<String>,
     /// Kill a service at a time of the run, as in a1@30s; real clock only, may
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]
@@ -106,14 +113,9 @@ pub struct RunArgs {
     pub keep_dashboard: bool,
 }
 
-/// `gridrig compare`
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  gridrig compare runs/two-sites-1 --baseline round-robin\n\n\
-        Intervals need repeats: run the scenario with run.replicate. Exit code 99: a threshold \
-        was missed."
-)]
-pub struct CompareArgs {
+/// Which runs are compared, and by what.
+#[derive(Clone, Debug, Args)]
+pub struct ComparisonArgs {
     /// Run directories, or folders with runs below them
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
@@ -129,15 +131,28 @@ pub struct CompareArgs {
     /// repeated
     #[arg(long, value_name = "BOUND")]
     pub require: Vec<String>,
-    /// How many users are shown, by processor time
-    #[arg(long, default_value = "5")]
-    pub users: usize,
     /// Seed of the bootstrap
     #[arg(long, default_value = "1")]
     pub seed: u64,
     /// Leave damaged and half-written runs out, and say so
     #[arg(long)]
     pub skip_damaged: bool,
+}
+
+/// `gridrig compare`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig compare runs/two-sites-1 --baseline round-robin\n\n\
+        Intervals need repeats: run the scenario with run.replicate. Exit code 99: a threshold \
+        was missed."
+)]
+pub struct CompareArgs {
+    /// What to compare.
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+    /// How many users are shown, by processor time
+    #[arg(long, default_value = "5")]
+    pub users: usize,
     /// Show runs that are not comparable all the same, without a verdict
     #[arg(long)]
     pub anyway: bool,
@@ -156,27 +171,15 @@ pub struct CompareArgs {
         Exit code 99: the page is written, and a threshold was missed."
 )]
 pub struct ReportArgs {
-    /// Run directories, or folders with runs below them
-    #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<PathBuf>,
+    /// What to compare.
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
     /// The page to write; it must not exist yet
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Overwrite an existing page
     #[arg(long)]
     pub force: bool,
-    /// The policy that the others are held against [default: round-robin if
-    /// it is there, else the first]
-    #[arg(long, value_name = "POLICY")]
-    pub baseline: Option<String>,
-    /// What policies are judged by, as in delay_s.p95; may be repeated, the
-    /// first counts most [default: what the scenario declares]
-    #[arg(long, value_name = "METRIC.STATISTIC")]
-    pub primary: Vec<String>,
-    /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
-    /// repeated
-    #[arg(long, value_name = "BOUND")]
-    pub require: Vec<String>,
     /// The replication that is shown up close, by its key, as in
     /// window+604800s [default: the one that disagrees most, else the first]
     #[arg(long, value_name = "KEY")]
@@ -184,12 +187,6 @@ pub struct ReportArgs {
     /// How many users are shown, by processor time
     #[arg(long, default_value = "10")]
     pub users: usize,
-    /// Seed of the bootstrap
-    #[arg(long, default_value = "1")]
-    pub seed: u64,
-    /// Leave damaged and half-written runs out, and say so
-    #[arg(long)]
-    pub skip_damaged: bool,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,

@@ -1,15 +1,17 @@
 //! A scenario becomes runs: every policy on every replication, each audited,
 //! summarized and written.
 
+mod cell;
 mod execute;
 mod observer;
 mod real;
 mod record;
 mod write;
 
+pub use cell::{Cell, CellNumber, cells};
 pub use observer::{Observation, Observer, Start};
 pub use real::{TIMER_TOLERANCE, notes_of};
-pub use record::{Comparison, PolicyRun};
+pub use record::{PolicyRun, ReplicationRuns};
 
 use crate::check;
 use crate::exit::Failure;
@@ -22,10 +24,10 @@ use anyhow::anyhow;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::policy::{InformationNeed, PolicySpec};
+use gridrig_core::policy::InformationNeed;
 use gridrig_core::time::SimDuration;
-use gridrig_results::EventLog;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
+use gridrig_results::{EventLog, JobTable};
 use gridrig_service::http::Monitoring;
 use gridrig_tracelab::prepare::{self, Prepared};
 use gridrig_tracelab::spec::{Keep, WorkloadSpec};
@@ -34,14 +36,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What a run without a broker is called.
+const NO_BROKER: &str = "no broker";
+
 /// Where the jobs of a pooled run enter.
 const POOLED_ENTRY: Entry = Entry::Cluster(ClusterId(0));
 
 /// What to do with the runs of a scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Where run directories go; `None` writes none.
     pub out: Option<PathBuf>,
+    /// Whether no more is written than what the table at the end is made from,
+    /// and not for long.
+    pub scratch: bool,
+    /// The only cell that runs; `None` runs all.
+    pub cell: Option<CellNumber>,
     /// Whether existing run directories are overwritten.
     pub force: bool,
     /// Whether `jobs.csv` is written too.
@@ -52,6 +62,13 @@ pub struct RunOptions {
     pub monitoring: Monitoring,
     /// Who watches the runs and may stop them.
     pub watch: Option<Arc<dyn Observer>>,
+}
+
+impl RunOptions {
+    /// Whether the cell at a position, from 0, is to run.
+    fn wants(&self, position: usize) -> bool {
+        self.cell.is_none_or(|cell| cell.number == position + 1)
+    }
 }
 
 /// What a run leaves behind.
@@ -247,48 +264,39 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
 /// # Errors
 /// Input errors before anything runs; failures of a run or its audit. What was
 /// written stays.
-pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>, Failure> {
+pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationRuns>, Failure> {
     let replications = refuse(scenario, options)?;
     if let Some(watch) = &options.watch {
         watch.begin(scenario, &replications);
     }
-    let mut position = 0;
-    let mut comparisons: Vec<Comparison> = Vec::new();
+    let mut before = 0;
+    let mut all: Vec<ReplicationRuns> = Vec::new();
     for replication in &replications {
+        let mut cells: Vec<(usize, Cell)> = (before..).zip(cells(scenario, replication)).collect();
+        before += cells.len();
+        cells.retain(|(position, _)| options.wants(*position));
+        if cells.is_empty() {
+            continue;
+        }
         let load = Load::prepare(replication)?;
         refuse_impossible(&replication.scenario, &load)?;
-        let mut runs = Vec::new();
-        for contender in scenario.contenders() {
-            let replication = &replication.under(&contender);
-            let run = run_policy(replication, contender.ours(), &load, options, position)?;
-            position += 1;
-            let interrupted = run.interrupted;
-            runs.push(run);
-            if interrupted {
-                comparisons.push(Comparison::new(replication, runs));
-                return Ok(comparisons);
+        let mut runs: Vec<PolicyRun> = Vec::new();
+        for (position, cell) in &cells {
+            let pooled = cell.replication.pooled.then(|| load.pooled());
+            let load = pooled.as_ref().unwrap_or(&load);
+            runs.push(run_cell(cell, load, options, *position)?);
+            if runs.last().is_some_and(|run| run.interrupted) {
+                all.push(ReplicationRuns::new(replication, runs));
+                return Ok(all);
             }
         }
-        if let Some(pooled) = replication.pooled() {
-            let run = run_policy(&pooled, None, &load.pooled(), options, position)?;
-            position += 1;
-            let interrupted = run.interrupted;
-            runs.push(run);
-            if interrupted {
-                comparisons.push(Comparison::new(replication, runs));
-                return Ok(comparisons);
-            }
-        }
-        let comparison = Comparison::new(replication, runs);
-        match comparisons
-            .iter_mut()
-            .find(|earlier| earlier.repeats(&comparison))
-        {
+        let done = ReplicationRuns::new(replication, runs);
+        match all.iter_mut().find(|earlier| earlier.repeats(&done)) {
             Some(earlier) => earlier.note_repeated(replication),
-            None => comparisons.push(comparison),
+            None => all.push(done),
         }
     }
-    Ok(comparisons)
+    Ok(all)
 }
 
 /// Refuses what cannot be run, or not there, before anything is; answers the
@@ -318,29 +326,37 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replicati
         )));
     }
     let replications = scenario.replications();
+    let mut count = 0;
     for replication in &replications {
-        for contender in scenario.contenders() {
-            let replication = replication.under(&contender);
-            write::refuse_existing(&replication, contender.ours(), options)?;
-        }
-        if let Some(pooled) = replication.pooled() {
-            write::describe(&pooled)?;
-            write::refuse_existing(&pooled, None, options)?;
+        for cell in cells(scenario, replication) {
+            if options.wants(count) {
+                write::describe(&cell.replication)?;
+                write::refuse_existing(&cell, options)?;
+            }
+            count += 1;
         }
     }
-    Ok(replications)
+    match options.cell {
+        Some(CellNumber { number, of }) if of != count => Err(Failure::input(anyhow!(
+            "--cell {number}/{of}: {} has {count} cells (expected k/{count} with k from 1 to \
+             {count}; policies are innermost)",
+            scenario.name
+        ))),
+        _ => Ok(replications),
+    }
 }
 
-fn run_policy(
-    replication: &Replication,
-    policy: Option<&PolicySpec>,
+fn run_cell(
+    cell: &Cell,
     load: &Load,
     options: &RunOptions,
     position: usize,
 ) -> Result<PolicyRun, Failure> {
+    let replication = &cell.replication;
+    let policy = cell.contender.ours();
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
-    let name = replication.run_name(policy, "no broker");
+    let name = cell.name().unwrap_or_else(|| NO_BROKER.to_owned());
     let label = match replication.index {
         0 => name,
         index => format!("{name} r{index:03}"),
@@ -360,7 +376,7 @@ fn run_policy(
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));
     let executed = execute::execute(scenario, &grid, load, options, &progress, watching)?;
-    let run = conclude(replication, policy, &grid, load, &executed, options)?;
+    let run = conclude(cell, &grid, load, &executed, options)?;
     if let Some(watch) = watch {
         watch.finish(position, &run);
     }
@@ -373,15 +389,16 @@ fn run_policy(
 /// # Errors
 /// When it cannot be written.
 pub fn conclude(
-    replication: &Replication,
-    policy: Option<&PolicySpec>,
+    cell: &Cell,
     grid: &Grid,
     load: &Load,
     executed: &Executed,
     options: &RunOptions,
 ) -> Result<PolicyRun, Failure> {
-    let mut run = PolicyRun::new(replication, policy, grid, load, executed);
-    run.dir = write::write(&run, replication, grid, load, executed, options)?;
+    let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
+    let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
+    let mut run = PolicyRun::new(cell, grid, load, executed, &table);
+    run.dir = write::write(&run, cell, grid, load, executed, &table, options)?;
     Ok(run)
 }
 

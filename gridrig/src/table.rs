@@ -1,25 +1,39 @@
 //! The table at the end of a run: which policy did better, on the same jobs.
 
-use crate::runner::{Comparison, PolicyRun};
+use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::Decimal;
+use gridrig_results::compare::{self, CompareError, OnCommonJobs};
 use gridrig_results::stats::Distribution;
+use gridrig_results::summary::Metrics;
+use gridrig_results::text::{aligned, cells};
 use std::fmt::Write as _;
 
-/// The report of a scenario's runs, for people.
-#[must_use]
-pub fn report(scenario: &Scenario, comparisons: &[Comparison]) -> String {
+/// The report of a scenario's runs, for people: the policies of each replication
+/// side by side, from the run directories.
+///
+/// # Errors
+/// When these cannot be read.
+pub fn report(
+    scenario: &Scenario,
+    replications: &[ReplicationRuns],
+) -> Result<String, CompareError> {
     let mut text = String::new();
     settings(&mut text, scenario);
-    for comparison in comparisons {
-        compare(&mut text, comparison, comparisons.len() > 1);
+    let several = replications.len() > 1;
+    let mut delays = Vec::new();
+    for replication in replications {
+        let dirs = replication.runs.iter().filter_map(|run| run.dir.clone());
+        let common = compare::on_common_jobs(&dirs.collect::<Vec<_>>())?;
+        one(&mut text, scenario, replication, &common, several);
+        delays.push(common.metrics.iter().map(|m| m.delay_s.mean).collect());
     }
-    if comparisons.len() > 1 {
-        across(&mut text, comparisons);
+    if several {
+        across(&mut text, &replications[0], &delays);
     }
-    text
+    Ok(text)
 }
 
 /// Everything that can reverse a ranking stands above the table.
@@ -141,80 +155,108 @@ fn listed(peers: &[(String, String)]) -> String {
     }
 }
 
-fn compare(text: &mut String, comparison: &Comparison, several: bool) {
-    let Some(first) = comparison.runs.first() else {
+/// The policies of one replication.
+fn one(
+    text: &mut String,
+    scenario: &Scenario,
+    replication: &ReplicationRuns,
+    common: &OnCommonJobs,
+    several: bool,
+) {
+    let Some(first) = replication.runs.first() else {
         return;
     };
     let _ = writeln!(text);
     if several {
-        let _ = writeln!(text, "replication {}: {}", comparison.index, comparison.key);
-    }
-    let counts = &first.summary.jobs;
-    let _ = write!(text, "{} jobs submitted", counts.submitted);
-    let skipped: u64 = first.summary.skipped.values().sum();
-    if skipped > 0 {
-        let reasons = first
-            .summary
-            .skipped
-            .iter()
-            .map(|(reason, n)| format!("{n} {reason}"));
-        let reasons: Vec<String> = reasons.collect();
-        let _ = write!(
+        let _ = writeln!(
             text,
-            ", {skipped} lines of the trace skipped ({})",
-            reasons.join(", ")
+            "replication {}: {}",
+            replication.index, replication.key
         );
     }
-    let _ = writeln!(text);
-    let _ = writeln!(
-        text,
-        "compared on the {} jobs that completed under every policy; {} left out",
-        comparison.common.jobs.len(),
-        comparison.common.left_out
-    );
-    let _ = writeln!(
-        text,
-        "\n{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} | {:<5}",
-        "policy",
-        "delay",
-        "sd",
-        "p95",
-        "max",
-        "unwaited",
-        "expansion",
-        "bounded",
-        "waited",
-        "util",
-        "fwd",
-        "audit"
-    );
-    let _ = writeln!(
-        text,
-        "{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} |",
-        "", "mean s", "s", "s", "s", "mean s", "mean", "slowdown", "%", "%", "%"
-    );
-    for run in &comparison.runs {
-        row(text, comparison, run);
+    let _ = write!(text, "{} jobs submitted", first.summary.jobs.submitted);
+    let skipped = &first.summary.skipped;
+    let lines: u64 = skipped.values().sum();
+    if lines > 0 {
+        let reasons = skipped.iter().map(|(reason, n)| format!("{n} {reason}"));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let _ = write!(text, ", {lines} lines of the trace skipped ({reasons})");
     }
+    let (tau, compression) = (
+        scenario.measure.tau.as_secs_f64(),
+        scenario.compression().as_f64(),
+    );
     let _ = writeln!(
         text,
-        "bounded slowdown with tau = {:.3} s of the run, {:.1} s of the trace; delay = end seen - \
-         submit - run time",
-        first.tau.as_secs_f64(),
-        first.tau.as_secs_f64() * first.compression
+        "\ncompared on the {} jobs that completed under every policy; {} left out\n\n{}bounded \
+         slowdown with tau = {tau:.3} s of the run, {:.1} s of the trace; delay = end seen - submit \
+         - run time",
+        common.jobs,
+        common.left_out,
+        table(&replication.runs, &common.metrics),
+        tau * compression
     );
-    bounds(text, comparison);
-    remarks(text, comparison);
+    bounds(text, &replication.runs);
+    remarks(text, &replication.runs, compression);
+}
+
+fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {
+    let mut lines = vec![
+        cells([
+            "policy",
+            "|",
+            "delay",
+            "sd",
+            "p95",
+            "max",
+            "unwaited",
+            "|",
+            "expansion",
+            "bounded",
+            "|",
+            "waited",
+            "util",
+            "fwd",
+            "|",
+            "audit",
+        ]),
+        cells([
+            "", "|", "mean s", "s", "s", "s", "mean s", "|", "mean", "slowdown", "|", "%", "%",
+            "%", "|", "",
+        ]),
+    ];
+    let bar = || "|".to_owned();
+    let number = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.2}"));
+    let percent = |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1}", 100.0 * v));
+    lines.extend(runs.iter().zip(metrics).map(|(run, metrics)| {
+        let (delay, summary) = (metrics.delay_s, &run.summary);
+        vec![
+            run.name().to_owned(),
+            bar(),
+            number(delay.mean),
+            number(delay.sd),
+            number(delay.p95),
+            number(delay.max),
+            number(summary.delay_s_unwaited_mean),
+            bar(),
+            number(metrics.expansion.mean),
+            number(metrics.bounded_slowdown.mean),
+            bar(),
+            percent(summary.waited_share),
+            percent(summary.utilization),
+            percent(summary.forwarding_ratio),
+            bar(),
+            summary.audit.clone(),
+        ]
+    }));
+    aligned(&lines, " ", &[0, 15])
 }
 
 /// Which of the rows are bounds.
-fn bounds(text: &mut String, comparison: &Comparison) {
-    let all = || comparison.runs.iter();
-    if all().filter(|run| !run.is_bound()).count() > 1 && all().any(PolicyRun::is_bound) {
-        let names: Vec<&str> = all()
-            .filter(|run| run.is_bound())
-            .map(|r| r.name())
-            .collect();
+fn bounds(text: &mut String, runs: &[PolicyRun]) {
+    let bounds = runs.iter().filter(|run| run.is_bound());
+    let names: Vec<&str> = bounds.map(PolicyRun::name).collect();
+    if !names.is_empty() && runs.len() - names.len() > 1 {
         let _ = writeln!(
             text,
             "bounds, which do not compete and have no say in what is compared: {}",
@@ -223,33 +265,9 @@ fn bounds(text: &mut String, comparison: &Comparison) {
     }
 }
 
-fn row(text: &mut String, comparison: &Comparison, run: &PolicyRun) {
-    let metrics = comparison.common.metrics(&run.table, run.tau);
-    let delay = metrics.delay_s;
-    let summary = &run.summary;
-    let number = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.2}"));
-    let percent = |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1}", 100.0 * v));
-    let _ = writeln!(
-        text,
-        "{:<16} | {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} | {:>6} {:>6} {:>6} | {:<5}",
-        run.name(),
-        number(delay.mean),
-        number(delay.sd),
-        number(delay.p95),
-        number(delay.max),
-        number(summary.delay_s_unwaited_mean),
-        number(metrics.expansion.mean),
-        number(metrics.bounded_slowdown.mean),
-        percent(summary.waited_share),
-        percent(summary.utilization),
-        percent(summary.forwarding_ratio),
-        summary.audit,
-    );
-}
-
 /// What the table does not say by itself.
-fn remarks(text: &mut String, comparison: &Comparison) {
-    for run in &comparison.runs {
+fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
+    for run in runs {
         let jobs = &run.summary.jobs;
         let other = [
             ("rejected", jobs.rejected),
@@ -257,11 +275,8 @@ fn remarks(text: &mut String, comparison: &Comparison) {
             ("failed", jobs.failed),
             ("unfinished", jobs.unfinished),
         ];
-        let other: Vec<String> = other
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(state, count)| format!("{count} {state}"))
-            .collect();
+        let other = other.iter().filter(|(_, count)| *count > 0);
+        let other: Vec<String> = other.map(|(state, n)| format!("{n} {state}")).collect();
         if !other.is_empty() {
             let _ = writeln!(text, "{}: {}", run.name(), other.join(", "));
         }
@@ -276,12 +291,12 @@ fn remarks(text: &mut String, comparison: &Comparison) {
                 run.name(),
                 p99 / 1e9,
                 max as f64 / 1e9,
-                max as f64 / 1e9 * run.compression
+                max as f64 / 1e9 * compression
             );
         }
     }
     let mut warnings: Vec<&String> = Vec::new();
-    for warning in comparison.runs.iter().flat_map(|run| &run.summary.warnings) {
+    for warning in runs.iter().flat_map(|run| &run.summary.warnings) {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
@@ -292,31 +307,24 @@ fn remarks(text: &mut String, comparison: &Comparison) {
 }
 
 /// Means over the replications: descriptive, without any claim of confidence.
-fn across(text: &mut String, comparisons: &[Comparison]) {
-    let Some(first) = comparisons.first() else {
-        return;
-    };
+/// `delays` has those of each replication, in the order of its runs.
+fn across(text: &mut String, first: &ReplicationRuns, delays: &[Vec<Option<f64>>]) {
     let _ = writeln!(
         text,
         "\nmean delay over {} replications (s)  [smallest .. largest replication]",
-        comparisons.len()
+        delays.len()
     );
-    let names = first.runs.iter().map(|run| run.name().chars().count());
-    let width = names.max().unwrap_or(0).max(16);
-    for (position, run) in first.runs.iter().enumerate() {
-        let runs = comparisons
-            .iter()
-            .filter_map(|c| Some((c, c.runs.get(position)?)));
-        let means = runs.filter_map(|(c, run)| c.common.metrics(&run.table, run.tau).delay_s.mean);
+    let lines = first.runs.iter().enumerate().filter_map(|(position, run)| {
+        let means = delays.iter().filter_map(|means| *means.get(position)?);
         let over = Distribution::of(means);
-        if let (Some(mean), Some(min), Some(max)) = (over.mean, over.min, over.max) {
-            let _ = writeln!(
-                text,
-                "{:<width$} {mean:>9.2}  [{min:.2} .. {max:.2}]",
-                run.name()
-            );
-        }
-    }
+        let (mean, min, max) = (over.mean?, over.min?, over.max?);
+        Some([
+            run.name().to_owned(),
+            format!("{mean:.2}"),
+            format!(" [{min:.2} .. {max:.2}]"),
+        ])
+    });
+    text.push_str(&aligned(&lines.collect::<Vec<_>>(), " ", &[0, 2]));
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub enum Entry {
 }
 
 /// Where a job came from; carried into the results, seen by no machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JobLabel {
     /// The job number of the trace (SWF field 1).
     pub trace_id: u64,

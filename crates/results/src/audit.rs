@@ -7,6 +7,7 @@
 mod history;
 mod life;
 mod occupancy;
+mod place;
 
 use crate::log::EventLog;
 use gridrig_core::grid::Grid;

@@ -9,6 +9,7 @@
 mod age;
 mod breakdown;
 mod classes;
+mod common;
 mod document;
 mod error;
 mod estimate;
@@ -23,15 +24,15 @@ mod starvation;
 mod text;
 mod verdict;
 
+pub use common::{OnCommonJobs, on_common_jobs};
 pub use document::{
     Breakdown, Cell, ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Group, Guard,
-    InformationAge, Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric,
-    StarvedJob, ThresholdDoc,
+    InformationAge, Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc,
+    RunMetric, StarvedJob, ThresholdDoc, Verdict,
 };
 pub use error::CompareError;
 pub(crate) use find::is_file_of_a_run;
 pub use present::{Report, Table, report};
-pub use verdict::{Outcome, Verdict};
 
 pub use find::find_runs;
 

@@ -10,6 +10,7 @@ use gridrig_core::event::MessageKind;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobLabel, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// How a job stands when the run is over.
 #[derive(
@@ -53,7 +54,7 @@ impl JobState {
 
 /// What became of one job. Instants count from the run's start and are
 /// `None` where the thing did not happen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobRow {
     /// Its name in this run.
     pub job: JobId,
@@ -226,6 +227,14 @@ impl JobTable {
     #[must_use]
     pub fn rows(&self) -> &[JobRow] {
         &self.rows
+    }
+
+    /// A digest of the rows: tables with the same one are taken to be equal.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut hash = DefaultHasher::new();
+        self.rows.hash(&mut hash);
+        hash.finish()
     }
 
     /// Visits to brokers, by (job, order of arrival).

@@ -19,6 +19,7 @@ pub mod report;
 pub mod rundir;
 pub mod stats;
 pub mod summary;
+pub mod text;
 
 pub use audit::{AuditFacts, AuditReport, Violation, audit};
 pub use gridrig_scenario::{measure, threshold};

@@ -10,9 +10,7 @@ mod info;
 mod order;
 mod record;
 
-use crate::jobs::JobRow;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind, Party};
-use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use info::Flow;
 pub use info::InfoAge;
@@ -64,14 +62,6 @@ impl EventLog {
     pub fn get(&self, index: usize) -> Option<(SimTime, Event<'_>)> {
         let record = self.records.get(index)?;
         Some((record.at, record.event(&self.beside)))
-    }
-
-    /// Which processors a job had, node by node, from the row of a table made
-    /// of this log; empty if it never started.
-    #[must_use]
-    pub fn placement_of(&self, row: &JobRow) -> &[PlacementRun] {
-        let started = row.start.and_then(|_| self.get(row.started_by));
-        started.map_or(&[], |(_, event)| event.placement)
     }
 
     /// Number of events kept.
@@ -194,6 +184,7 @@ mod tests {
     use super::*;
     use gridrig_core::ids::{ClusterId, DomainId, JobId};
     use gridrig_core::job::{Entry, Reason};
+    use gridrig_core::placement::PlacementRun;
 
     fn run(node: u32) -> PlacementRun {
         PlacementRun {

@@ -285,13 +285,14 @@ impl<'a> Replay<'a> {
     fn regret(&self, now: SimTime, decision: &Decision) -> Option<f64> {
         let spec: &JobSpec = &self.submissions.get(decision.row)?.spec;
         let reach = self.reach.get(decision.domain.index())?;
+        let length = length(&self.table.rows()[decision.row]);
         let start = |id: &ClusterId| {
             let fits = self.grid.clusters[id.index()]
                 .config
                 .resources
                 .could_run(spec);
             let machine = fits.then(|| &self.machines[id.index()])?;
-            machine.start_of(now, spec.processors)
+            machine.start_of(now, spec.processors, length)
         };
         let own = reach
             .contains(&decision.chosen)

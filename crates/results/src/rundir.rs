@@ -5,6 +5,7 @@
 //! disk and then renamed, the manifest last: a directory with a manifest is
 //! complete.
 
+mod batch;
 mod columns;
 mod csv;
 mod events;
@@ -38,6 +39,7 @@ use crate::jobs::JobTable;
 use crate::log::EventLog;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -193,30 +195,56 @@ pub struct RunFiles<'a> {
 /// the file system otherwise; what was written stays, without a manifest.
 pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirError> {
     prepare(dir, force)?;
-    let mut files = std::collections::BTreeMap::new();
-    let mut keep = |name: &str, doc: FileDoc| files.insert(name.to_owned(), doc);
-    let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
-    keep(names::SCENARIO, scenario);
     let series = run.table.series();
-    keep(names::JOBS, tables::write_jobs(dir, run)?);
-    keep(names::HOPS, tables::write_hops(dir, run.table)?);
-    keep(
-        names::SERIES,
-        tables::write_series(dir, run.table, &series)?,
-    );
-    keep(
-        names::EVENTS,
-        events::write(dir, run.log, run.table.names())?,
-    );
-    let manifest = Manifest::new(run, files);
-    let mut text =
-        serde_json::to_vec_pretty(&manifest).map_err(|source| RunDirError::Manifest {
+    let files = [
+        (
+            names::SCENARIO,
+            file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?,
+        ),
+        (names::JOBS, tables::write_jobs(dir, run)?),
+        (names::HOPS, tables::write_hops(dir, run.table)?),
+        (
+            names::SERIES,
+            tables::write_series(dir, run.table, &series)?,
+        ),
+        (
+            names::EVENTS,
+            events::write(dir, run.log, run.table.names())?,
+        ),
+    ];
+    let files = files.map(|(name, doc)| (name.to_owned(), doc));
+    file::write_bytes(dir, names::MANIFEST, &manifest(dir, run, files.into())?)?;
+    file::sync_dir(dir)
+}
+
+/// Writes no more of a run than
+/// [`on_common_jobs`](crate::compare::on_common_jobs) reads: some columns of its
+/// jobs, and the manifest. They are not to outlive the process, so nothing is
+/// hashed or brought to the disk.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_scratch(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+    prepare(dir, false)?;
+    tables::write_compared(dir, run)?;
+    let path = dir.join(names::MANIFEST);
+    let text = manifest(dir, run, BTreeMap::new())?;
+    fs::write(&path, text).map_err(RunDirError::io("write", &path))
+}
+
+fn manifest(
+    dir: &Path,
+    run: &RunFiles<'_>,
+    files: BTreeMap<String, FileDoc>,
+) -> Result<Vec<u8>, RunDirError> {
+    let mut text = serde_json::to_vec_pretty(&Manifest::new(run, files)).map_err(|source| {
+        RunDirError::Manifest {
             path: dir.join(names::MANIFEST),
             source,
-        })?;
+        }
+    })?;
     text.push(b'\n');
-    file::write_bytes(dir, names::MANIFEST, &text)?;
-    file::sync_dir(dir)
+    Ok(text)
 }
 
 /// Writes `jobs.csv` in the columns of Batsim into a run directory.

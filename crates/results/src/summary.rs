@@ -10,7 +10,6 @@ use crate::measure::{Measure, Stop};
 use crate::regret::Regret;
 use crate::stats::{Distribution, mean, quantile_of};
 use gridrig_core::event::MessageKind;
-use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -98,12 +97,25 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The metrics over these jobs; each metric over those that have it.
-    #[must_use]
-    pub fn over<'a>(rows: impl IntoIterator<Item = &'a JobRow>, tau: SimDuration) -> Self {
-        let mut columns = MetricColumns::with_capacity(0);
-        rows.into_iter().for_each(|row| columns.add(row, tau));
-        columns.finish()
+    /// The metrics by their distributions, in the order of
+    /// [`METRICS`](crate::threshold::METRICS).
+    pub(crate) fn of(distributions: [Distribution; 6]) -> Self {
+        let [
+            delay_s,
+            expansion,
+            wait_s,
+            response_s,
+            bounded_slowdown,
+            bounded_slowdown_ref,
+        ] = distributions;
+        Metrics {
+            delay_s,
+            expansion,
+            wait_s,
+            response_s,
+            bounded_slowdown,
+            bounded_slowdown_ref,
+        }
     }
 }
 
@@ -130,22 +142,7 @@ impl MetricColumns {
     }
 
     fn finish(self) -> Metrics {
-        let [
-            delay_s,
-            expansion,
-            wait_s,
-            response_s,
-            bounded_slowdown,
-            bounded_slowdown_ref,
-        ] = self.0.map(Distribution::of);
-        Metrics {
-            delay_s,
-            expansion,
-            wait_s,
-            response_s,
-            bounded_slowdown,
-            bounded_slowdown_ref,
-        }
+        Metrics::of(self.0.map(Distribution::of))
     }
 }
 
@@ -268,49 +265,6 @@ impl RunSummary {
             domains: load.domains(table),
             clusters: load.clusters(table),
         }
-    }
-}
-
-/// Jobs that finished in all of several runs of one workload: the only fair
-/// ground on which to compare policies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommonJobs {
-    /// Jobs that completed in every run, rising.
-    pub jobs: Vec<JobId>,
-    /// Jobs that completed in some run but not in all.
-    pub left_out: u64,
-}
-
-impl CommonJobs {
-    /// The jobs that completed in all of these runs and were submitted in the
-    /// measured interval of each.
-    #[must_use]
-    pub fn of(runs: &[(&JobTable, &Measure)]) -> Self {
-        let mut completed: BTreeMap<JobId, usize> = BTreeMap::new();
-        for (table, measure) in runs {
-            let rows = table.rows().iter();
-            let measured = |row: &&JobRow| {
-                row.state == JobState::Completed
-                    && row.submit.is_some_and(|submit| measure.covers(submit))
-            };
-            for row in rows.filter(measured) {
-                *completed.entry(row.job).or_default() += 1;
-            }
-        }
-        let all = completed.len() as u64;
-        completed.retain(|_, times| *times == runs.len());
-        CommonJobs {
-            left_out: all - completed.len() as u64,
-            jobs: completed.into_keys().collect(),
-        }
-    }
-
-    /// The metrics of one of the runs over the common jobs only.
-    #[must_use]
-    pub fn metrics(&self, table: &JobTable, tau: SimDuration) -> Metrics {
-        let common = |row: &&JobRow| self.jobs.binary_search(&row.job).is_ok();
-        let rows: Vec<&JobRow> = table.rows().iter().filter(common).collect();
-        Metrics::over(rows, tau)
     }
 }
 

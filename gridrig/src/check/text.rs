@@ -1,6 +1,7 @@
 //! The report as text.
 
 use super::{CheckReport, StepReport, WindowReport};
+use gridrig_results::text::{cells, table};
 use std::fmt;
 
 impl fmt::Display for CheckReport {
@@ -78,7 +79,7 @@ impl CheckReport {
             "jobs/exchange",
             "most",
         ];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let mut rows = vec![cells(head)];
         rows.extend(self.domains.iter().map(|domain| {
             vec![
                 domain.name.clone(),
@@ -102,7 +103,7 @@ impl CheckReport {
             "direct load",
             "load if spread evenly",
         ];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let mut rows = vec![cells(head)];
         rows.extend(self.clusters.iter().map(|cluster| {
             vec![
                 cluster.name.clone(),
@@ -121,7 +122,7 @@ fn steps(steps: &[StepReport]) -> Vec<Vec<String>> {
         return Vec::new();
     }
     let head = ["  step", "jobs", "load before", "load after", "demand lost"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = vec![cells(head)];
     rows.extend(steps.iter().map(|step| {
         vec![
             format!("  {}", step.name),
@@ -136,26 +137,6 @@ fn steps(steps: &[StepReport]) -> Vec<Vec<String>> {
 
 fn load(load: Option<f64>) -> String {
     load.map_or_else(|| "-".to_owned(), |load| format!("{load:.3}"))
-}
-
-/// Rows in columns: the first to the left, the others to the right.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let mut text = String::new();
-    for row in rows {
-        for (column, cell) in row.iter().enumerate() {
-            let width = width(column);
-            text.push_str(&match column {
-                0 => format!("{cell:<width$}"),
-                _ => format!("  {cell:>width$}"),
-            });
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// Seconds in the unit that a person would choose.
@@ -195,12 +176,5 @@ mod tests {
         check(10_080.0, "2.8 h");
         check(0.0, "0 s");
         check(0.000_5, "500 us");
-    }
-
-    #[test]
-    fn columns_are_aligned() {
-        let cells = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let rows = [cells(["name", "n"]), cells(["a", "225"])];
-        assert_eq!(table(&rows), "name    n\na     225\n");
     }
 }

@@ -1,16 +1,16 @@
 //! `gridrig compare`
 
 use super::{print, print_json};
-use crate::cli::CompareArgs;
+use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Failure;
 use anyhow::anyhow;
-use gridrig_results::compare::{self, Comparison, Options};
+use gridrig_results::compare::{self, Options, ThresholdDoc};
 use gridrig_results::threshold::{Figure, Threshold};
 
 /// Compares finished runs and says which policy is better, if any is.
 pub(super) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let options = options(args)?;
-    let comparison = compare::compare(&args.runs, &options).map_err(Failure::input)?;
+    let options = options(&args.comparison, args.users, args.anyway)?;
+    let comparison = compare::compare(&args.comparison.runs, &options).map_err(Failure::input)?;
     for run in &comparison.skipped {
         eprintln!("left out: {run}");
     }
@@ -23,43 +23,39 @@ pub(super) fn compare(args: &CompareArgs) -> Result<(), Failure> {
             false => report.text(),
         })?;
     }
-    thresholds(&comparison)
+    thresholds(&comparison.thresholds)
 }
 
-/// The figures that `--primary` names.
-pub(super) fn primary(texts: &[String]) -> Result<Vec<Figure>, Failure> {
-    let parse = |text: &String| {
+/// What runs are compared by.
+pub(super) fn options(
+    args: &ComparisonArgs,
+    users: usize,
+    anyway: bool,
+) -> Result<Options, Failure> {
+    let primary = args.primary.iter().map(|text| {
         Figure::parse(text).map_err(|why| Failure::input(anyhow!("--primary \"{text}\": {why}")))
-    };
-    texts.iter().map(parse).collect()
-}
-
-/// The thresholds that `--require` sets.
-pub(super) fn require(texts: &[String]) -> Result<Vec<Threshold>, Failure> {
-    let parse = |text: &String| {
+    });
+    let require = args.require.iter().map(|text| {
         Threshold::parse(text).map_err(|why| {
             Failure::input(anyhow!(
                 "--require \"{text}\": expected a threshold such as \"delay_s.p95 < 60\" ({why})"
             ))
         })
-    };
-    texts.iter().map(parse).collect()
-}
-
-fn options(args: &CompareArgs) -> Result<Options, Failure> {
+    });
     Ok(Options {
         baseline: args.baseline.clone(),
-        primary: primary(&args.primary)?,
-        require: require(&args.require)?,
-        users: args.users,
+        primary: primary.collect::<Result<_, _>>()?,
+        require: require.collect::<Result<_, _>>()?,
+        users,
         seed: args.seed,
         skip_damaged: args.skip_damaged,
-        anyway: args.anyway,
+        anyway,
     })
 }
 
-fn thresholds(comparison: &Comparison) -> Result<(), Failure> {
-    let mut missed = comparison.thresholds.iter().filter(|t| !t.held).peekable();
+/// Says which thresholds were missed, and fails if any was.
+pub(super) fn thresholds(all: &[ThresholdDoc]) -> Result<(), Failure> {
+    let mut missed = all.iter().filter(|t| !t.held).peekable();
     if missed.peek().is_none() {
         return Ok(());
     }

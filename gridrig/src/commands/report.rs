@@ -1,11 +1,10 @@
 //! `gridrig report`
 
-use super::compare::{primary, require};
+use super::compare::{options, thresholds};
 use super::{print, print_json};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
-use gridrig_results::compare;
 use gridrig_results::report::{self, Options, Report};
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -15,7 +14,11 @@ use std::path::{Path, PathBuf};
 pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
     // Before the work, which may take seconds.
     refuse_existing(&args.out, args.force)?;
-    let report = report::report(&args.runs, &options(args)?).map_err(Failure::input)?;
+    let options = Options {
+        compare: options(&args.comparison, args.users, true)?,
+        replication: args.replication.clone(),
+    };
+    let report = report::report(&args.comparison.runs, &options).map_err(Failure::input)?;
     write(&args.out, args.force, &report.html)?;
     for run in &report.skipped {
         eprintln!("left out: {run}");
@@ -31,22 +34,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
             report.runs
         ))?;
     }
-    thresholds(&report)
-}
-
-fn options(args: &ReportArgs) -> Result<Options, Failure> {
-    Ok(Options {
-        compare: compare::Options {
-            baseline: args.baseline.clone(),
-            primary: primary(&args.primary)?,
-            require: require(&args.require)?,
-            users: args.users,
-            seed: args.seed,
-            skip_damaged: args.skip_damaged,
-            anyway: true,
-        },
-        replication: args.replication.clone(),
-    })
+    thresholds(&report.thresholds)
 }
 
 fn refuse_existing(out: &Path, force: bool) -> Result<(), Failure> {
@@ -99,18 +87,4 @@ fn document(args: &ReportArgs, report: &Report) -> serde_json::Value {
         "verdict": report.verdict,
         "skipped": report.skipped,
     })
-}
-
-fn thresholds(report: &Report) -> Result<(), Failure> {
-    let mut missed = report.thresholds.iter().filter(|t| !t.held).peekable();
-    if missed.peek().is_none() {
-        return Ok(());
-    }
-    for threshold in missed {
-        eprintln!(
-            "require {}: missed by {} in {} of {} runs",
-            threshold.require, threshold.policy, threshold.missed, threshold.runs
-        );
-    }
-    Err(Failure::Threshold)
 }

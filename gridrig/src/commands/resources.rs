@@ -9,7 +9,7 @@ use gridrig_core::inventory::{Form, Inventory, Schema, SiteCluster, of_clusters}
 use gridrig_core::resource::Resources;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, read_schema};
 use gridrig_protocol::resources;
-use std::fmt::Write as _;
+use gridrig_results::text::{cells, table};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -50,18 +50,20 @@ fn sizes_of(sizes: &[InventorySize], json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&sizes);
     }
-    let mut text = format!(
-        "{:<10} {:>8} {:>10} {:>10} {:>10}\n",
-        "form", "records", "relations", "XML bytes", "JSON bytes"
-    );
-    for size in sizes {
-        let _ = writeln!(
-            text,
-            "{:<10} {:>8} {:>10} {:>10} {:>10}",
-            size.form, size.records, size.relations, size.xml_bytes, size.json_bytes
-        );
-    }
-    print(&text)
+    let head = cells(["form", "records", "relations", "XML bytes", "JSON bytes"]);
+    let line = |size: &InventorySize| {
+        let figures = [
+            size.records,
+            size.relations,
+            size.xml_bytes,
+            size.json_bytes,
+        ];
+        [cells([&size.form]), cells(figures)].concat()
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(head)
+        .chain(sizes.iter().map(line))
+        .collect();
+    print(&table(&lines))
 }
 
 /// One inventory document, or the inventory of a domain of these clusters,

@@ -4,11 +4,13 @@ use super::dashboard::RunDashboard;
 use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
-use crate::runner::{self, Comparison, PolicyRun, RunOptions};
+use crate::realtime::WorkDir;
+use crate::runner::{self, CellNumber, PolicyRun, ReplicationRuns, RunOptions};
 use crate::scenario::Scenario;
 use crate::{memory, monitor, table};
 use anyhow::anyhow;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,13 +23,16 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let begin = Instant::now();
     let scenario = load_scenario(&args.scenario)?;
     let page = RunDashboard::open(args, &scenario.name)?;
+    let out = (!args.no_out).then(|| args.out.clone());
+    let (place, _scratch) = place(out, args.scenario.json)?;
     let options = RunOptions {
-        out: (!args.no_out).then(|| args.out.clone()),
+        cell: args.cell.as_deref().map(cell).transpose()?,
         force: args.force,
         csv: args.csv,
         kill: args.kill.clone(),
         monitoring: monitor::monitoring(&args.monitoring)?,
         watch: page.as_ref().map(|page| Arc::clone(&page.watch) as _),
+        ..place
     };
     let ended = execute(args, &scenario, &options, begin);
     if let Some(page) = page {
@@ -37,21 +42,43 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     ended
 }
 
+fn cell(text: &str) -> Result<CellNumber, Failure> {
+    text.parse()
+        .map_err(|expected| Failure::input(anyhow!("--cell {text}: {expected}")))
+}
+
+/// Options that have runs written below `out`. Where they are to leave nothing,
+/// the table at the end is still made from files: they lie in the directory
+/// that comes second, and are gone with it.
+pub(super) fn place(
+    out: Option<PathBuf>,
+    json: bool,
+) -> Result<(RunOptions, Option<WorkDir>), Failure> {
+    let scratch = (out.is_none() && !json).then(WorkDir::make).transpose();
+    let scratch = scratch.map_err(Failure::run)?;
+    let options = RunOptions {
+        scratch: scratch.is_some(),
+        out: out.or_else(|| Some(scratch.as_ref()?.path().to_owned())),
+        ..RunOptions::default()
+    };
+    Ok((options, scratch))
+}
+
 fn execute(
     args: &RunArgs,
     scenario: &Scenario,
     options: &RunOptions,
     begin: Instant,
 ) -> Result<(), Failure> {
-    let comparisons = runner::run(scenario, options)?;
+    let replications = runner::run(scenario, options)?;
     tracing::info!(
         wall_s = begin.elapsed().as_secs_f64(),
         peak_memory_mib = memory::peak_mib().unwrap_or(0),
         "done"
     );
-    let ended = finish(scenario, &comparisons, args.scenario.json);
-    if !args.scenario.json {
-        say_where(&comparisons);
+    let ended = finish(scenario, &replications, args.scenario.json);
+    if !args.scenario.json && !args.no_out {
+        say_where(&replications);
     }
     ended
 }
@@ -59,14 +86,14 @@ fn execute(
 /// Prints the results and answers how the command ends.
 pub(super) fn finish(
     scenario: &Scenario,
-    comparisons: &[Comparison],
+    replications: &[ReplicationRuns],
     json: bool,
 ) -> Result<(), Failure> {
     match json {
-        true => print_json(&Document::of(comparisons))?,
-        false => print(&table::report(scenario, comparisons))?,
+        true => print_json(&Document::of(replications))?,
+        false => print(&table::report(scenario, replications).map_err(Failure::run)?)?,
     }
-    verdict(scenario, comparisons)
+    verdict(scenario, replications)
 }
 
 /// The document of `--json`.
@@ -76,20 +103,22 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn of(comparisons: &'a [Comparison]) -> Self {
+    fn of(replications: &'a [ReplicationRuns]) -> Self {
         Document {
-            runs: runs(comparisons).map(|run| &run.summary).collect(),
+            runs: runs(replications).map(|run| &run.summary).collect(),
         }
     }
 }
 
-fn runs(comparisons: &[Comparison]) -> impl Iterator<Item = &PolicyRun> {
-    comparisons.iter().flat_map(|comparison| &comparison.runs)
+fn runs(replications: &[ReplicationRuns]) -> impl Iterator<Item = &PolicyRun> {
+    replications
+        .iter()
+        .flat_map(|replication| &replication.runs)
 }
 
 /// Says on stderr where the runs were written.
-pub(super) fn say_where(comparisons: &[Comparison]) {
-    let mut dirs = runs(comparisons).filter_map(|run| run.dir.as_ref());
+pub(super) fn say_where(replications: &[ReplicationRuns]) {
+    let mut dirs = runs(replications).filter_map(|run| run.dir.as_ref());
     if let Some(first) = dirs.next() {
         match dirs.count() {
             0 => eprintln!("written: {}", first.display()),
@@ -105,8 +134,8 @@ pub(super) fn say_where(comparisons: &[Comparison]) {
 }
 
 /// What went wrong, the worst first.
-fn verdict(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Failure> {
-    for run in runs(comparisons) {
+fn verdict(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), Failure> {
+    for run in runs(replications) {
         if let Some(first) = run.violations.first() {
             for violation in &run.violations {
                 eprintln!("audit: {}: {violation}", run.name());
@@ -119,10 +148,10 @@ fn verdict(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Failur
             )));
         }
     }
-    if runs(comparisons).any(|run| run.interrupted) {
+    if runs(replications).any(|run| run.interrupted) {
         return Err(Failure::Interrupted);
     }
-    for run in runs(comparisons) {
+    for run in runs(replications) {
         if let Some(first) = run.failures.first() {
             for failure in &run.failures {
                 eprintln!("failed: {}: {failure}", run.name());
@@ -130,13 +159,13 @@ fn verdict(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Failur
             return Err(Failure::run(anyhow!("{}: {first}", run.name())));
         }
     }
-    thresholds(scenario, comparisons)
+    thresholds(scenario, replications)
 }
 
-fn thresholds(scenario: &Scenario, comparisons: &[Comparison]) -> Result<(), Failure> {
+fn thresholds(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), Failure> {
     let mut missed = false;
     // Bounds show what is possible; they are not what was to be good enough.
-    let judged = runs(comparisons).filter(|run| !(scenario.bounds && run.is_bound()));
+    let judged = runs(replications).filter(|run| !(scenario.bounds && run.is_bound()));
     for run in judged {
         let summary = serde_json::to_value(&run.summary).map_err(Failure::run)?;
         for threshold in &scenario.require {

@@ -16,7 +16,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{Monitoring, ProblemResponse};
+use gridrig_service::http::ProblemResponse;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -135,8 +135,10 @@ impl Control {
                 let message = "stopped: what was written is marked partial";
                 watch.end("stopped", Some(message.to_owned()));
             }
-            Ok(Ok(comparisons)) => {
-                let mut runs = comparisons.iter().flat_map(|comparison| &comparison.runs);
+            Ok(Ok(replications)) => {
+                let mut runs = replications
+                    .iter()
+                    .flat_map(|replication| &replication.runs);
                 let failed = runs.find_map(|run| {
                     let violation = run.violations.first().map(|found| found.message.clone());
                     let why = violation.or_else(|| run.failures.first().cloned())?;
@@ -236,10 +238,8 @@ fn options(runs: &Path, force: bool, watch: Option<&Arc<Watch>>) -> RunOptions {
     RunOptions {
         out: Some(runs.to_owned()),
         force,
-        csv: false,
-        kill: Vec::new(),
-        monitoring: Monitoring::default(),
         watch: watch.map(|watch| Arc::clone(watch) as _),
+        ..RunOptions::default()
     }
 }
 

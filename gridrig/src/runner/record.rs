@@ -1,14 +1,12 @@
 //! A run after it is over: audited, summarized, written.
 
-use super::{Executed, Load};
+use super::{Cell, Executed, Load, NO_BROKER};
 use crate::scenario::{Clock, Replication, Scenario};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicySpec;
-use gridrig_core::time::SimDuration;
 use gridrig_results::audit::{AuditFacts, Violation, audit};
 use gridrig_results::regret::Regret;
-use gridrig_results::summary::CommonJobs;
-use gridrig_results::{JobTable, Measure, RunHeader, RunSummary};
+use gridrig_results::{JobTable, RunHeader, RunSummary};
 use std::path::PathBuf;
 
 /// One policy on one replication.
@@ -22,16 +20,9 @@ pub struct PolicyRun {
     pub pooled: bool,
     /// Its figures.
     pub summary: RunSummary,
-    /// Every job.
-    pub table: JobTable,
-    /// What was measured.
-    pub measure: Measure,
-    /// Bound of bounded slowdown.
-    pub tau: SimDuration,
-    /// Trace seconds in a second of the run.
-    pub compression: f64,
-    /// How late timers may have been: zero in virtual time.
-    pub tolerance: SimDuration,
+    /// Of its job table: equal where the tables are. `None` where nothing varies
+    /// that could give the same one again.
+    pub digest: Option<u64>,
     /// What the audit found.
     pub violations: Vec<Violation>,
     /// Where it was written.
@@ -43,49 +34,31 @@ pub struct PolicyRun {
 }
 
 /// All policies on one replication.
-pub struct Comparison {
+pub struct ReplicationRuns {
     /// Which replication.
     pub index: u32,
     /// What tells it from the others.
     pub key: String,
     /// The runs, in the order of the policies.
     pub runs: Vec<PolicyRun>,
-    /// The jobs on which policies are compared.
-    pub common: CommonJobs,
 }
 
-impl Comparison {
-    /// The comparison of these runs.
+impl ReplicationRuns {
+    /// The runs of this replication.
     #[must_use]
     pub fn new(replication: &Replication, runs: Vec<PolicyRun>) -> Self {
-        // Bounds have no say in what the policies between them are compared
-        // on, as in `gridrig compare`.
-        let competing = runs.iter().filter(|run| !run.is_bound()).count();
-        let tables: Vec<(&JobTable, &Measure)> = runs
-            .iter()
-            .filter(|run| competing < 2 || !run.is_bound())
-            .map(|run| (&run.table, &run.measure))
-            .collect();
-        let common = CommonJobs::of(&tables);
-        Comparison {
+        ReplicationRuns {
             index: replication.index,
             key: replication.key.clone(),
             runs,
-            common,
         }
     }
 
     /// Whether the other one gave the same job tables: then it is the same
     /// run, whatever its key says.
-    pub(super) fn repeats(&self, other: &Comparison) -> bool {
-        let rows = |comparison: &Comparison| -> Vec<_> {
-            comparison
-                .runs
-                .iter()
-                .map(|run| run.table.rows().to_vec())
-                .collect()
-        };
-        self.common == other.common && rows(self) == rows(other)
+    pub(super) fn repeats(&self, other: &ReplicationRuns) -> bool {
+        let own = self.runs.iter().map(|run| run.digest);
+        own.eq(other.runs.iter().map(|run| run.digest))
     }
 
     pub(super) fn note_repeated(&mut self, replication: &Replication) {
@@ -102,15 +75,14 @@ impl Comparison {
 impl PolicyRun {
     /// Audits and summarizes a run.
     pub(super) fn new(
-        replication: &Replication,
-        policy: Option<&PolicySpec>,
+        cell: &Cell,
         grid: &Grid,
         load: &Load,
         executed: &Executed,
+        table: &JobTable,
     ) -> Self {
+        let replication = &cell.replication;
         let scenario = &replication.scenario;
-        let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
-        let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
         let measure = scenario.measure;
         let partial = executed.interrupted
             || executed.lost
@@ -122,27 +94,22 @@ impl PolicyRun {
         };
         let violations = audit(&executed.log, &facts).err().unwrap_or_default();
         let mut failures = executed.faults.clone();
-        let header = header(replication, policy, load, executed, &violations);
-        let mut summary = RunSummary::compute(&table, &measure, &header);
+        let header = header(cell, load, executed, &violations);
+        let mut summary = RunSummary::compute(table, &measure, &header);
         if scenario.regret {
-            summary.regret = Regret::of(&table, grid, &load.submissions, &measure);
+            summary.regret = Regret::of(table, grid, &load.submissions, &measure);
         }
-        let compression = scenario.compression().as_f64();
-        if let Some(late) = too_late(scenario, &summary, compression) {
+        if let Some(late) = too_late(scenario, &summary) {
             summary.valid = false;
             summary.warnings.push(late.clone());
             failures.push(late);
         }
         PolicyRun {
-            policy: policy.cloned(),
-            name: replication.run_name(policy, "no broker"),
+            policy: cell.contender.ours().cloned(),
+            name: cell.name().unwrap_or_else(|| NO_BROKER.to_owned()),
             pooled: replication.pooled,
             summary,
-            table,
-            tau: measure.tau,
-            measure,
-            compression,
-            tolerance: executed.timer_tolerance,
+            digest: replication.varies.map(|_| table.digest()),
             violations,
             dir: None,
             interrupted: executed.interrupted,
@@ -177,13 +144,8 @@ impl PolicyRun {
     }
 }
 
-fn header(
-    replication: &Replication,
-    policy: Option<&PolicySpec>,
-    load: &Load,
-    executed: &Executed,
-    violations: &[Violation],
-) -> RunHeader {
+fn header(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation]) -> RunHeader {
+    let replication = &cell.replication;
     let scenario = &replication.scenario;
     let mut warnings = load.warnings.clone();
     warnings.extend(executed.notes.iter().cloned());
@@ -191,7 +153,7 @@ fn header(
         warnings.push("the run was interrupted: it is partial".to_owned());
     }
     RunHeader {
-        policy: replication.policy_name(policy),
+        policy: cell.contender.name(),
         seed: replication.seed,
         replication: replication.index,
         clock: match scenario.clock {
@@ -210,8 +172,8 @@ fn header(
 }
 
 /// Submission lag past the tolerance makes a run invalid.
-fn too_late(scenario: &Scenario, summary: &RunSummary, compression: f64) -> Option<String> {
-    let lag_s = summary.submission_lag_ns_p99? / 1e9 * compression;
+fn too_late(scenario: &Scenario, summary: &RunSummary) -> Option<String> {
+    let lag_s = summary.submission_lag_ns_p99? / 1e9 * scenario.compression().as_f64();
     let tolerance_s = scenario.lag_tolerance.as_secs_f64();
     (lag_s > tolerance_s).then(|| {
         format!(

@@ -1,15 +1,15 @@
 //! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
 
-use super::{Executed, Load, PolicyRun, RunOptions};
+use super::{Cell, Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
 use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
-use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
+use gridrig_results::JobTable;
 use gridrig_results::rundir::{self, ChoiceDoc, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -17,15 +17,11 @@ use std::path::{Path, PathBuf};
 
 /// Refuses to overwrite somebody else's run. A deterministic run of the very
 /// same scenario may be written again: it is the same run.
-pub(super) fn refuse_existing(
-    replication: &Replication,
-    policy: Option<&PolicySpec>,
-    options: &RunOptions,
-) -> Result<(), Failure> {
-    let Some(dir) = directory(replication, policy, options) else {
+pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> Result<(), Failure> {
+    let Some(dir) = directory(cell, options) else {
         return Ok(());
     };
-    if !dir.exists() || options.force || is_same_run(replication, &dir) {
+    if !dir.exists() || options.force || is_same_run(&cell.replication, &dir) {
         return Ok(());
     }
     Err(Failure::input(anyhow!(
@@ -41,16 +37,13 @@ fn is_same_run(replication: &Replication, dir: &Path) -> bool {
 }
 
 /// The run directory; `None` when none is wanted.
-fn directory(
-    replication: &Replication,
-    policy: Option<&PolicySpec>,
-    options: &RunOptions,
-) -> Option<PathBuf> {
+fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     // The directory carries the seed the user gave, also where the seed is
     // what varies: its replications lie side by side.
-    let scenario = &replication.scenario;
-    let run = format!("{}-{}", scenario.name, replication.base_seed);
-    let policy = as_directory(&replication.run_name(policy, "no-broker"));
+    let replication = &cell.replication;
+    let run = format!("{}-{}", replication.scenario.name, replication.base_seed);
+    let policy = cell.name();
+    let policy = policy.map_or_else(|| "no-broker".to_owned(), |name| as_directory(&name));
     let out = options.out.as_ref()?;
     Some(
         out.join(run)
@@ -62,25 +55,27 @@ fn directory(
 /// Writes a run; answers where.
 pub(super) fn write(
     run: &PolicyRun,
-    replication: &Replication,
+    cell: &Cell,
     grid: &Grid,
     load: &Load,
     executed: &Executed,
+    table: &JobTable,
     options: &RunOptions,
 ) -> Result<Option<PathBuf>, Failure> {
     let log = &executed.log;
-    let Some(dir) = directory(replication, run.policy.as_ref(), options) else {
+    let Some(dir) = directory(cell, options) else {
         return Ok(None);
     };
+    let replication = &cell.replication;
     let scenario = &replication.scenario;
     let info = RunInfo {
-        policy: replication.policy_name(run.policy.as_ref()),
+        policy: cell.contender.name(),
         seed: replication.seed,
         replication: replication.index,
         clock: run.summary.clock.clone(),
-        measure: run.measure,
-        partial: run.interrupted || run.measure.stop == gridrig_results::Stop::LastArrival,
-        tolerance: run.tolerance,
+        measure: scenario.measure,
+        partial: run.interrupted || scenario.measure.stop == gridrig_results::Stop::LastArrival,
+        tolerance: executed.timer_tolerance,
         scenario_hash: hex(Sha256::digest(scenario.to_canonical_toml())),
         workload_hashes: workload_hashes(&load.submissions),
         trace_sha256: load
@@ -103,8 +98,12 @@ pub(super) fn write(
         document: Some(&scenario.document),
         submissions: &load.submissions,
         log,
-        table: &run.table,
+        table,
     };
+    if options.scratch {
+        rundir::write_scratch(&dir, &files).map_err(Failure::run)?;
+        return Ok(Some(dir));
+    }
     rundir::write(&dir, true, &files).map_err(Failure::run)?;
     if let Some(xml) = describe(replication)? {
         let path = dir.join(POOLED_RESOURCES);
@@ -119,7 +118,7 @@ pub(super) fn write(
             .map_err(Failure::Run)?;
     }
     if options.csv {
-        rundir::write_batsim_csv(&dir, log, &run.table, &load.submissions, grid)
+        rundir::write_batsim_csv(&dir, log, table, &load.submissions, grid)
             .map_err(Failure::run)?;
     }
     Ok(Some(dir))

@@ -13,6 +13,7 @@ mod bad_input;
 mod bounds;
 mod browser;
 mod calm;
+mod cells;
 mod check;
 mod command;
 mod compare_command;

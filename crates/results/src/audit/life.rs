@@ -1,6 +1,7 @@
 //! The life of each job: what may follow what, and where.
 
 use super::occupancy::Occupancy;
+use super::place::{End, Life, Place, UNBORN};
 use super::{AuditFacts, AuditReport, Finding, Rule};
 use crate::index::JobIndex;
 use crate::log::EventLog;
@@ -12,65 +13,6 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-
-/// Where a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// With the replayer.
-    Nowhere,
-    /// Handed over, not taken in yet.
-    Entering(Party),
-    /// Held by a domain's broker.
-    Broker(Party),
-    /// On its way between two brokers.
-    Forwarded(Party, Party),
-    /// On its way from a broker to an LRMS.
-    Dispatched(Party, Party),
-    /// Waiting at an LRMS.
-    Queued(Party),
-    /// Running.
-    Running(Party),
-    /// Sent back to the submitter, to be rejected.
-    SentBack,
-    /// Over.
-    Ended(End),
-}
-
-/// How a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Completed,
-    Rejected,
-    Cancelled,
-    Failed,
-}
-
-/// What is known of one job.
-#[derive(Clone, Copy)]
-struct Life<'l> {
-    place: Place,
-    submitted: bool,
-    seen: bool,
-    /// Forwards on the path to where it is.
-    hop: u32,
-    last: SimTime,
-    start: SimTime,
-    /// When it was promised to start.
-    promised: SimTime,
-    /// Where it runs, while it does.
-    placement: &'l [PlacementRun],
-}
-
-const UNBORN: Life<'static> = Life {
-    place: Place::Nowhere,
-    submitted: false,
-    seen: false,
-    hop: 0,
-    last: SimTime::ZERO,
-    start: SimTime::ZERO,
-    promised: SimTime::MAX,
-    placement: &[],
-};
 
 /// Goes through the log with one life per job.
 pub(super) struct Auditor<'a, 'l> {
@@ -181,7 +123,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
             ),
             _ => (Rule::Ends, "has no end"),
         };
-        let message = format!("it {what}: it was last {}", self.show(place));
+        let message = format!("it {what}: it was last {}", place.shown(&self.names));
         self.find_about(rule, index, None, message);
     }
 
@@ -324,7 +266,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
             let message = format!(
                 "it starts at {}, expected it queued there first; it was {}",
                 self.names.party(lrms),
-                self.show(place)
+                place.shown(&self.names)
             );
             self.find_about(Rule::StartAfterQueue, index, Some(at), message);
         }
@@ -515,7 +457,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
 
     fn find_misplaced(&mut self, at: SimTime, index: usize, what: &str) {
         let place = self.lives[index].place;
-        let message = format!("it {what}, but it was {}", self.show(place));
+        let message = format!("it {what}, but it was {}", place.shown(&self.names));
         self.find_about(Rule::RightPlace, index, Some(at), message);
     }
 
@@ -532,21 +474,5 @@ impl<'a, 'l> Auditor<'a, 'l> {
             at,
             message,
         });
-    }
-
-    fn show(&self, place: Place) -> String {
-        let name = |party| self.names.party(party);
-        match place {
-            Place::Nowhere => "not submitted".to_owned(),
-            Place::Entering(entry) => format!("on its way to {}", name(entry)),
-            Place::Broker(here) => format!("held by {}", name(here)),
-            Place::Forwarded(from, to) | Place::Dispatched(from, to) => {
-                format!("on its way from {} to {}", name(from), name(to))
-            }
-            Place::Queued(here) => format!("queued at {}", name(here)),
-            Place::Running(here) => format!("running at {}", name(here)),
-            Place::SentBack => "sent back to its submitter".to_owned(),
-            Place::Ended(_) => "over".to_owned(),
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! The comparison as a document: what `--json` prints, and what tables,
 //! Markdown and pages are made from.
 
-use super::verdict::Verdict;
 use crate::stats::{IntervalMethod, Paired, Range};
 use crate::threshold::Figure;
 use serde::Serialize;
@@ -36,6 +35,65 @@ pub struct Comparison {
     pub skipped: Vec<String>,
     /// What the runs themselves warn of.
     pub warnings: Vec<String>,
+}
+
+/// What the comparison found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A policy is better than the baseline.
+    Winner,
+    /// The baseline is better than every other policy.
+    BaselineWins,
+    /// No difference that can be told from chance.
+    #[default]
+    None,
+    /// Too few repeats to tell.
+    TooFewRepeats,
+    /// The repeats share jobs, so that chance cannot be told.
+    Descriptive,
+    /// The runs are not comparable.
+    NotComparable,
+}
+
+/// The sentence and its numbers. They are about `policy`: the winner, or the
+/// policy with the best figure where nobody wins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The sentence.
+    pub text: String,
+    /// What was found.
+    pub outcome: Outcome,
+    /// Who won; null if nobody did.
+    pub winner: Option<String>,
+    /// The policy that the numbers are of.
+    pub policy: Option<String>,
+    /// The policy that it is held against.
+    pub baseline: String,
+    /// The figure; less is better.
+    pub figure: String,
+    /// Its mean over the replications.
+    pub value: Option<f64>,
+    /// The baseline's.
+    pub baseline_value: Option<f64>,
+    /// value - baseline_value.
+    pub difference: Option<f64>,
+    /// value / baseline_value.
+    pub ratio: Option<f64>,
+    /// Lower end of the interval of the difference; null if there is none.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// p-value with Holm's correction.
+    pub p_holm: Option<f64>,
+    /// Pairs.
+    pub n: u64,
+    /// Pairs whose difference has the other sign.
+    pub disagree: u64,
+    /// Pairs without difference.
+    pub tied: u64,
+    /// What else was found of the other policies; part of the text.
+    pub others: Vec<String>,
 }
 
 /// What the figures are over.

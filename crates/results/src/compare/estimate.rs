@@ -3,12 +3,12 @@
 use super::Options;
 use super::document::{
     ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Guard, InformationAge, Load,
-    Measured, Method, Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc,
+    Measured, Method, Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Verdict,
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
-use super::group::{Study, Variant};
-use super::{guard, starvation, verdict};
+use super::group::{Study, Variant, traces};
+use super::{starvation, verdict};
 use crate::stats::{self, IntervalMethod, LEVEL, Paired, Range, Resamples, holm};
 use crate::threshold::{Figure, METRICS, Threshold};
 use serde_json::Value;
@@ -68,7 +68,7 @@ impl Tables<'_> {
         self.correct(&mut policies);
         let breakdown = self.breakdown(options.users, resamples);
         let mut document = Comparison {
-            verdict: verdict::Verdict::default(),
+            verdict: Verdict::default(),
             baseline: policies.first().map_or(String::new(), |p| p.name.clone()),
             primary: self.primary.to_vec(),
             measured: self.measured(),
@@ -114,7 +114,7 @@ impl Tables<'_> {
             left_out: self.replications.iter().map(|r| r.left_out).sum(),
             tau: manifest.map_or(String::new(), |m| m.measure.tau.clone()),
             run_time_scale: manifest.and_then(|m| Some(m.study.scale?.run_time)),
-            traces: manifest.map_or(String::new(), guard::traces),
+            traces: manifest.map_or(String::new(), traces),
         }
     }
 

@@ -3,17 +3,17 @@
 //! that of a few columns of as many runs as there are processors.
 
 use super::classes::{run_time_class, size_class};
+use super::common::{self, Common, Opened, count, over};
 use super::document::{InformationAge, Role, StarvedJob};
 use super::error::CompareError;
 use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::each;
 use super::{age, starvation};
-use crate::measure::Measure;
-use crate::rundir::{Codes, RunDirError, TableColumns, names};
+use crate::rundir::{Codes, RunDirError};
 use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What jobs are grouped by.
@@ -119,27 +119,12 @@ fn replication(
     primary: Figure,
     delays: Option<&mut Delays>,
 ) -> Result<Replication, CompareError> {
-    let opened = each(runs, |run| Opened::new(run));
-    let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
-    same_jobs(&opened)?;
-    let mut judged = opened
-        .iter()
-        .zip(bounds)
-        .filter(|(_, bound)| !**bound)
-        .map(|(run, _)| &run.completed);
-    let mut common = judged.next().cloned().unwrap_or_default();
-    let mut any = common.clone();
-    for completed in judged {
-        for (row, completed) in completed.iter().enumerate() {
-            common[row] &= completed;
-            any[row] |= completed;
-        }
-    }
-    let count = |rows: &[bool]| rows.iter().filter(|row| **row).count() as u64;
+    let opened = common::open(runs)?;
+    let common = Common::of(&opened, bounds);
     let keep = delays.is_some();
     let figures = each(&opened, |run| {
         let own = run.own(&common);
-        let missing = count(&common) - count(&own);
+        let missing = common.jobs - count(&own);
         let mut raw = Vec::new();
         let figures = run.figures(&own, key, primary, keep.then_some(&mut raw))?;
         Ok((RunFigures { missing, ..figures }, raw))
@@ -159,8 +144,8 @@ fn replication(
         }
     }
     Ok(Replication {
-        common: count(&common),
-        left_out: count(&any) - count(&common),
+        common: common.jobs,
+        left_out: common.left_out,
         runs: figures,
         narrowed,
     })
@@ -184,72 +169,7 @@ fn pool(delays: &mut Delays, opened: &[Opened<'_>], raw: Vec<Vec<f64>>) {
     }
 }
 
-/// Runs of one workload have the same jobs in the same rows.
-fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
-    let Some((first, others)) = runs.split_first() else {
-        return Ok(());
-    };
-    for run in others {
-        if run.jobs != first.jobs {
-            return Err(RunDirError::Damaged {
-                path: run.run.dir.join(names::JOBS),
-                message: format!(
-                    "its jobs are not those of {}, which has the same workload hash",
-                    first.run.dir.display()
-                ),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// A run whose jobs are open.
-struct Opened<'a> {
-    run: &'a FoundRun,
-    columns: TableColumns,
-    measure: Measure,
-    jobs: Vec<u32>,
-    /// By row; it says who completed, and is a metric by itself.
-    response_s: Vec<f64>,
-    /// By row: completed, and submitted in the measured interval.
-    completed: Vec<bool>,
-}
-
-impl<'a> Opened<'a> {
-    fn new(run: &'a FoundRun) -> Result<Self, RunDirError> {
-        let measure = run.manifest.measure.read();
-        let measure = measure.ok_or_else(|| RunDirError::Field {
-            path: run.dir.join(names::MANIFEST),
-            field: "measure".to_owned(),
-            value: format!("{:?}", run.manifest.measure),
-            expected: "durations with their unit",
-        })?;
-        let columns = TableColumns::open(&run.dir, names::JOBS)?;
-        let response = columns.f64s("response_s")?;
-        let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();
-        if measure.from > SimTime::ZERO || measure.until.is_some() {
-            let submit = columns.i64s("submit_ns")?;
-            for (completed, submit) in completed.iter_mut().zip(submit) {
-                let submit = u64::try_from(submit).map(SimTime::from_nanos);
-                *completed &= submit.is_ok_and(|submit| measure.covers(submit));
-            }
-        }
-        Ok(Opened {
-            jobs: columns.u32s("job_id")?,
-            run,
-            columns,
-            measure,
-            response_s: response,
-            completed,
-        })
-    }
-
-    /// The common jobs that completed here.
-    fn own(&self, common: &[bool]) -> Vec<bool> {
-        let both = common.iter().zip(&self.completed);
-        both.map(|(common, own)| *common && *own).collect()
-    }
-
+impl Opened<'_> {
     fn figures(
         &self,
         common: &[bool],
@@ -261,10 +181,7 @@ impl<'a> Opened<'a> {
         let mut judged = Vec::new();
         let mut wait_s = Vec::new();
         for (index, name) in METRICS.into_iter().enumerate() {
-            let mut values = match name {
-                "response_s" => self.response_s.clone(),
-                name => self.columns.f64s(name)?,
-            };
+            let values = self.metric(name)?;
             if index == primary.metric_index() {
                 judged.clone_from(&values);
             }
@@ -273,12 +190,7 @@ impl<'a> Opened<'a> {
                 ("wait_s", _) => wait_s.clone_from(&values),
                 _ => {}
             }
-            let mut row = 0;
-            values.retain(|_| {
-                row += 1;
-                common[row - 1]
-            });
-            figures.metrics[index] = Distribution::of(values);
+            figures.metrics[index] = over(values, common);
         }
         let processors = self.columns.u32s("processors")?;
         let run_times = self.columns.i64s("run_time_ref_ns")?;

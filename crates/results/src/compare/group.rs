@@ -8,6 +8,7 @@ use crate::rundir::{Manifest, POOLED, is_bound, names};
 use crate::threshold::{Figure, Threshold};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// What tells one replication from another; runs of different policies are
 /// paired by it.
@@ -240,6 +241,13 @@ pub(super) fn settings(manifest: &Manifest) -> Value {
     })
 }
 
+/// Whether a run shows what is possible at best or at worst, and competes only
+/// where nothing else does.
+pub(super) fn is_bound(manifest: &Manifest) -> bool {
+    let policy = manifest.policy.as_deref();
+    manifest.grid.is_pooled() || policy.is_some_and(is_bound)
+}
+
 fn has_brokers(manifest: &Manifest) -> bool {
     !manifest.grid.domains.is_empty()
 }
@@ -250,6 +258,21 @@ pub(super) fn workload_of(manifest: &Manifest) -> &str {
     let hashes = &manifest.workload_hashes;
     let hash = hashes.get("jobs").or_else(|| hashes.get("all"));
     hash.map_or("", String::as_str)
+}
+
+/// The traces of a run with the beginning of their hashes.
+pub(super) fn traces(manifest: &Manifest) -> String {
+    let one = |(name, hash): (&String, &String)| {
+        let name = Path::new(name)
+            .file_name()
+            .map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
+        format!("{name} ({hash:.12})")
+    };
+    let all: Vec<String> = manifest.trace_sha256.iter().map(one).collect();
+    match all.is_empty() {
+        true => "no trace".to_owned(),
+        false => all.join(", "),
+    }
 }
 
 fn jobs_hash(manifest: &Manifest) -> String {
@@ -302,17 +325,17 @@ fn named<'a>(
 ) -> Vec<Variant<'a>> {
     let mut variants: Vec<Variant<'a>> = Vec::new();
     for (identity, runs) in sorted {
-        let of_bound = |run: &&FoundRun| run.manifest.grid.is_pooled();
-        let pooled =
-            identity.policy.is_none() && (brokered || runs.values().next().is_some_and(of_bound));
+        let first = runs.values().next().map(|run| &run.manifest);
+        let pooled = identity.policy.is_none()
+            && (brokered || first.is_some_and(|run| run.grid.is_pooled()));
+        let role = match pooled || first.is_some_and(is_bound) {
+            true => Role::Bound,
+            false => Role::Contender,
+        };
         let name = match identity.policy {
             Some(policy) => policy,
             None if pooled => POOLED.to_owned(),
             None => "no-broker".to_owned(),
-        };
-        let role = match pooled || is_bound(&name) {
-            true => Role::Bound,
-            false => Role::Contender,
         };
         variants.push(Variant { name, role, runs });
     }
@@ -338,10 +361,7 @@ fn named<'a>(
 
 fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
     let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
-    let traces: BTreeSet<String> = runs
-        .iter()
-        .map(|run| super::guard::traces(&run.manifest))
-        .collect();
+    let traces: BTreeSet<String> = runs.iter().map(|run| traces(&run.manifest)).collect();
     let hint = match traces.len() {
         0 | 1 => String::new(),
         _ => {

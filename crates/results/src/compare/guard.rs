@@ -2,11 +2,10 @@
 
 use super::document::{Guard, Objection};
 use super::find::FoundRun;
-use super::group::{Study, settings};
+use super::group::{Study, settings, traces};
 use crate::rundir::Manifest;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Offered loads may differ by this share.
 const LOAD_TOLERANCE: f64 = 0.10;
@@ -162,21 +161,6 @@ impl Collected {
             runs: count,
         };
         self.objections.into_iter().map(objection).collect()
-    }
-}
-
-/// The traces of a run with the beginning of their hashes.
-pub(super) fn traces(manifest: &Manifest) -> String {
-    let one = |(name, hash): (&String, &String)| {
-        let name = Path::new(name)
-            .file_name()
-            .map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
-        format!("{name} ({})", short(hash))
-    };
-    let all: Vec<String> = manifest.trace_sha256.iter().map(one).collect();
-    match all.is_empty() {
-        true => "no trace".to_owned(),
-        false => all.join(", "),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A report laid out as plain text or as Markdown.
 
 use super::present::{Report, Table};
+use crate::text::aligned;
 use std::fmt::Write as _;
 
 /// Widest line of a text.
@@ -87,32 +88,21 @@ impl Table {
 
     fn text(&self, out: &mut String) {
         wrap(out, "", "", &clean(&self.title));
-        let cells = |row: &Vec<String>| row.iter().map(|cell| clean(cell)).collect::<Vec<_>>();
-        let lines: Vec<Vec<String>> = std::iter::once(&self.header)
+        let mut lines: Vec<Vec<String>> = std::iter::once(&self.header)
             .chain(&self.rows)
-            .map(cells)
+            .map(|row| row.iter().map(|cell| clean(cell)).collect())
             .collect();
-        let columns = 0..self.header.len();
-        let width = |column: usize| {
-            let cells = lines.iter().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = columns.map(width).collect();
-        let mut before = None;
-        for (number, line) in lines.iter().enumerate() {
-            let mut text = String::from(" ");
-            for (column, cell) in line.iter().enumerate() {
-                // What repeats in the first column says nothing again.
-                let repeats = column == 0 && number > 1 && before == Some(cell);
-                let cell = if repeats { "" } else { cell.as_str() };
-                let width = widths[column];
-                let _ = match self.is_left(column) {
-                    true => write!(text, " {cell:<width$} "),
-                    false => write!(text, " {cell:>width$} "),
-                };
+        // What repeats in the first column says nothing again.
+        for line in (2..lines.len()).rev() {
+            if lines[line].first() == lines[line - 1].first() {
+                lines[line][0].clear();
             }
-            before = line.first();
-            let _ = writeln!(out, "{}", text.trim_end());
+        }
+        let left: Vec<usize> = (0..self.header.len())
+            .filter(|n| self.is_left(*n))
+            .collect();
+        for line in aligned(&lines, "  ", &left).lines() {
+            let _ = writeln!(out, "  {line}");
         }
         if let Some(note) = &self.note {
             wrap(out, "  ", "  ", &clean(note));

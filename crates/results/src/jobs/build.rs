@@ -8,6 +8,7 @@ use gridrig_core::event::{Event, EventKind, MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 
 impl JobTable {
@@ -81,9 +82,13 @@ impl Builder {
             })
             .collect();
         let rows = submissions.iter();
+        let row = |job: &Submission| JobRow {
+            origin: origin(job, &clusters),
+            ..JobRow::new(job)
+        };
         Builder {
             index: JobIndex::new(submissions),
-            rows: rows.map(|job| new_row(job, &clusters)).collect(),
+            rows: rows.map(row).collect(),
             at_visit: vec![None; submissions.len()],
             hops: Vec::new(),
             clusters,
@@ -101,18 +106,14 @@ impl Builder {
             return;
         };
         let row = &mut self.rows[index];
+        row.note(position, at, &event);
         match event.kind {
-            EventKind::Submitted if row.submit.is_none() => {
-                row.intended = event.instant();
-                row.submit = Some(at);
-            }
             EventKind::BrokerArrival => {
                 if let Some(domain) = event.by.domain() {
                     self.arrive(at, index, domain, event.hop());
                 }
             }
             EventKind::Forwarded => {
-                row.forwards += 1;
                 if let Some(visit) = self.at_visit[index] {
                     self.hops[visit].row.forwarded = Some(at);
                     self.hops[visit].row.forwarded_to = event.to.and_then(Party::domain);
@@ -120,30 +121,14 @@ impl Builder {
             }
             EventKind::Refused => self.refuse(at, index, event.by, event.reason),
             EventKind::Dispatched => {
-                row.dispatch = Some(at);
                 if let Some(visit) = self.at_visit[index] {
                     self.hops[visit].row.dispatched = Some(at);
                 }
             }
             EventKind::Queued => {
-                row.queued = Some(at);
-                row.cluster = event.by.cluster();
                 row.exec_domain = row.cluster.and_then(|id| domain_of(&self.clusters, id));
             }
-            EventKind::Started if row.start.is_none() => {
-                row.start = Some(at);
-                row.started_by = position;
-            }
-            EventKind::Finished => {
-                end(row, at, JobState::Completed, None);
-                self.last_finish = self.last_finish.max(row.finish);
-            }
-            EventKind::Rejected => end(row, at, JobState::Rejected, event.reason),
-            EventKind::Cancelled => end(row, at, JobState::Cancelled, None),
-            EventKind::Failed => end(row, at, JobState::Failed, event.reason),
-            EventKind::FinishSeen => {
-                row.finish_seen.get_or_insert(at);
-            }
+            EventKind::Finished => self.last_finish = self.last_finish.max(row.finish),
             _ => {}
         }
     }
@@ -183,33 +168,86 @@ impl Builder {
     }
 }
 
-fn new_row(submission: &Submission, clusters: &[ClusterInfo]) -> JobRow {
-    let origin = match submission.entry {
+impl JobRow {
+    /// A job that nothing has happened to yet; the grid knows its origin.
+    #[must_use]
+    pub fn new(submission: &Submission) -> Self {
+        JobRow {
+            job: submission.spec.id,
+            label: submission.label,
+            origin: None,
+            exec_domain: None,
+            cluster: None,
+            processors: submission.spec.processors,
+            hops: 0,
+            forwards: 0,
+            state: JobState::Unfinished,
+            reason: None,
+            intended: submission.at,
+            submit: None,
+            broker_arrival: None,
+            dispatch: None,
+            queued: None,
+            start: None,
+            finish: None,
+            finish_seen: None,
+            end: None,
+            run_time_ref: submission.spec.run_time,
+            started_by: 0,
+        }
+    }
+
+    /// Takes in what an event at this position of the log says of the job
+    /// alone. Of two things that should have happened once the first counts.
+    pub fn note(&mut self, position: usize, at: SimTime, event: &Event<'_>) {
+        match event.kind {
+            EventKind::Submitted if self.submit.is_none() => {
+                self.intended = event.instant();
+                self.submit = Some(at);
+            }
+            EventKind::Forwarded => self.forwards += 1,
+            EventKind::Dispatched => self.dispatch = Some(at),
+            EventKind::Queued => {
+                self.queued = Some(at);
+                self.cluster = event.by.cluster();
+            }
+            EventKind::Started if self.start.is_none() => {
+                self.start = Some(at);
+                self.started_by = position;
+            }
+            EventKind::Finished => self.ended(at, JobState::Completed, None),
+            EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),
+            EventKind::Cancelled => self.ended(at, JobState::Cancelled, None),
+            EventKind::Failed => self.ended(at, JobState::Failed, event.reason),
+            EventKind::FinishSeen => {
+                self.finish_seen.get_or_insert(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Which processors it had, node by node, from the log that the table was made
+    /// of; empty if it never started.
+    #[must_use]
+    pub fn placement<'l>(&self, log: &'l EventLog) -> &'l [PlacementRun] {
+        let started = self.start.and_then(|_| log.get(self.started_by));
+        started.map_or(&[], |(_, event)| event.placement)
+    }
+
+    fn ended(&mut self, at: SimTime, state: JobState, reason: Option<Reason>) {
+        if self.end.is_none() {
+            self.end = Some(at);
+            self.state = state;
+            self.reason = reason;
+            self.finish = (state == JobState::Completed).then_some(at);
+        }
+    }
+}
+
+fn origin(submission: &Submission, clusters: &[ClusterInfo]) -> Option<DomainId> {
+    match submission.entry {
         Entry::Domain(domain) => Some(domain),
         Entry::Cluster(cluster) => domain_of(clusters, cluster),
-    };
-    JobRow {
-        job: submission.spec.id,
-        label: submission.label,
-        origin,
-        exec_domain: None,
-        cluster: None,
-        processors: submission.spec.processors,
-        hops: 0,
-        forwards: 0,
-        state: JobState::Unfinished,
-        reason: None,
-        intended: submission.at,
-        submit: None,
-        broker_arrival: None,
-        dispatch: None,
-        queued: None,
-        start: None,
-        finish: None,
-        finish_seen: None,
-        end: None,
-        run_time_ref: submission.spec.run_time,
-        started_by: 0,
     }
 }
 
@@ -231,15 +269,6 @@ fn visit_row(
         dispatched: None,
         refused: None,
         reason: None,
-    }
-}
-
-fn end(row: &mut JobRow, at: SimTime, state: JobState, reason: Option<Reason>) {
-    if row.end.is_none() {
-        row.end = Some(at);
-        row.state = state;
-        row.reason = reason;
-        row.finish = (state == JobState::Completed).then_some(at);
     }
 }
 

@@ -14,22 +14,44 @@ const MOST_QUEUED: usize = 200;
 #[derive(Debug)]
 pub(super) struct Machine {
     processors: u32,
-    /// Whether jobs that fit pass those that do not: first-in-first-fit.
-    /// Otherwise they start in the order in which they came.
-    passes: bool,
+    rule: Rule,
     free: u32,
     /// Processors by when they are given back, and a number that tells jobs
     /// apart.
     running: BTreeMap<(SimTime, usize), u32>,
     /// Processors and nanoseconds of each job, in the order in which they came.
-    queue: BTreeMap<u64, (u32, u64)>,
+    queue: BTreeMap<u64, Work>,
+}
+
+/// Who may pass whom.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// Nobody anybody.
+    InOrder,
+    /// Whoever fits everybody.
+    FirstFit,
+    /// Whoever fits, if the first that waits starts no later for it.
+    HeadKept,
+    /// Whoever fits, if nobody who came before starts later for it.
+    AllKept,
+}
+
+impl From<DisciplineKind> for Rule {
+    fn from(discipline: DisciplineKind) -> Self {
+        match discipline {
+            DisciplineKind::Fcfs => Rule::InOrder,
+            DisciplineKind::FirstInFirstFit => Rule::FirstFit,
+            DisciplineKind::EasyBackfill => Rule::HeadKept,
+            DisciplineKind::ConservativeBackfill | DisciplineKind::SlurmBackfill => Rule::AllKept,
+        }
+    }
 }
 
 impl Machine {
     pub(super) fn new(processors: u32, discipline: DisciplineKind) -> Self {
         Machine {
             processors,
-            passes: discipline == DisciplineKind::FirstInFirstFit,
+            rule: discipline.into(),
             free: processors,
             running: BTreeMap::new(),
             queue: BTreeMap::new(),
@@ -54,9 +76,9 @@ impl Machine {
         self.free = self.free.saturating_add(freed).min(self.processors);
     }
 
-    /// When a job of so many processors would start if it came now and nobody
-    /// came later; `None` for a job that is wider than the machine.
-    pub(super) fn start_of(&self, now: SimTime, processors: u32) -> Option<SimTime> {
+    /// When a job of so many processors and nanoseconds would start if it came now
+    /// and nobody came later; `None` for a job that is wider than the machine.
+    pub(super) fn start_of(&self, now: SimTime, processors: u32, length: u64) -> Option<SimTime> {
         if processors > self.processors {
             return None;
         }
@@ -69,16 +91,18 @@ impl Machine {
             running: self.running.iter().peekable(),
             started: BinaryHeap::new(),
         };
-        let one_by_one = self.queue.values().take(MOST_QUEUED);
-        let found = match self.passes {
-            true => future.first_fit(one_by_one.copied().collect(), processors),
-            false => future.in_order(one_by_one.copied(), processors),
-        };
-        if !found {
-            return None;
-        }
-        Some(match future.now > now {
-            true => future.now + self.behind(),
+        // A job that is wider than the machine waits for nothing here.
+        let one_by_one = self.queue.values().take(MOST_QUEUED).copied();
+        let one_by_one = one_by_one.filter(|(wanted, _)| *wanted <= self.processors);
+        let queue = one_by_one.chain([(processors, length)]).collect();
+        let start = match self.rule {
+            Rule::InOrder => future.in_order(queue),
+            Rule::FirstFit => future.passing(queue, false),
+            Rule::HeadKept => future.passing(queue, true),
+            Rule::AllKept => future.planned(queue),
+        }?;
+        Some(match start > now {
+            true => start + self.behind(),
             false => now,
         })
     }
@@ -98,7 +122,11 @@ fn work_of(processors: u32, length: u64) -> u128 {
     u128::from(processors) * u128::from(length)
 }
 
+/// Processors and nanoseconds.
+type Work = (u32, u64);
+
 /// What comes if nobody else does.
+#[derive(Clone)]
 struct Future<'a> {
     now: SimTime,
     free: u32,
@@ -108,41 +136,111 @@ struct Future<'a> {
     started: BinaryHeap<Reverse<(SimTime, u32)>>,
 }
 
+/// The start of the last job of each queue is asked for; it is none if it never
+/// has one.
 impl Future<'_> {
-    /// Starts the queue job by job, and then waits for so many processors;
-    /// `false` if they are never free.
-    fn in_order(&mut self, queue: impl Iterator<Item = (u32, u64)>, processors: u32) -> bool {
+    /// Starts the queue job by job.
+    fn in_order(&mut self, queue: Vec<Work>) -> Option<SimTime> {
         for (wanted, length) in queue {
-            // A job that is wider than the machine waits for nothing here.
-            if self.wait_for(wanted) {
-                self.start(wanted, length);
+            if !self.wait_for(wanted) {
+                return None;
             }
+            self.start(wanted, length);
         }
-        self.wait_for(processors)
+        Some(self.now)
     }
 
-    /// The same where every job that fits passes those that do not.
-    fn first_fit(&mut self, mut queue: Vec<(u32, u64)>, processors: u32) -> bool {
-        let mut least = 0;
+    /// Every job that fits passes those that do not; with `keeps`, unless the
+    /// first of these would start later for it.
+    fn passing(&mut self, mut queue: Vec<Work>, keeps: bool) -> Option<SimTime> {
+        // When the first that waits starts, and what it leaves free then.
+        let mut kept: Option<(SimTime, u32)> = None;
+        let mut narrowest = 0;
         loop {
-            if self.free >= least {
-                queue.retain(|&(wanted, length)| {
-                    let waits = wanted > self.free;
-                    if !waits {
-                        self.start(wanted, length);
+            if self.free >= narrowest {
+                let last = queue.len() - 1;
+                let held = kept.take();
+                let mut waiting = Vec::with_capacity(queue.len());
+                for (position, (wanted, length)) in queue.into_iter().enumerate() {
+                    let end = self.now + SimDuration::from_nanos(length);
+                    let late = kept.filter(|(start, _)| end > *start);
+                    if wanted > self.free || late.is_some_and(|(_, spare)| wanted > spare) {
+                        if keeps && waiting.is_empty() {
+                            let same = held.filter(|_| position == 0);
+                            kept = same.or_else(|| self.reservation(wanted));
+                        }
+                        waiting.push((wanted, length));
+                        continue;
                     }
-                    waits
-                });
-                let narrowest = queue.iter().map(|(wanted, _)| *wanted).min();
-                least = narrowest.unwrap_or(u32::MAX);
-            }
-            if self.free >= processors {
-                return true;
+                    if position == last {
+                        return Some(self.now);
+                    }
+                    if let (Some(_), Some((_, spare))) = (late, &mut kept) {
+                        *spare -= wanted;
+                    }
+                    self.start(wanted, length);
+                }
+                narrowest = waiting.iter().map(|(wanted, _)| *wanted).min().unwrap_or(0);
+                queue = waiting;
             }
             if !self.pass() {
-                return false;
+                return None;
             }
         }
+    }
+
+    /// When so many processors are free if nobody else starts, and how many
+    /// more than these.
+    fn reservation(&self, wanted: u32) -> Option<(SimTime, u32)> {
+        let mut later = self.clone();
+        later
+            .wait_for(wanted)
+            .then(|| (later.now, later.free - wanted))
+    }
+
+    /// Every job is given the earliest start that leaves those before it theirs.
+    fn planned(&mut self, queue: Vec<Work>) -> Option<SimTime> {
+        let mut plan = self.free_from_now();
+        let mut found = None;
+        for (wanted, length) in queue {
+            let end = |from: usize| plan[from].0 + SimDuration::from_nanos(length);
+            let fits = |from: &usize| {
+                let until = end(*from);
+                let mut steps = plan[*from + 1..].iter().take_while(|(at, _)| *at < until);
+                plan[*from].1 >= wanted && steps.all(|(_, free)| *free >= wanted)
+            };
+            let from = (0..plan.len()).find(fits)?;
+            let (start, end) = (plan[from].0, end(from));
+            let until = plan.partition_point(|(at, _)| *at < end);
+            if plan.get(until).is_none_or(|(next, _)| *next > end) {
+                plan.insert(until, (end, plan[until - 1].1));
+            }
+            plan[from..until]
+                .iter_mut()
+                .for_each(|(_, free)| *free -= wanted);
+            found = Some(start);
+        }
+        found
+    }
+
+    /// Free processors from now on, by when there are so many.
+    fn free_from_now(&self) -> Vec<(SimTime, u32)> {
+        let running = self.running.clone().map(|((end, _), freed)| (*end, *freed));
+        let started = self.started.iter().map(|Reverse(ends)| *ends);
+        let mut ends: Vec<(SimTime, u32)> = running.chain(started).collect();
+        ends.sort_unstable();
+        let mut steps = vec![(self.now, self.free)];
+        for (end, freed) in ends {
+            let (at, free) = steps[steps.len() - 1];
+            match end > at {
+                true => steps.push((end, free + freed)),
+                false => steps
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|step| step.1 += freed),
+            }
+        }
+        steps
     }
 
     /// Lets time pass until so many processors are free; `false` if they never
@@ -193,7 +291,7 @@ impl Future<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DisciplineKind::{Fcfs, FirstInFirstFit};
+    use DisciplineKind::{ConservativeBackfill, EasyBackfill, Fcfs, FirstInFirstFit};
 
     fn s(seconds: u64) -> SimTime {
         SimTime::ZERO + SimDuration::from_secs(seconds)
@@ -206,12 +304,12 @@ mod tests {
         let mut machine = Machine::new(4, Fcfs);
         machine.start(s(100), 0, 2);
         machine.start(s(30), 1, 1);
-        assert_eq!(machine.start_of(s(10), 1), Some(s(10)));
-        assert_eq!(machine.start_of(s(10), 2), Some(s(30)));
-        assert_eq!(machine.start_of(s(10), 4), Some(s(100)));
-        assert_eq!(machine.start_of(s(10), 5), None);
+        assert_eq!(machine.start_of(s(10), 1, S), Some(s(10)));
+        assert_eq!(machine.start_of(s(10), 2, S), Some(s(30)));
+        assert_eq!(machine.start_of(s(10), 4, S), Some(s(100)));
+        assert_eq!(machine.start_of(s(10), 5, S), None);
         machine.end(s(30), 1);
-        assert_eq!(machine.start_of(s(30), 2), Some(s(30)));
+        assert_eq!(machine.start_of(s(30), 2, S), Some(s(30)));
     }
 
     #[test]
@@ -224,10 +322,10 @@ mod tests {
         machine.queue(2, 3, 10 * S);
         machine.queue(3, 3, 10 * S);
         // One processor is free beside the first of the two.
-        assert_eq!(machine.start_of(s(10), 1), Some(s(160)));
-        assert_eq!(machine.start_of(s(10), 4), Some(s(170)));
+        assert_eq!(machine.start_of(s(10), 1, S), Some(s(160)));
+        assert_eq!(machine.start_of(s(10), 4, S), Some(s(170)));
         machine.leave_queue(1);
-        assert_eq!(machine.start_of(s(10), 4), Some(s(120)));
+        assert_eq!(machine.start_of(s(10), 4, S), Some(s(120)));
     }
 
     #[test]
@@ -238,9 +336,9 @@ mod tests {
         machine.queue(2, 1, 120 * S);
         // The job of 1 starts at once and ends at 130; beside it one more fits
         // now, two from 100 on. The job of 4 then has the machine until 180.
-        assert_eq!(machine.start_of(s(10), 1), Some(s(10)));
-        assert_eq!(machine.start_of(s(10), 2), Some(s(100)));
-        assert_eq!(machine.start_of(s(10), 4), Some(s(180)));
+        assert_eq!(machine.start_of(s(10), 1, S), Some(s(10)));
+        assert_eq!(machine.start_of(s(10), 2, S), Some(s(100)));
+        assert_eq!(machine.start_of(s(10), 4, S), Some(s(180)));
     }
 
     #[test]
@@ -249,6 +347,30 @@ mod tests {
         for number in 0..3_000 {
             machine.queue(number, 2, S);
         }
-        assert_eq!(machine.start_of(s(0), 1), Some(s(3_000)));
+        assert_eq!(machine.start_of(s(0), 1, S), Some(s(3_000)));
+    }
+
+    #[test]
+    fn backfilled_jobs_pass_as_far_as_others_start_no_later() {
+        let waiting = |discipline| {
+            let mut machine = Machine::new(4, discipline);
+            machine.start(s(100), 0, 2);
+            machine.queue(1, 3, 50 * S);
+            machine.queue(2, 4, 10 * S);
+            machine
+        };
+        let (easy, conservative) = (waiting(EasyBackfill), waiting(ConservativeBackfill));
+        let in_order = waiting(Fcfs);
+        for machine in [&easy, &conservative] {
+            // Short enough, or beside the job of 3 that starts at 100.
+            assert_eq!(machine.start_of(s(10), 2, 90 * S), Some(s(10)));
+            assert_eq!(machine.start_of(s(10), 1, 140 * S), Some(s(10)));
+            // The job of 4 comes after that of 3.
+            assert_eq!(machine.start_of(s(10), 2, 91 * S), Some(s(160)));
+        }
+        // Only the first that waits is kept: the job of 4 starts later for this.
+        assert_eq!(easy.start_of(s(10), 1, 200 * S), Some(s(10)));
+        assert_eq!(conservative.start_of(s(10), 1, 200 * S), Some(s(160)));
+        assert_eq!(in_order.start_of(s(10), 1, S), Some(s(160)));
     }
 }

@@ -17,6 +17,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 use std::borrow::Cow;
+use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -119,7 +120,18 @@ impl<'a> Columns<'a> {
         file.finish(Some(rows as u64))
     }
 
-    fn write_to(&self, file: PartialFile, rows: usize) -> Result<PartialFile, ParquetError> {
+    /// Only those of these names.
+    pub(super) fn only(mut self, names: &[&str]) -> Self {
+        self.0.retain(|(name, _)| names.contains(name));
+        self
+    }
+
+    /// Writes so many rows into a file of any kind.
+    pub(super) fn write_to<W: Write + Send>(
+        &self,
+        file: W,
+        rows: usize,
+    ) -> Result<W, ParquetError> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by("gridrig".to_owned())

@@ -1,7 +1,7 @@
 //! A table of a run directory as plain CSV (RFC 4180), value for value.
 
 use super::RunDirError;
-use super::read::guarded;
+use super::batch::guarded;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{

@@ -1,7 +1,7 @@
 //! `events.parquet`: the event log, and back.
 
+use super::batch::{Batch, for_each_row};
 use super::columns::Columns;
-use super::read::{Batch, for_each_row};
 use super::{FileDoc, RunDirError, names};
 use crate::log::EventLog;
 use crate::names::Names;

@@ -1,7 +1,8 @@
 //! One job of a finished run, without reading the others: the statistics of
 //! row groups say where it can be, and one column of these says where it is.
 
-use super::read::{Batch, guarded, in_batch, read_grid, read_manifest, read_submission};
+use super::batch::{Batch, guarded, in_batch};
+use super::read::{read_grid, read_manifest, read_submission};
 use super::{RunDirError, events, names};
 use crate::log::EventLog;
 use crate::names::Names;

@@ -1,14 +1,10 @@
 //! The `placement` column of `jobs.parquet` by itself: where each job ran.
 
-use super::read::guarded;
-use super::{RunDirError, names};
+use super::{RunDirError, TableColumns, names};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use gridrig_core::placement::PlacementRun;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use std::fs::File;
 use std::path::Path;
 
 const COLUMN: &str = "placement";
@@ -39,28 +35,13 @@ impl Placements {
 /// # Errors
 /// A file that is missing or damaged, or has no such column.
 pub fn read_placements(dir: &Path) -> Result<Placements, RunDirError> {
-    guarded(dir, names::JOBS, |path| {
-        let wrong = || RunDirError::Column {
-            path: path.to_owned(),
-            column: COLUMN,
-            expected: "list of structs",
-        };
-        let file = File::open(path).map_err(RunDirError::io("open", path))?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(RunDirError::parquet(path))?;
-        let index = builder.schema().index_of(COLUMN).map_err(|_| wrong())?;
-        let mask = ProjectionMask::roots(builder.parquet_schema(), [index]);
-        let reader = builder
-            .with_projection(mask)
-            .build()
-            .map_err(RunDirError::parquet(path))?;
-        let mut all = Placements::default();
-        for batch in reader {
-            let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
-            all.take(batch.column(0)).ok_or_else(wrong)?;
-        }
-        Ok(all)
-    })
+    let table = TableColumns::open(dir, names::JOBS)?;
+    let mut all = Placements::default();
+    table.for_each_array(COLUMN, false, |array| {
+        let taken = all.take(array);
+        taken.ok_or_else(|| table.wrong(COLUMN, "list of structs"))
+    })?;
+    Ok(all)
 }
 
 impl Placements {

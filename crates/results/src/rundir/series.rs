@@ -1,6 +1,6 @@
 //! `series.parquet`, read again.
 
-use super::read::{for_each_row, guarded};
+use super::batch::{for_each_row, guarded};
 use super::{RunDirError, names};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //! runs.
 
 use super::RunDirError;
-use super::read::guarded;
+use super::batch::guarded;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef};
@@ -188,7 +188,7 @@ impl TableColumns {
     }
 
     /// Calls `take` with the arrays of one column, in order.
-    fn for_each_array(
+    pub(super) fn for_each_array(
         &self,
         name: &'static str,
         as_dictionary: bool,
@@ -247,7 +247,7 @@ impl TableColumns {
         ArrowReaderMetadata::load(file, options).map_err(RunDirError::parquet(&self.path))
     }
 
-    fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
+    pub(super) fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
         RunDirError::Column {
             path: self.path.clone(),
             column,

@@ -4,15 +4,32 @@ use super::columns::Columns;
 use super::{FileDoc, RunDirError, RunFiles, names};
 use crate::jobs::{JobRow, JobTable, SeriesRow};
 use crate::log::EventLog;
+use crate::threshold::METRICS;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 pub(super) fn write_jobs(dir: &Path, run: &RunFiles<'_>) -> Result<FileDoc, RunDirError> {
+    job_columns(run).write(dir, names::JOBS, run.table.rows().len())
+}
+
+/// Writes what tells which jobs completed when, and the metrics.
+pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+    let path = dir.join(names::JOBS);
+    let file = File::create(&path).map_err(RunDirError::io("create", &path))?;
+    let columns = job_columns(run).only(&[&["job_id", "submit_ns"], &METRICS[..]].concat());
+    let written = columns.write_to(BufWriter::new(file), run.table.rows().len());
+    let mut file = written.map_err(RunDirError::parquet(&path))?;
+    file.flush().map_err(RunDirError::io("write", &path))
+}
+
+fn job_columns<'a>(run: &RunFiles<'a>) -> Columns<'a> {
     let mut columns = Columns::default();
     place_columns(&mut columns, run.table);
     time_columns(&mut columns, run.table);
     metric_columns(&mut columns, run);
     fact_columns(&mut columns, run);
-    columns.write(dir, names::JOBS, run.table.rows().len())
+    columns
 }
 
 fn place_columns<'a>(columns: &mut Columns<'a>, table: &'a JobTable) {
@@ -102,7 +119,7 @@ fn placement<'a>(
 ) -> Option<(String, &'a [gridrig_core::placement::PlacementRun])> {
     row.start?;
     let cluster = table.names().cluster(row.cluster?);
-    Some((cluster, log.placement_of(row)))
+    Some((cluster, row.placement(log)))
 }
 
 pub(super) fn write_hops(dir: &Path, table: &JobTable) -> Result<FileDoc, RunDirError> {

@@ -27,7 +27,7 @@ fn each_job_has_a_row_with_all_its_times() {
         assert_eq!(got, Some(ms(expected)));
     }
     assert_eq!(row.run_time().unwrap().as_secs_f64(), 4.0);
-    assert_eq!(log().placement_of(row), crate::story::PLACE_1);
+    assert_eq!(row.placement(&log()), crate::story::PLACE_1);
     assert_eq!(table.workload(row.label.workload), "day");
 }
 
@@ -43,7 +43,7 @@ fn a_rejected_job_has_a_reason_and_no_metrics() {
         (row.delay_s(), row.wait_s(), row.response_s()),
         (None, None, None)
     );
-    assert!(log().placement_of(row).is_empty());
+    assert!(row.placement(&log()).is_empty());
 }
 
 #[test]

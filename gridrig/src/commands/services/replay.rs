@@ -4,14 +4,16 @@ mod sessions;
 
 use super::{duration, named_url};
 use crate::cli::ReplayArgs;
-use crate::commands::run::{finish, say_where};
+use crate::commands::run::{finish, place, say_where};
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::{SubmitterMetrics, WorkDir, least_common_multiple, outlet, remote};
-use crate::runner::{Comparison, Executed, Load, RunOptions, TIMER_TOLERANCE, conclude, notes_of};
+use crate::runner::{
+    Cell, Executed, Load, ReplicationRuns, RunOptions, TIMER_TOLERANCE, conclude, notes_of,
+};
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
@@ -23,7 +25,6 @@ use gridrig_protocol::client::Client;
 use gridrig_replayer::outlet::{CommandLog, Limits, OutletText};
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Played};
 use gridrig_results::EventLog;
-use gridrig_service::http::Monitoring;
 use gridrig_service::http::metrics::{Target, TargetsFile};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -345,13 +346,10 @@ fn with_log(
         notes,
         said: None,
     };
+    let (place, _scratch) = place(args.out.clone(), args.json)?;
     let options = RunOptions {
-        out: args.out.clone(),
         force: args.force,
-        csv: false,
-        kill: Vec::new(),
-        monitoring: Monitoring::default(),
-        watch: None,
+        ..place
     };
     let policy = replication
         .scenario
@@ -359,12 +357,16 @@ fn with_log(
         .first()
         .and_then(Option::as_ref);
     let grid = replication.scenario.grid_for(policy);
-    let run = conclude(replication, policy, &grid, load, &executed, &options)?;
-    let comparisons = vec![Comparison::new(replication, vec![run])];
-    if !args.json {
-        say_where(&comparisons);
+    let cell = Cell {
+        contender: replication.contender(policy),
+        replication: replication.clone(),
+    };
+    let run = conclude(&cell, &grid, load, &executed, &options)?;
+    let replications = [ReplicationRuns::new(replication, vec![run])];
+    if !args.json && args.out.is_some() {
+        say_where(&replications);
     }
-    finish(&replication.scenario, &comparisons, args.json)
+    finish(&replication.scenario, &replications, args.json)
 }
 
 fn faults(played: &Played) -> Vec<String> {

@@ -322,7 +322,6 @@ fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
 mod tests {
     use super::*;
     use crate::runner::{self, RunOptions};
-    use gridrig_service::http::Monitoring;
 
     /// A run of the shipped pair, in a directory of its own.
     fn run(sets: &[&str]) -> (tempfile::TempDir, PathBuf) {
@@ -344,11 +343,7 @@ mod tests {
         });
         let options = RunOptions {
             out: Some(dir.path().to_owned()),
-            force: false,
-            csv: false,
-            kill: Vec::new(),
-            monitoring: Monitoring::default(),
-            watch: None,
+            ..RunOptions::default()
         };
         runner::run(&scenario.expect("a scenario"), &options).expect("it runs");
         let run = dir.path().join("two-sites-1/free-node/r000");

@@ -6,6 +6,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::EventLog;
+use gridrig_results::jobs::JobRow;
 use gridrig_results::names::Names;
 use gridrig_results::rundir::OneJob;
 use serde::Serialize;
@@ -71,15 +72,6 @@ pub struct Place {
     pub processors: u32,
 }
 
-#[derive(Default)]
-struct Times {
-    submit: Option<SimTime>,
-    queued: Option<SimTime>,
-    start: Option<SimTime>,
-    finish: Option<SimTime>,
-    seen: Option<SimTime>,
-}
-
 impl Life {
     /// The life of a job as far as this log has it; none for a job that is
     /// not among the submissions, whose ids are their positions.
@@ -111,13 +103,21 @@ impl Life {
         names: &Names,
     ) -> Self {
         let mut life = Life::unborn(submission, names);
-        let mut times = Times::default();
+        let mut row = JobRow::new(submission);
         for (n, (at, event)) in events {
             life.add(n, at, event, names);
-            times.note(at, event);
+            row.note(n, at, &event);
         }
-        life.figures(&times);
-        life
+        let queued = row.queued.zip(row.start);
+        Life {
+            hops: row.forwards,
+            wait_s: row.wait_s(),
+            queue_s: queued.map(|(queued, start)| start.since(queued).as_secs_f64()),
+            response_s: row.response_s(),
+            run_time_s: row.run_time().map(SimDuration::as_secs_f64),
+            delay_s: row.delay_s(),
+            ..life
+        }
     }
 
     fn unborn(submission: &Submission, names: &Names) -> Self {
@@ -175,38 +175,6 @@ impl Life {
             | EventKind::Rejected
             | EventKind::Cancelled
             | EventKind::Failed => self.state = event.kind.name(),
-            _ => {}
-        }
-        self.hops += u32::from(event.kind == EventKind::Forwarded);
-    }
-
-    fn figures(&mut self, times: &Times) {
-        let between = |from: Option<SimTime>, to: Option<SimTime>| {
-            let (from, to) = (from?, to?);
-            Some(to.since(from).as_secs_f64())
-        };
-        self.wait_s = between(times.submit, times.start);
-        self.queue_s = between(times.queued, times.start);
-        self.response_s = between(times.submit, times.finish);
-        self.run_time_s = between(times.start, times.finish);
-        if let (Some(submit), Some(start), Some(finish), Some(seen)) =
-            (times.submit, times.start, times.finish, times.seen)
-        {
-            let run = finish.since(start).as_nanos();
-            let delay = seen.since(submit).as_nanos().saturating_sub(run);
-            self.delay_s = Some(SimDuration::from_nanos(delay).as_secs_f64());
-        }
-    }
-}
-
-impl Times {
-    fn note(&mut self, at: SimTime, event: Event<'_>) {
-        match event.kind {
-            EventKind::Submitted => self.submit = Some(at),
-            EventKind::Queued => self.queued = Some(at),
-            EventKind::Started => self.start = Some(at),
-            EventKind::Finished => self.finish = Some(at),
-            EventKind::FinishSeen => self.seen = Some(at),
             _ => {}
         }
     }

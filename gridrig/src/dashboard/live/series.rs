@@ -48,18 +48,6 @@ impl Series {
         }
     }
 
-    /// The instants of the rows.
-    #[must_use]
-    pub fn times(&self) -> &[SimTime] {
-        &self.times
-    }
-
-    /// Puts figures in the place of those that are there, as many.
-    pub fn fill(&mut self, figures: Vec<u32>) {
-        self.figures = figures;
-        self.figures.resize(self.times.len() * self.width, 0);
-    }
-
     fn thin_out(&mut self) {
         self.step = SimDuration::from_nanos(self.step.as_nanos().saturating_mul(2));
         self.epoch += 1;

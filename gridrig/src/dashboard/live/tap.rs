@@ -370,21 +370,6 @@ impl Tap {
     }
 }
 
-/// A series with all the rows of a run whose last event is at `last` and which
-/// ends at `end`, as [`Tap::catch_up`] and [`Tap::close`] add them: instants
-/// without figures.
-fn grid_steps(empty: &Series, width: usize, last: SimTime, end: SimTime) -> Series {
-    let mut series = empty.clone();
-    let nothing = || std::iter::repeat_n(0, width);
-    let mut next = SimTime::ZERO;
-    while next <= last {
-        series.push(next, nothing());
-        next = series.next_after(next);
-    }
-    series.push(end, nothing());
-    series
-}
-
 impl EventSink for Tap {
     /// Messages with resource information are passed over: see
     /// [`inform`](Tap::inform).

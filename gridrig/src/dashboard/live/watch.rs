@@ -7,8 +7,8 @@ use super::tap::Tap;
 use super::words;
 use super::{clock, exchange};
 use crate::realtime::Ears;
-use crate::runner::{Observation, Observer, PolicyRun, Start};
-use crate::scenario::{Clock, POOLED, Replication, Scenario};
+use crate::runner::{Observation, Observer, PolicyRun, Start, cells};
+use crate::scenario::{Clock, Replication, Scenario};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::job::Submission;
 use gridrig_core::time::SimTime;
@@ -107,14 +107,14 @@ impl Watch {
 
 impl Observer for Watch {
     fn begin(&self, scenario: &Scenario, replications: &[Replication]) {
-        let runs = replications.iter().flat_map(|replication| {
-            let policies = scenario.contenders().into_iter();
-            let policies = policies.map(|contender| contender.name());
-            let pooled = replication.pooled().map(|_| Some(POOLED.to_owned()));
-            policies.chain(pooled).map(|policy| RunDoc {
+        let cells = replications.iter().flat_map(|one| cells(scenario, one));
+        let runs = cells.map(|cell| {
+            let policy = cell.name();
+            let replication = cell.replication;
+            RunDoc {
                 policy,
                 replication: replication.index,
-                key: replication.key.clone(),
+                key: replication.key,
                 state: "waiting",
                 completed: None,
                 jobs: None,
@@ -124,7 +124,7 @@ impl Observer for Watch {
                 valid: None,
                 audit: None,
                 dir: None,
-            })
+            }
         });
         self.hub.begin(self.session(scenario), runs.collect());
     }

@@ -1,30 +1,28 @@
 //! The Runs page: what there is, found, labelled, chosen and deleted.
 
+mod forms;
+
 use super::query::{Pairs, encoded, repeated};
 use super::{Ours, Refused, count, figure, share, work};
 use crate::dashboard::Shared;
-use crate::dashboard::layout::{self, Layout, Tab, page};
+use crate::dashboard::layout::{self, Layout, Tab};
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router};
-use gridrig_results::catalogue::{Filter, Order, Removed, Row, rows};
+use gridrig_results::catalogue::{Filter, Order, Row, rows};
 use serde::Serialize;
 
 /// Rows on the page; the filter finds the others.
 const MOST_ROWS: usize = 400;
-/// Runs that are named one by one before they are deleted.
-const MOST_LISTED: usize = 40;
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/runs", get(table))
-        .route("/runs/label", get(label_form).post(label))
-        .route("/runs/delete", get(delete_form).post(delete))
-        .route("/runs/pin", post(pin))
         .route("/api/runs", get(api))
+        .merge(forms::routes())
 }
 
 /// What a request wants to see.
@@ -315,198 +313,6 @@ fn done(pairs: &Pairs) -> String {
         (Some(runs), _) => format!("{runs} pinned as the baseline of comparisons."),
         (None, Some(runs)) => format!("{runs} no longer pinned."),
         (None, None) => String::new(),
-    }
-}
-
-#[derive(Template)]
-#[template(path = "runs_label.html")]
-struct LabelPage {
-    layout: Layout,
-    named: Vec<String>,
-    runs: usize,
-    tags: String,
-    note: String,
-}
-
-async fn label_form(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
-    match chosen(&dashboard, &pages, &pairs).await {
-        Err(refused) => refused.page(Tab::Runs),
-        Ok(chosen) => {
-            let tags: std::collections::BTreeSet<&str> = chosen
-                .runs
-                .iter()
-                .flat_map(|run| run.labels.tags.iter().map(String::as_str))
-                .collect();
-            let notes: std::collections::BTreeSet<&str> = chosen
-                .runs
-                .iter()
-                .map(|run| run.labels.note.as_str())
-                .filter(|note| !note.is_empty())
-                .collect();
-            page(&LabelPage {
-                layout: Layout::new(Tab::Runs),
-                runs: chosen.runs.len(),
-                tags: tags.into_iter().collect::<Vec<_>>().join(", "),
-                note: notes.into_iter().collect::<Vec<_>>().join("\n"),
-                named: chosen.named,
-            })
-        }
-    }
-}
-
-/// The runs that a form or an address names, of which there must be one.
-async fn chosen(dashboard: &Shared, pages: &Ours, pairs: &Pairs) -> Result<super::Chosen, Refused> {
-    let named = pairs.all("run");
-    if named.is_empty() {
-        return Err(Refused::request(
-            "no run is named (expected run=PATH; choose runs in the table first)",
-        ));
-    }
-    let folder = dashboard.runs.clone();
-    work(pages, move |pages| pages.chosen(&folder, named)).await
-}
-
-/// Changes something about every run that a form names; answers how many.
-async fn change(
-    dashboard: &Shared,
-    pages: &Ours,
-    pairs: &Pairs,
-    each: impl Fn(&mut super::Opened, &str) -> Result<u64, gridrig_results::catalogue::CatalogueError>
-    + Send
-    + 'static,
-) -> Result<u64, Refused> {
-    let chosen = chosen(dashboard, pages, pairs).await?;
-    let folder = dashboard.runs.clone();
-    work(pages, move |pages| {
-        pages.with_catalogue(&folder, |opened| {
-            let mut runs = 0;
-            for name in &chosen.named {
-                runs += each(opened, name)?;
-            }
-            Ok(runs)
-        })
-    })
-    .await
-}
-
-/// Back to the table, which says what was done.
-fn back(what: &str, runs: u64) -> Response {
-    let location = format!("/runs?{what}={runs}");
-    (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response()
-}
-
-async fn label(State(dashboard): State<Shared>, pages: Ours, body: String) -> Response {
-    let pairs = Pairs::read(&body);
-    let tags: Vec<String> = pairs
-        .all("tags")
-        .iter()
-        .flat_map(|tags| tags.split(','))
-        .map(str::to_owned)
-        .collect();
-    let note = pairs.one("note").unwrap_or_default().to_owned();
-    let labelled = change(&dashboard, &pages, &pairs, move |opened, name| {
-        opened.catalogue.label(name, &tags, &note)
-    });
-    match labelled.await {
-        Ok(runs) => back("labelled", runs),
-        Err(refused) => refused.page(Tab::Runs),
-    }
-}
-
-async fn pin(State(dashboard): State<Shared>, pages: Ours, body: String) -> Response {
-    let pairs = Pairs::read(&body);
-    let pinned = pairs.flag("pinned");
-    let named = pairs.all("run").len();
-    if pinned && named > 1 {
-        let text = format!("{named} rows are chosen (expected one: there is one baseline)");
-        return Refused::request(text).page(Tab::Runs);
-    }
-    let done = change(&dashboard, &pages, &pairs, move |opened, name| {
-        opened.catalogue.pin(name, pinned)
-    });
-    match done.await {
-        Ok(runs) => back(if pinned { "pinned" } else { "unpinned" }, runs),
-        Err(refused) => refused.page(Tab::Runs),
-    }
-}
-
-#[derive(Template)]
-#[template(path = "runs_delete.html")]
-struct DeletePage {
-    layout: Layout,
-    named: Vec<String>,
-    runs: usize,
-    listed: Vec<String>,
-    noted: usize,
-    folder: String,
-}
-
-/// Says what would be deleted, and asks.
-async fn delete_form(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
-    match chosen(&dashboard, &pages, &pairs).await {
-        Err(refused) => refused.page(Tab::Runs),
-        Ok(chosen) => {
-            let noted = |run: &&gridrig_results::catalogue::RunEntry| {
-                !run.labels.tags.is_empty() || !run.labels.note.is_empty()
-            };
-            let paths = chosen.runs.iter().map(|run| run.path.clone());
-            page(&DeletePage {
-                layout: Layout::new(Tab::Runs),
-                listed: paths.take(MOST_LISTED).collect(),
-                noted: chosen.runs.iter().filter(noted).count(),
-                runs: chosen.runs.len(),
-                named: chosen.named,
-                folder: dashboard.runs.display().to_string(),
-            })
-        }
-    }
-}
-
-async fn delete(State(dashboard): State<Shared>, pages: Ours, body: String) -> Response {
-    let pairs = Pairs::read(&body);
-    if !pairs.flag("sure") {
-        let text = "field sure: expected 1, from the page that asks";
-        return Refused::request(text).page(Tab::Runs);
-    }
-    let removed = match chosen(&dashboard, &pages, &pairs).await {
-        Err(refused) => Err(refused),
-        Ok(chosen) => {
-            let folder = dashboard.runs.clone();
-            work(&pages, move |pages| {
-                pages.with_catalogue(&folder, |opened| {
-                    let mut all = Removed::default();
-                    for run in &chosen.runs {
-                        let removed = opened.catalogue.delete(&run.path)?;
-                        all.runs += removed.runs;
-                        all.kept.extend(removed.kept);
-                    }
-                    Ok(all)
-                })
-            })
-            .await
-        }
-    };
-    match removed {
-        Err(refused) => refused.page(Tab::Runs),
-        Ok(removed) if removed.kept.is_empty() => back("deleted", removed.runs),
-        Ok(removed) => {
-            let text = format!(
-                "Deleted {} runs. Files that no run writes were left where they are: {}.",
-                count(removed.runs),
-                removed.kept.join(", ")
-            );
-            layout::message(StatusCode::OK, Tab::Runs, "Deleted", &text)
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod clusters;
 
-use gridrig_results::stats::Distribution;
+use gridrig_results::text::{cells, table};
 use gridrig_tracelab::characterize::Characterization;
 use gridrig_tracelab::characterize::ProcessorsFrom;
 use gridrig_tracelab::characterize::calendar::{ClockSource, WEEKDAYS};
@@ -83,37 +83,33 @@ fn head(text: &mut String, trace: &Characterization) {
 
 /// LSAP Tables 1 and 2, with quantiles.
 fn tables(text: &mut String, trace: &Characterization) {
-    let _ = write!(text, "\n{:<17}", "");
-    for column in [
-        "mean", "sd", "cv", "min", "p50", "p90", "p95", "p99", "max", "trimmed",
-    ] {
-        let _ = write!(text, " {column:>9}");
-    }
+    let mut lines = vec![cells([
+        "", "mean", "sd", "cv", "min", "p50", "p90", "p95", "p99", "max", "trimmed",
+    ])];
+    lines.extend(
+        [
+            ("run time s", &trace.run_time_s),
+            ("processors", &trace.processors),
+            ("inter-arrival s", &trace.interarrival_s),
+        ]
+        .map(|(name, of)| {
+            let figures = [
+                of.mean,
+                of.sd,
+                of.cv,
+                of.min,
+                of.p50,
+                of.p90,
+                of.p95,
+                of.p99,
+                of.max,
+                of.mean_trimmed,
+            ];
+            [cells([name]), figures.map(number).into()].concat()
+        }),
+    );
     text.push('\n');
-    for (name, of) in [
-        ("run time s", &trace.run_time_s),
-        ("processors", &trace.processors),
-        ("inter-arrival s", &trace.interarrival_s),
-    ] {
-        let _ = write!(text, "{name:<17}");
-        let Distribution {
-            mean,
-            sd,
-            cv,
-            min,
-            max,
-            p50,
-            p90,
-            p95,
-            p99,
-            mean_trimmed,
-            ..
-        } = *of;
-        for value in [mean, sd, cv, min, p50, p90, p95, p99, max, mean_trimmed] {
-            let _ = write!(text, " {:>9}", number(value));
-        }
-        text.push('\n');
-    }
+    text.push_str(&table(&lines));
     text.push_str("(trimmed: mean without the largest 1 %)\n");
 }
 

@@ -1,8 +1,9 @@
 //! What a reduction did, for people and programs.
 
 use super::pipeline::Pipeline;
-use crate::check::{human, table};
+use crate::check::human;
 use gridrig_core::time::SimDuration;
+use gridrig_results::text::{cells, table};
 use gridrig_tracelab::prepare::{Reduced, StepReport};
 use gridrig_tracelab::reduce::{COMPONENTS, Provenance, RankedWindow, WindowRanking, Written};
 use gridrig_tracelab::validate::Validation;
@@ -281,7 +282,7 @@ impl Report {
             "load after",
             "demand left out",
         ];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let mut rows = vec![cells(head)];
         rows.extend(self.steps.iter().map(|step| {
             vec![
                 step.name.to_owned(),
@@ -318,13 +319,9 @@ impl fmt::Display for Ranking {
             human(self.step_s),
             self.too_few_jobs
         )?;
-        let mut rows = vec![
-            ["window", "start", "jobs", "wanted", "score"]
-                .into_iter()
-                .chain(COMPONENTS)
-                .map(str::to_owned)
-                .collect::<Vec<_>>(),
-        ];
+        let mut head = cells(["window", "start", "jobs", "wanted", "score"]);
+        head.extend(cells(COMPONENTS));
+        let mut rows = vec![head];
         for (position, window) in self.windows.iter().enumerate() {
             let mut row = vec![
                 format!("#{}", position + 1),

@@ -2,6 +2,7 @@
 
 use super::Prepared;
 use super::args::Common;
+use gridrig_results::text::{cells, table};
 use gridrig_tracelab::synth::output::{Made, Marginal};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -60,14 +61,18 @@ pub(super) fn text(prepared: &Prepared, made: &Made, common: &Common) -> String 
             "{recurring} jobs of the source recur (same submit time, run time, size and user)"
         );
     }
-    let _ = writeln!(
-        text,
-        "\n{:<20} {:>12} {:>12} {:>10} {:>12}",
-        "", "mean", "sd", "min", "max"
+    let mut lines = vec![cells(["", "mean", "sd", "min", "max"])];
+    lines.extend(
+        [
+            ("run time (s)", made.run_time_s),
+            ("processors", made.processors),
+            ("inter-arrival (s)", made.interarrival_s),
+        ]
+        .into_iter()
+        .filter_map(|(name, of)| Some(row(name, of?))),
     );
-    row(&mut text, "run time (s)", made.run_time_s);
-    row(&mut text, "processors", made.processors);
-    row(&mut text, "inter-arrival (s)", made.interarrival_s);
+    text.push('\n');
+    text.push_str(&table(&lines));
     let _ = writeln!(
         text,
         "single-processor jobs {:.1} %",
@@ -86,14 +91,14 @@ pub(super) fn text(prepared: &Prepared, made: &Made, common: &Common) -> String 
     text
 }
 
-fn row(text: &mut String, name: &str, marginal: Option<Marginal>) {
-    let Some(found) = marginal else { return };
-    let sd = found.sd.map_or("-".to_owned(), |sd| format!("{sd:.2}"));
-    let _ = writeln!(
-        text,
-        "{name:<20} {:>12.2} {sd:>12} {:>10.0} {:>12.0}",
-        found.mean, found.min, found.max
-    );
+fn row(name: &str, of: Marginal) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        format!("{:.2}", of.mean),
+        of.sd.map_or("-".to_owned(), |sd| format!("{sd:.2}")),
+        format!("{:.0}", of.min),
+        format!("{:.0}", of.max),
+    ]
 }
 
 /// Arrivals per hour of the day as bars of their share of the busiest hour.

@@ -1,5 +1,6 @@
 //! The verdict as text.
 
+use gridrig_results::text::{aligned, cells};
 use gridrig_tracelab::validate::{Clusters, Side, StatisticReport, Validation};
 use std::fmt::Write as _;
 
@@ -50,33 +51,31 @@ pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> Strin
 }
 
 fn statistics(text: &mut String, outcome: &Validation) {
-    let _ = writeln!(
-        text,
-        "\n{:<18} {:>9} {:>9}  {:<20} {:>6}  about\n{:<18} {:>9} {:>9}  {:<20} {:>6}",
-        "statistic",
-        "value",
-        "median",
-        "envelope",
-        "beyond",
-        "",
-        "",
-        "honest",
-        "honest samples",
-        format!("/ {}", outcome.samples)
-    );
-    for statistic in &outcome.statistics {
+    let mut lines = vec![
+        cells([
+            "statistic",
+            "value",
+            "median",
+            "envelope",
+            "beyond",
+            "about",
+        ]),
+        cells(["", "", "honest", "honest samples"]),
+    ];
+    lines[1].push(format!("/ {}", outcome.samples));
+    lines.extend(outcome.statistics.iter().map(|statistic| {
         let outside = if statistic.inside { "" } else { "  OUTSIDE" };
-        let _ = writeln!(
-            text,
-            "{:<18} {:>9.4} {:>9.4}  {:<20} {:>6}  {}{outside}",
-            statistic.name,
-            statistic.value,
-            statistic.median,
+        vec![
+            statistic.name.to_string(),
+            format!("{:.4}", statistic.value),
+            format!("{:.4}", statistic.median),
             envelope(statistic),
-            statistic.beyond,
-            statistic.what,
-        );
-    }
+            statistic.beyond.to_string(),
+            format!("{}{outside}", statistic.what),
+        ]
+    }));
+    text.push('\n');
+    text.push_str(&aligned(&lines, "  ", &[0, 3, 5]));
     if !outcome.not_judged.is_empty() {
         let names = outcome.not_judged.join(", ");
         let _ = writeln!(

@@ -1,6 +1,7 @@
 //! The load of the clusters that a trace names.
 
 use super::{instant, number, percent};
+use gridrig_results::text::{cells, table};
 use gridrig_tracelab::characterize::clusters::{
     ClusterField, ClusterLoad, ClusterSizeFrom, Clusters, Imbalance,
 };
@@ -14,14 +15,18 @@ const NAME_WIDTH: usize = 26;
 
 pub(super) fn write(text: &mut String, all: &Clusters) {
     imbalance(text, all);
-    let _ = writeln!(
-        text,
-        "{:<NAME_WIDTH$} {:>10} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9}",
-        "cluster", "processors", "jobs", "share", "jobs/proc", "day mean", "day max", "hour max"
-    );
-    for load in all.loads.iter().take(LINES) {
-        row(text, load);
-    }
+    let mut lines = vec![cells([
+        "cluster",
+        "processors",
+        "jobs",
+        "share",
+        "jobs/proc",
+        "day mean",
+        "day max",
+        "hour max",
+    ])];
+    lines.extend(all.loads.iter().take(LINES).map(row));
+    text.push_str(&table(&lines));
     if all.loads.len() > LINES {
         let rest: u64 = all.loads[LINES..].iter().map(|load| load.jobs).sum();
         let _ = writeln!(
@@ -76,7 +81,7 @@ fn imbalance(text: &mut String, all: &Clusters) {
     );
 }
 
-fn row(text: &mut String, load: &ClusterLoad) {
+fn row(load: &ClusterLoad) -> Vec<String> {
     let name = match &load.name {
         Some(name) => format!("{} {name}", load.cluster),
         None => load.cluster.to_string(),
@@ -85,18 +90,16 @@ fn row(text: &mut String, load: &ClusterLoad) {
     let processors = load
         .processors
         .map_or("-".to_owned(), |count| format!("{at_least}{count}"));
-    let _ = writeln!(
-        text,
-        "{:<NAME_WIDTH$} {:>10} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9}",
+    vec![
         shorten(&name, NAME_WIDTH),
         processors,
-        load.jobs,
+        load.jobs.to_string(),
         percent(Some(load.jobs_share)),
         number(load.cumulative_load),
         number(load.daily_load_mean),
         number(load.daily_load_max),
-        load.hourly_load_max
-    );
+        load.hourly_load_max.to_string(),
+    ]
 }
 
 /// A name that fits. What a terminal would obey is shown instead.

@@ -1,0 +1,186 @@
+//! The jobs that runs of one replication are compared on: those that completed
+//! under every policy. Bounds have no say in which these are.
+
+use super::error::CompareError;
+use super::find::FoundRun;
+use super::group::is_bound;
+use super::parallel::each;
+use crate::measure::Measure;
+use crate::rundir::{RunDirError, TableColumns, names, read_manifest};
+use crate::stats::Distribution;
+use crate::summary::Metrics;
+use crate::threshold::METRICS;
+use gridrig_core::time::SimTime;
+use std::path::PathBuf;
+
+/// Runs of one replication over the same jobs.
+#[derive(Clone, Debug)]
+pub struct OnCommonJobs {
+    /// Jobs that completed under every policy but bounds.
+    pub jobs: u64,
+    /// Jobs that completed under some.
+    pub left_out: u64,
+    /// By run, over those of the common jobs that completed there.
+    pub metrics: Vec<Metrics>,
+}
+
+/// The metrics of runs of one replication over the jobs that completed in all
+/// of them, bounds apart where two policies or more compete.
+///
+/// # Errors
+/// A run that is damaged, or of other jobs than the first.
+pub fn on_common_jobs(dirs: &[PathBuf]) -> Result<OnCommonJobs, CompareError> {
+    let read = |dir: &PathBuf| {
+        let (dir, manifest) = (dir.clone(), read_manifest(dir)?);
+        Ok(FoundRun { dir, manifest })
+    };
+    let runs: Vec<FoundRun> = dirs.iter().map(read).collect::<Result<_, RunDirError>>()?;
+    let mut bounds: Vec<bool> = runs.iter().map(|run| is_bound(&run.manifest)).collect();
+    if bounds.iter().filter(|bound| !**bound).count() < 2 {
+        bounds.fill(false);
+    }
+    let opened = open(&runs.iter().collect::<Vec<_>>())?;
+    let common = Common::of(&opened, &bounds);
+    let metrics = each(&opened, |run| {
+        let own = run.own(&common);
+        let mut metrics = [Distribution::default(); METRICS.len()];
+        for (metric, name) in metrics.iter_mut().zip(METRICS) {
+            *metric = over(run.metric(name)?, &own);
+        }
+        Ok(Metrics::of(metrics))
+    });
+    Ok(OnCommonJobs {
+        jobs: common.jobs,
+        left_out: common.left_out,
+        metrics: metrics.into_iter().collect::<Result<_, RunDirError>>()?,
+    })
+}
+
+/// Which jobs runs are compared on.
+pub(super) struct Common {
+    /// By row.
+    rows: Vec<bool>,
+    /// How many.
+    pub(super) jobs: u64,
+    /// Others that completed under some policy.
+    pub(super) left_out: u64,
+}
+
+impl Common {
+    pub(super) fn of(runs: &[Opened<'_>], bounds: &[bool]) -> Self {
+        let judged = runs.iter().zip(bounds).filter(|(_, bound)| !**bound);
+        let mut judged = judged.map(|(run, _)| &run.completed);
+        let mut rows = judged.next().cloned().unwrap_or_default();
+        let mut any = rows.clone();
+        for completed in judged {
+            for (row, completed) in completed.iter().enumerate() {
+                rows[row] &= completed;
+                any[row] |= completed;
+            }
+        }
+        let jobs = count(&rows);
+        Common {
+            left_out: count(&any) - jobs,
+            jobs,
+            rows,
+        }
+    }
+}
+
+/// So many rows are chosen.
+pub(super) fn count(rows: &[bool]) -> u64 {
+    rows.iter().filter(|row| **row).count() as u64
+}
+
+/// The distribution of a column over chosen rows.
+pub(super) fn over(mut values: Vec<f64>, rows: &[bool]) -> Distribution {
+    let mut row = 0;
+    values.retain(|_| {
+        row += 1;
+        rows[row - 1]
+    });
+    Distribution::of(values)
+}
+
+/// Opens the jobs of runs of one workload.
+pub(super) fn open<'a>(runs: &[&'a FoundRun]) -> Result<Vec<Opened<'a>>, RunDirError> {
+    let opened = each(runs, |run| Opened::new(run));
+    let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+    same_jobs(&opened)?;
+    Ok(opened)
+}
+
+/// Runs of one workload have the same jobs in the same rows.
+fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
+    let Some((first, others)) = runs.split_first() else {
+        return Ok(());
+    };
+    for run in others {
+        if run.jobs != first.jobs {
+            return Err(RunDirError::Damaged {
+                path: run.run.dir.join(names::JOBS),
+                message: format!(
+                    "its jobs are not those of {}, which has the same workload hash",
+                    first.run.dir.display()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A run whose jobs are open.
+pub(super) struct Opened<'a> {
+    pub(super) run: &'a FoundRun,
+    pub(super) columns: TableColumns,
+    pub(super) measure: Measure,
+    pub(super) jobs: Vec<u32>,
+    /// By row; it says who completed, and is a metric by itself.
+    response_s: Vec<f64>,
+    /// By row: completed, and submitted in the measured interval.
+    pub(super) completed: Vec<bool>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(run: &'a FoundRun) -> Result<Self, RunDirError> {
+        let measure = run.manifest.measure.read();
+        let measure = measure.ok_or_else(|| RunDirError::Field {
+            path: run.dir.join(names::MANIFEST),
+            field: "measure".to_owned(),
+            value: format!("{:?}", run.manifest.measure),
+            expected: "durations with their unit",
+        })?;
+        let columns = TableColumns::open(&run.dir, names::JOBS)?;
+        let response = columns.f64s("response_s")?;
+        let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();
+        if measure.from > SimTime::ZERO || measure.until.is_some() {
+            let submit = columns.i64s("submit_ns")?;
+            for (completed, submit) in completed.iter_mut().zip(submit) {
+                let submit = u64::try_from(submit).map(SimTime::from_nanos);
+                *completed &= submit.is_ok_and(|submit| measure.covers(submit));
+            }
+        }
+        Ok(Opened {
+            jobs: columns.u32s("job_id")?,
+            run,
+            columns,
+            measure,
+            response_s: response,
+            completed,
+        })
+    }
+
+    /// The common jobs that completed here.
+    pub(super) fn own(&self, common: &Common) -> Vec<bool> {
+        let both = common.rows.iter().zip(&self.completed);
+        both.map(|(common, own)| *common && *own).collect()
+    }
+
+    /// The column of a metric.
+    pub(super) fn metric(&self, name: &'static str) -> Result<Vec<f64>, RunDirError> {
+        match name {
+            "response_s" => Ok(self.response_s.clone()),
+            name => self.columns.f64s(name),
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The tables of a comparison.
+
+use super::Table;
+use crate::compare::document::{Breakdown, Comparison, DecisionRegret, Estimate, Policy, Role};
+use crate::compare::text::{maybe, number, p_value, percent, signed, words};
+use crate::text::cells;
+use crate::threshold::{Figure, METRICS};
+
+/// All that there is something to show in, in order.
+pub(super) fn all(document: &Comparison) -> Vec<Table> {
+    let primary = document.primary.iter();
+    let mut tables: Vec<Table> = primary
+        .map(|figure| primary_table(document, *figure))
+        .collect();
+    tables.extend(thresholds_table(document));
+    tables.push(metrics_table(document));
+    tables.push(load_table(document));
+    tables.extend(decisions_table(document));
+    tables.extend(clusters_table(document));
+    tables.extend(forwarding_table(document));
+    // One group is all jobs, which the tables above are about.
+    let several = document.breakdown.iter().filter(|b| b.groups.len() > 1);
+    tables.extend(several.map(|b| breakdown_table(document, b)));
+    tables.extend(starvation_table(document));
+    tables
+}
+
+fn role(policy: &Policy) -> String {
+    match policy.role {
+        Role::Bound => format!("({})", policy.name),
+        _ => policy.name.clone(),
+    }
+}
+
+fn primary_table(document: &Comparison, figure: Figure) -> Table {
+    let unit = match figure.unit() {
+        "" => String::new(),
+        unit => format!(", {unit}"),
+    };
+    let mut rows = Vec::new();
+    for policy in &document.policies {
+        let Some(estimate) = policy.estimate(figure) else {
+            continue;
+        };
+        let Some(paired) = &estimate.paired else {
+            let mut line = vec![String::new(); 8];
+            line[0] = role(policy);
+            line[1] = maybe(estimate.value);
+            line[2] = own_interval(estimate);
+            let baseline = policy.role == Role::Baseline;
+            line[3] = if baseline { "baseline" } else { "-" }.to_owned();
+            rows.push(line);
+            continue;
+        };
+        let interval = paired.interval.map_or("-".to_owned(), |interval| {
+            format!("{} .. {}", signed(interval.low), signed(interval.high))
+        });
+        rows.push(cells([
+            role(policy),
+            maybe(estimate.value),
+            own_interval(estimate),
+            signed(paired.difference),
+            interval,
+            maybe(paired.ratio),
+            match policy.role {
+                Role::Bound => "bound".to_owned(),
+                _ => p_value(estimate.p_holm),
+            },
+            match paired.tied {
+                0 => format!("{} of {}", paired.disagree, paired.n),
+                tied => format!("{} of {}, {tied} tied", paired.disagree, paired.n),
+            },
+        ]));
+    }
+    Table {
+        title: format!(
+            "{figure}: {}{unit}, mean over the replications; less is better",
+            words(figure)
+        ),
+        header: cells([
+            "policy",
+            "value",
+            "95 % interval",
+            "difference",
+            "95 % interval",
+            "ratio",
+            "p Holm",
+            "other sign",
+        ]),
+        rows,
+        note: bounds_note(document),
+    }
+}
+
+/// The interval of a value, if it has one.
+fn own_interval(estimate: &Estimate) -> String {
+    let interval = estimate.value_interval;
+    interval.map_or("-".to_owned(), |range| {
+        format!("{} .. {}", number(range.low), number(range.high))
+    })
+}
+
+/// What bounds are, and what they lack.
+fn bounds_note(document: &Comparison) -> Option<String> {
+    if document.policies.iter().all(|p| p.role != Role::Bound) {
+        return None;
+    }
+    let lacking = document.policies.iter().filter(|p| p.missing_jobs > 0);
+    let lacking = lacking.map(|policy| {
+        format!(
+            " Under {} {} of the jobs did not complete: its figures and differences are over the \
+             others.",
+            policy.name, policy.missing_jobs
+        )
+    });
+    let note = "In parentheses: bounds, which do not compete and are not corrected for.".to_owned();
+    Some(lacking.fold(note, |note, more| note + &more))
+}
+
+fn thresholds_table(document: &Comparison) -> Option<Table> {
+    let rows = document.thresholds.iter().map(|threshold| {
+        let mark = if threshold.held {
+            "\u{2713}"
+        } else {
+            "\u{2717}"
+        };
+        cells([
+            threshold.require.clone(),
+            threshold.policy.clone(),
+            mark.to_owned(),
+            format!(
+                "{} of {}",
+                threshold.runs - threshold.missed,
+                threshold.runs
+            ),
+            maybe(threshold.worst),
+            threshold.worst_run.clone(),
+        ])
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Thresholds, over all measured jobs of each run".to_owned(),
+        header: cells(["require", "policy", "kept", "runs", "worst", "in"]),
+        rows,
+        note: None,
+    })
+}
+
+fn metrics_table(document: &Comparison) -> Table {
+    let mut rows = Vec::new();
+    let mut same = Vec::new();
+    for (index, metric) in METRICS.into_iter().enumerate() {
+        let of =
+            |policy: &Policy, name: &str| policy.metrics.get(name).cloned().unwrap_or_default();
+        let earlier = METRICS[..index].iter().find(|earlier| {
+            let mut policies = document.policies.iter();
+            policies.all(|policy| of(policy, earlier) == of(policy, metric))
+        });
+        if let Some(earlier) = earlier {
+            same.push(format!("{metric} is the same as {earlier}."));
+            continue;
+        }
+        let mut first = vec![String::new(); 1 + Figure::STATISTICS.len()];
+        first[0] = metric.to_owned();
+        rows.push(first);
+        for policy in &document.policies {
+            let own = of(policy, metric);
+            let mut line = vec![format!("  {}", role(policy))];
+            for statistic in Figure::STATISTICS {
+                let estimate = own.get(statistic).copied().unwrap_or_default();
+                let mut text = maybe(estimate.value);
+                if let Some(paired) = estimate.paired {
+                    text.push_str(&format!(" ({})", signed(paired.difference)));
+                }
+                line.push(text);
+            }
+            rows.push(line);
+            if own.values().any(|own| own.value_interval.is_some()) {
+                let of = |statistic| own_interval(&own.get(statistic).copied().unwrap_or_default());
+                let mut line = vec!["    95 %".to_owned()];
+                line.extend(Figure::STATISTICS.map(of));
+                rows.push(line);
+            }
+        }
+    }
+    Table {
+        title:
+            "All metrics: mean over the replications (difference to the baseline), and its 95 % \
+                interval"
+                .to_owned(),
+        header: cells(["metric", "mean", "p50", "p95", "p99"]),
+        rows,
+        note: (!same.is_empty()).then(|| same.join(" ")),
+    }
+}
+
+fn load_table(document: &Comparison) -> Table {
+    let rows = document.policies.iter().map(|policy| {
+        let load = &policy.load;
+        cells([
+            role(policy),
+            percent(load.utilization),
+            maybe(load.cv),
+            maybe(load.gini),
+            percent(load.forwarding_ratio),
+            percent(load.away_share),
+            percent(load.waited_share),
+            maybe(load.makespan_s),
+        ])
+    });
+    Table {
+        title: "Load: means over the replications, all measured jobs".to_owned(),
+        header: cells([
+            "policy",
+            "util %",
+            "CV",
+            "Gini",
+            "fwd %",
+            "away %",
+            "waited %",
+            "makespan s",
+        ]),
+        rows: rows.collect(),
+        note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
+    }
+}
+
+/// What brokers knew, and what it cost.
+fn decisions_table(document: &Comparison) -> Option<Table> {
+    let known =
+        |policy: &&Policy| policy.load.regret.is_some() || policy.load.information.is_some();
+    let rows = document.policies.iter().filter(known).map(|policy| {
+        let age = policy.load.information;
+        let regret = policy.load.regret;
+        let figure = |of: fn(DecisionRegret) -> f64| maybe(regret.map(of));
+        cells([
+            role(policy),
+            maybe(age.map(|age| age.mean_s)),
+            maybe(age.map(|age| age.max_s)),
+            percent(regret.map(|regret| regret.best_share)),
+            figure(|regret| regret.mean_s),
+            figure(|regret| regret.p95_s),
+            figure(|regret| regret.max_s),
+        ])
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Decisions: what brokers knew, and what it cost".to_owned(),
+        header: cells([
+            "policy",
+            "info age s",
+            "oldest s",
+            "best %",
+            "regret s",
+            "p95 s",
+            "max s",
+        ]),
+        rows,
+        note: Some(
+            "Info age: of what was known of the chosen candidate. Regret: how much later a job would \
+             start where it was sent than at the best candidate, by the truth of that instant."
+                .to_owned(),
+        ),
+    })
+}
+
+fn clusters_table(document: &Comparison) -> Option<Table> {
+    let first = document.policies.first()?;
+    let names: Vec<&String> = first.load.clusters.iter().map(|c| &c.cluster).collect();
+    // Past a terminal's width the JSON has them.
+    if names.len() < 2 || names.len() > 8 {
+        return None;
+    }
+    let same = document.policies.iter().filter(|policy| {
+        let own = policy.load.clusters.iter().map(|c| &c.cluster);
+        own.eq(names.iter().copied())
+    });
+    let rows = same.map(|policy| {
+        let shares = policy.load.clusters.iter().map(|c| percent(c.utilization));
+        std::iter::once(role(policy)).chain(shares).collect()
+    });
+    let header = std::iter::once("policy".to_owned()).chain(names.iter().map(|n| (*n).clone()));
+    Some(Table {
+        title: "Utilization by cluster, %".to_owned(),
+        header: header.collect(),
+        rows: rows.collect(),
+        note: None,
+    })
+}
+
+fn forwarding_table(document: &Comparison) -> Option<Table> {
+    let mut domains: Vec<&String> = document
+        .policies
+        .iter()
+        .flat_map(|policy| &policy.forwarding)
+        .flat_map(|cell| [&cell.from, &cell.to])
+        .collect();
+    domains.sort();
+    domains.dedup();
+    if domains.is_empty() || domains.len() > 7 {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for policy in document
+        .policies
+        .iter()
+        .filter(|p| !p.forwarding.is_empty())
+    {
+        for from in &domains {
+            let own = || policy.forwarding.iter().filter(|cell| cell.from == **from);
+            if own().next().is_none() {
+                continue;
+            }
+            let mut line = vec![role(policy), (*from).clone()];
+            for to in &domains {
+                let jobs: u64 = own().filter(|c| c.to == **to).map(|c| c.jobs).sum();
+                line.push(jobs.to_string());
+            }
+            rows.push(line);
+        }
+    }
+    let mut header = cells(["policy", "origin"]);
+    header.extend(domains.iter().map(|to| format!("ran in {to}")));
+    Some(Table {
+        title: "Forwarding matrix: jobs by origin and executing domain, all replications"
+            .to_owned(),
+        header,
+        rows,
+        note: None,
+    })
+}
+
+fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
+    let mut rows = Vec::new();
+    for group in &breakdown.groups {
+        for (cell, policy) in group.cells.iter().zip(&document.policies) {
+            let first = policy.role == Role::Baseline;
+            let paired = cell.estimate.paired;
+            let interval = paired.and_then(|paired| paired.interval);
+            rows.push(cells([
+                if first {
+                    group.group.clone()
+                } else {
+                    String::new()
+                },
+                role(policy),
+                cell.jobs.to_string(),
+                maybe(cell.estimate.value),
+                paired.map_or(String::new(), |paired| signed(paired.difference)),
+                interval.map_or(String::new(), |interval| {
+                    format!("{} .. {}", signed(interval.low), signed(interval.high))
+                }),
+            ]));
+        }
+    }
+    let by = breakdown.by.replace('-', " ");
+    let of = match breakdown.by {
+        "user" => "The users with the most processor time. ",
+        "run-time" => "Run times in time of the trace. ",
+        "size" => "Processors. ",
+        _ => "",
+    };
+    let note = match breakdown.same_jobs {
+        false => "Other jobs under each policy: no differences are shown.".to_owned(),
+        true => format!("{of}* each by itself, not corrected for how many there are."),
+    };
+    let mut header = cells([
+        &by,
+        "policy",
+        "jobs",
+        "mean",
+        "difference",
+        "95 % interval*",
+    ]);
+    if !breakdown.same_jobs {
+        header.truncate(4);
+        rows.iter_mut().for_each(|row| row.truncate(4));
+    }
+    Table {
+        title: format!("Mean {} by {by}", breakdown.metric),
+        header,
+        rows,
+        note: Some(note),
+    }
+}
+
+fn starvation_table(document: &Comparison) -> Option<Table> {
+    let mut rows = Vec::new();
+    for policy in &document.policies {
+        for job in policy.starvation.iter().take(3) {
+            rows.push(cells([
+                role(policy),
+                job.replication.clone(),
+                job.job.to_string(),
+                job.processors.to_string(),
+                number(job.run_time_s),
+                number(job.wait_s),
+                number(job.relative_wait),
+                job.overtaken_by.to_string(),
+            ]));
+        }
+    }
+    (!rows.is_empty()).then(|| Table {
+        title: "Starvation: the three jobs that waited longest relative to their run time"
+            .to_owned(),
+        header: cells([
+            "policy",
+            "in",
+            "job",
+            "procs",
+            "run s",
+            "wait s",
+            "wait/run",
+            "overtaken by",
+        ]),
+        rows,
+        note: Some(
+            "Overtaken by: jobs that the cluster queued later and started earlier.".to_owned(),
+        ),
+    })
+}

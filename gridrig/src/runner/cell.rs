@@ -1,0 +1,63 @@
+//! What a scenario is run in: one policy on one replication at a time.
+
+use crate::scenario::external::Contender;
+use crate::scenario::{POOLED, Replication, Scenario};
+use std::str::FromStr;
+
+/// One run of a scenario: a replication under one policy, or in one pooled
+/// cluster. Nothing that it writes comes from another one.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The replication, a scenario of its own.
+    pub replication: Replication,
+    /// Whose policy runs, and which.
+    pub contender: Contender,
+}
+
+impl Cell {
+    /// The name of its policy, or that it is pooled; `None` without a broker.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        match self.replication.pooled {
+            true => Some(POOLED.to_owned()),
+            false => self.contender.name(),
+        }
+    }
+}
+
+/// The cells of a replication, in the order in which they run.
+#[must_use]
+pub fn cells(scenario: &Scenario, replication: &Replication) -> Vec<Cell> {
+    let contenders = scenario.contenders().into_iter();
+    let policies = contenders.map(|contender| Cell {
+        replication: replication.under(&contender),
+        contender,
+    });
+    let pooled = replication.pooled().map(|replication| Cell {
+        replication,
+        contender: Contender::Ours(None),
+    });
+    policies.chain(pooled).collect()
+}
+
+/// `k/n`: the cell number k, from 1, of all n; policies are innermost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellNumber {
+    /// Which.
+    pub number: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl FromStr for CellNumber {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(CellNumber { number, of }),
+            _ => Err("expected k/n with 1 <= k <= n, as in 3/12"),
+        }
+    }
+}
