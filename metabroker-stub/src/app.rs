@@ -283,7 +283,7 @@ async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, P
     let base = format!("http://{}", host.unwrap_or("localhost"));
     let document = glue2::document(&app.config, &known, &base);
     let media = [(header::CONTENT_TYPE, "application/xml")];
-    Ok((media, document.element().to_xml()).into_response())
+    Ok((media, document.element().to_document()).into_response())
 }
 
 fn session(link: &Link) -> SessionInfo {

@@ -11,7 +11,7 @@ mod write;
 
 pub use activity::Activity;
 
-use crate::markup::Element;
+use crate::xml::Element;
 
 /// The namespace of every element below `InfoRoot`.
 pub const NAMESPACE: &str = "http://schemas.ogf.org/glue/2009/03/spec_2.0_r1";

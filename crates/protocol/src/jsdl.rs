@@ -23,19 +23,20 @@
 //! ```
 
 mod error;
+mod language;
 mod length;
 mod map;
+mod program;
 mod range;
-mod read;
+mod records;
 mod resources;
-mod write;
 
 pub use error::{JsdlError, Position};
+pub use language::Lenient;
 pub use length::{LengthPlace, annotated, sleep_length};
 pub use range::{Bound, Exact, Range, RangeValue};
-pub use read::Lenient;
+pub use records::{architecture_element, operating_system_element};
 pub use resources::{OperatingSystem, Quantity, Resources};
-pub use write::{architecture_element, operating_system_element};
 
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
@@ -243,6 +244,7 @@ pub struct DataStaging {
     Default,
     PartialEq,
     Eq,
+    strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
     strum::VariantArray,

@@ -10,7 +10,6 @@ pub mod glue2;
 pub mod inventory;
 pub mod jsdl;
 pub mod lagrid;
-pub mod markup;
 pub mod resources;
 pub mod rest;
 pub mod soap;

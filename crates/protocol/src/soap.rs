@@ -21,7 +21,7 @@ mod fault;
 pub use addressing::{ANONYMOUS, Addressing, EndpointReference, NONE};
 pub use fault::{Fault, FaultKind};
 
-use crate::xml::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2};
+use crate::xml::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2, excerpt};
 
 /// The namespace of the `problem` element in the detail of our faults.
 pub const PROBLEM: &str = "urn:gridrig:soap:1";
@@ -106,14 +106,14 @@ impl Envelope {
             ("Envelope", other) => {
                 let reason = format!(
                     "the Envelope is in the namespace \"{}\": expected {SOAP_1_1} or {SOAP_1_2}",
-                    shortened(other)
+                    excerpt(other)
                 );
                 return Err(refuse(Version::Soap11, Fault::version_mismatch(reason)));
             }
             (other, _) => {
                 let reason = format!(
                     "the root element is {}: expected a SOAP Envelope",
-                    shortened(other)
+                    excerpt(other)
                 );
                 return Err(refuse(assumed, Fault::sender("not-an-envelope", reason)));
             }
@@ -136,7 +136,7 @@ impl Envelope {
                 let reason = format!(
                     "line {}: element {} in the Envelope: expected one Header, then one Body",
                     part.line,
-                    shortened(&part.name)
+                    excerpt(&part.name)
                 );
                 return Err(Fault::sender("malformed-envelope", reason));
             }
@@ -218,12 +218,6 @@ fn into_elements(parent: Element) -> impl Iterator<Item = Element> {
         crate::xml::Node::Element(element) => Some(element),
         crate::xml::Node::Text(_) => None,
     })
-}
-
-/// A name from outside, so that a hostile one is not echoed at length.
-#[must_use]
-pub fn shortened(text: &str) -> String {
-    text.chars().take(80).collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,9 @@
 //! assert_eq!(root.child("urn:x", "b").unwrap().text(), "1 < 2");
 //! ```
 
+mod json;
 mod read;
+pub(crate) mod record;
 mod write;
 
 use std::borrow::Cow;
@@ -123,6 +125,13 @@ impl XmlError {
         }
     }
 
+    /// What is wrong, without the line.
+    pub(crate) fn problem(&self) -> String {
+        let text = self.to_string();
+        let (_, problem) = text.split_once(": ").unwrap_or(("", &text));
+        problem.to_owned()
+    }
+
     /// The line at fault, from 1.
     #[must_use]
     pub fn line(&self) -> usize {
@@ -167,25 +176,77 @@ impl Element {
     /// The same element with more children.
     #[must_use]
     pub fn with_all(mut self, children: impl IntoIterator<Item = Element>) -> Self {
-        self.children
-            .extend(children.into_iter().map(Node::Element));
+        self.push_all(children);
         self
+    }
+
+    /// The same element with a child of its namespace that holds a text.
+    #[must_use]
+    pub fn field(self, name: &'static str, value: impl ToString) -> Self {
+        self.fields(name, [value])
+    }
+
+    /// The same element with such a child for each of these values.
+    #[must_use]
+    pub fn fields<T: ToString>(
+        mut self,
+        name: &'static str,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        for value in values {
+            let mut child = Element::with_text("", name, value.to_string());
+            child.namespace = self.namespace.clone();
+            self.push(child);
+        }
+        self
+    }
+
+    /// The same element with such a child if there is a value.
+    #[must_use]
+    pub fn optional(self, name: &'static str, value: Option<impl ToString>) -> Self {
+        self.fields(name, value)
     }
 
     /// The same element with one more attribute of no namespace.
     #[must_use]
-    pub fn with_attribute(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with_attribute(self, name: &'static str, value: impl Into<String>) -> Self {
+        self.with_attribute_of("", name, value)
+    }
+
+    /// The same element with one more attribute.
+    #[must_use]
+    pub fn with_attribute_of(
+        mut self,
+        namespace: &'static str,
+        name: &'static str,
+        value: impl Into<String>,
+    ) -> Self {
         self.attributes.push(Attribute {
-            namespace: Cow::Borrowed(""),
+            namespace: Cow::Borrowed(namespace),
             name: Cow::Borrowed(name),
             value: value.into(),
         });
         self
     }
 
+    /// Adds an attribute of no namespace, if there is a value.
+    pub fn set(&mut self, name: &'static str, value: Option<String>) {
+        self.attributes.extend(value.map(|value| Attribute {
+            namespace: Cow::Borrowed(""),
+            name: Cow::Borrowed(name),
+            value,
+        }));
+    }
+
     /// Adds a child.
     pub fn push(&mut self, child: Element) {
         self.children.push(Node::Element(child));
+    }
+
+    /// Adds children.
+    pub fn push_all(&mut self, children: impl IntoIterator<Item = Element>) {
+        self.children
+            .extend(children.into_iter().map(Node::Element));
     }
 
     /// Reads a document.
@@ -260,6 +321,22 @@ impl Element {
         xml.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         write::write(self, &mut xml);
         xml
+    }
+}
+
+/// A text from outside, so that a hostile one is not echoed at length.
+#[must_use]
+pub fn excerpt(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// A truth value as XML schemas have it.
+#[must_use]
+pub fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
     }
 }
 

@@ -5,8 +5,8 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_protocol::soap::{Addressing, Envelope, Fault, Unreadable, Version, shortened};
-use gridrig_protocol::xml::Element;
+use gridrig_protocol::soap::{Addressing, Envelope, Fault, Unreadable, Version};
+use gridrig_protocol::xml::{Element, excerpt};
 
 /// A request that has been read, together with what its answer needs.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ fn assumed(headers: &HeaderMap) -> Result<Version, Unreadable> {
         _ => {
             let reason = format!(
                 "header Content-Type = \"{}\": expected text/xml or application/soap+xml",
-                shortened(media)
+                excerpt(media)
             );
             Err(Unreadable {
                 version: Version::Soap11,

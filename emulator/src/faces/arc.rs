@@ -25,7 +25,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::routing::any;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml::Element;
 use gridrig_service::App;
 use gridrig_service::http::Peer;
 use std::collections::BTreeMap;
@@ -167,7 +167,7 @@ pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
 
 async fn versions(call: Call) -> Reply {
     call.only(&[Method::GET, Method::HEAD])?;
-    let versions = Element::new("versions").field("version", "1.0");
+    let versions = Element::new("", "versions").field("version", "1.0");
     Ok(call.format.answer(StatusCode::OK, &versions, &["version"]))
 }
 

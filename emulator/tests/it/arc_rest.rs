@@ -38,10 +38,7 @@ async fn several_jobs_of_one_document_are_answered_one_by_one() {
         ["201", "500", "500", "201"]
     );
     assert_eq!(elements(&answer, "state"), ["ACCEPTING", "ACCEPTING"]);
-    assert!(
-        answer.contains("NumberOfSlots = &quot;none&quot;"),
-        "{answer}"
-    );
+    assert!(answer.contains("NumberOfSlots = \"none\""), "{answer}");
     assert!(
         answer.contains("Requested queue night does not match"),
         "{answer}"
@@ -129,10 +126,7 @@ async fn a_job_that_the_lrms_holds_is_held_before_it_queues_and_can_be_killed() 
     let short = ce.create(&held("0.2s")).await;
     ce.wait_for(&short, "RUNNING").await;
     let (_, answer) = ce.post("jobs?action=new", &held("soon")).await;
-    assert!(
-        answer.contains("GRIDRIG_HELD = &quot;soon&quot;"),
-        "{answer}"
-    );
+    assert!(answer.contains("GRIDRIG_HELD = \"soon\""), "{answer}");
 }
 
 #[tokio::test]

@@ -82,23 +82,20 @@ impl BesFault {
     /// The element of the detail.
     #[must_use]
     pub fn element(&self) -> Element {
-        let message = || Element::with_text(FACTORY, "Message", self.message.as_str());
-        let about = |name| {
-            let about = self.about.as_deref();
-            about.map(|about| Element::with_text(FACTORY, name, about))
-        };
+        let about = self.about.as_deref();
         let element = Element::new(FACTORY, self.name.name());
         match self.name {
             FaultName::NotAuthorized | FaultName::NotAcceptingNewActivities => element,
-            FaultName::UnsupportedFeature => element.with_all(about("Feature")),
+            FaultName::UnsupportedFeature => element.optional("Feature", about),
             FaultName::CantApplyOperationToCurrentState => {
                 let state = self.state.unwrap_or(ActivityState::Finished);
-                element.with(state.element()).with(message())
+                let element = element.with(state.element());
+                element.field("Message", &self.message)
             }
-            FaultName::UnknownActivityIdentifier => element.with(message()),
-            FaultName::InvalidRequestMessage => {
-                element.with_all(about("InvalidElement")).with(message())
-            }
+            FaultName::UnknownActivityIdentifier => element.field("Message", &self.message),
+            FaultName::InvalidRequestMessage => element
+                .optional("InvalidElement", about)
+                .field("Message", &self.message),
         }
     }
 

@@ -93,8 +93,7 @@ pub fn response(
     let mut response =
         Element::new(FACTORY, "Response").with(reference.write(FACTORY, "ActivityIdentifier"));
     if operation == Operation::TerminateActivities {
-        let done = answer.is_ok().to_string();
-        response.push(Element::with_text(FACTORY, "Terminated", done));
+        response = response.field("Terminated", answer.is_ok());
     }
     match answer {
         Ok(element) if operation != Operation::TerminateActivities => response.push(element),
@@ -133,38 +132,23 @@ const LRMS: &str = "urn:gridrig:emulator";
 /// The answer to a `GetFactoryAttributesDocument`.
 #[must_use]
 pub fn factory_attributes_response(factory: &Factory<'_>) -> Element {
-    let text = |name: &'static str, text: String| Element::with_text(FACTORY, name, text);
     let groups = factory.resources.groups();
+    let own = [
+        ("QueuedJobs", factory.queued),
+        ("BusyProcessors", factory.busy.into()),
+    ];
     let document = Element::new(FACTORY, "FactoryResourceAttributesDocument")
         .with(overall(factory))
-        .with(text(
-            "IsAcceptingNewActivities",
-            factory.accepting.to_string(),
-        ))
-        .with(text("CommonName", factory.name.to_owned()))
-        .with(text("LongDescription", factory.description.to_owned()))
-        .with(text(
-            "TotalNumberOfActivities",
-            factory.activities.to_string(),
-        ))
-        .with(text(
-            "TotalNumberOfContainedResources",
-            groups.len().to_string(),
-        ))
+        .field("IsAcceptingNewActivities", factory.accepting)
+        .field("CommonName", factory.name)
+        .field("LongDescription", factory.description)
+        .field("TotalNumberOfActivities", factory.activities)
+        .field("TotalNumberOfContainedResources", groups.len())
         .with_all(groups.iter().map(contained))
-        .with(text("NamingProfile", NAMING.to_owned()))
-        .with(text("BESExtension", HPC_BASIC_PROFILE.to_owned()))
-        .with(text("LocalResourceManagerType", LRMS.to_owned()))
-        .with(Element::with_text(
-            OWN,
-            "QueuedJobs",
-            factory.queued.to_string(),
-        ))
-        .with(Element::with_text(
-            OWN,
-            "BusyProcessors",
-            factory.busy.to_string(),
-        ));
+        .field("NamingProfile", NAMING)
+        .field("BESExtension", HPC_BASIC_PROFILE)
+        .field("LocalResourceManagerType", LRMS)
+        .with_all(own.map(|(name, value)| Element::with_text(OWN, name, value.to_string())));
     Element::new(FACTORY, Operation::GetFactoryAttributesDocument.response()).with(document)
 }
 
@@ -178,10 +162,8 @@ fn overall(factory: &Factory<'_>) -> Element {
             .all(|group| property(group).as_deref() == Some(first))
             .then_some(first)
     };
-    let mut element = Element::new(FACTORY, "BasicResourceAttributesDocument");
-    element.push(Element::with_text(FACTORY, "ResourceName", factory.name));
     basic(
-        element,
+        Some(factory.name),
         common(|group| &group.os),
         common(|group| &group.architecture),
         factory.resources.processors(),
@@ -193,43 +175,27 @@ fn overall(factory: &Factory<'_>) -> Element {
 /// how many there are.
 #[must_use]
 pub fn contained(group: &Resource) -> Element {
-    let mut element = Element::new(FACTORY, "BasicResourceAttributesDocument");
-    if let Some(name) = &group.name {
-        element.push(Element::with_text(FACTORY, "ResourceName", name.as_str()));
-    }
     let (os, architecture) = (group.os.as_deref(), group.architecture.as_deref());
-    let document = basic(element, os, architecture, group.cpu_count, group.memory_mib)
+    let name = group.name.as_deref();
+    let document = basic(name, os, architecture, group.cpu_count, group.memory_mib)
         .with(Element::with_text(OWN, "Nodes", group.count.to_string()))
         .with(Element::with_text(OWN, "Speed", group.speed.to_string()));
     Element::new(FACTORY, "ContainedResource").with(document)
 }
 
 fn basic(
-    mut element: Element,
+    name: Option<&str>,
     os: Option<&str>,
     architecture: Option<&str>,
     processors: u32,
     memory_mib: Option<u64>,
 ) -> Element {
-    if let Some(os) = os {
-        element.push(operating_system_element(FACTORY, os));
-    }
-    if let Some(architecture) = architecture {
-        element.push(architecture_element(FACTORY, architecture));
-    }
-    element.push(Element::with_text(
-        FACTORY,
-        "CPUCount",
-        processors.to_string(),
-    ));
-    if let Some(mib) = memory_mib {
-        // Bytes, as JSDL counts memory.
-        let bytes = u128::from(mib) * 1_048_576;
-        element.push(Element::with_text(
-            FACTORY,
-            "PhysicalMemory",
-            bytes.to_string(),
-        ));
-    }
-    element
+    // Bytes, as JSDL counts memory.
+    let memory = memory_mib.map(|mib| u128::from(mib) * 1_048_576);
+    Element::new(FACTORY, "BasicResourceAttributesDocument")
+        .optional("ResourceName", name)
+        .with_all(os.map(|os| operating_system_element(FACTORY, os)))
+        .with_all(architecture.map(|name| architecture_element(FACTORY, name)))
+        .field("CPUCount", processors)
+        .optional("PhysicalMemory", memory)
 }

@@ -1,7 +1,7 @@
 //! One job as GLUE 2.0 describes it.
 
 use super::NAMESPACE;
-use crate::markup::Element;
+use crate::xml::Element;
 
 /// A job (GFD.147 section 6.9), as A-REX tells of it. Instants are in the form
 /// of [`instant`](super::instant), lengths in seconds.
@@ -57,11 +57,10 @@ impl Activity {
     /// The `ComputingActivity`.
     #[must_use]
     pub fn element(&self) -> Element {
-        Element::new("ComputingActivity")
-            .attribute("xmlns", NAMESPACE)
-            .attribute("BaseType", "Activity")
-            .attribute("CreationTime", self.created.clone())
-            .attribute("Validity", "60")
+        Element::new(NAMESPACE, "ComputingActivity")
+            .with_attribute("BaseType", "Activity")
+            .with_attribute("CreationTime", self.created.clone())
+            .with_attribute("Validity", "60")
             .field("ID", &self.id)
             .optional("Name", self.name.as_ref())
             .field("OtherInfo", "SubmittedVia=org.nordugrid.arcrest")
@@ -87,6 +86,6 @@ impl Activity {
             .optional("ComputingManagerEndTime", self.ended.as_ref())
             .optional("EndTime", self.ended.as_ref())
             .optional("ProxyExpirationTime", self.proxy_expires.as_ref())
-            .child(Element::new("Associations").field("ComputingShareID", &self.share_id))
+            .with(Element::new(NAMESPACE, "Associations").field("ComputingShareID", &self.share_id))
     }
 }

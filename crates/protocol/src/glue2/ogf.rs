@@ -4,7 +4,7 @@
 
 use super::{Benchmark, ComputingEndpoint, ComputingManager, ComputingShare, ExecutionEnvironment};
 use super::{NAMESPACE, text_or_unknown};
-use crate::markup::Element;
+use crate::xml::Element;
 
 /// The state of a domain as its broker knows it: one computing service, whose
 /// shares and managers are the clusters behind the broker.
@@ -68,15 +68,14 @@ impl DomainDocument {
         let managers = self.clusters.iter().map(|one| self.manager(one));
         let nodes = self.clusters.iter().flat_map(|one| self.environments(one));
         let benchmarks = self.clusters.iter().flat_map(|one| self.benchmarks(one));
-        Element::new("GLUE2")
-            .attribute("xmlns", NAMESPACE)
-            .child(self.admin_domain())
-            .child(self.service())
-            .child(self.endpoint())
-            .children_of(self.clusters.iter().map(|one| self.share(one)))
-            .children_of(managers)
-            .children_of(nodes)
-            .children_of(benchmarks)
+        Element::new(NAMESPACE, "GLUE2")
+            .with(self.admin_domain())
+            .with(self.service())
+            .with(self.endpoint())
+            .with_all(self.clusters.iter().map(|one| self.share(one)))
+            .with_all(managers)
+            .with_all(nodes)
+            .with_all(benchmarks)
     }
 
     fn service_id(&self) -> String {
@@ -95,7 +94,7 @@ impl DomainDocument {
             )
             .field("Name", &self.domain)
             .field("Distributed", "false")
-            .child(Element::new("Associations").field("ServiceID", self.service_id()))
+            .with(Element::new(NAMESPACE, "Associations").field("ServiceID", self.service_id()))
     }
 
     fn service(&self) -> Element {
@@ -117,8 +116,8 @@ impl DomainDocument {
             .field("Complexity", complexity)
             .field("WaitingJobs", waiting)
             .field("PreLRMSWaitingJobs", self.waiting_in_broker)
-            .child(
-                Element::new("Associations")
+            .with(
+                Element::new(NAMESPACE, "Associations")
                     .field("EndpointID", &self.endpoint.id)
                     .fields("ShareID", self.shares())
                     .fields("ManagerID", managers)
@@ -146,8 +145,8 @@ impl DomainDocument {
             .optional("IssuerCA", of.issuer.as_ref())
             .fields("JobDescription", &of.job_descriptions)
             .field("PreLRMSWaitingJobs", self.waiting_in_broker)
-            .child(
-                Element::new("Associations")
+            .with(
+                Element::new(NAMESPACE, "Associations")
                     .field("ServiceID", self.service_id())
                     .fields("ShareID", self.shares()),
             )
@@ -167,8 +166,8 @@ impl DomainDocument {
             .field("FreeSlots", share.free_slots)
             .field("UsedSlots", share.used_slots)
             .field("RequestedSlots", share.requested_slots)
-            .child(
-                Element::new("Associations")
+            .with(
+                Element::new(NAMESPACE, "Associations")
                     .field("EndpointID", &self.endpoint.id)
                     .fields("ResourceID", nodes.map(|kind| &kind.id))
                     .field("ServiceID", self.service_id()),
@@ -190,8 +189,8 @@ impl DomainDocument {
             .field("TotalSlots", manager.total_slots)
             .field("Homogeneous", manager.environments.len() <= 1)
             .field("LogicalCPUDistribution", distribution.join(" "))
-            .child(
-                Element::new("Associations")
+            .with(
+                Element::new(NAMESPACE, "Associations")
                     .field("ServiceID", self.service_id())
                     .fields("ResourceID", kinds().map(|kind| &kind.id))
                     .fields("BenchmarkID", marks.map(|one| mark_id(&manager.id, one))),
@@ -210,7 +209,7 @@ impl DomainDocument {
                 .field("ID", mark_id(owner, one))
                 .field("Type", &one.kind)
                 .field("Value", &one.value)
-                .child(Element::new("Associations").field(association, owner))
+                .with(Element::new(NAMESPACE, "Associations").field(association, owner))
         };
         let own = manager.benchmarks.iter();
         let mut all: Vec<Element> = own.map(|one| mark(&manager.id, "ManagerID", one)).collect();
@@ -237,8 +236,8 @@ fn environment(of: &ClusterState, nodes: &ExecutionEnvironment) -> Element {
         .field("OSFamily", text_or_unknown(nodes.os.as_deref()))
         .field("ConnectivityIn", "undefined")
         .field("ConnectivityOut", "undefined")
-        .child(
-            Element::new("Associations")
+        .with(
+            Element::new(NAMESPACE, "Associations")
                 .field("ManagerID", &of.manager.id)
                 .field("ShareID", &of.share.id)
                 .fields("BenchmarkID", marks.map(|one| mark_id(&nodes.id, one))),
@@ -247,12 +246,12 @@ fn environment(of: &ClusterState, nodes: &ExecutionEnvironment) -> Element {
 
 /// An element with the attributes that entities have.
 fn entity(name: &'static str, base: Option<&str>, created: &str) -> Element {
-    let element = Element::new(name);
+    let element = Element::new(NAMESPACE, name);
     let element = match base {
-        Some(base) => element.attribute("BaseType", base),
+        Some(base) => element.with_attribute("BaseType", base),
         None => element,
     };
-    element.attribute("CreationTime", created)
+    element.with_attribute("CreationTime", created)
 }
 
 fn mark_id(owner: &str, mark: &Benchmark) -> String {

@@ -4,7 +4,7 @@ use super::{
     Benchmark, ComputingEndpoint, ComputingManager, ComputingService, ComputingShare,
     ExecutionEnvironment, InfoDocument, JobCounts, NAMESPACE,
 };
-use crate::markup::Element;
+use crate::xml::Element;
 
 /// What GLUE 2.0 writes for "no limit" and "unknown" numbers of 32 bits.
 const UNLIMITED: u64 = 2_147_483_647;
@@ -15,19 +15,17 @@ pub(super) fn document(info: &InfoDocument) -> Element {
         .field("ID", format!("urn:ad:{}", info.domain))
         .field("Name", &info.domain)
         .field("Distributed", "false")
-        .child(Element::new("Services").children_of(services));
-    let domains = Element::new("Domains")
-        .attribute("xmlns", NAMESPACE)
-        .child(domain);
-    Element::new("InfoRoot").child(domains)
+        .with(Element::new(NAMESPACE, "Services").with_all(services));
+    let domains = Element::new(NAMESPACE, "Domains").with(domain);
+    Element::new("", "InfoRoot").with(domains)
 }
 
 /// An element with the attributes that every entity of GLUE 2.0 has.
 fn entity(name: &'static str, base: &str, info: &InfoDocument) -> Element {
-    Element::new(name)
-        .attribute("BaseType", base)
-        .attribute("CreationTime", info.created.clone())
-        .attribute("Validity", info.validity_s.to_string())
+    Element::new(NAMESPACE, name)
+        .with_attribute("BaseType", base)
+        .with_attribute("CreationTime", info.created.clone())
+        .with_attribute("Validity", info.validity_s.to_string())
 }
 
 fn service(info: &InfoDocument, of: &ComputingService) -> Element {
@@ -55,10 +53,10 @@ fn service(info: &InfoDocument, of: &ComputingService) -> Element {
         .field("QualityLevel", "production")
         .field("Complexity", complexity);
     counts(element, &of.jobs)
-        .children_of(of.endpoints.iter().map(|of_one| endpoint(info, of, of_one)))
-        .children_of(of.shares.iter().map(|of_one| share(info, of, of_one)))
-        .child(manager(info, of, &of.manager))
-        .child(Element::new("Associations").field("ServiceID", &of.id))
+        .with_all(of.endpoints.iter().map(|of_one| endpoint(info, of, of_one)))
+        .with_all(of.shares.iter().map(|of_one| share(info, of, of_one)))
+        .with(manager(info, of, &of.manager))
+        .with(Element::new(NAMESPACE, "Associations").field("ServiceID", &of.id))
 }
 
 fn counts(element: Element, jobs: &JobCounts) -> Element {
@@ -73,7 +71,7 @@ fn counts(element: Element, jobs: &JobCounts) -> Element {
 
 fn share_ids(service: &ComputingService) -> Element {
     let ids = service.shares.iter().map(|share| &share.id);
-    Element::new("Associations").fields("ComputingShareID", ids)
+    Element::new(NAMESPACE, "Associations").fields("ComputingShareID", ids)
 }
 
 fn endpoint(info: &InfoDocument, service: &ComputingService, of: &ComputingEndpoint) -> Element {
@@ -95,7 +93,7 @@ fn endpoint(info: &InfoDocument, service: &ComputingService, of: &ComputingEndpo
         .optional("TrustedCA", of.issuer.as_ref())
         .field("Staging", "staginginout")
         .fields("JobDescription", &of.job_descriptions);
-    counts(element, &service.jobs).child(share_ids(service))
+    counts(element, &service.jobs).with(share_ids(service))
 }
 
 fn share(info: &InfoDocument, service: &ComputingService, of: &ComputingShare) -> Element {
@@ -137,8 +135,8 @@ fn share(info: &InfoDocument, service: &ComputingService, of: &ComputingShare) -
         .field("FreeSlotsWithDuration", of.free_slots)
         .field("UsedSlots", of.used_slots)
         .field("RequestedSlots", of.requested_slots)
-        .child(
-            Element::new("Associations")
+        .with(
+            Element::new(NAMESPACE, "Associations")
                 .fields("ComputingEndpointID", endpoints)
                 .fields("ExecutionEnvironmentID", nodes),
         )
@@ -166,15 +164,15 @@ fn manager(info: &InfoDocument, service: &ComputingService, of: &ComputingManage
         .field("LogicalCPUDistribution", distribution.join(" "))
         .field("WorkingAreaShared", "true")
         .field("WorkingAreaGuaranteed", "false")
-        .children_of(benchmarks(&of.id, &of.benchmarks))
-        .child(Element::new("ExecutionEnvironments").children_of(environments))
-        .child(Element::new("ApplicationEnvironments"))
+        .with_all(benchmarks(&of.id, &of.benchmarks))
+        .with(Element::new(NAMESPACE, "ExecutionEnvironments").with_all(environments))
+        .with(Element::new(NAMESPACE, "ApplicationEnvironments"))
 }
 
 fn benchmarks(owner: &str, all: &[Benchmark]) -> impl Iterator<Item = Element> {
     let owner = owner.replace("urn:ogf:", "urn:ogf:Benchmark:");
     all.iter().map(move |benchmark| {
-        Element::new("Benchmark")
+        Element::new(NAMESPACE, "Benchmark")
             .field("ID", format!("{owner}:{}", benchmark.kind))
             .field("Type", &benchmark.kind)
             .field("Value", &benchmark.value)
@@ -201,8 +199,8 @@ fn environment(
         .optional("OSFamily", of.os.as_ref())
         .field("ConnectivityIn", "undefined")
         .field("ConnectivityOut", "undefined")
-        .children_of(benchmarks(&of.id, &of.benchmarks))
-        .child(share_ids(service))
+        .with_all(benchmarks(&of.id, &of.benchmarks))
+        .with(share_ids(service))
 }
 
 /// `CPUMultiplicity_t` of GFD.147: each processor counts as one CPU.

@@ -5,8 +5,14 @@ use super::{
     AttributeDocument, InventoryDocument, NAMESPACE, RangeDocument, RecordDocument,
     RelationDocument,
 };
-use crate::xml::Element;
+use crate::xml::record::{
+    At, Attribute, Field, Fields, Language, Record, Tag, Value, Wrong, attribute, attributes, put,
+    records, required, tag, take,
+};
+use crate::xml::{Element, excerpt};
 use std::collections::BTreeMap;
+
+pub(super) type Read<T> = Result<T, Error>;
 
 impl InventoryDocument {
     /// The XML document.
@@ -18,10 +24,7 @@ impl InventoryDocument {
     /// The root element, `Inventory`.
     #[must_use]
     pub fn element(&self) -> Element {
-        let records = self.records.iter().map(record_element);
-        Element::new(NAMESPACE, "Inventory")
-            .with_attribute("form", &self.form)
-            .with_all(records)
+        Value::<Documents>::write(self, (NAMESPACE, "Inventory"))
     }
 
     /// Reads an XML document.
@@ -37,186 +40,171 @@ impl InventoryDocument {
     /// # Errors
     /// [`InventoryDocumentError`](Error) when it is none.
     pub fn from_element(root: &Element) -> Result<Self, Error> {
-        expect(root, "Inventory", &["form"])?;
-        let records = children(root, &["Record"])?.into_iter().map(record);
-        Ok(InventoryDocument {
-            form: required(root, "form")?,
-            records: records.collect::<Result<_, _>>()?,
+        read(root, "Inventory")
+    }
+}
+
+/// What an element of this name says.
+pub(super) fn read<T: Value<Documents>>(root: &Element, name: &str) -> Read<T> {
+    let at = At::root(root);
+    if !root.is(NAMESPACE, name) {
+        let expected = format!("expected {name} in the namespace {NAMESPACE}");
+        return Err(Documents.error(&at, Wrong::Other(&expected)));
+    }
+    T::read(&at, &mut Documents)
+}
+
+/// The language of inventories and of their schemas.
+pub(super) struct Documents;
+
+impl Language for Documents {
+    type Error = Error;
+
+    fn error(&self, at: &At<'_>, what: Wrong<'_>) -> Error {
+        let (mut element, name) = (at.element, &at.element.name);
+        let problem = match what {
+            Wrong::Attribute(name, []) => format!("unknown attribute {name}: expected none"),
+            Wrong::Attribute(name, known) => {
+                format!("unknown attribute {name}: expected {}", known.join(", "))
+            }
+            Wrong::NoAttribute(name) => format!("missing attribute {name}"),
+            Wrong::Text(text) => format!("unexpected text {:?}", excerpt(text)),
+            Wrong::Inner(_) => "expected a text".to_owned(),
+            Wrong::Stranger(stranger, tags) => {
+                element = stranger;
+                let names: Vec<&str> = tags.iter().map(|tag| tag.1).collect();
+                match names.is_empty() {
+                    true => "expected no element here".to_owned(),
+                    false => format!(
+                        "expected {} in the namespace {NAMESPACE}",
+                        names.join(" or ")
+                    ),
+                }
+            }
+            Wrong::Twice => format!("expected one {}", name.to_lowercase()),
+            Wrong::Missing(name, _) => format!("missing element {name}"),
+            Wrong::BadAttribute(name, value, expected) => {
+                let value = excerpt(value);
+                format!("{name} = {value:?}: expected {expected}")
+            }
+            Wrong::Value(value, expected) => format!("{value:?}: expected {expected}"),
+            Wrong::Other(problem) => problem.to_owned(),
+        };
+        Error::Element {
+            line: element.line,
+            element: element.name.to_string(),
+            problem,
+        }
+    }
+
+    /// Attributes of other namespaces are none of ours.
+    fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Read<()> {
+        match what {
+            Wrong::Attribute(name, _) if at.element.attribute("", name).is_none() => Ok(()),
+            _ => Err(self.error(at, what)),
+        }
+    }
+}
+
+records! { Documents:
+    InventoryDocument in NAMESPACE {
+        @form = "form",
+        records = "Record",
+    }
+    RecordDocument in NAMESPACE {
+        @id = "id",
+        @kind = "type",
+        @count = "count",
+        attributes = "Attribute",
+        relations = "Relation",
+    }
+    RelationDocument in NAMESPACE {
+        @name = "name",
+        @to = "to",
+    }
+    RangeDocument in NAMESPACE {
+        @min = "min",
+        @max = "max",
+    }
+}
+
+/// Attributes by their names.
+impl Field<Documents> for BTreeMap<String, AttributeDocument> {
+    fn put(&self, (namespace, name): Tag, parent: &mut Element) {
+        parent.push_all(self.iter().map(|(of, attribute)| {
+            let mut element = Element::new(namespace, name).with_attribute("name", of);
+            attribute.put_all(&mut element);
+            element
+        }));
+    }
+
+    fn take(fields: &mut Fields<'_, Documents>, tag: Tag) -> Read<Self> {
+        let mut all = BTreeMap::new();
+        while let Some(element) = fields.next(tag) {
+            let at = fields.at.inner(element);
+            let mut inner = Fields::of(&at, fields.language)?;
+            let name = Attribute::take(&mut inner, "name")?;
+            let attribute = Record::take_all(&mut inner)?;
+            inner.end()?;
+            if all.insert(name, attribute).is_some() {
+                let problem = "expected each name once in a record";
+                return Err(fields.language.error(&at, Wrong::Other(problem)));
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Record<Documents> for AttributeDocument {
+    fn put_all(&self, element: &mut Element) {
+        element.set("count", Attribute::<Documents>::put(&self.count));
+        element.set("total", self.total.clone());
+        element.set("mean", self.mean.clone());
+        element.set("median", self.median.clone());
+        Documents::put(&self.range, (NAMESPACE, "Range"), element);
+        Documents::put(&self.value, (NAMESPACE, "Value"), element);
+        for value in self.list.iter().flatten() {
+            Documents::put(value, (NAMESPACE, "Value"), element);
+        }
+    }
+
+    fn take_all(fields: &mut Fields<'_, Documents>) -> Read<Self> {
+        let count = Attribute::take(fields, "count")?;
+        let total = Attribute::take(fields, "total")?;
+        let mean = Attribute::take(fields, "mean")?;
+        let median = Attribute::take(fields, "median")?;
+        let mut values: Vec<String> = fields.take((NAMESPACE, "Value"))?;
+        Ok(AttributeDocument {
+            // One value is a value, several are a list.
+            value: (values.len() == 1).then(|| values.remove(0)),
+            list: (!values.is_empty()).then_some(values),
+            range: fields.take((NAMESPACE, "Range"))?,
+            count,
+            total,
+            mean,
+            median,
         })
     }
 }
 
-fn record_element(record: &RecordDocument) -> Element {
-    let attributes = record.attributes.iter();
-    let relations = record.relations.iter().map(|relation| {
-        Element::new(NAMESPACE, "Relation")
-            .with_attribute("name", &relation.name)
-            .with_attribute("to", &relation.to)
-    });
-    Element::new(NAMESPACE, "Record")
-        .with_attribute("id", &record.id)
-        .with_attribute("type", &record.kind)
-        .with_attribute("count", record.count.to_string())
-        .with_all(attributes.map(|(name, attribute)| attribute_element(name, attribute)))
-        .with_all(relations)
-}
+required! { Documents: String }
 
-fn attribute_element(name: &str, attribute: &AttributeDocument) -> Element {
-    let count = attribute.count.map(|count| count.to_string());
-    let figures = [
-        ("count", &count),
-        ("total", &attribute.total),
-        ("mean", &attribute.mean),
-        ("median", &attribute.median),
-    ];
-    let mut element = Element::new(NAMESPACE, "Attribute").with_attribute("name", name);
-    for (figure, value) in figures {
-        if let Some(value) = value {
-            element = element.with_attribute(figure, value);
-        }
+impl Value<Documents> for String {
+    fn write(&self, (namespace, name): Tag) -> Element {
+        Element::with_text(namespace, name, self.as_str())
     }
-    if let Some(range) = &attribute.range {
-        let range = Element::new(NAMESPACE, "Range")
-            .with_attribute("min", &range.min)
-            .with_attribute("max", &range.max);
-        element.push(range);
-    }
-    let values = attribute.value.iter();
-    let values = values.chain(attribute.list.iter().flatten());
-    element.with_all(values.map(|value| Element::with_text(NAMESPACE, "Value", value)))
-}
 
-fn record(element: &Element) -> Result<RecordDocument, Error> {
-    expect(element, "Record", &["id", "type", "count"])?;
-    let mut attributes = BTreeMap::new();
-    let mut relations = Vec::new();
-    for child in children(element, &["Attribute", "Relation"])? {
-        if child.name == "Relation" {
-            expect(child, "Relation", &["name", "to"])?;
-            children(child, &[])?;
-            let (name, to) = (required(child, "name")?, required(child, "to")?);
-            relations.push(RelationDocument { name, to });
-            continue;
-        }
-        let name = required(child, "name")?;
-        if attributes.insert(name, attribute(child)?).is_some() {
-            return Err(problem(child, "expected each name once in a record"));
-        }
-    }
-    Ok(RecordDocument {
-        id: required(element, "id")?,
-        kind: required(element, "type")?,
-        count: whole(element, "count", &required(element, "count")?)?,
-        attributes,
-        relations,
-    })
-}
-
-fn attribute(element: &Element) -> Result<AttributeDocument, Error> {
-    let known = ["name", "count", "total", "mean", "median"];
-    expect(element, "Attribute", &known)?;
-    let figure = |name: &str| element.attribute("", name).map(str::to_owned);
-    let mut values = Vec::new();
-    let mut range = None;
-    for child in children(element, &["Value", "Range"])? {
-        if child.name == "Value" {
-            expect(child, "Value", &[])?;
-            if child.elements().next().is_some() {
-                return Err(problem(child, "expected a text"));
-            }
-            values.push(child.text());
-            continue;
-        }
-        expect(child, "Range", &["min", "max"])?;
-        children(child, &[])?;
-        let (min, max) = (required(child, "min")?, required(child, "max")?);
-        if range.replace(RangeDocument { min, max }).is_some() {
-            return Err(problem(child, "expected one range"));
-        }
-    }
-    let count = figure("count").map(|count| whole(element, "count", &count));
-    Ok(AttributeDocument {
-        // One value is a value, several are a list.
-        value: (values.len() == 1).then(|| values.remove(0)),
-        list: (!values.is_empty()).then_some(values),
-        range,
-        count: count.transpose()?,
-        total: figure("total"),
-        mean: figure("mean"),
-        median: figure("median"),
-    })
-}
-
-/// The element has this name and no other attributes than these.
-pub(super) fn expect(element: &Element, name: &str, attributes: &[&str]) -> Result<(), Error> {
-    if !element.is(NAMESPACE, name) {
-        return Err(problem(
-            element,
-            &format!("expected {name} in the namespace {NAMESPACE}"),
-        ));
-    }
-    let stray = element.attributes.iter().find(|attribute| {
-        attribute.namespace.is_empty() && !attributes.contains(&&*attribute.name)
-    });
-    match stray {
-        None => Ok(()),
-        Some(stray) => {
-            let expected = match attributes {
-                [] => "none".to_owned(),
-                known => known.join(", "),
-            };
-            let name = &stray.name;
-            Err(problem(
-                element,
-                &format!("unknown attribute {name}: expected {expected}"),
-            ))
-        }
+    fn read(at: &At<'_>, language: &mut Documents) -> Read<Self> {
+        at.text(language, &[])
     }
 }
 
-/// The children, each of one of these names; no text between them.
-pub(super) fn children<'a>(
-    element: &'a Element,
-    names: &[&str],
-) -> Result<Vec<&'a Element>, Error> {
-    if let Some(text) = element.stray_text() {
-        let text: String = text.chars().take(80).collect();
-        return Err(problem(element, &format!("unexpected text {text:?}")));
-    }
-    let stray = element
-        .elements()
-        .find(|child| !names.iter().any(|name| child.is(NAMESPACE, name)));
-    match stray {
-        None => Ok(element.elements().collect()),
-        Some(stray) => {
-            let expected = match names {
-                [] => "no element here".to_owned(),
-                names => format!("{} in the namespace {NAMESPACE}", names.join(" or ")),
-            };
-            Err(problem(stray, &format!("expected {expected}")))
-        }
-    }
+attributes! { Documents:
+    String = "", |text| Some(text.to_owned()), String::clone;
+    u64 = "a whole number below 2^64", whole, u64::to_string;
 }
 
-pub(super) fn required(element: &Element, attribute: &str) -> Result<String, Error> {
-    let value = element.attribute("", attribute).map(str::to_owned);
-    value.ok_or_else(|| problem(element, &format!("missing attribute {attribute}")))
-}
-
-fn whole(element: &Element, attribute: &str, value: &str) -> Result<u64, Error> {
-    let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    let number = value.parse().ok().filter(|_| digits);
-    number.ok_or_else(|| {
-        let value: String = value.chars().take(80).collect();
-        let expected = "expected a whole number below 2^64";
-        problem(element, &format!("{attribute} = {value:?}: {expected}"))
-    })
-}
-
-pub(super) fn problem(element: &Element, problem: &str) -> Error {
-    Error::Element {
-        line: element.line,
-        element: element.name.to_string(),
-        problem: problem.to_owned(),
-    }
+fn whole(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
 }

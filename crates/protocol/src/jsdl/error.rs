@@ -103,7 +103,7 @@ impl JsdlError {
             at: Position::none(),
             path: path.to_owned(),
             // A hostile value is not echoed at length.
-            value: value.chars().take(80).collect(),
+            value: crate::xml::excerpt(value),
             expected: expected.to_owned(),
         }
     }

@@ -1,7 +1,7 @@
 //! Messages in their two codecs.
 
 use super::check::Check;
-use super::xml::{self, Value};
+use super::xml;
 use super::{
     CancelJob, Heartbeat, HeartbeatAnswer, JobReport, NotifyConn, NotifyJob, OpenConn,
     OpenConnAnswer, Operation, Parameter, PeerFault, QueryJob, RequestResourceData, ResourceUpdate,
@@ -80,10 +80,10 @@ fn checked<T: Check>(message: T) -> Result<T, PeerFault> {
 }
 
 macro_rules! messages {
-    ($($kind:ty,)+) => {$(
+    ($($kind:ty $({ $($more:tt)+ })?,)+) => {$(
         impl Message for $kind {
             fn to_element(&self, name: &'static str) -> Element {
-                self.write(name)
+                xml::to_element(self, name)
             }
 
             fn from_element(element: &Element) -> Result<Self, PeerFault> {
@@ -97,6 +97,8 @@ macro_rules! messages {
             fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
                 checked(read_json(document)?)
             }
+
+            $($($more)+)?
         }
     )+};
 }
@@ -105,39 +107,22 @@ messages! {
     OpenConn, OpenConnAnswer, NotifyConn, Taken, Heartbeat, HeartbeatAnswer, RequestResourceData,
     ResourceUpdate, SendResourceData, SendResourceDataAnswer, SubmitJobAnswer, QueryJob,
     CancelJob, JobReport,
-}
+    NotifyJob {
+        fn reference(&self) -> &[Parameter] {
+            &self.reference
+        }
 
-impl Message for NotifyJob {
-    fn to_element(&self, name: &'static str) -> Element {
-        self.write(name)
-    }
-
-    fn from_element(element: &Element) -> Result<Self, PeerFault> {
-        checked(xml::from_element(element)?)
-    }
-
-    fn to_json(&self) -> Vec<u8> {
-        write_json(self)
-    }
-
-    fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
-        checked(read_json(document)?)
-    }
-
-    fn reference(&self) -> &[Parameter] {
-        &self.reference
-    }
-
-    fn with_header(self, header: &[Element]) -> Result<Self, PeerFault> {
-        let reference = xml::parameters(header)?;
-        checked(NotifyJob { reference, ..self })
-    }
+        fn with_header(self, header: &[Element]) -> Result<Self, PeerFault> {
+            let reference = xml::parameters(header)?;
+            checked(NotifyJob { reference, ..self })
+        }
+    },
 }
 
 /// In JSON the job's description is the text of its document.
 impl Message for SubmitJob {
     fn to_element(&self, name: &'static str) -> Element {
-        self.write(name)
+        xml::to_element(self, name)
     }
 
     fn from_element(element: &Element) -> Result<Self, PeerFault> {

@@ -3,17 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A word out of a list, with one spelling in every codec.
-pub(super) trait Word: Copy + Sized + 'static {
-    /// Every word of the list.
-    const WORDS: &'static [Self];
-
-    /// How it is written.
-    fn word(self) -> &'static str;
-}
-
-/// An enumeration that is written as words: in JSON by serde, in XML by
-/// [`Word`], and both the same.
+/// An enumeration that is written as words: in JSON by serde, in XML by its
+/// name, and both the same.
 macro_rules! words {
     ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$outer])*
@@ -41,14 +32,6 @@ macro_rules! words {
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.name() == name)
-            }
-        }
-
-        impl Word for $name {
-            const WORDS: &'static [Self] = $name::ALL;
-
-            fn word(self) -> &'static str {
-                self.name()
             }
         }
     };

@@ -1,7 +1,7 @@
 //! WS-Addressing 1.0: message properties and endpoint references.
 
 use super::Fault;
-use crate::xml::{ADDRESSING, Attribute, Element, Name};
+use crate::xml::{ADDRESSING, Element};
 
 /// Answers go back over the connection of the request.
 pub const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";
@@ -154,14 +154,11 @@ impl Addressing {
         .into_iter()
         .flatten()
         .collect();
-        header.extend(parameters.iter().cloned().map(|mut parameter| {
-            parameter.attributes.push(Attribute {
-                namespace: Name::Borrowed(ADDRESSING),
-                name: Name::Borrowed("IsReferenceParameter"),
-                value: "true".to_owned(),
-            });
-            parameter
-        }));
+        let marked = |parameter: &Element| {
+            let parameter = parameter.clone();
+            parameter.with_attribute_of(ADDRESSING, "IsReferenceParameter", "true")
+        };
+        header.extend(parameters.iter().map(marked));
         header
     }
 
@@ -190,7 +187,7 @@ impl Addressing {
                 .as_ref()
                 .filter(|reference| ![ANONYMOUS, NONE].contains(&reference.address.as_str()));
             if let Some(reference) = elsewhere {
-                let address = super::shortened(&reference.address);
+                let address = crate::xml::excerpt(&reference.address);
                 let reason = format!("header wsa:{name} = \"{address}\": expected {ANONYMOUS}");
                 return Err(Fault::sender("only-anonymous-address", reason));
             }

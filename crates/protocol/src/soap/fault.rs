@@ -1,7 +1,7 @@
 //! Faults: what a service answers when it cannot do what it was asked.
 
 use super::{Envelope, PROBLEM, Version};
-use crate::xml::{Attribute, Element, Name, XML};
+use crate::xml::{Element, XML};
 
 /// Who is at fault, in the words of SOAP 1.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Fault {
     pub fn unknown_operation(body: &Element) -> Self {
         let reason = format!(
             "element {{{}}}{} in the Body: expected an operation of this service",
-            super::shortened(&body.namespace),
-            super::shortened(&body.name)
+            crate::xml::excerpt(&body.namespace),
+            crate::xml::excerpt(&body.name)
         );
         Fault::sender("unknown-operation", reason)
     }
@@ -78,7 +78,7 @@ impl Fault {
         let names: Vec<String> = not_understood
             .iter()
             .map(|(namespace, name)| {
-                let (namespace, name) = (super::shortened(namespace), super::shortened(name));
+                let (namespace, name) = (crate::xml::excerpt(namespace), crate::xml::excerpt(name));
                 format!("{{{namespace}}}{name}")
             })
             .collect();
@@ -119,16 +119,11 @@ impl Fault {
     pub fn envelope(&self, version: Version, mut header: Vec<Element>) -> Envelope {
         if version == Version::Soap12 {
             header.extend(self.not_understood.iter().map(|(namespace, name)| {
-                let mut block = Element::new(version.namespace(), "NotUnderstood")
-                    .with_attribute("qname", format!("n:{name}"));
                 // The name's prefix has to be declared; an attribute of its
                 // namespace would not tell which prefix the writer chooses.
-                block.attributes.push(Attribute {
-                    namespace: Name::Borrowed(""),
-                    name: Name::Borrowed("xmlns:n"),
-                    value: namespace.clone(),
-                });
-                block
+                Element::new(version.namespace(), "NotUnderstood")
+                    .with_attribute("qname", format!("n:{name}"))
+                    .with_attribute("xmlns:n", namespace)
             }));
         }
         Envelope {
@@ -155,15 +150,10 @@ impl Fault {
                 fault
             }
             Version::Soap12 => {
-                let mut text = Element::with_text(own, "Text", self.reason.as_str());
-                text.attributes.push(Attribute {
-                    namespace: Name::Borrowed(XML),
-                    name: Name::Borrowed("lang"),
-                    value: "en".to_owned(),
-                });
-                let value = Element::with_text(own, "Value", code);
+                let text = Element::with_text(own, "Text", self.reason.as_str())
+                    .with_attribute_of(XML, "lang", "en");
                 Element::new(own, "Fault")
-                    .with(Element::new(own, "Code").with(value))
+                    .with(Element::new(own, "Code").field("Value", code))
                     .with(Element::new(own, "Reason").with(text))
                     .with(Element::new(own, "Detail").with_all(self.details()))
             }
@@ -173,8 +163,8 @@ impl Fault {
     /// What the interface says, then our own code for every fault alike.
     fn details(&self) -> impl Iterator<Item = Element> {
         let problem = Element::new(PROBLEM, "problem")
-            .with(Element::with_text(PROBLEM, "code", self.code.as_str()))
-            .with(Element::with_text(PROBLEM, "detail", self.reason.as_str()));
+            .field("code", &self.code)
+            .field("detail", &self.reason);
         let detail = self.detail.iter().cloned();
         detail.chain(std::iter::once(problem))
     }

@@ -2,34 +2,34 @@
 
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::adl::{self, NAMESPACE, NORDUGRID};
-use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml::Element;
 use proptest::prelude::*;
 
 /// A description with these values, as ARC's client nests it.
 fn written(name: &str, slots: u32, wall: u64, arguments: &[String], files: &[String]) -> String {
-    let executable = Element::new("Executable")
+    let executable = Element::new("", "Executable")
         .field("Path", "/bin/sleep")
         .fields("Argument", arguments);
-    let slots = Element::new("SlotRequirement").field("NumberOfSlots", slots);
+    let slots = Element::new("", "SlotRequirement").field("NumberOfSlots", slots);
     let inputs = files
         .iter()
-        .map(|file| Element::new("InputFile").field("Name", file));
-    Element::new("ActivityDescription")
-        .attribute("xmlns", NAMESPACE)
-        .attribute("xmlns:n", NORDUGRID)
-        .child(Element::new("ActivityIdentification").field("Name", name))
-        .child(Element::new("Application").child(executable))
-        .child(
-            Element::new("Resources")
-                .child(slots)
+        .map(|file| Element::new("", "InputFile").field("Name", file));
+    Element::new("", "ActivityDescription")
+        .with_attribute("xmlns", NAMESPACE)
+        .with_attribute("xmlns:n", NORDUGRID)
+        .with(Element::new("", "ActivityIdentification").field("Name", name))
+        .with(Element::new("", "Application").with(executable))
+        .with(
+            Element::new("", "Resources")
+                .with(slots)
                 .field("WallTime", wall),
         )
-        .child(
-            Element::new("DataStaging")
-                .children_of(inputs)
+        .with(
+            Element::new("", "DataStaging")
+                .with_all(inputs)
                 .field("n:DelegationID", "d1"),
         )
-        .to_xml()
+        .to_document()
 }
 
 /// Text that XML can hold, without blanks around it.

@@ -3,8 +3,7 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_drivers::real_time::CallError;
-use gridrig_protocol::markup::Element;
-use gridrig_protocol::xml;
+use gridrig_protocol::xml::Element;
 use serde_json::Value;
 
 /// An answer, or a fault.
@@ -74,7 +73,7 @@ impl Format {
     /// The element in this form; `arrays` as in [`Element::to_json`].
     pub(super) fn answer(self, status: StatusCode, of: &Element, arrays: &[&str]) -> Response {
         match self {
-            Format::Xml => text(status, "application/xml", of.to_xml()),
+            Format::Xml => text(status, "application/xml", of.to_document()),
             Format::Json => {
                 let body = of.to_json(arrays).to_string();
                 text(status, "application/json", body)
@@ -101,7 +100,7 @@ pub(super) fn ids(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Fault>
 }
 
 fn ids_of_xml(body: &str) -> Result<Vec<String>, String> {
-    let root = xml::Element::parse(body.as_bytes()).map_err(|error| error.to_string())?;
+    let root = Element::parse(body.as_bytes()).map_err(|error| error.to_string())?;
     let jobs = root.elements().filter(|part| part.name == "job");
     let ids = jobs.flat_map(|job| job.elements().filter(|part| part.name == "id"));
     Ok(ids.map(|id| id.text().trim().to_owned()).collect())

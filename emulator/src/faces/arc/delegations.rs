@@ -13,7 +13,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use gridrig_protocol::certificate;
-use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml::Element;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ pub(super) async fn all(State(face): State<Arc<Face>>, call: Call) -> Reply {
         let shown = store.delegations.iter();
         let shown = shown.filter(|(_, delegation)| delegation.is_visible(viewer));
         let item = |(number, _): (&u64, &Delegation)| {
-            Element::new("delegation")
+            Element::new("", "delegation")
                 .field("id", face.delegation_id(*number))
                 .field("type", "x509")
         };
-        let list = Element::new("delegations").children_of(shown.map(item));
+        let list = Element::new("", "delegations").with_all(shown.map(item));
         return Ok(call.format.answer(StatusCode::OK, &list, &["delegation"]));
     }
     call.only(&[Method::POST])?;

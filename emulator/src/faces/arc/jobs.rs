@@ -13,7 +13,7 @@ use gridrig_core::message::EndState;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::glue2::{self, Activity};
-use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml::Element;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ pub(super) async fn jobs(
         _ => return Err(Fault::new(501, "Action not implemented")),
     };
     let list: Vec<Element> = items;
-    let jobs = Element::new("jobs").children_of(list);
+    let jobs = Element::new("", "jobs").with_all(list);
     Ok(call.format.answer(StatusCode::CREATED, &jobs, &["job"]))
 }
 
@@ -142,19 +142,19 @@ async fn list(face: &Face, call: &Call) -> Reply {
         .into_iter()
         .filter(|(_, look)| wanted.is_empty() || wanted.contains(&look.state.name()));
     let item = |(number, look): (u64, Look)| {
-        let job = Element::new("job").field("id", face.id(number));
+        let job = Element::new("", "job").field("id", face.id(number));
         // A-REX gives the state only where it had to look at it.
         match wanted.is_empty() {
             true => job,
             false => job.field("state", look.state.name()),
         }
     };
-    let jobs = Element::new("jobs").children_of(shown.map(item));
+    let jobs = Element::new("", "jobs").with_all(shown.map(item));
     Ok(call.format.answer(StatusCode::OK, &jobs, &["job"]))
 }
 
 fn item(code: u16, reason: &str, id: &str) -> Element {
-    let job = Element::new("job")
+    let job = Element::new("", "job")
         .field("status-code", code)
         .field("reason", reason);
     match id {
@@ -213,13 +213,13 @@ fn status_item(_face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
 }
 
 fn info_item(face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
-    let document = Element::new("info_document");
+    let document = Element::new("", "info_document");
     match found {
         Some(found) => {
             let activity = activity(face, found.job, found.number, found.look, found.expires);
-            item(200, "OK", id).child(document.child(activity.element()))
+            item(200, "OK", id).with(document.with(activity.element()))
         }
-        None => item(404, "Job not found", id).child(document),
+        None => item(404, "Job not found", id).with(document),
     }
 }
 

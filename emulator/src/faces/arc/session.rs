@@ -15,7 +15,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::IntoResponse as _;
 use futures_util::StreamExt as _;
 use gridrig_protocol::glue2;
-use gridrig_protocol::markup::Element;
+use gridrig_protocol::xml::Element;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -163,12 +163,10 @@ fn get(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply 
         return Err(Fault::new(404, "Not found"));
     }
     let item = |(name, size): (String, Option<u64>)| match size {
-        Some(size) => Element::new("file")
-            .attribute("size", size.to_string())
-            .containing(name),
-        None => Element::new("dir").containing(name),
+        Some(size) => Element::with_text("", "file", name).with_attribute("size", size.to_string()),
+        None => Element::with_text("", "dir", name),
     };
-    let list = Element::new("list").children_of(entries.into_iter().map(item));
+    let list = Element::new("", "list").with_all(entries.into_iter().map(item));
     Ok(call.format.answer(StatusCode::OK, &list, &["file", "dir"]))
 }
 
@@ -289,31 +287,31 @@ fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> R
     let when = arrived.map_or_else(String::new, |at| glue2::instant(face.unix_s(at)));
     let response = |path: &str, size: Option<u64>| {
         let name = path.rsplit('/').next().unwrap_or_default();
-        let kind = Element::new("d:resourcetype");
-        let properties = Element::new("d:prop").field("d:displayname", name);
+        let kind = Element::new("", "d:resourcetype");
+        let properties = Element::new("", "d:prop").field("d:displayname", name);
         let (href, properties) = match size {
             Some(size) => (
                 format!("{base}/{path}"),
-                properties.child(kind).field("d:getcontentlength", size),
+                properties.with(kind).field("d:getcontentlength", size),
             ),
             None if path.is_empty() => (
                 format!("{base}/"),
-                properties.child(kind.child(Element::new("d:collection"))),
+                properties.with(kind.with(Element::new("", "d:collection"))),
             ),
             None => (
                 format!("{base}/{path}/"),
-                properties.child(kind.child(Element::new("d:collection"))),
+                properties.with(kind.with(Element::new("", "d:collection"))),
             ),
         };
         let properties = properties
             .field("d:getlastmodified", &when)
             .field("d:creationdate", &when);
-        let found = Element::new("d:propstat")
-            .child(properties)
+        let found = Element::new("", "d:propstat")
+            .with(properties)
             .field("d:status", "HTTP/1.1 200 OK");
-        Element::new("d:response")
+        Element::new("", "d:response")
             .field("d:href", href)
-            .child(found)
+            .with(found)
     };
     let mut all = Vec::new();
     match files.get(path) {
@@ -334,11 +332,11 @@ fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> R
         }
     }
     let status = StatusCode::MULTI_STATUS;
-    let list = Element::new("d:multistatus").attribute("xmlns:d", "DAV:");
+    let list = Element::new("", "d:multistatus").with_attribute("xmlns:d", "DAV:");
     Ok(text(
         status,
         "application/xml",
-        list.children_of(all).to_xml(),
+        list.with_all(all).to_document(),
     ))
 }
 

@@ -7,8 +7,7 @@ use super::{Call, Face};
 use axum::extract::State;
 use axum::extract::rejection::StringRejection;
 use axum::http::{Method, StatusCode};
-use gridrig_protocol::markup::Element;
-use gridrig_protocol::xml;
+use gridrig_protocol::xml::{self, Element};
 use std::sync::Arc;
 
 const AREX: &str = "http://www.nordugrid.org/schemas/a-rex";
@@ -23,7 +22,7 @@ pub(super) async fn soap(
 ) -> Reply {
     call.only(&[Method::POST])?;
     let body = body.map_err(|error| Fault::new(error.status().as_u16(), error.body_text()))?;
-    let envelope = xml::Element::parse(body.as_bytes());
+    let envelope = Element::parse(body.as_bytes());
     let envelope = envelope.map_err(|error| Fault::new(400, error.to_string()))?;
     let operation = envelope
         .is(xml::SOAP_1_1, "Envelope")
@@ -32,11 +31,11 @@ pub(super) async fn soap(
         .and_then(|body| body.elements().next());
     match operation {
         Some(check) if check.name == "CacheCheck" => {
-            let answer = Element::new("a-rex:CacheCheckResponse").child(results(&face, check));
+            let answer = Element::new("", "a-rex:CacheCheckResponse").with(results(&face, check));
             Ok(enveloped(StatusCode::OK, answer))
         }
         Some(other) => {
-            let fault = Element::new("soap-env:Fault")
+            let fault = Element::new("", "soap-env:Fault")
                 .field("faultcode", "soap-env:Client")
                 .field(
                     "faultstring",
@@ -54,25 +53,25 @@ pub(super) async fn soap(
     }
 }
 
-fn results(face: &Face, check: &xml::Element) -> Element {
-    let asked = check.elements().flat_map(xml::Element::elements);
+fn results(face: &Face, check: &Element) -> Element {
+    let asked = check.elements().flat_map(Element::elements);
     let store = face.store();
-    let result = |file: &xml::Element| {
+    let result = |file: &Element| {
         let text = file.text();
         let url = text.trim();
         let is_here = store.is_cached(url);
-        Element::new("a-rex:Result")
+        Element::new("", "a-rex:Result")
             .field("a-rex:FileURL", url)
             .field("a-rex:ExistInTheCache", is_here)
             .field("a-rex:FileSize", if is_here { NOMINAL_BYTES } else { 0 })
     };
-    Element::new("a-rex:CacheCheckResult").children_of(asked.map(result))
+    Element::new("", "a-rex:CacheCheckResult").with_all(asked.map(result))
 }
 
 fn enveloped(status: StatusCode, content: Element) -> axum::response::Response {
-    let envelope = Element::new("soap-env:Envelope")
-        .attribute("xmlns:soap-env", xml::SOAP_1_1)
-        .attribute("xmlns:a-rex", AREX)
-        .child(Element::new("soap-env:Body").child(content));
-    text(status, "text/xml; charset=utf-8", envelope.to_xml())
+    let envelope = Element::new("", "soap-env:Envelope")
+        .with_attribute("xmlns:soap-env", xml::SOAP_1_1)
+        .with_attribute("xmlns:a-rex", AREX)
+        .with(Element::new("", "soap-env:Body").with(content));
+    text(status, "text/xml; charset=utf-8", envelope.to_document())
 }

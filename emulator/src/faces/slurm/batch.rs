@@ -3,12 +3,10 @@
 
 mod array;
 mod script;
-mod table;
 mod values;
 
 pub(super) use array::{MAX_ARRAY_SIZE, TaskList, compress};
 pub(super) use script::{Interpreter, words};
-pub(super) use table::OPTIONS;
 
 use super::depend::{self, Wish};
 use super::options::{Parsed, Place, Program, parse};
@@ -138,8 +136,7 @@ impl Refusal {
 /// Reads the command line alone: the caller's side needs the script's name.
 pub(super) fn command_line(called: &str, args: &[String]) -> Result<Parsed, Refusal> {
     let name = "sbatch";
-    parse(&Program { name, called }, &OPTIONS, args, Place::First)
-        .map_err(|said| Refusal(BAD_OPTION, said))
+    parse(&Program { name, called }, args, Place::First).map_err(|said| Refusal(BAD_OPTION, said))
 }
 
 /// The variables that stand for options, weaker than the command line.

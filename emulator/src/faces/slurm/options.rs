@@ -1,39 +1,54 @@
 //! Options as Slurm's commands read them: GNU `getopt_long`, with its words
 //! for mistakes, since scripts compare them.
 
+mod table;
+
 /// Whether an option takes an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
+enum Takes {
     Nothing,
     Value,
     /// Only as `--name=value`.
     MaybeValue,
 }
 
-/// One option: its long name (empty for none), its letter and what it takes.
+/// One option: its long name, its letter and what it takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opt {
-    pub long: &'static str,
-    pub short: Option<char>,
-    pub takes: Takes,
+struct Opt {
+    long: &'static str,
+    short: Option<char>,
+    takes: Takes,
+    /// The commands that know it, between blanks.
+    commands: &'static str,
+}
+
+const fn option(
+    takes: Takes,
+    long: &'static str,
+    short: Option<char>,
+    commands: &'static str,
+) -> Opt {
+    Opt {
+        long,
+        short,
+        takes,
+        commands,
+    }
 }
 
 /// An option without an argument.
-pub(super) const fn flag(long: &'static str, short: Option<char>) -> Opt {
-    let takes = Takes::Nothing;
-    Opt { long, short, takes }
+const fn flag(long: &'static str, short: Option<char>, commands: &'static str) -> Opt {
+    option(Takes::Nothing, long, short, commands)
 }
 
 /// An option with one.
-pub(super) const fn value(long: &'static str, short: Option<char>) -> Opt {
-    let takes = Takes::Value;
-    Opt { long, short, takes }
+const fn value(long: &'static str, short: Option<char>, commands: &'static str) -> Opt {
+    option(Takes::Value, long, short, commands)
 }
 
 /// An option with one that may be left out.
-pub(super) const fn maybe(long: &'static str, short: Option<char>) -> Opt {
-    let takes = Takes::MaybeValue;
-    Opt { long, short, takes }
+const fn maybe(long: &'static str, short: Option<char>, commands: &'static str) -> Opt {
+    option(Takes::MaybeValue, long, short, commands)
 }
 
 /// What a command line says: options by their long name (or letter) in the
@@ -76,10 +91,21 @@ pub(super) struct Program<'a> {
     pub called: &'a str,
 }
 
-/// Reads `args` by `table`. The error is what stderr is to show.
+/// Reads `args` by the options of the program. The error is what stderr is to
+/// show.
 pub(super) fn parse(
     program: &Program<'_>,
-    table: &[Opt],
+    args: &[String],
+    place: Place,
+) -> Result<Parsed, String> {
+    let knows = |opt: &&Opt| opt.commands.split(' ').any(|name| name == program.name);
+    let table: Vec<&Opt> = table::OPTIONS.iter().filter(knows).collect();
+    parse_by(&table, program, args, place)
+}
+
+fn parse_by(
+    table: &[&Opt],
+    program: &Program<'_>,
     args: &[String],
     place: Place,
 ) -> Result<Parsed, String> {
@@ -113,7 +139,7 @@ pub(super) fn parse(
 type Words<'a> = std::slice::Iter<'a, String>;
 
 fn read_long(
-    table: &[Opt],
+    table: &[&Opt],
     word: &str,
     words: &mut Words<'_>,
     parsed: &mut Parsed,
@@ -122,25 +148,17 @@ fn read_long(
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (word, None),
     };
-    let named = || table.iter().filter(|opt| !opt.long.is_empty());
-    let exact = named().find(|opt| opt.long == name);
-    let opt = match exact {
-        Some(opt) => opt,
-        None => {
-            let mut starts = named().filter(|opt| opt.long.starts_with(name));
-            let first = starts
-                .next()
-                .ok_or_else(|| format!("unrecognized option '--{name}'"))?;
-            let others: Vec<&Opt> = starts.collect();
-            if !others.is_empty() {
-                let all = std::iter::once(first).chain(others);
-                let all: Vec<String> = all.map(|opt| format!(" '--{}'", opt.long)).collect();
-                let all = all.concat();
-                return Err(format!(
-                    "option '--{name}' is ambiguous; possibilities:{all}"
-                ));
-            }
-            first
+    let starts = table.iter().filter(|opt| opt.long.starts_with(name));
+    let starts: Vec<&&Opt> = starts.collect();
+    let exact = starts.iter().find(|opt| opt.long == name);
+    let opt = match (exact, starts.as_slice()) {
+        (Some(opt), _) | (None, [opt]) => opt,
+        (None, []) => return Err(format!("unrecognized option '--{name}'")),
+        (None, all) => {
+            let all: String = all.iter().map(|opt| format!(" '--{}'", opt.long)).collect();
+            return Err(format!(
+                "option '--{name}' is ambiguous; possibilities:{all}"
+            ));
         }
     };
     let value = match (opt.takes, given) {
@@ -158,7 +176,7 @@ fn read_long(
 }
 
 fn read_short(
-    table: &[Opt],
+    table: &[&Opt],
     letters: &str,
     words: &mut Words<'_>,
     parsed: &mut Parsed,
@@ -193,17 +211,18 @@ mod tests {
     use super::*;
 
     const TABLE: [Opt; 5] = [
-        flag("no-kill", Some('k')),
-        flag("no-requeue", None),
-        value("ntasks", Some('n')),
-        flag("hold", Some('H')),
-        maybe("nice", None),
+        flag("no-kill", Some('k'), ""),
+        flag("no-requeue", None, ""),
+        value("ntasks", Some('n'), ""),
+        flag("hold", Some('H'), ""),
+        maybe("nice", None, ""),
     ];
 
     fn read(words: &str, place: Place) -> Result<Parsed, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let (name, called) = ("sbatch", "sbatch");
-        parse(&Program { name, called }, &TABLE, &words, place)
+        let table: Vec<&Opt> = TABLE.iter().collect();
+        parse_by(&table, &Program { name, called }, &words, place)
     }
 
     #[test]

@@ -8,30 +8,30 @@ mod scontrol;
 mod sinfo;
 mod squeue;
 
-use super::book::{Book, Record, State};
+use super::book::{Book, Job, Record, State};
 use super::depend::Target;
 use super::desk::{Caller, Outcome};
-use super::options::{Opt, Parsed, Place, Program, parse};
+use super::options::{Parsed, Place, Program, parse};
 use super::site::{Site, VERSION_LINE};
 use super::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
 
 /// Does what a command asks for.
 pub(super) fn command(book: &mut Book, request: Request, caller: &Caller, now: SimTime) -> Outcome {
-    match request.command.as_str() {
+    let answer = match request.command.as_str() {
         "sbatch" => return sbatch::sbatch(book, request, caller, now),
         "squeue" => squeue::squeue(book, &request, caller, now),
         "scancel" => scancel::scancel(book, &request, caller, now),
         "scontrol" => scontrol::scontrol(book, &request, caller, now),
         "sinfo" => sinfo::sinfo(book, &request, now),
         "sacct" => sacct::sacct(book, &request, caller, now),
-        "sacctmgr" => sacctmgr(&request),
-        other => Answer::failed(
+        "sacctmgr" => Ok(sacctmgr(&request)),
+        other => Err(Answer::failed(
             1,
             format!("{other}: error: not a command of this cluster\n"),
-        ),
-    }
-    .into()
+        )),
+    };
+    answer.unwrap_or_else(|refusal| refusal).into()
 }
 
 /// Slurm's words where no database keeps accounts, as none does here.
@@ -52,15 +52,10 @@ fn sacctmgr(request: &Request) -> Answer {
 
 /// The options of a command that lists; answered at once where they ask for
 /// the version or are mistaken.
-fn options(name: &str, table: &[Opt], request: &Request) -> Result<Parsed, Answer> {
+fn options(name: &str, request: &Request) -> Result<Parsed, Answer> {
     let called = &request.called;
-    let parsed = parse(
-        &Program { name, called },
-        table,
-        &request.args,
-        Place::Anywhere,
-    );
-    let parsed = parsed.map_err(|said| Answer::failed(1, said))?;
+    let parsed = parse(&Program { name, called }, &request.args, Place::Anywhere)
+        .map_err(|said| Answer::failed(1, said))?;
     if parsed.has("version") {
         return Err(Answer::said(VERSION_LINE.to_owned()));
     }
@@ -87,6 +82,23 @@ fn list(parsed: &Parsed, name: &str) -> Option<Vec<String>> {
         .filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_owned).collect();
     (!words.is_empty()).then_some(words)
+}
+
+/// Whether a text is in the list; no list takes everything.
+fn among(list: &Option<Vec<String>>, text: &str) -> bool {
+    list.as_ref()
+        .is_none_or(|list| list.iter().any(|one| one == text))
+}
+
+/// Whether a job is of one of these users, who are given by name or number.
+fn of_users(users: &Option<Vec<String>>, job: &Job) -> bool {
+    among(users, &job.batch.user) || among(users, &job.batch.uid.to_string())
+}
+
+/// Whether a job has one of these accounts and qualities of service.
+fn charged_to(accounts: &Option<Vec<String>>, qos: &Option<Vec<String>>, job: &Job) -> bool {
+    among(accounts, job.batch.account.as_deref().unwrap_or(""))
+        && among(qos, job.batch.qos.as_deref().unwrap_or(""))
 }
 
 /// What a job takes of each kind of resource. Until it has nodes, Slurm counts

@@ -1,8 +1,8 @@
 //! What stands in a sequence of elements: every record of the messages with
 //! the names of its elements, in the order of the schema.
 
-use super::{Field, Fields, Record};
-use crate::lagrid::PeerFault;
+use super::LaGrid;
+use crate::lagrid::LAGRID;
 use crate::lagrid::connection::{
     Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
     Terms,
@@ -14,34 +14,10 @@ use crate::lagrid::resource::{
     ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
 };
 use crate::rest::{LetterName, LoadReport, MeanReport, NodeGroup};
-use crate::xml::Element;
+use crate::xml::record::{put, records, tag, take};
 
-/// `or` names what a missing element stands for.
-macro_rules! take {
-    ($fields:ident, $name:literal) => {
-        Field::take($fields, $name)?
-    };
-    ($fields:ident, $name:literal, $default:expr) => {
-        <Option<_> as Field>::take($fields, $name)?.unwrap_or($default)
-    };
-}
-
-macro_rules! records {
-    ($($kind:ident { $($field:ident = $name:literal $(or $default:expr)?,)+ })+) => {$(
-        impl Record for $kind {
-            fn put_all(&self, element: &mut Element) {
-                $(self.$field.put($name, element);)+
-            }
-
-            fn take_all(fields: &mut Fields<'_>) -> Result<Self, PeerFault> {
-                Ok($kind { $($field: take!(fields, $name $(, $default)?),)+ })
-            }
-        }
-    )+};
-}
-
-records! {
-    OpenConn {
+records! { LaGrid:
+    OpenConn in LAGRID {
         initiator = "initiator",
         endpoint = "endpoint",
         incarnation = "incarnation",
@@ -50,7 +26,7 @@ records! {
         max_rounds = "maxRounds",
         proposal = "proposal",
     }
-    Proposal {
+    Proposal in LAGRID {
         authentication = "authentication",
         initiator_roles = "initiatorRole",
         responder_roles = "responderRole",
@@ -59,7 +35,7 @@ records! {
         resource_languages = "resourceLanguage",
         resource_forms = "resourceForm",
     }
-    Terms {
+    Terms in LAGRID {
         authentication = "authentication",
         initiator_roles = "initiatorRole",
         responder_roles = "responderRole",
@@ -68,7 +44,7 @@ records! {
         resource_language = "resourceLanguage",
         resource_form = "resourceForm",
     }
-    OpenConnAnswer {
+    OpenConnAnswer in LAGRID {
         responder = "responder",
         endpoint = "endpoint",
         incarnation = "incarnation",
@@ -76,34 +52,34 @@ records! {
         round = "round",
         verdict = "verdict",
     }
-    Refusal {
+    Refusal in LAGRID {
         code = "code",
         reason = "reason",
     }
-    NotifyConn {
+    NotifyConn in LAGRID {
         connection = "connection",
         event = "event",
         code = "code",
         reason = "reason",
     }
-    Taken {
-        repeated = "repeated" or false,
+    Taken in LAGRID {
+        repeated = "repeated" [or false],
     }
-    Heartbeat {
+    Heartbeat in LAGRID {
         connection = "connection",
         sequence = "sequence",
         incarnation = "incarnation",
     }
-    HeartbeatAnswer {
+    HeartbeatAnswer in LAGRID {
         sequence = "sequence",
         incarnation = "incarnation",
     }
-    RequestResourceData {
+    RequestResourceData in LAGRID {
         connection = "connection",
         form = "form",
         since = "since",
     }
-    ResourceUpdate {
+    ResourceUpdate in LAGRID {
         kind = "kind",
         sequence = "sequence",
         from_sequence = "fromSequence",
@@ -113,12 +89,12 @@ records! {
         inventory = "inventory",
         removed = "removed",
     }
-    ClusterReport {
+    ClusterReport in LAGRID {
         name = "name",
         groups = "nodes",
         load = "load",
     }
-    NodeGroup {
+    NodeGroup in LAGRID {
         name = "name",
         nodes = "count",
         processors_per_node = "processorsPerNode",
@@ -128,7 +104,7 @@ records! {
         disk_mib = "diskMib",
         speed = "speed",
     }
-    LoadReport {
+    LoadReport in LAGRID {
         cluster = "cluster",
         at_ns = "atNs",
         processors = "processors",
@@ -141,56 +117,56 @@ records! {
         busy_mean_30s = "busyMean30s",
         busy_mean_300s = "busyMean300s",
     }
-    MeanReport {
+    MeanReport in LAGRID {
         sum = "sum",
         weight_ns = "weightNs",
     }
-    LetterName {
+    LetterName in LAGRID {
         incarnation = "incarnation",
         number = "number",
     }
-    SendResourceData {
+    SendResourceData in LAGRID {
         connection = "connection",
         letter = "letter",
         meant_ns = "meantNs",
         update = "update",
     }
-    SendResourceDataAnswer {
+    SendResourceDataAnswer in LAGRID {
         verdict = "verdict",
         have = "have",
     }
-    SubmitJob {
+    SubmitJob in LAGRID {
         connection = "connection",
         key = "key",
         origin = "origin",
-        hop = "hop" or 0,
+        hop = "hop" [or 0],
         ttl = "ttl",
         forwarder = "forwarder",
         meant_ns = "meantNs",
         job = "job",
     }
-    Origin {
+    Origin in LAGRID {
         domain = "domain",
         job = "job",
         user = "user",
     }
-    SubmitJobAnswer {
+    SubmitJobAnswer in LAGRID {
         job = "job",
         state = "state",
         reason = "reason",
         at_ns = "atNs",
-        repeated = "repeated" or false,
+        repeated = "repeated" [or false],
         endpoint = "endpoint",
     }
-    QueryJob {
+    QueryJob in LAGRID {
         connection = "connection",
         job = "job",
     }
-    CancelJob {
+    CancelJob in LAGRID {
         connection = "connection",
         job = "job",
     }
-    JobReport {
+    JobReport in LAGRID {
         job = "job",
         state = "state",
         reason = "reason",
@@ -198,26 +174,12 @@ records! {
         start_ns = "startNs",
         finish_ns = "finishNs",
     }
-}
-
-/// The reference parameters stand in the header of the envelope.
-impl Record for NotifyJob {
-    fn put_all(&self, element: &mut Element) {
-        self.connection.put("connection", element);
-        self.letter.put("letter", element);
-        self.meant_ns.put("meantNs", element);
-        self.news.put("news", element);
-        self.report.put("report", element);
-    }
-
-    fn take_all(fields: &mut Fields<'_>) -> Result<Self, PeerFault> {
-        Ok(NotifyJob {
-            connection: Field::take(fields, "connection")?,
-            letter: Field::take(fields, "letter")?,
-            meant_ns: Field::take(fields, "meantNs")?,
-            news: Field::take(fields, "news")?,
-            report: Field::take(fields, "report")?,
-            reference: Vec::new(),
-        })
+    NotifyJob in LAGRID {
+        connection = "connection",
+        letter = "letter",
+        meant_ns = "meantNs",
+        news = "news",
+        report = "report",
+        reference = "",
     }
 }

@@ -1,95 +1,53 @@
 //! What stands in one element.
 
-use super::{Field, Fields, Path, Value, plain};
+use super::LaGrid;
 use crate::inventory::{InventoryDocument, NAMESPACE};
 use crate::jsdl::{JSDL, JobDefinition};
 use crate::lagrid::connection::Verdict;
 use crate::lagrid::reference::{Parameter, Reference};
 use crate::lagrid::words::{
     AuthMethod, ConnEvent, JobLanguage, JobNews, JobState, ResourceForm, ResourceLanguage, Role,
-    UpdateKind, UpdateVerdict, Word,
+    UpdateKind, UpdateVerdict,
 };
 use crate::lagrid::{LAGRID, PeerFault};
 use crate::soap::EndpointReference;
+use crate::xml::record::{At, Field, Fields, Language as _, Tag, Value, Wrong, required, values};
 use crate::xml::{ADDRESSING, Element, Name};
 
-/// The text of an element that holds nothing else.
-fn text_of(element: &Element, path: &Path<'_>) -> Result<String, PeerFault> {
-    plain(element, path)?;
-    if let Some(child) = element.elements().next() {
-        let path = path.inner(&child.name);
-        return Err(path.fault(child.line, ": expected a text and no element"));
-    }
-    Ok(element.text())
+type Read<T> = Result<T, PeerFault>;
+
+// The standard parser lets a plus sign pass, and so does the schema.
+values! { LaGrid:
+    u16 = "a whole number from 0 to 65535", |text| text.parse().ok();
+    u32 = "a whole number from 0 to 4294967295", |text| text.parse().ok();
+    u64 = "a whole number from 0 to 18446744073709551615", |text| text.parse().ok();
+    bool = "true or false", crate::xml::boolean;
 }
 
-impl Value for String {
-    fn write(&self, name: &'static str) -> Element {
-        Element::with_text(LAGRID, name, self.as_str())
+required! { LaGrid: String, Reference, JobDefinition, InventoryDocument }
+
+impl Value<LaGrid> for String {
+    fn write(&self, (namespace, name): Tag) -> Element {
+        Element::with_text(namespace, name, self.as_str())
     }
 
-    fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-        text_of(element, path)
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+        at.text(language, &[])
     }
-}
-
-/// Whole numbers; the standard parser would let a plus sign pass, and so does
-/// the schema.
-macro_rules! numbers {
-    ($($kind:ident: $expected:literal,)+) => {$(
-        impl Value for $kind {
-            fn write(&self, name: &'static str) -> Element {
-                Element::with_text(LAGRID, name, self.to_string())
-            }
-
-            fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-                let text = text_of(element, path)?;
-                let text = text.trim();
-                text.parse().map_err(|_| path.value(element, text, $expected))
-            }
-        }
-    )+};
-}
-
-numbers! {
-    u16: "a whole number from 0 to 65535",
-    u32: "a whole number from 0 to 4294967295",
-    u64: "a whole number from 0 to 18446744073709551615",
-}
-
-impl Value for bool {
-    fn write(&self, name: &'static str) -> Element {
-        Element::with_text(LAGRID, name, self.to_string())
-    }
-
-    fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-        match text_of(element, path)?.trim() {
-            "true" | "1" => Ok(true),
-            "false" | "0" => Ok(false),
-            other => Err(path.value(element, other, "true or false")),
-        }
-    }
-}
-
-fn read_word<T: Word>(element: &Element, path: &Path<'_>) -> Result<T, PeerFault> {
-    let text = text_of(element, path)?;
-    let text = text.trim();
-    let mut words = T::WORDS.iter().copied();
-    words.find(|word| word.word() == text).ok_or_else(|| {
-        let words: Vec<&str> = T::WORDS.iter().map(|word| word.word()).collect();
-        path.value(element, text, &words.join(", "))
-    })
 }
 
 macro_rules! words {
     ($($kind:ident,)+) => {$(
-        impl Value for $kind {
-            fn write(&self, name: &'static str) -> Element {
-                Element::with_text(LAGRID, name, self.word())
+        required! { LaGrid: $kind }
+
+        impl Value<LaGrid> for $kind {
+            fn write(&self, (namespace, name): Tag) -> Element {
+                Element::with_text(namespace, name, self.name())
             }
 
-            fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-                read_word(element, path)
+            fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+                let words: Vec<&str> = Self::ALL.iter().map(|word| word.name()).collect();
+                at.parsed(language, &words.join(", "), Self::from_name)
             }
         }
     )+};
@@ -101,26 +59,34 @@ words! {
 }
 
 /// One of three elements, whatever the field is called.
-impl Field for Verdict {
-    fn put(&self, _name: &'static str, parent: &mut Element) {
-        parent.push(match self {
-            Verdict::Accepted(terms) => terms.write("accepted"),
-            Verdict::Counter(proposal) => proposal.write("counter"),
-            Verdict::Refused(refusal) => refusal.write("refused"),
-        });
+impl Field<LaGrid> for Verdict {
+    fn put(&self, _tag: Tag, parent: &mut Element) {
+        match self {
+            Verdict::Accepted(terms) => LaGrid::put(terms, (LAGRID, "accepted"), parent),
+            Verdict::Counter(proposal) => LaGrid::put(proposal, (LAGRID, "counter"), parent),
+            Verdict::Refused(refusal) => LaGrid::put(refusal, (LAGRID, "refused"), parent),
+        }
     }
 
-    fn take(fields: &mut Fields<'_>, _name: &'static str) -> Result<Self, PeerFault> {
-        if let Some(terms) = <Option<_> as Field>::take(fields, "accepted")? {
+    fn take(fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Read<Self> {
+        if let Some(terms) = fields.take((LAGRID, "accepted"))? {
             return Ok(Verdict::Accepted(terms));
         }
-        if let Some(proposal) = <Option<_> as Field>::take(fields, "counter")? {
+        if let Some(proposal) = fields.take((LAGRID, "counter"))? {
             return Ok(Verdict::Counter(proposal));
         }
-        match <Option<_> as Field>::take(fields, "refused")? {
-            Some(refusal) => Ok(Verdict::Refused(refusal)),
-            None => Err(fields.missing("accepted, counter or refused")),
-        }
+        let refused: Option<_> = fields.take((LAGRID, "refused"))?;
+        let missing = || fields.missing("accepted, counter or refused");
+        refused.map(Verdict::Refused).ok_or_else(missing)
+    }
+}
+
+/// The reference parameters stand in the header of the envelope.
+impl Field<LaGrid> for Vec<Parameter> {
+    fn put(&self, _tag: Tag, _parent: &mut Element) {}
+
+    fn take(_fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Read<Self> {
+        Ok(Vec::new())
     }
 }
 
@@ -146,29 +112,30 @@ impl From<&Parameter> for Element {
     }
 }
 
-impl Value for Reference {
-    fn write(&self, name: &'static str) -> Element {
-        EndpointReference::from(self).write(LAGRID, name)
+impl Value<LaGrid> for Reference {
+    fn write(&self, (namespace, name): Tag) -> Element {
+        EndpointReference::from(self).write(namespace, name)
     }
 
-    fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-        let read = EndpointReference::read(element)
-            .map_err(|fault| path.fault(element.line, &format!(": {}", fault.reason)))?;
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+        let read = EndpointReference::read(at.element).map_err(|fault| {
+            let what = format!(": {}", fault.reason);
+            language.error(at, Wrong::Other(&what))
+        })?;
         let parameters = read.parameters.iter();
+        let parameters = parameters.map(|one| parameter(&at.inner(one)));
         Ok(Reference {
             address: read.address,
-            parameters: parameters
-                .map(|element| parameter(element, path))
-                .collect::<Result<_, _>>()?,
+            parameters: parameters.collect::<Result<_, _>>()?,
         })
     }
 }
 
-fn parameter(element: &Element, path: &Path<'_>) -> Result<Parameter, PeerFault> {
+fn parameter(at: &At<'_>) -> Read<Parameter> {
+    let element = at.element;
     if element.elements().next().is_some() {
-        let path = path.inner(&element.name);
         let what = ": expected a reference parameter with a text only";
-        return Err(path.fault(element.line, what));
+        return Err(LaGrid.error(at, Wrong::Other(what)));
     }
     Ok(Parameter {
         namespace: element.namespace.clone().into_owned(),
@@ -179,56 +146,50 @@ fn parameter(element: &Element, path: &Path<'_>) -> Result<Parameter, PeerFault>
 
 /// The reference parameters among the blocks of a header, which are marked as
 /// such (WS-Addressing 1.0 SOAP Binding, section 2.3).
-pub(in crate::lagrid) fn parameters(header: &[Element]) -> Result<Vec<Parameter>, PeerFault> {
+pub(in crate::lagrid) fn parameters(header: &[Element]) -> Read<Vec<Parameter>> {
     let marked = |block: &&Element| {
         let mark = block.attribute(ADDRESSING, "IsReferenceParameter");
         matches!(mark.map(str::trim), Some("true" | "1"))
     };
     let blocks = header.iter().filter(marked);
     blocks
-        .map(|block| parameter(block, &Path::root("Header")))
+        .map(|block| parameter(&At::named(block, "Header").inner(block)))
         .collect()
 }
 
 /// The only element in another one.
-fn only<'a>(
-    element: &'a Element,
-    path: &Path<'_>,
-    expected: &str,
-) -> Result<&'a Element, PeerFault> {
-    plain(element, path)?;
-    let mut elements = element.elements();
-    match (elements.next(), elements.next(), element.stray_text()) {
+fn only<'a>(at: &At<'a>, language: &mut LaGrid, expected: &str) -> Read<&'a Element> {
+    at.attributes(language, &[])?;
+    let mut elements = at.element.elements();
+    match (elements.next(), elements.next(), at.element.stray_text()) {
         (Some(only), None, None) => Ok(only),
         _ => {
             let what = format!(": expected exactly one {expected} and nothing else");
-            Err(path.fault(element.line, &what))
+            Err(language.error(at, Wrong::Other(&what)))
         }
     }
 }
 
 /// A job's description stands in an element of ours.
-impl Value for JobDefinition {
-    fn write(&self, name: &'static str) -> Element {
-        Element::new(LAGRID, name).with(self.element())
+impl Value<LaGrid> for JobDefinition {
+    fn write(&self, (namespace, name): Tag) -> Element {
+        Element::new(namespace, name).with(self.element())
     }
 
-    fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-        let expected = format!("JobDefinition of {JSDL}");
-        let definition = only(element, path, &expected)?;
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+        let definition = only(at, language, &format!("JobDefinition of {JSDL}"))?;
         Ok(JobDefinition::read_element("request", definition)?)
     }
 }
 
 /// So does an inventory.
-impl Value for InventoryDocument {
-    fn write(&self, name: &'static str) -> Element {
-        Element::new(LAGRID, name).with(self.element())
+impl Value<LaGrid> for InventoryDocument {
+    fn write(&self, (namespace, name): Tag) -> Element {
+        Element::new(namespace, name).with(self.element())
     }
 
-    fn read(element: &Element, path: &Path<'_>) -> Result<Self, PeerFault> {
-        let expected = format!("Inventory of {NAMESPACE}");
-        let inventory = only(element, path, &expected)?;
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+        let inventory = only(at, language, &format!("Inventory of {NAMESPACE}"))?;
         Ok(InventoryDocument::from_element(inventory)?)
     }
 }

@@ -1,6 +1,6 @@
 //! The batch script: its `#SBATCH` lines and its interpreter.
 
-use super::{OPTIONS, Refusal, command_line};
+use super::{Refusal, command_line};
 
 /// The first line of a script, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,10 +81,6 @@ pub(super) fn directives(
             break;
         }
     }
-    debug_assert!(
-        all.iter()
-            .all(|(long, _)| OPTIONS.iter().any(|o| o.long == *long))
-    );
     Ok(all)
 }
 

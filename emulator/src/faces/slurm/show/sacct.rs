@@ -1,107 +1,88 @@
 //! `sacct`: what the book knows, as a Slurm with accounts would answer.
 
 use super::format::pad;
-use super::{list, options};
-use crate::faces::slurm::book::{Book, Job, State};
+use super::{among, list, of_users, options};
+use crate::faces::slurm::book::{Book, Job, Record, State};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::desk::{Caller, group_name};
-use crate::faces::slurm::options::{Opt, Parsed, flag, value};
+use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::times;
 use crate::faces::slurm::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
 
-const OPTIONS: [Opt; 40] = [
-    value("accounts", Some('A')),
-    flag("allocations", Some('X')),
-    flag("allusers", Some('a')),
-    flag("array", None),
-    flag("brief", Some('b')),
-    value("cluster", None),
-    value("clusters", Some('M')),
-    flag("completion", Some('c')),
-    value("constraints", Some('C')),
-    value("delimiter", None),
-    flag("duplicates", Some('D')),
-    value("endtime", Some('E')),
-    flag("federation", None),
-    value("file", Some('f')),
-    value("flags", Some('F')),
-    value("format", Some('o')),
-    value("gid", Some('g')),
-    value("group", None),
-    flag("help", Some('h')),
-    flag("helpformat", Some('e')),
-    value("jobs", Some('j')),
-    flag("local", None),
-    flag("long", Some('l')),
-    value("name", None),
-    value("ncpus", Some('i')),
-    flag("noconvert", None),
-    value("nodelist", Some('N')),
-    flag("noheader", Some('n')),
-    value("nnodes", Some('I')),
-    flag("parsable", Some('p')),
-    flag("parsable2", Some('P')),
-    value("partition", Some('r')),
-    value("qos", Some('q')),
-    value("starttime", Some('S')),
-    value("state", Some('s')),
-    flag("truncate", Some('T')),
-    value("uid", Some('u')),
-    value("user", None),
-    flag("version", Some('V')),
-    value("wckeys", Some('W')),
-];
+/// A field; it stands to the right, unless it is the name of a job.
+struct Field {
+    name: &'static str,
+    width: usize,
+    shows: Shows,
+}
 
-/// Name, width and whether it stands to the right.
-const FIELDS: [(&str, usize, bool); 47] = [
-    ("Account", 10, true),
-    ("AllocCPUS", 10, true),
-    ("AllocNodes", 10, true),
-    ("AllocTRES", 10, true),
-    ("AveCPU", 10, true),
-    ("AveRSS", 10, true),
-    ("AveVMSize", 10, true),
-    ("Cluster", 10, true),
-    ("Comment", 14, true),
-    ("CPUTime", 10, true),
-    ("CPUTimeRAW", 10, true),
-    ("DerivedExitCode", 15, true),
-    ("Elapsed", 10, true),
-    ("ElapsedRaw", 10, true),
-    ("Eligible", 19, true),
-    ("End", 19, true),
-    ("ExitCode", 8, true),
-    ("GID", 6, true),
-    ("Group", 9, true),
-    ("JobID", 12, false),
-    ("JobIDRaw", 12, false),
-    ("JobName", 10, true),
-    ("MaxRSS", 10, true),
-    ("MaxVMSize", 10, true),
-    ("NCPUS", 10, true),
-    ("NNodes", 8, true),
-    ("NodeList", 15, true),
-    ("NTasks", 8, true),
-    ("Partition", 10, true),
-    ("Planned", 10, true),
-    ("Priority", 10, true),
-    ("QOS", 10, true),
-    ("Reason", 22, true),
-    ("ReqCPUS", 8, true),
-    ("ReqMem", 10, true),
-    ("ReqNodes", 8, true),
-    ("Start", 19, true),
-    ("State", 10, true),
-    ("Submit", 19, true),
-    ("SystemCPU", 10, true),
-    ("Timelimit", 10, true),
-    ("TimelimitRaw", 10, true),
-    ("TotalCPU", 10, true),
-    ("UID", 6, true),
-    ("User", 9, true),
-    ("UserCPU", 10, true),
-    ("WorkDir", 20, true),
+enum Shows {
+    /// The same of every line, of jobs only, of steps only: jobs are emulated
+    /// and no processor time is measured.
+    Always(&'static str),
+    OfJob(&'static str),
+    OfStep(&'static str),
+    /// Of every line, and of jobs only.
+    Value(fn(&Line<'_>) -> String),
+    Job(fn(&Line<'_>) -> String),
+}
+
+use Shows::{Always, Job as OnlyJob, OfJob, OfStep, Value};
+
+const fn field(name: &'static str, width: usize, shows: Shows) -> Field {
+    Field { name, width, shows }
+}
+
+#[rustfmt::skip]
+static FIELDS: [Field; 47] = [
+    field("Account", 10, Value(|l| l.job.batch.account.clone().unwrap_or_default())),
+    field("AllocCPUS", 10, Value(|l| l.allocated(l.record.cpus))),
+    field("AllocNodes", 10, Value(|l| l.allocated(l.record.nodes))),
+    field("AllocTRES", 10, Value(|l| format!("cpu={},node={}", l.record.cpus, l.record.nodes))),
+    field("AveCPU", 10, OfStep("00:00:00")),
+    field("AveRSS", 10, OfStep("0")),
+    field("AveVMSize", 10, OfStep("0")),
+    field("Cluster", 10, Value(|l| l.book.site.cluster.clone())),
+    field("Comment", 14, OnlyJob(|l| l.job.batch.comment.clone().unwrap_or_default())),
+    field("CPUTime", 10, Value(|l| times::long(l.cpu_seconds()))),
+    field("CPUTimeRAW", 10, Value(|l| l.cpu_seconds().to_string())),
+    field("DerivedExitCode", 15, OfJob("0:0")),
+    field("Elapsed", 10, Value(|l| times::long(l.record.run_seconds(l.now)))),
+    field("ElapsedRaw", 10, Value(|l| l.record.run_seconds(l.now).to_string())),
+    field("Eligible", 19, Value(|l| l.stamp(l.job.eligible))),
+    field("End", 19, Value(|l| l.stamp(l.job.end))),
+    field("ExitCode", 8, Value(|l| format!("{}:{}", l.job.exit.0, l.job.exit.1))),
+    field("GID", 6, OnlyJob(|l| l.job.batch.gid.to_string())),
+    field("Group", 9, OnlyJob(|l| group_name(l.job.batch.gid).to_string())),
+    field("JobID", 12, Value(|l| format!("{}{}", l.record.id(), l.step()))),
+    field("JobIDRaw", 12, Value(|l| format!("{}{}", l.job.id, l.step()))),
+    field("JobName", 10, Value(|l| l.name())),
+    field("MaxRSS", 10, OfStep("0")),
+    field("MaxVMSize", 10, OfStep("0")),
+    field("NCPUS", 10, Value(|l| l.record.cpus.to_string())),
+    field("NNodes", 8, Value(|l| l.record.nodes.to_string())),
+    field("NodeList", 15, Value(|l| l.nodes())),
+    field("NTasks", 8, OfStep("1")),
+    field("Partition", 10, OnlyJob(|l| l.book.site.partition.clone())),
+    field("Planned", 10, OnlyJob(|l| times::long(planned(l.job, l.now)))),
+    field("Priority", 10, OnlyJob(|l| l.record.priority().to_string())),
+    field("QOS", 10, OnlyJob(|l| l.job.batch.qos.clone().unwrap_or_default())),
+    field("Reason", 22, OnlyJob(|l| l.record.reason.to_owned())),
+    field("ReqCPUS", 8, Value(|l| l.record.cpus.to_string())),
+    field("ReqMem", 10, OnlyJob(|l| memory(l.job))),
+    field("ReqNodes", 8, Value(|l| l.record.nodes.to_string())),
+    field("Start", 19, Value(|l| l.stamp(l.job.start))),
+    field("State", 10, Value(|l| l.state())),
+    field("Submit", 19, Value(|l| l.stamp(Some(l.job.submit)))),
+    field("SystemCPU", 10, Always("00:00:00")),
+    field("Timelimit", 10, OnlyJob(|l| limit(l.job, times::long))),
+    field("TimelimitRaw", 10, OnlyJob(|l| limit(l.job, |seconds| (seconds / 60).to_string()))),
+    field("TotalCPU", 10, Always("00:00:00")),
+    field("UID", 6, OnlyJob(|l| l.job.batch.uid.to_string())),
+    field("User", 9, OnlyJob(|l| l.job.batch.user.to_string())),
+    field("UserCPU", 10, Always("00:00:00")),
+    field("WorkDir", 20, OnlyJob(|l| l.job.batch.work_dir.clone())),
 ];
 
 const DEFAULT: &str = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
@@ -109,32 +90,34 @@ const BRIEF: &str = "JobID,State,ExitCode";
 
 /// A column as it was asked for.
 struct Column {
-    field: &'static str,
+    field: &'static Field,
     width: usize,
     right: bool,
 }
 
 /// A line: the job itself, or its batch step.
-struct Row<'a> {
+struct Line<'a> {
     job: &'a Job,
     batch_step: bool,
+    record: Record<'a>,
+    book: &'a Book,
+    now: SimTime,
 }
 
-pub(super) fn sacct(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Answer {
-    match run(book, request, caller, now) {
-        Ok(answer) | Err(answer) => answer,
-    }
-}
-
-fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
-    let parsed = options("sacct", &OPTIONS, request)?;
+pub(super) fn sacct(
+    book: &Book,
+    request: &Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Answer, Answer> {
+    let parsed = options("sacct", request)?;
     if parsed.has("helpformat") {
-        let names: Vec<&str> = FIELDS.iter().map(|(name, _, _)| *name).collect();
+        let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
         return Ok(Answer::said(format!("{}\n", names.join("\n"))));
     }
     let default = if parsed.has("brief") { BRIEF } else { DEFAULT };
     let columns = columns(parsed.last("format").unwrap_or(default))?;
-    let rows = rows(book, &parsed, caller, now)?;
+    let lines = lines(book, &parsed, caller, now)?;
     let parsable = parsed.has("parsable") || parsed.has("parsable2");
     let delimiter = parsed.last("delimiter").unwrap_or("|");
     let mut out = String::new();
@@ -162,27 +145,15 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
             out.push('\n');
         }
     };
+    let each = |cell: &dyn Fn(&Column) -> String| columns.iter().map(cell).collect();
     if !parsed.has("noheader") {
-        line(
-            columns
-                .iter()
-                .map(|column| column.field.to_owned())
-                .collect(),
-        );
+        line(each(&|column| column.field.name.to_owned()));
         if !parsable {
-            line(
-                columns
-                    .iter()
-                    .map(|column| "-".repeat(column.width))
-                    .collect(),
-            );
+            line(each(&|column| "-".repeat(column.width)));
         }
     }
-    for row in &rows {
-        let cells = columns
-            .iter()
-            .map(|column| row.value(column.field, book, now));
-        line(cells.collect());
+    for one in &lines {
+        line(each(&|column| one.value(column.field)));
     }
     Ok(Answer::said(out))
 }
@@ -197,43 +168,41 @@ fn columns(format: &str) -> Result<Vec<Column>, Answer> {
             let (name, width) = part.split_once('%').unwrap_or((part, ""));
             let field = FIELDS
                 .iter()
-                .find(|(known, _, _)| known.eq_ignore_ascii_case(name));
-            let Some((field, usual, right)) = field else {
+                .find(|field| field.name.eq_ignore_ascii_case(name));
+            let Some(field) = field else {
                 let what = format!("sacct: fatal: Invalid field requested: \"{name}\"\n");
                 return Err(Answer::failed(1, what));
             };
             let left = width.starts_with('-');
-            let width = width.trim_start_matches('-').parse().unwrap_or(*usual);
+            let width = width.trim_start_matches('-').parse().unwrap_or(field.width);
             Ok(Column {
                 field,
                 width,
-                right: *right && !left,
+                right: !left && !field.name.starts_with("JobID"),
             })
         })
         .collect()
 }
 
-fn rows<'a>(
+fn lines<'a>(
     book: &'a Book,
     parsed: &Parsed,
     caller: &Caller,
     now: SimTime,
-) -> Result<Vec<Row<'a>>, Answer> {
+) -> Result<Vec<Line<'a>>, Answer> {
     let steps = !parsed.has("allocations");
-    let mut rows = Vec::new();
+    let mut lines = Vec::new();
     let mut add = |job: &'a Job, whole: bool, step: bool| {
-        if whole {
-            rows.push(Row {
-                job,
-                batch_step: false,
-            });
-        }
         // A job that never ran has no step; what another interface brought
         // is no batch job.
-        if step && steps && !job.placement.is_empty() && !job.batch.foreign {
-            rows.push(Row {
+        let step = step && steps && !job.placement.is_empty() && !job.batch.foreign;
+        for (_, batch_step) in [(whole, false), (step, true)].into_iter().filter(|of| of.0) {
+            lines.push(Line {
                 job,
-                batch_step: true,
+                batch_step,
+                record: book.record(job, now),
+                book,
+                now,
             });
         }
     };
@@ -255,7 +224,7 @@ fn rows<'a>(
                 .filter(|job| keeps(job));
             found.for_each(|job| add(job, step.is_empty(), step.is_empty() || step == "batch"));
         }
-        return Ok(rows);
+        return Ok(lines);
     }
     let everyone = parsed.has("allusers") || caller.uid == 0;
     let own = |job: &&Job| {
@@ -263,23 +232,19 @@ fn rows<'a>(
     };
     let jobs = book.all().filter(own).filter(|job| keeps(job));
     jobs.for_each(|job| add(job, true, true));
-    Ok(rows)
+    Ok(lines)
 }
 
 fn takes(parsed: &Parsed, job: &Job, book: &Book) -> bool {
-    let among = |name: &str, text: &str| {
-        list(parsed, name).is_none_or(|list| list.iter().any(|one| one == text))
-    };
-    let uid = job.batch.uid.to_string();
-    let user = |name: &str| among(name, &job.batch.user) || among(name, &uid);
+    let among = |name: &str, text: &str| among(&list(parsed, name), text);
     let by_state = list(parsed, "state").is_none_or(|states| {
         let (long, short) = job.state.names();
         let is = |s: &String| s.eq_ignore_ascii_case(long) || s.eq_ignore_ascii_case(short);
         states.iter().any(is)
     });
     among("name", &job.batch.name)
-        && user("user")
-        && user("uid")
+        && of_users(&list(parsed, "user"), job)
+        && of_users(&list(parsed, "uid"), job)
         && by_state
         && among("partition", &book.site.partition)
         && among("clusters", &book.site.cluster)
@@ -321,65 +286,50 @@ impl Span {
     }
 }
 
-impl Row<'_> {
-    fn value(&self, field: &str, book: &Book, now: SimTime) -> String {
-        let job = self.job;
-        let record = book.record(job, now);
-        let seconds = record.run_seconds(now);
-        let cpu = seconds * u64::from(record.cpus);
-        let whole = |text: String| if self.batch_step { String::new() } else { text };
-        let stamp = |at: Option<SimTime>| match at {
-            Some(at) => times::stamp(book.site.unix(at)),
-            None => "Unknown".to_owned(),
-        };
-        let step = if self.batch_step { ".batch" } else { "" };
-        match field {
-            "JobID" => format!("{}{step}", record.id()),
-            "JobIDRaw" => format!("{}{step}", job.id),
-            "JobName" if self.batch_step => "batch".to_owned(),
-            "JobName" => job.batch.name.clone(),
-            "State" => self.state(),
-            "ExitCode" => format!("{}:{}", job.exit.0, job.exit.1),
-            "DerivedExitCode" => whole("0:0".to_owned()),
-            "AllocCPUS" | "AllocNodes" if job.placement.is_empty() => "0".to_owned(),
-            "AllocCPUS" | "NCPUS" | "ReqCPUS" => record.cpus.to_string(),
-            "AllocNodes" | "NNodes" | "ReqNodes" => record.nodes.to_string(),
-            "NodeList" if job.placement.is_empty() => "None assigned".to_owned(),
-            "NodeList" => record.node_list,
-            "Start" => stamp(job.start),
-            "End" => stamp(job.end),
-            "Submit" => stamp(Some(job.submit)),
-            "Eligible" => stamp(job.eligible),
-            "Elapsed" => times::long(seconds),
-            "ElapsedRaw" => seconds.to_string(),
-            "CPUTime" => times::long(cpu),
-            "CPUTimeRAW" => cpu.to_string(),
-            // Jobs are emulated: no processor time is measured.
-            "UserCPU" | "SystemCPU" | "TotalCPU" => "00:00:00".to_owned(),
-            "AveCPU" if self.batch_step => "00:00:00".to_owned(),
-            "MaxRSS" | "AveRSS" | "MaxVMSize" | "AveVMSize" if self.batch_step => "0".to_owned(),
-            "NTasks" if self.batch_step => "1".to_owned(),
-            "Account" => job.batch.account.clone().unwrap_or_default(),
-            "AllocTRES" => format!("cpu={},node={}", record.cpus, record.nodes),
-            "Cluster" => book.site.cluster.clone(),
-            "Partition" => whole(book.site.partition.clone()),
-            "User" => whole(job.batch.user.to_string()),
-            "UID" => whole(job.batch.uid.to_string()),
-            "Group" => whole(group_name(job.batch.gid).to_string()),
-            "GID" => whole(job.batch.gid.to_string()),
-            "Comment" => whole(job.batch.comment.clone().unwrap_or_default()),
-            "Priority" => whole(record.priority().to_string()),
-            "QOS" => whole(job.batch.qos.clone().unwrap_or_default()),
-            "Reason" => whole(record.reason.to_owned()),
-            "WorkDir" => whole(job.batch.work_dir.clone()),
-            "ReqMem" => whole(memory(job)),
-            "Planned" => whole(times::long(planned(job, now))),
-            "Timelimit" => whole(limit(job).map_or("UNLIMITED".to_owned(), times::long)),
-            "TimelimitRaw" => {
-                whole(limit(job).map_or("UNLIMITED".to_owned(), |s| (s / 60).to_string()))
-            }
-            _ => String::new(),
+impl Line<'_> {
+    fn value(&self, field: &Field) -> String {
+        match (&field.shows, self.batch_step) {
+            (Always(text), _) | (OfJob(text), false) | (OfStep(text), true) => (*text).to_owned(),
+            (Value(value), _) | (OnlyJob(value), false) => value(self),
+            (OfJob(_) | OnlyJob(_), true) | (OfStep(_), false) => String::new(),
         }
+    }
+
+    fn step(&self) -> &'static str {
+        if self.batch_step { ".batch" } else { "" }
+    }
+
+    fn name(&self) -> String {
+        match self.batch_step {
+            true => "batch".to_owned(),
+            false => self.job.batch.name.clone(),
+        }
+    }
+
+    fn allocated(&self, number: u32) -> String {
+        let number = if self.job.placement.is_empty() {
+            0
+        } else {
+            number
+        };
+        number.to_string()
+    }
+
+    fn nodes(&self) -> String {
+        match self.job.placement.is_empty() {
+            true => "None assigned".to_owned(),
+            false => self.record.node_list.clone(),
+        }
+    }
+
+    fn cpu_seconds(&self) -> u64 {
+        self.record.run_seconds(self.now) * u64::from(self.record.cpus)
+    }
+
+    fn stamp(&self, at: Option<SimTime>) -> String {
+        at.map_or("Unknown".to_owned(), |at| {
+            times::stamp(self.book.site.unix(at))
+        })
     }
 
     fn state(&self) -> String {
@@ -392,8 +342,10 @@ impl Row<'_> {
     }
 }
 
-fn limit(job: &Job) -> Option<u64> {
-    job.limit.map(|limit| limit.as_nanos() / 1_000_000_000)
+/// The time limit in seconds, as `show` writes it.
+fn limit(job: &Job, show: fn(u64) -> String) -> String {
+    let limit = job.limit.map(|limit| limit.as_nanos() / 1_000_000_000);
+    limit.map_or("UNLIMITED".to_owned(), show)
 }
 
 fn planned(job: &Job, now: SimTime) -> u64 {

@@ -1,48 +1,15 @@
 //! `scancel`
 
-use super::{list, options, split_jobs, targets};
+use super::{among, charged_to, list, of_users, options, split_jobs, targets};
 use crate::faces::slurm::book::{Book, Errand, Job, State};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::desk::{Caller, is_user};
 use crate::faces::slurm::hostlist;
-use crate::faces::slurm::options::{Opt, Parsed, flag, value};
+use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
-
-const OPTIONS: [Opt; 24] = [
-    value("account", Some('A')),
-    flag("batch", Some('b')),
-    flag("ctld", None),
-    value("clusters", Some('M')),
-    flag("cron", Some('c')),
-    flag("full", Some('f')),
-    flag("help", None),
-    flag("hurry", Some('H')),
-    flag("interactive", Some('i')),
-    value("jobname", None),
-    flag("me", None),
-    value("name", Some('n')),
-    value("nodelist", Some('w')),
-    value("partition", Some('p')),
-    value("qos", Some('q')),
-    flag("quiet", Some('Q')),
-    value("reservation", Some('R')),
-    value("signal", Some('s')),
-    value("sibling", None),
-    value("state", Some('t')),
-    flag("usage", None),
-    value("user", Some('u')),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-];
-
-pub(super) fn scancel(book: &mut Book, request: &Request, caller: &Caller, now: SimTime) -> Answer {
-    match run(book, request, caller, now) {
-        Ok(answer) | Err(answer) => answer,
-    }
-}
 
 /// Signals by name and number on Linux, as far as jobs are sent them.
 const SIGNALS: [(&str, i32); 11] = [
@@ -59,13 +26,13 @@ const SIGNALS: [(&str, i32); 11] = [
     ("TSTP", 20),
 ];
 
-fn run(
+pub(super) fn scancel(
     book: &mut Book,
     request: &Request,
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
-    let parsed = options("scancel", &OPTIONS, request)?;
+    let parsed = options("scancel", request)?;
     let mut named: Vec<Target> = Vec::new();
     for word in parsed.rest.iter().flat_map(|word| split_jobs(word)) {
         // A step is what its job is, here.
@@ -194,25 +161,19 @@ impl Filter {
     }
 
     fn takes(&self, job: &Job, site: &Site) -> bool {
-        let among = |list: &Option<Vec<String>>, text: &str| {
-            list.as_ref()
-                .is_none_or(|list| list.iter().any(|one| one == text))
-        };
         let state = match job.state {
             State::Pending => Wanted::Pending,
             _ => Wanted::Running,
         };
-        let uid = job.batch.uid.to_string();
-        (among(&self.users, &job.batch.user) || among(&self.users, &uid))
+        of_users(&self.users, job)
             && among(&self.names, &job.batch.name)
             && !self.nothing
             && among(&self.partitions, &site.partition)
-            && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
             && self.nodes.as_ref().is_none_or(|wanted| {
                 let mut nodes = site.nodes_of(&job.placement).into_iter();
                 nodes.any(|(node, _)| wanted.contains(&format!("n{node}")))
             })
-            && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
+            && charged_to(&self.accounts, &self.qos, job)
             && self
                 .states
                 .as_ref()

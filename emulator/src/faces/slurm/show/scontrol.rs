@@ -8,43 +8,21 @@ use crate::faces::slurm::book::{Book, Hold, Job, State};
 use crate::faces::slurm::client::JOB_NODES;
 use crate::faces::slurm::desk::Caller;
 use crate::faces::slurm::hostlist;
-use crate::faces::slurm::options::{Opt, flag, value};
 use crate::faces::slurm::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
-
-const OPTIONS: [Opt; 16] = [
-    flag("all", Some('a')),
-    value("clusters", Some('M')),
-    flag("details", Some('d')),
-    flag("federation", Some('F')),
-    flag("future", None),
-    flag("help", Some('h')),
-    flag("hide", None),
-    flag("json", None),
-    flag("local", None),
-    flag("oneliner", Some('o')),
-    flag("quiet", Some('Q')),
-    flag("sibling", None),
-    value("uid", Some('u')),
-    flag("usage", None),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-];
 
 pub(super) fn scontrol(
     book: &mut Book,
     request: &Request,
     caller: &Caller,
     now: SimTime,
-) -> Answer {
-    let parsed = match options("scontrol", &OPTIONS, request) {
-        Ok(parsed) => parsed,
-        Err(answer) => return answer,
-    };
+) -> Result<Answer, Answer> {
+    let parsed = options("scontrol", request)?;
     let (one_line, quiet) = (parsed.has("oneliner"), parsed.has("quiet"));
     let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
     let Some((keyword, rest)) = words.split_first() else {
-        return Answer::failed(1, "too few arguments for keyword:scontrol\n");
+        let what = "too few arguments for keyword:scontrol\n";
+        return Err(Answer::failed(1, what));
     };
     let mut answer = match keyword.to_ascii_lowercase().as_str() {
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
@@ -69,7 +47,7 @@ pub(super) fn scontrol(
     if quiet {
         answer.stderr.clear();
     }
-    answer
+    Ok(answer)
 }
 
 /// Nodes are always ready, whether the job has them or not.

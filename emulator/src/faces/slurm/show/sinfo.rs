@@ -4,42 +4,12 @@ use super::format::{self, Piece};
 use super::{list, options};
 use crate::faces::slurm::book::Book;
 use crate::faces::slurm::hostlist;
-use crate::faces::slurm::options::{Opt, Parsed, flag, value};
+use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::{Node, Site, VERSION};
 use crate::faces::slurm::times;
 use crate::faces::slurm::wire::{Answer, Request};
+use gridrig_core::resource::Resource;
 use gridrig_core::time::SimTime;
-
-const OPTIONS: [Opt; 28] = [
-    flag("all", Some('a')),
-    value("cluster", None),
-    value("clusters", Some('M')),
-    flag("dead", Some('d')),
-    flag("exact", Some('e')),
-    flag("federation", None),
-    value("format", Some('o')),
-    value("Format", Some('O')),
-    flag("future", Some('F')),
-    flag("help", None),
-    flag("hide", None),
-    value("iterate", Some('i')),
-    flag("list-reasons", Some('R')),
-    flag("local", None),
-    flag("long", Some('l')),
-    value("nodes", Some('n')),
-    flag("Node", Some('N')),
-    flag("noconvert", None),
-    flag("noheader", Some('h')),
-    value("partition", Some('p')),
-    flag("reservation", Some('T')),
-    flag("responding", Some('r')),
-    value("sort", Some('S')),
-    value("states", Some('t')),
-    flag("summarize", Some('s')),
-    flag("usage", None),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-];
 
 const DEFAULT: &str = "%9P %.5a %.10l %.6D %.6t %N";
 const LONG: &str = "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
@@ -48,135 +18,151 @@ const BY_NODE_LONG: &str = "%9N %.6D %.9P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20
 const REASONS: &str = "%20E %9u %19H %N";
 const SUMMARY: &str = "%9P %.5a %.10l %.16F %N";
 
-/// Letter and header.
-const LETTERS: [(char, &str); 42] = [
-    ('A', "NODES(A/I)"),
-    ('B', "MAX_CPUS_PER_NODE"),
-    ('C', "CPUS(A/I/O/T)"),
-    ('D', "NODES"),
-    ('E', "REASON"),
-    ('F', "NODES(A/I/O/T)"),
-    ('G', "GRES"),
-    ('I', "PRIO_JOB_FACTOR"),
-    ('L', "DEFAULTTIME"),
-    ('M', "PREEMPT_MODE"),
-    ('N', "NODELIST"),
-    ('O', "CPU_LOAD"),
-    ('P', "PARTITION"),
-    ('R', "PARTITION"),
-    ('S', "ALLOCNODES"),
-    ('T', "STATE"),
-    ('U', "USER"),
-    ('V', "CLUSTER"),
-    ('X', "SOCKETS"),
-    ('Y', "CORES"),
-    ('Z', "THREADS"),
-    ('a', "AVAIL"),
-    ('b', "ACTIVE_FEATURES"),
-    ('c', "CPUS"),
-    ('d', "TMP_DISK"),
-    ('e', "FREE_MEM"),
-    ('f', "AVAIL_FEATURES"),
-    ('g', "GROUPS"),
-    ('h', "OVERSUBSCRIBE"),
-    ('H', "TIMESTAMP"),
-    ('l', "TIMELIMIT"),
-    ('m', "MEMORY"),
-    ('n', "HOSTNAMES"),
-    ('o', "NODE_ADDR"),
-    ('p', "PRIO_TIER"),
-    ('r', "ROOT"),
-    ('s', "JOB_SIZE"),
-    ('t', "STATE"),
-    ('u', "USER"),
-    ('v', "VERSION"),
-    ('w', "WEIGHT"),
-    ('z', "S:C:T"),
-];
+/// A field.
+struct Field {
+    /// A digit for one that only `-O` knows.
+    letter: char,
+    /// In small letters.
+    name: &'static str,
+    header: &'static str,
+    shows: Shows,
+}
 
-/// Names of `-O`, in small letters, with the letter of the same field; digits
-/// for those without one.
-const NAMES: [(&str, char); 48] = [
-    ("allocmem", '1'),
-    ("allocnodes", 'S'),
-    ("available", 'a'),
-    ("cluster", 'V'),
-    ("comment", '2'),
-    ("cores", 'Y'),
-    ("cpus", 'c'),
-    ("cpusload", 'O'),
-    ("cpusstate", 'C'),
-    ("defaulttime", 'L'),
-    ("disk", 'd'),
-    ("extra", '3'),
-    ("features", 'f'),
-    ("features_act", 'b'),
-    ("freemem", 'e'),
-    ("gres", 'G'),
-    ("gresused", '4'),
-    ("groups", 'g'),
-    ("maxcpuspernode", 'B'),
-    ("memory", 'm'),
-    ("nodeaddr", 'o'),
-    ("nodeai", 'A'),
-    ("nodeaiot", 'F'),
-    ("nodehost", 'n'),
-    ("nodelist", 'N'),
-    ("nodes", 'D'),
-    ("oversubscribe", 'h'),
-    ("partition", 'P'),
-    ("partitionname", 'R'),
-    ("port", '5'),
-    ("preemptmode", 'M'),
-    ("priorityjobfactor", 'I'),
-    ("prioritytier", 'p'),
-    ("reason", 'E'),
-    ("root", 'r'),
-    ("size", 's'),
-    ("socketcorethread", 'z'),
-    ("sockets", 'X'),
-    ("statecompact", 't'),
-    ("statecomplete", '6'),
-    ("statelong", 'T'),
-    ("threads", 'Z'),
-    ("time", 'l'),
-    ("timestamp", 'H'),
-    ("user", 'u'),
-    ("userlong", 'U'),
-    ("version", 'v'),
-    ("weight", 'w'),
-];
+enum Shows {
+    /// The same of all nodes.
+    Always(&'static str),
+    Value(fn(&Line<'_>) -> String),
+}
 
-/// The headers of fields that have no letter.
-const UNLETTERED: [(char, &str); 6] = [
-    ('1', "ALLOCMEM"),
-    ('2', "COMMENT"),
-    ('3', "EXTRA"),
-    ('4', "GRES_USED"),
-    ('5', "PORT"),
-    ('6', "STATECOMPLETE"),
+use Shows::{Always, Value};
+
+const fn field(letter: char, name: &'static str, header: &'static str, shows: Shows) -> Field {
+    Field {
+        letter,
+        name,
+        header,
+        shows,
+    }
+}
+
+#[rustfmt::skip]
+static FIELDS: [Field; 48] = [
+    field('1', "allocmem", "ALLOCMEM", Always("0")),
+    field('S', "allocnodes", "ALLOCNODES", Always("all")),
+    field('a', "available", "AVAIL", Always("up")),
+    field('V', "cluster", "CLUSTER", Always("N/A")),
+    field('2', "comment", "COMMENT", Always("(null)")),
+    field('Y', "cores", "CORES", Always("1")),
+    field('c', "cpus", "CPUS", Value(|line| line.node_cpus().to_string())),
+    field('O', "cpusload", "CPU_LOAD", Value(|line| format!("{}.00", line.taken()))),
+    field('C', "cpusstate", "CPUS(A/I/O/T)", Value(cpus)),
+    field('L', "defaulttime", "DEFAULTTIME", Always("n/a")),
+    field('d', "disk", "TMP_DISK", Value(|line| line.amount(|g| g.disk_mib, 0))),
+    field('3', "extra", "EXTRA", Always("(null)")),
+    field('f', "features", "AVAIL_FEATURES", Always("(null)")),
+    field('b', "features_act", "ACTIVE_FEATURES", Always("(null)")),
+    field('e', "freemem", "FREE_MEM", Value(|line| line.amount(|g| g.memory_mib, 1))),
+    field('G', "gres", "GRES", Always("(null)")),
+    field('4', "gresused", "GRES_USED", Always("(null)")),
+    field('g', "groups", "GROUPS", Always("all")),
+    field('B', "maxcpuspernode", "MAX_CPUS_PER_NODE", Always("UNLIMITED")),
+    field('m', "memory", "MEMORY", Value(|line| line.amount(|g| g.memory_mib, 1))),
+    field('o', "nodeaddr", "NODE_ADDR", Value(first_name)),
+    field('A', "nodeai", "NODES(A/I)", Value(|line| format!("{}/{}", line.busy(), line.idle()))),
+    field('F', "nodeaiot", "NODES(A/I/O/T)", Value(nodes)),
+    field('n', "nodehost", "HOSTNAMES", Value(first_name)),
+    field('N', "nodelist", "NODELIST", Value(names)),
+    field('D', "nodes", "NODES", Value(|line| line.nodes.len().to_string())),
+    field('h', "oversubscribe", "OVERSUBSCRIBE", Always("NO")),
+    field('P', "partition", "PARTITION", Value(|line| format!("{}*", line.site.partition))),
+    field('R', "partitionname", "PARTITION", Value(|line| line.site.partition.clone())),
+    field('5', "port", "PORT", Always("0")),
+    field('M', "preemptmode", "PREEMPT_MODE", Always("OFF")),
+    field('I', "priorityjobfactor", "PRIO_JOB_FACTOR", Always("1")),
+    field('p', "prioritytier", "PRIO_TIER", Always("1")),
+    field('E', "reason", "REASON", Always("none")),
+    field('r', "root", "ROOT", Always("no")),
+    field('s', "size", "JOB_SIZE", Always("1-infinite")),
+    field('z', "socketcorethread", "S:C:T", Value(|line| format!("{}:1:1", line.node_cpus()))),
+    field('X', "sockets", "SOCKETS", Value(|line| line.node_cpus().to_string())),
+    field('t', "statecompact", "STATE", Value(|line| line.state().1.to_owned())),
+    field('6', "statecomplete", "STATECOMPLETE", Value(|line| line.state().0.to_owned())),
+    field('T', "statelong", "STATE", Value(|line| line.state().0.to_owned())),
+    field('Z', "threads", "THREADS", Always("1")),
+    field('l', "time", "TIMELIMIT", Always("infinite")),
+    field('H', "timestamp", "TIMESTAMP", Always("Unknown")),
+    field('u', "user", "USER", Always("Unknown")),
+    field('U', "userlong", "USER", Always("Unknown")),
+    field('v', "version", "VERSION", Always(VERSION)),
+    field('w', "weight", "WEIGHT", Always("1")),
 ];
 
 /// Nodes that stand on one line.
 struct Line<'a> {
     nodes: Vec<&'a Node>,
+    site: &'a Site,
 }
 
-pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Answer {
-    let parsed = match options("sinfo", &OPTIONS, request) {
-        Ok(parsed) => parsed,
-        Err(answer) => return answer,
-    };
+impl Line<'_> {
+    fn state(&self) -> (&'static str, &'static str) {
+        self.nodes
+            .first()
+            .map_or(("n/a", "n/a"), |node| node.state())
+    }
+
+    fn busy(&self) -> usize {
+        self.nodes.iter().filter(|node| node.taken > 0).count()
+    }
+
+    fn idle(&self) -> usize {
+        self.nodes.len() - self.busy()
+    }
+
+    fn taken(&self) -> u64 {
+        self.nodes.iter().map(|node| u64::from(node.taken)).sum()
+    }
+
+    /// Processors of one node.
+    fn node_cpus(&self) -> u32 {
+        self.nodes.first().map_or(0, |node| node.cpus)
+    }
+
+    /// How much one node has of something.
+    fn amount(&self, of: fn(&Resource) -> Option<u64>, without: u64) -> String {
+        let first = self.nodes.first();
+        let group = first.map(|node| &self.site.resources.groups()[node.group]);
+        group.and_then(of).unwrap_or(without).to_string()
+    }
+}
+
+fn cpus(line: &Line<'_>) -> String {
+    let cpus: u64 = line.nodes.iter().map(|node| u64::from(node.cpus)).sum();
+    let taken = line.taken();
+    format!("{taken}/{}/0/{cpus}", cpus - taken)
+}
+
+fn nodes(line: &Line<'_>) -> String {
+    format!("{}/{}/0/{}", line.busy(), line.idle(), line.nodes.len())
+}
+
+fn names(line: &Line<'_>) -> String {
+    hostlist::compress(line.nodes.iter().map(|node| node.name.as_str()))
+}
+
+fn first_name(line: &Line<'_>) -> String {
+    let first = line.nodes.first();
+    first.map(|node| node.name.clone()).unwrap_or_default()
+}
+
+pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Result<Answer, Answer> {
+    let parsed = options("sinfo", request)?;
     if parsed.has("reservation") {
-        return Answer::said("No reservations in the system\n".to_owned());
+        return Ok(Answer::said("No reservations in the system\n".to_owned()));
     }
     let (pieces, stderr) = pieces(&parsed);
     let site = &book.site;
     let all = site.nodes(book.placements());
-    let chosen = match chosen(&parsed, site, &all) {
-        Ok(chosen) => chosen,
-        Err(answer) => return answer,
-    };
+    let chosen = chosen(&parsed, site, &all)?;
     let lines = lines(&parsed, &pieces, chosen, site);
     let mut out = String::new();
     if parsed.has("long") && !parsed.has("noheader") {
@@ -184,35 +170,27 @@ pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Answer {
         out.push('\n');
     }
     if !parsed.has("noheader") {
-        format::line(&mut out, &pieces, |letter| {
-            let all = LETTERS.iter().chain(&UNLETTERED);
-            let known = all.into_iter().find(|(known, _)| known == letter);
-            known.map_or("", |(_, header)| header).to_owned()
-        });
+        format::line(&mut out, &pieces, |field| field.header.to_owned());
     }
     for line in &lines {
-        format::line(&mut out, &pieces, |letter| value_of(*letter, line, site));
+        format::line(&mut out, &pieces, |field| match field.shows {
+            Always(text) => text.to_owned(),
+            Value(value) => value(line),
+        });
     }
-    Answer {
+    Ok(Answer {
         code: 0,
         stdout: out,
         stderr,
-    }
+    })
 }
 
-fn pieces(parsed: &Parsed) -> (Vec<Piece<char>>, String) {
+fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
     let letter = |letter: char| {
-        LETTERS
-            .iter()
-            .any(|(known, _)| *known == letter)
-            .then_some(letter)
+        let letter = Some(letter).filter(|letter| !letter.is_ascii_digit())?;
+        FIELDS.iter().find(|field| field.letter == letter)
     };
-    let name = |name: &str| {
-        NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, l)| *l)
-    };
+    let name = |name: &str| FIELDS.iter().find(|field| field.name == name);
     let given = parsed
         .options
         .iter()
@@ -294,12 +272,12 @@ fn is_state(state: &str) -> bool {
 /// Nodes that are alike in what the format shows stand together.
 fn lines<'a>(
     parsed: &Parsed,
-    pieces: &[Piece<char>],
+    pieces: &[Piece<&Field>],
     chosen: Vec<&'a Node>,
-    site: &Site,
+    site: &'a Site,
 ) -> Vec<Line<'a>> {
     let shows = |letters: &str| {
-        let field = |piece: &Piece<char>| matches!(piece, Piece::Field { field, .. } if letters.contains(*field));
+        let field = |piece: &Piece<&Field>| matches!(piece, Piece::Field { field, .. } if letters.contains(field.letter));
         pieces.iter().any(field)
     };
     let apart = parsed.has("Node") || shows("no");
@@ -315,7 +293,10 @@ fn lines<'a>(
         };
         match lines.iter_mut().find(same) {
             Some(line) => line.nodes.push(node),
-            None => lines.push(Line { nodes: vec![node] }),
+            None => lines.push(Line {
+                nodes: vec![node],
+                site,
+            }),
         }
     }
     let partition = list(parsed, "partition");
@@ -323,7 +304,10 @@ fn lines<'a>(
     let reasons = parsed.has("list-reasons");
     if lines.is_empty() && !parsed.has("Node") && !reasons && named && shows("PR") {
         // A partition is shown with no nodes of the kind that is asked for.
-        lines.push(Line { nodes: Vec::new() });
+        lines.push(Line {
+            nodes: Vec::new(),
+            site,
+        });
     }
     if by_state && !apart {
         let rank = |line: &Line<'_>| match line.nodes.first().map(|node| node.state().1) {
@@ -334,50 +318,4 @@ fn lines<'a>(
         lines.sort_by_key(rank);
     }
     lines
-}
-
-fn value_of(letter: char, line: &Line<'_>, site: &Site) -> String {
-    let nodes = &line.nodes;
-    let first = nodes.first();
-    let group = first.map(|node| &site.resources.groups()[node.group]);
-    let taken: u64 = nodes.iter().map(|node| u64::from(node.taken)).sum();
-    let cpus: u64 = nodes.iter().map(|node| u64::from(node.cpus)).sum();
-    let busy = nodes.iter().filter(|node| node.taken > 0).count();
-    let idle = nodes.len() - busy;
-    let name = || first.map(|node| node.name.clone()).unwrap_or_default();
-    let same = match letter {
-        'P' => return format!("{}*", site.partition),
-        'R' => return site.partition.clone(),
-        'C' => return format!("{taken}/{}/0/{cpus}", cpus - taken),
-        'D' => return nodes.len().to_string(),
-        'A' => return format!("{busy}/{idle}"),
-        'F' => return format!("{busy}/{idle}/0/{}", nodes.len()),
-        'N' => return hostlist::compress(nodes.iter().map(|node| node.name.as_str())),
-        't' => first.map_or("n/a", |node| node.state().1),
-        'T' | '6' => first.map_or("n/a", |node| node.state().0),
-        'n' | 'o' => return name(),
-        'c' | 'X' => return first.map_or(0, |node| node.cpus).to_string(),
-        'z' => return format!("{}:1:1", first.map_or(0, |node| node.cpus)),
-        'm' | 'e' => return group.and_then(|g| g.memory_mib).unwrap_or(1).to_string(),
-        'd' => return group.and_then(|g| g.disk_mib).unwrap_or(0).to_string(),
-        'O' => return format!("{taken}.00"),
-        'Y' | 'Z' | 'w' | 'p' | 'I' => "1",
-        '1' | '5' => "0",
-        'l' => "infinite",
-        'L' => "n/a",
-        'a' => "up",
-        's' => "1-infinite",
-        'r' => "no",
-        'h' => "NO",
-        'g' | 'S' => "all",
-        'B' => "UNLIMITED",
-        'E' => "none",
-        'M' => "OFF",
-        'v' => VERSION,
-        'V' => "N/A",
-        'u' | 'U' => "Unknown",
-        'H' => "Unknown",
-        _ => "(null)",
-    };
-    same.to_owned()
 }

@@ -1,61 +1,21 @@
 //! `squeue`
 
 mod fields;
-mod names;
 mod steps;
 
 use super::format::{self, Piece};
-use super::{list, options, split_jobs, targets};
+use super::{among, charged_to, list, of_users, options, split_jobs, targets};
 use crate::faces::slurm::book::{Book, Job, Record, State};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::desk::{Caller, is_user};
 use crate::faces::slurm::hostlist;
-use crate::faces::slurm::options::{Opt, Parsed, flag, maybe, value};
+use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::times;
 use crate::faces::slurm::wire::{Answer, Request};
 use fields::{Field, View};
 use gridrig_core::time::SimTime;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-
-const OPTIONS: [Opt; 36] = [
-    value("account", Some('A')),
-    flag("all", Some('a')),
-    flag("array", Some('r')),
-    flag("array-unique", None),
-    value("clusters", Some('M')),
-    value("cluster", None),
-    flag("federation", None),
-    value("format", Some('o')),
-    value("Format", Some('O')),
-    flag("help", None),
-    flag("hide", None),
-    value("iterate", Some('i')),
-    maybe("jobs", Some('j')),
-    value("licenses", Some('L')),
-    flag("local", None),
-    flag("long", Some('l')),
-    flag("me", None),
-    value("name", Some('n')),
-    value("node", None),
-    value("nodes", None),
-    value("nodelist", Some('w')),
-    flag("noconvert", None),
-    flag("noheader", Some('h')),
-    value("partition", Some('p')),
-    flag("priority", Some('P')),
-    value("qos", Some('q')),
-    value("reservation", Some('R')),
-    flag("sibling", None),
-    value("sort", Some('S')),
-    flag("start", None),
-    value("states", Some('t')),
-    maybe("steps", Some('s')),
-    flag("usage", None),
-    value("user", Some('u')),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-];
 
 const DEFAULT: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
@@ -66,14 +26,13 @@ const STATES: &str = "PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEO
     PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,\
     REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED";
 
-pub(super) fn squeue(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Answer {
-    match run(book, request, caller, now) {
-        Ok(answer) | Err(answer) => answer,
-    }
-}
-
-fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<Answer, Answer> {
-    let parsed = options("squeue", &OPTIONS, request)?;
+pub(super) fn squeue(
+    book: &Book,
+    request: &Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Answer, Answer> {
+    let parsed = options("squeue", request)?;
     refuse(&parsed, book)?;
     let filter = Filter::of(&parsed, book, caller)?;
     let apart = parsed.has("array") || parsed.has("array-unique");
@@ -121,7 +80,7 @@ fn run(book: &Book, request: &Request, caller: &Caller, now: SimTime) -> Result<
         out.push('\n');
     }
     if !parsed.has("noheader") {
-        format::line(&mut out, &pieces, |field| field.header().to_owned());
+        format::line(&mut out, &pieces, |field| field.header.to_owned());
     }
     let view = View {
         site: &book.site,
@@ -163,7 +122,7 @@ fn refuse(parsed: &Parsed, book: &Book) -> Result<(), Answer> {
     Ok(())
 }
 
-fn pieces(parsed: &Parsed) -> (Vec<Piece<Field>>, String) {
+fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
     let formats = ["format", "Format"];
     let given = parsed
         .options
@@ -261,16 +220,6 @@ impl Filter {
     fn takes(&self, record: &Record<'_>) -> bool {
         let job = record.job;
         let state = job.state.names().1;
-        let among = |list: &Option<Vec<String>>, text: &str| {
-            list.as_ref()
-                .is_none_or(|list| list.iter().any(|one| one == text))
-        };
-        let by_user = self.users.as_ref().is_none_or(|users| {
-            let uid = job.batch.uid.to_string();
-            users
-                .iter()
-                .any(|user| **user == *job.batch.user || *user == uid)
-        });
         let on_nodes = self.nodes.as_ref().is_none_or(|wanted| {
             let names = hostlist::expand(&record.node_list).unwrap_or_default();
             names.iter().any(|name| wanted.contains(name))
@@ -280,12 +229,11 @@ impl Filter {
                 .states
                 .as_ref()
                 .is_none_or(|states| states.contains(state))
-            && by_user
+            && of_users(&self.users, job)
             && on_nodes
             && among(&self.names, &job.batch.name)
             && self.partition
-            && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
-            && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
+            && charged_to(&self.accounts, &self.qos, job)
     }
 }
 

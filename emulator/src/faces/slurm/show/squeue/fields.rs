@@ -1,9 +1,8 @@
 //! The fields of squeue: letter and name, header, value.
 
-use super::names::{NAMED, Named, OF_LETTERS};
-use crate::faces::slurm::batch::Batch;
 use crate::faces::slurm::book::{Record, State};
 use crate::faces::slurm::desk::group_name;
+use crate::faces::slurm::show::tres;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::times::{self, short};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -14,196 +13,260 @@ pub(super) struct View<'a> {
     pub now: SimTime,
 }
 
-/// A field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
-    /// By its letter.
-    Letter(char),
-    /// One that only `-O` knows.
-    Named(&'static Named),
+impl View<'_> {
+    fn stamp(&self, at: SimTime) -> String {
+        times::stamp(self.site.unix(at))
+    }
+
+    fn stamp_or(&self, at: Option<SimTime>, none: &str) -> String {
+        at.map_or(none.to_owned(), |at| self.stamp(at))
+    }
 }
 
-/// Letter and header.
-const LETTERS: [(char, &str); 52] = [
-    ('A', "JOBID"),
-    ('B', "EXEC_HOST"),
-    ('C', "CPUS"),
-    ('D', "NODES"),
-    ('E', "DEPENDENCY"),
-    ('F', "ARRAY_JOB_ID"),
-    ('G', "GROUP"),
-    ('H', "SOCKETS_PER_NODE"),
-    ('I', "CORES_PER_SOCKET"),
-    ('J', "THREADS_PER_CORE"),
-    ('K', "ARRAY_TASK_ID"),
-    ('L', "TIME_LEFT"),
-    ('M', "TIME"),
-    ('N', "NODELIST"),
-    ('O', "CONTIGUOUS"),
-    ('P', "PARTITION"),
-    ('Q', "PRIORITY"),
-    ('R', "NODELIST(REASON)"),
-    ('S', "START_TIME"),
-    ('T', "STATE"),
-    ('U', "UID"),
-    ('V', "SUBMIT_TIME"),
-    ('W', "LICENSES"),
-    ('X', "CORE_SPEC"),
-    ('Y', "SCHEDNODES"),
-    ('Z', "WORK_DIR"),
-    ('a', "ACCOUNT"),
-    ('b', "TRES_PER_NODE"),
-    ('c', "MIN_CPUS"),
-    ('d', "MIN_TMP_DISK"),
-    ('e', "END_TIME"),
-    ('f', "FEATURES"),
-    ('g', "GROUP"),
-    ('h', "OVER_SUBSCRIBE"),
-    ('i', "JOBID"),
-    ('j', "NAME"),
-    ('k', "COMMENT"),
-    ('l', "TIME_LIMIT"),
-    ('m', "MIN_MEMORY"),
-    ('n', "REQ_NODES"),
-    ('o', "COMMAND"),
-    ('p', "PRIORITY"),
-    ('q', "QOS"),
-    ('r', "REASON"),
-    ('s', ""),
-    ('t', "ST"),
-    ('u', "USER"),
-    ('v', "RESERVATION"),
-    ('w', "WCKEY"),
-    ('x', "EXC_NODES"),
-    ('y', "NICE"),
-    ('z', "S:C:T"),
+/// A field.
+pub(super) struct Field {
+    /// [`NONE`] for one that only `-O` knows.
+    letter: char,
+    /// In small letters; empty for one that only `-o` knows.
+    name: &'static str,
+    pub header: &'static str,
+    shows: Shows,
+}
+
+enum Shows {
+    /// The same of every job, since an emulated cluster has no such thing.
+    Always(&'static str),
+    Value(fn(&Record<'_>, &View<'_>) -> String),
+    /// A length of time, which squeue does not cut to the field's width.
+    Length(fn(&Record<'_>, &View<'_>) -> String),
+}
+
+/// No letter.
+const NONE: char = ' ';
+
+const fn field(letter: char, name: &'static str, header: &'static str, shows: Shows) -> Field {
+    Field {
+        letter,
+        name,
+        header,
+        shows,
+    }
+}
+
+use Shows::{Always, Length, Value};
+
+#[rustfmt::skip]
+static FIELDS: [Field; 112] = [
+    field('a', "account", "ACCOUNT", Value(|r, _| or_null(&r.job.batch.account))),
+    field(NONE, "accruetime", "ACCRUE_TIME", Value(eligible)),
+    field(NONE, "admin_comment", "ADMIN_COMMENT", Always("(null)")),
+    field(NONE, "allocnodes", "ALLOC_NODES", Always("localhost")),
+    field(NONE, "allocsid", "ALLOC_SID", Always("0")),
+    field('F', "arrayjobid", "ARRAY_JOB_ID", Value(|r, _| r.array_id().to_string())),
+    field('K', "arraytaskid", "ARRAY_TASK_ID", Value(|r, _| r.task_ids())),
+    field(NONE, "associd", "ASSOC_ID", Always("0")),
+    field(NONE, "batchflag", "BATCH_FLAG", Always("1")),
+    field('B', "batchhost", "EXEC_HOST", Value(host)),
+    field(NONE, "boardspernode", "BOARDS_PER_NODE", Always("0")),
+    field(NONE, "burstbuffer", "BURST_BUFFER", Always("(null)")),
+    field(NONE, "burstbufferstate", "BURST_BUFFER_STATE", Always("(null)")),
+    field(NONE, "cluster", "CLUSTER", Value(|_, view| view.site.cluster.clone())),
+    field(NONE, "clusterfeature", "CLUSTER_FEATURES", Always("(null)")),
+    field('o', "command", "COMMAND", Value(|r, _| r.job.batch.called())),
+    field('k', "comment", "COMMENT", Value(|r, _| or_null(&r.job.batch.comment))),
+    field(NONE, "container", "CONTAINER", Always("(null)")),
+    field('O', "contiguous", "CONTIGUOUS", Always("0")),
+    field('I', "cores", "CORES_PER_SOCKET", Always("*")),
+    field('X', "corespec", "CORE_SPEC", Always("N/A")),
+    field(NONE, "cpus-per-task", "CPUS_PER_TASK", Value(cpus_per_task)),
+    field(NONE, "cpus-per-tres", "CPUS_PER_TRES", Always("N/A")),
+    field(NONE, "deadline", "DEADLINE", Always("N/A")),
+    field(NONE, "delayboot", "DELAY_BOOT", Always("0:00")),
+    field('E', "dependency", "DEPENDENCY", Value(|r, _| r.dependency())),
+    field(NONE, "derivedec", "DERIVED_EC", Always("0")),
+    field(NONE, "eligibletime", "ELIGIBLE_TIME", Value(eligible)),
+    field('e', "endtime", "END_TIME", Value(end)),
+    field(NONE, "exit_code", "EXIT_CODE", Value(|r, _| r.job.exit.0.to_string())),
+    field('f', "feature", "FEATURES", Always("(null)")),
+    field('G', "groupid", "GROUP", Value(|r, _| r.job.batch.gid.to_string())),
+    field('g', "groupname", "GROUP", Value(|r, _| group_name(r.job.batch.gid).to_string())),
+    field(NONE, "hetjobid", "HET_JOB_ID", Always("N/A")),
+    field(NONE, "hetjobidset", "HET_JOB_ID_SET", Always("N/A")),
+    field(NONE, "hetjoboffset", "HET_JOB_OFFSET", Always("N/A")),
+    field('i', "jobarrayid", "JOBID", Value(|r, _| r.id())),
+    field('A', "jobid", "JOBID", Value(|r, _| r.job.id.to_string())),
+    field(NONE, "lastschedeval", "LAST_SCHED_EVAL", Value(last_look)),
+    field('W', "licenses", "LICENSES", Always("(null)")),
+    field(NONE, "maxcpus", "MAX_CPUS", Value(|r, _| r.cpus.to_string())),
+    field(NONE, "maxnodes", "MAX_NODES", Value(|r, _| r.nodes.to_string())),
+    field(NONE, "mcslabel", "MCSLABEL", Always("(null)")),
+    field(NONE, "mem-per-tres", "MEM_PER_TRES", Always("N/A")),
+    field('c', "mincpus", "MIN_CPUS", Value(|r, _| r.job.batch.cpus_on_node().to_string())),
+    field('m', "minmemory", "MIN_MEMORY", Value(memory)),
+    field(NONE, "mintime", "TIME_MIN", Always("0:00")),
+    field('d', "mintmpdisk", "MIN_TMP_DISK", Always("0")),
+    field('j', "name", "NAME", Value(|r, _| r.job.batch.name.clone())),
+    field(NONE, "network", "NETWORK", Always("(null)")),
+    field('y', "nice", "NICE", Value(|r, _| r.job.batch.nice.to_string())),
+    field('N', "nodelist", "NODELIST", Value(|r, _| r.node_list.clone())),
+    field(NONE, "ntperboard", "NTASKS_PER_BOARD", Always("0")),
+    field(NONE, "ntpercore", "NTASKS_PER_CORE", Always("N/A")),
+    field(NONE, "ntpernode", "NTASKS_PER_NODE", Value(tasks_per_node)),
+    field(NONE, "ntpersocket", "NTASKS_PER_SOCKET", Always("N/A")),
+    field('C', "numcpus", "CPUS", Value(|r, _| r.cpus.to_string())),
+    field('D', "numnodes", "NODES", Value(|r, _| r.nodes.to_string())),
+    field(NONE, "numtasks", "TASKS", Value(|r, _| r.job.batch.tasks.to_string())),
+    field(NONE, "origin", "ORIGIN", Always("NA")),
+    field(NONE, "originraw", "ORIGIN_RAW", Always("NA")),
+    field('h', "oversubscribe", "OVER_SUBSCRIBE", Value(oversubscribe)),
+    field('P', "partition", "PARTITION", Value(|_, view| view.site.partition.clone())),
+    field(NONE, "pendingtime", "PENDING_TIME", Value(pending)),
+    field(NONE, "preempttime", "PREEMPT_TIME", Always("N/A")),
+    field('p', "priority", "PRIORITY", Value(priority)),
+    field('Q', "prioritylong", "PRIORITY", Value(|r, _| r.priority().to_string())),
+    field(NONE, "profile", "PROFILE", Always("NotSet")),
+    field('q', "qos", "QOS", Value(|r, _| or_null(&r.job.batch.qos))),
+    field('r', "reason", "REASON", Value(|r, _| r.reason.to_owned())),
+    field('R', "reasonlist", "NODELIST(REASON)", Value(place)),
+    field(NONE, "reboot", "REBOOT", Always("0")),
+    field('n', "reqnodes", "REQ_NODES", Value(|r, _| or_none(&r.job.batch.wanted_nodes))),
+    field(NONE, "reqswitch", "REQ_SWITCH", Always("0")),
+    field(NONE, "requeue", "REQUEUE", Value(|r, _| u8::from(r.job.batch.requeue).to_string())),
+    field('v', "reservation", "RESERVATION", Always("(null)")),
+    field(NONE, "resizetime", "RESIZE_TIME", Always("N/A")),
+    field(NONE, "restartcnt", "RESTART_COUNT", Always("0")),
+    field('Y', "schednodes", "SCHEDNODES", Always("(null)")),
+    field('z', "sct", "S:C:T", Always("*:*:*")),
+    field(NONE, "siblingsactive", "ACTIVE_SIBLINGS", Always("NA")),
+    field(NONE, "siblingsactiveraw", "ACTIVE_SIBLINGS_RAW", Always("NA")),
+    field(NONE, "siblingsviable", "VIABLE_SIBLINGS", Always("NA")),
+    // Slurm's own spelling.
+    field(NONE, "siblingsviableraw", "VIALBLE_SIBLINGS_RAW", Always("NA")),
+    field('H', "sockets", "SOCKETS_PER_NODE", Always("*")),
+    field(NONE, "sperboard", "SOCKETS_PER_BOARD", Always("0")),
+    field('S', "starttime", "START_TIME", Value(|r, view| view.stamp_or(r.start(view.now), "N/A"))),
+    field('T', "state", "STATE", Value(|r, _| r.job.state.names().0.to_owned())),
+    field('t', "statecompact", "ST", Value(|r, _| r.job.state.names().1.to_owned())),
+    field(NONE, "stderr", "STDERR", Value(error)),
+    field(NONE, "stdin", "STDIN", Value(input)),
+    field(NONE, "stdout", "STDOUT", Value(output)),
+    field('V', "submittime", "SUBMIT_TIME", Value(|r, view| view.stamp(r.job.submit))),
+    field(NONE, "system_comment", "SYSTEM_COMMENT", Always("(null)")),
+    field('J', "threads", "THREADS_PER_CORE", Always("*")),
+    field('L', "timeleft", "TIME_LEFT", Length(|r, view| limit(r, r.run_seconds(view.now)))),
+    field('l', "timelimit", "TIME_LIMIT", Length(|r, _| limit(r, 0))),
+    field('M', "timeused", "TIME", Length(|r, view| short(r.run_seconds(view.now)))),
+    field(NONE, "tres-alloc", "TRES_ALLOC", Value(|r, view| tres(view.site, r))),
+    field(NONE, "tres-bind", "TRES_BIND", Always("N/A")),
+    field(NONE, "tres-freq", "TRES_FREQ", Always("N/A")),
+    field(NONE, "tres-per-job", "TRES_PER_JOB", Always("N/A")),
+    field('b', "tres-per-node", "TRES_PER_NODE", Always("N/A")),
+    field(NONE, "tres-per-socket", "TRES_PER_SOCKET", Always("N/A")),
+    field(NONE, "tres-per-task", "TRES_PER_TASK", Always("N/A")),
+    field('U', "userid", "UID", Value(|r, _| r.job.batch.uid.to_string())),
+    field('u', "username", "USER", Value(|r, _| r.job.batch.user.to_string())),
+    field(NONE, "wait4switch", "WAIT4SWITCH", Always("0:00")),
+    field('w', "wckey", "WCKEY", Value(|r, _| or_null(&r.job.batch.wckey))),
+    field('Z', "workdir", "WORK_DIR", Value(|r, _| r.job.batch.work_dir.clone())),
+    field('s', "", "", Always("")),
+    field('x', "", "EXC_NODES", Value(|r, _| or_none(&r.job.batch.unwanted_nodes))),
 ];
 
 impl Field {
-    pub fn of_letter(letter: char) -> Option<Field> {
-        let known = LETTERS.iter().any(|(known, _)| *known == letter);
-        known.then_some(Field::Letter(letter))
+    pub fn of_letter(letter: char) -> Option<&'static Field> {
+        let letter = Some(letter).filter(|letter| *letter != NONE)?;
+        FIELDS.iter().find(|field| field.letter == letter)
     }
 
-    pub fn of_name(name: &str) -> Option<Field> {
-        if let Some((_, letter)) = OF_LETTERS.iter().find(|(known, _)| *known == name) {
-            return Some(Field::Letter(*letter));
-        }
-        let found = NAMED.iter().find(|field| field.name == name)?;
-        Some(Field::Named(found))
+    pub fn of_name(name: &str) -> Option<&'static Field> {
+        let name = Some(name).filter(|name| !name.is_empty())?;
+        FIELDS.iter().find(|field| field.name == name)
     }
 
-    pub fn header(&self) -> &'static str {
-        match self {
-            Field::Named(named) => named.header,
-            Field::Letter(letter) => LETTERS
-                .iter()
-                .find(|(known, _)| known == letter)
-                .map_or("", |f| f.1),
-        }
-    }
-
-    /// The value, and whether it may be cut to the field's width: squeue
-    /// shows lengths whole.
+    /// The value, and whether it may be cut to the field's width.
     pub fn value(&self, record: &Record<'_>, view: &View<'_>) -> (String, bool) {
-        let letter = match self {
-            Field::Letter(letter) => *letter,
-            Field::Named(named) => return (named.value(record, view), true),
-        };
-        let text = whole_value(letter, record, view);
-        let is_length = matches!(letter, 'L' | 'M' | 'l');
-        let cut = !is_length || !text.starts_with(|c: char| c.is_ascii_digit());
-        (text, cut)
+        match self.shows {
+            Always(text) => (text.to_owned(), true),
+            Value(value) => (value(record, view), true),
+            Length(value) => {
+                let text = value(record, view);
+                let whole = text.starts_with(|c: char| c.is_ascii_digit());
+                (text, !whole)
+            }
+        }
     }
 }
 
-fn whole_value(letter: char, record: &Record<'_>, view: &View<'_>) -> String {
-    let (job, site) = (record.job, view.site);
-    let batch = &*job.batch;
-    match letter {
-        'A' => job.id.to_string(),
-        'F' => record.array_id().to_string(),
-        'K' => record.task_ids(),
-        'i' => record.id(),
-        'j' => batch.name.clone(),
-        't' => job.state.names().1.to_owned(),
-        'T' => job.state.names().0.to_owned(),
-        'P' => site.partition.clone(),
-        'u' => batch.user.to_string(),
-        'U' => batch.uid.to_string(),
-        'g' => group_name(batch.gid).to_string(),
-        'G' => batch.gid.to_string(),
-        'C' => record.cpus.to_string(),
-        'D' => record.nodes.to_string(),
-        'N' => record.node_list.clone(),
-        'R' => place(record),
-        'r' => record.reason.to_owned(),
-        'B' => host(record, site),
-        'p' => format!("{:.14}", f64::from(record.priority()) / f64::from(u32::MAX)),
-        'Q' => record.priority().to_string(),
-        'E' => record.dependency(),
-        'c' => batch.cpus_on_node().to_string(),
-        'y' => batch.nice.to_string(),
-        'M' | 'L' | 'l' | 'S' | 'e' | 'V' => time(letter, record, view),
-        _ => text(letter, batch),
-    }
+fn or_null(text: &Option<String>) -> String {
+    text.clone().unwrap_or("(null)".to_owned())
 }
 
-/// Fields that are a time or a length.
-fn time(letter: char, record: &Record<'_>, view: &View<'_>) -> String {
+fn or_none(text: &Option<String>) -> String {
+    text.clone().unwrap_or_default()
+}
+
+fn cpus_per_task(record: &Record<'_>, _: &View<'_>) -> String {
+    record.job.batch.cpus_per_task.to_string()
+}
+
+fn tasks_per_node(record: &Record<'_>, _: &View<'_>) -> String {
+    record.job.batch.tasks_per_node.unwrap_or(0).to_string()
+}
+
+fn oversubscribe(record: &Record<'_>, _: &View<'_>) -> String {
+    let shared = if record.job.batch.exclusive {
+        "NO"
+    } else {
+        "OK"
+    };
+    shared.to_owned()
+}
+
+fn priority(record: &Record<'_>, _: &View<'_>) -> String {
+    format!("{:.14}", f64::from(record.priority()) / f64::from(u32::MAX))
+}
+
+fn eligible(record: &Record<'_>, view: &View<'_>) -> String {
+    view.stamp_or(record.job.eligible.or(record.job.begin), "N/A")
+}
+
+fn last_look(record: &Record<'_>, view: &View<'_>) -> String {
+    view.stamp(record.job.start.unwrap_or(record.job.submit))
+}
+
+fn end(record: &Record<'_>, view: &View<'_>) -> String {
     let job = record.job;
-    let stamp = |at: SimTime| times::stamp(view.site.unix(at));
-    let seconds = |length: SimDuration| length.as_nanos() / 1_000_000_000;
-    match letter {
-        'M' => short(record.run_seconds(view.now)),
-        'l' => job
-            .limit
-            .map_or("UNLIMITED".to_owned(), |limit| short(seconds(limit))),
-        'L' => match job.limit.map(seconds) {
-            None => "UNLIMITED".to_owned(),
-            Some(limit) => short(limit.saturating_sub(record.run_seconds(view.now))),
-        },
-        'S' => record.start(view.now).map_or("N/A".to_owned(), stamp),
-        'V' => stamp(job.submit),
-        _ => match (job.end, record.start(view.now), job.limit) {
-            (Some(end), _, _) => stamp(end),
-            (None, Some(start), Some(limit)) => stamp(start + limit),
-            (None, Some(_), None) => "NONE".to_owned(),
-            (None, None, _) => "N/A".to_owned(),
-        },
+    match (job.end, record.start(view.now), job.limit) {
+        (Some(end), _, _) => view.stamp(end),
+        (None, Some(start), Some(limit)) => view.stamp(start + limit),
+        (None, Some(_), None) => "NONE".to_owned(),
+        (None, None, _) => "N/A".to_owned(),
     }
 }
 
-/// Fields that are what was asked for, or the same for every job.
-fn text(letter: char, batch: &Batch) -> String {
-    let or_null = |text: &Option<String>| text.clone().unwrap_or("(null)".to_owned());
-    match letter {
-        'a' => or_null(&batch.account),
-        'k' => or_null(&batch.comment),
-        'q' => or_null(&batch.qos),
-        'w' => or_null(&batch.wckey),
-        'o' => batch.called(),
-        'n' => batch.wanted_nodes.clone().unwrap_or_default(),
-        'x' => batch.unwanted_nodes.clone().unwrap_or_default(),
-        'Z' => batch.work_dir.clone(),
-        'm' => match (batch.mem, batch.mem_per_cpu) {
-            (Some(0), _) => "0".to_owned(),
-            (Some(mib), _) | (None, Some(mib)) => format!("{mib}M"),
-            (None, None) => "0".to_owned(),
-        },
-        'h' if batch.exclusive => "NO".to_owned(),
-        'h' => "OK".to_owned(),
-        's' => String::new(),
-        'z' => "*:*:*".to_owned(),
-        'H' | 'I' | 'J' => "*".to_owned(),
-        'O' | 'd' => "0".to_owned(),
-        'X' | 'b' => "N/A".to_owned(),
-        _ => "(null)".to_owned(),
+/// The time limit less what has been used of it, in seconds.
+fn limit(record: &Record<'_>, used: u64) -> String {
+    let seconds = |length: SimDuration| length.as_nanos() / 1_000_000_000;
+    let limit = record.job.limit.map(seconds);
+    limit.map_or("UNLIMITED".to_owned(), |limit| {
+        short(limit.saturating_sub(used))
+    })
+}
+
+fn pending(record: &Record<'_>, view: &View<'_>) -> String {
+    let until = record.job.start.or(record.job.end).unwrap_or(view.now);
+    (until.since(record.job.submit).as_nanos() / 1_000_000_000).to_string()
+}
+
+fn memory(record: &Record<'_>, _: &View<'_>) -> String {
+    match (record.job.batch.mem, record.job.batch.mem_per_cpu) {
+        (Some(0), _) | (None, None) => "0".to_owned(),
+        (Some(mib), _) | (None, Some(mib)) => format!("{mib}M"),
     }
 }
 
 /// Nodes, or in parentheses why there are none or it failed.
-fn place(record: &Record<'_>) -> String {
+fn place(record: &Record<'_>, _: &View<'_>) -> String {
     let explained = [State::Pending, State::Failed, State::Timeout];
     match explained.contains(&record.job.state) {
         true => format!("({})", record.reason),
@@ -211,8 +274,40 @@ fn place(record: &Record<'_>) -> String {
     }
 }
 
-fn host(record: &Record<'_>, site: &Site) -> String {
-    let nodes = site.nodes_of(&record.job.placement);
+fn host(record: &Record<'_>, view: &View<'_>) -> String {
+    let nodes = view.site.nodes_of(&record.job.placement);
     let first = nodes.first().map(|(node, _)| format!("n{node}"));
     first.unwrap_or("n/a".to_owned())
+}
+
+fn input(record: &Record<'_>, _: &View<'_>) -> String {
+    let name = record.job.batch.input.as_deref();
+    in_directory(record, name.unwrap_or("/dev/null"))
+}
+
+/// Where its output goes. A pattern of its own is shown as it was given.
+fn output(record: &Record<'_>, _: &View<'_>) -> String {
+    let job = record.job;
+    let name = match (&job.batch.output, &job.task) {
+        (Some(pattern), _) => pattern.clone(),
+        (None, Some(task)) if job.state != State::Pending => {
+            format!("slurm-{}_{}.out", task.array, task.index)
+        }
+        (None, _) => format!("slurm-{}.out", job.id),
+    };
+    in_directory(record, &name)
+}
+
+fn error(record: &Record<'_>, view: &View<'_>) -> String {
+    match &record.job.batch.error {
+        Some(error) => in_directory(record, error),
+        None => output(record, view),
+    }
+}
+
+fn in_directory(record: &Record<'_>, name: &str) -> String {
+    match name.starts_with('/') {
+        true => name.to_owned(),
+        false => format!("{}/{name}", record.job.batch.work_dir),
+    }
 }
