@@ -8,7 +8,7 @@ mod query;
 
 use crate::cli::MonitoringArgs;
 use crate::exit::Failure;
-use crate::scenario::{Replication, Scenario};
+use crate::scenario::{POOLED, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::policy::PolicySpec;
 use gridrig_service::http::{Labels, Monitoring};
@@ -54,13 +54,19 @@ pub(crate) fn of_run(
     policy: Option<&PolicySpec>,
     monitoring: &Monitoring,
 ) -> Monitoring {
+    let without = if replication.pooled {
+        POOLED
+    } else {
+        "no-broker"
+    };
+    let contender = replication.contender(policy).name();
     let labels = Labels::default()
         .with(
             "run",
             &run(&replication.scenario.name, replication.base_seed),
         )
         .with("replication", &format!("r{:03}", replication.index))
-        .with("policy", &replication.run_name(policy, "no-broker"));
+        .with("policy", contender.as_deref().unwrap_or(without));
     Monitoring {
         labels: labels.and(&monitoring.labels),
         targets: monitoring.targets.clone(),

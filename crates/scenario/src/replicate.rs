@@ -1,7 +1,7 @@
 //! What varies between the replications of a scenario.
 
 use super::external::Contender;
-use super::{OverName, POOLED, Scenario};
+use super::{OverName, Scenario};
 use crate::workload::Keep;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
@@ -100,23 +100,14 @@ impl Replication {
         replication
     }
 
-    /// The name of what is run: this policy of ours, or the brokers' own; `None`
-    /// without a broker.
+    /// What is run: this policy of ours, or what the brokers of others have.
     #[must_use]
-    pub fn policy_name(&self, policy: Option<&PolicySpec>) -> Option<String> {
+    pub fn contender(&self, policy: Option<&PolicySpec>) -> Contender {
         let external = &self.scenario.external;
         match external.brokers.is_empty() || self.pooled {
-            true => policy.map(PolicySpec::to_string),
-            false => Some(external.policy.clone()),
+            true => Contender::Ours(policy.cloned()),
+            false => Contender::Theirs(external.policy.clone()),
         }
-    }
-
-    /// The same of any run; without a broker it is pooled or has this name.
-    #[must_use]
-    pub fn run_name(&self, policy: Option<&PolicySpec>, without: &str) -> String {
-        let without = if self.pooled { POOLED } else { without };
-        let name = self.policy_name(policy);
-        name.unwrap_or_else(|| without.to_owned())
     }
 }
 

@@ -4,7 +4,7 @@ use super::Options;
 use super::document::{Guard, Role};
 use super::error::CompareError;
 use super::find::FoundRun;
-use crate::rundir::{Manifest, POOLED, is_bound, names};
+use crate::rundir::{self, Manifest, POOLED, names};
 use crate::threshold::{Figure, Threshold};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -245,7 +245,7 @@ pub(super) fn settings(manifest: &Manifest) -> Value {
 /// where nothing else does.
 pub(super) fn is_bound(manifest: &Manifest) -> bool {
     let policy = manifest.policy.as_deref();
-    manifest.grid.is_pooled() || policy.is_some_and(is_bound)
+    manifest.grid.is_pooled() || policy.is_some_and(rundir::is_bound)
 }
 
 fn has_brokers(manifest: &Manifest) -> bool {
