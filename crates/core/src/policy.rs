@@ -19,7 +19,7 @@ pub use domains::{
 };
 
 use crate::job::JobSpec;
-use crate::load::{Fraction, Window};
+use crate::load::{Fraction, FreeSpace, Window};
 use crate::message::Target;
 use crate::time::Decimal;
 use std::cmp::Ordering;
@@ -41,6 +41,9 @@ pub struct Candidate {
     pub free_beyond_queue: i64,
     /// Processor-nanoseconds left to do per processor.
     pub work_per_processor: Fraction,
+    /// Free memory and disk (a peer: of its clusters together), what it has been
+    /// sent since not counted.
+    pub space: FreeSpace,
 }
 
 impl Candidate {

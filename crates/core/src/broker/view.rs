@@ -4,7 +4,7 @@
 use super::{Access, PeerConfig};
 use crate::ids::ClusterId;
 use crate::job::{JobSpec, Requirements};
-use crate::load::{Fraction, LoadSample, Mean, Window};
+use crate::load::{Fraction, FreeSpace, LoadSample, Mean, Window};
 use crate::message::Target;
 use crate::policy::Candidate;
 use crate::resource::Resources;
@@ -203,6 +203,7 @@ impl Known {
         let processors = processors.max(1);
         let most = |free: fn(&LoadSample) -> i64| self.samples.iter().map(free).max().unwrap_or(0);
         let work: u128 = self.samples.iter().map(|s| s.work_left).sum();
+        let spaces = self.samples.iter().map(|s| s.space);
         let mut candidate = Candidate {
             target: self.target,
             queued: Window::ALL.map(|w| sum(self.samples.iter().map(|s| s.queued_over(w)), 1)),
@@ -215,6 +216,7 @@ impl Known {
                 numerator: (work + self.pending.work).cast_signed(),
                 denominator: processors,
             },
+            space: spaces.fold(FreeSpace::default(), FreeSpace::and),
         };
         if debited {
             for sent in &self.sent {
