@@ -24,7 +24,7 @@ mod lrms;
 mod tests;
 
 pub use broker::{
-    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, Pull, SessionChange, SetupError, Truth,
+    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, Pull, SessionChange, SetupError, PeerState,
     Unexpected, Updated,
 };
 pub use conversation::{

@@ -183,6 +183,7 @@ impl Cluster {
             work_left: self.work.left(now, self.nodes.busy()),
             queued_means: [queued_30, queued_300],
             busy_means: [busy_30, busy_300],
+            space: self.nodes.space(),
         }
     }
 

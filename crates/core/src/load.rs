@@ -103,6 +103,34 @@ impl Fraction {
     }
 }
 
+/// Memory and disk that are free, of nodes that say how much they have; `None`
+/// where none does, or nobody has told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Memory of all nodes that no job has, in KiB.
+    pub memory_kib: Option<u64>,
+    /// The most of it on one node.
+    pub node_memory_kib: Option<u64>,
+    /// Disk of the nodes that have a free processor, in MiB.
+    pub disk_mib: Option<u64>,
+}
+
+impl FreeSpace {
+    /// Each of the two added or, of the memory on one node, the greater.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        FreeSpace {
+            memory_kib: sum(self.memory_kib, other.memory_kib),
+            node_memory_kib: self.node_memory_kib.max(other.node_memory_kib),
+            disk_mib: sum(self.disk_mib, other.disk_mib),
+        }
+    }
+}
+
 /// The load of one cluster, sampled at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadSample {
@@ -125,6 +153,8 @@ pub struct LoadSample {
     pub queued_means: [Mean; 2],
     /// Mean of busy processors over 30 s and 300 s.
     pub busy_means: [Mean; 2],
+    /// Free memory and disk.
+    pub space: FreeSpace,
 }
 
 impl LoadSample {
@@ -141,6 +171,7 @@ impl LoadSample {
             work_left: 0,
             queued_means: [Mean::instant(0); 2],
             busy_means: [Mean::instant(0); 2],
+            space: FreeSpace::default(),
         }
     }
 

@@ -6,6 +6,7 @@
 mod group;
 
 use crate::job::Requirements;
+use crate::load::FreeSpace;
 use crate::resource::Resources;
 use group::{Group, push_nodes};
 
@@ -76,6 +77,15 @@ impl Nodes {
     #[must_use]
     pub fn busy(&self) -> u32 {
         self.busy
+    }
+
+    /// Free memory and disk. As long as no job asks for memory, no node is
+    /// looked at for it.
+    #[must_use]
+    pub fn space(&self) -> FreeSpace {
+        let asked = self.classes.iter().any(|class| class.memory_kib > 0);
+        let groups = self.groups.iter().map(|group| group.space(asked));
+        groups.fold(FreeSpace::default(), FreeSpace::and)
     }
 
     /// Makes a class of the jobs with these requirements known.

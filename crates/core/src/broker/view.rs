@@ -4,7 +4,7 @@
 use super::{Access, PeerConfig};
 use crate::ids::ClusterId;
 use crate::job::{JobRequest, JobSpec};
-use crate::load::{Fraction, LoadSample, Mean, Window};
+use crate::load::{Fraction, FreeSpace, LoadSample, Mean, Window};
 use crate::message::Target;
 use crate::policy::{Candidate, Truth};
 use crate::resource::Resources;
@@ -214,6 +214,9 @@ impl Known {
             queued: Window::ALL.map(|w| sum(samples().map(|s| s.queued_over(w)), 1)),
             utilization: Window::ALL.map(|w| sum(samples().map(|s| s.busy_over(w)), processors)),
             free: self.most(|s| i64::from(s.free())),
+            space: samples()
+                .map(|s| s.space)
+                .fold(FreeSpace::default(), FreeSpace::and),
         };
         if debited {
             for sent in &self.sent {

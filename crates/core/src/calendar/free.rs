@@ -188,27 +188,29 @@ impl Free {
         (resource, mut missing): (usize, u32),
         shares: &mut Shares,
     ) -> u32 {
-        let mut take = |line: &Line, nodes: u32, node: Option<u32>| {
-            let need = layout.need(layout.shape(demand.class), resource, nodes);
+        let Capacity { total, nodes } = &self.resources[resource];
+        let (lines, each) = match nodes.is_empty() {
+            true => (
+                std::slice::from_ref(total),
+                layout.resources[resource].count,
+            ),
+            false => (nodes.as_slice(), 1),
+        };
+        let need = layout.need(layout.shape(demand.class), resource, each);
+        for (line, node) in lines.iter().zip(0..) {
+            if missing == 0 {
+                break;
+            }
             let processors = line.least(need, span, 1).min(i64::from(missing)) as u32;
             if processors > 0 {
                 shares.push(Share {
                     resource: resource as u16,
-                    node,
+                    node: (!nodes.is_empty()).then_some(node),
                     processors,
                 });
                 missing -= processors;
             }
-            missing > 0
-        };
-        let Capacity { total, nodes } = &self.resources[resource];
-        if nodes.is_empty() {
-            take(total, layout.resources[resource].count, None);
         }
-        let mut nodes = nodes.iter().zip(0..);
-        while let Some((line, node)) = nodes.next()
-            && take(line, 1, Some(node))
-        {}
         missing
     }
 

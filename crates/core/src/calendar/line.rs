@@ -19,7 +19,7 @@ pub(super) struct Line {
     pub steps: Vec<Step>,
 }
 
-/// What a job would get of a column if it started at one instant, and how long
+/// What a job would get of a line if it started at one instant, and how long
 /// that holds for starts after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
@@ -50,8 +50,10 @@ impl Line {
 
     /// Nobody will ask any more what was free before this instant.
     pub fn forget_before(&mut self, now: SimTime) {
-        let over = self.step_at(now);
-        self.steps.drain(..over);
+        match self.step_at(now) {
+            0 => {}
+            over => drop(self.steps.drain(..over)),
+        }
     }
 
     /// The step that holds at this instant.
@@ -115,7 +117,7 @@ impl Line {
     }
 
     /// The first start from `from` on at which a job gets `wanted`, if it takes
-    /// everything from this column.
+    /// everything from this line.
     pub fn earliest(
         &self,
         need: Need,

@@ -33,7 +33,7 @@ pub const PROC_QUEUED: &str = "ProcQueued";
 pub const JOBS_QUEUED: &str = "JobsQueued";
 /// Operating system, compared without regard to ASCII case.
 pub const OS_TYPE: &str = "OSType";
-/// Memory that is free, in MB (Table 2).
+/// Memory that is free, in MB (Table 2); of a cluster, on all its nodes.
 pub const FREE_MEM: &str = "FreeMem";
 /// Virtual memory that is free, in MB (Table 2).
 pub const FREE_VIR_MEM: &str = "FreeVirMem";
@@ -43,5 +43,6 @@ pub const TOTAL_MEM: &str = "TotalMem";
 pub const FS_TYPE: &str = "FSType";
 /// Size of a file system in MiB; none given is no limit.
 pub const SIZE_MB: &str = "SizeMB";
-/// What is free of it in MB (Table 2).
+/// What is free of it in MB (Table 2); of a cluster, on its nodes that have a
+/// free processor.
 pub const FREE_MB: &str = "FreeMB";

@@ -202,6 +202,8 @@ impl Schema {
             names::PROC_FREE,
             names::PROC_QUEUED,
             names::JOBS_QUEUED,
+            names::FREE_MEM,
+            names::FREE_MB,
         ];
         let processors = [names::PROC_NUM, names::PROC_SPEED, names::CPU_UTIL];
         let memory = [names::TOTAL_MEM, names::FREE_MEM, names::FREE_VIR_MEM];

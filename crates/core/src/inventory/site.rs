@@ -50,11 +50,20 @@ fn cluster_record(site: &SiteCluster<'_>) -> Record {
     let Some(load) = site.load else {
         return record;
     };
-    record
+    let memory = load.space.memory_kib.map(|kib| whole(kib / 1024));
+    let record = optional(record, names::FREE_MEM, memory);
+    optional(record, names::FREE_MB, load.space.disk_mib.map(whole))
         .with(names::PROC_BUSY, whole(load.busy.into()))
         .with(names::PROC_FREE, whole(load.free().into()))
         .with(names::PROC_QUEUED, whole(load.queued_processors))
         .with(names::JOBS_QUEUED, whole(load.queued))
+}
+
+fn optional(record: Record, attribute: &str, value: Option<Value>) -> Record {
+    match value {
+        Some(value) => record.with(attribute, value),
+        None => record,
+    }
 }
 
 /// The nodes, their operating system and their disk.
@@ -62,10 +71,6 @@ fn node_records(cluster: &str, number: usize, group: &Resource) -> [Record; 3] {
     let record = |suffix: &str, kind: &str| {
         let id = format!("{cluster}.{number}{suffix}");
         Record::new(&id, kind).times(group.count.into())
-    };
-    let optional = |record: Record, attribute: &str, value: Option<Value>| match value {
-        Some(value) => record.with(attribute, value),
-        None => record,
     };
     let text = |text: &Option<String>| text.as_deref().map(Value::text);
     let nodes = record("", names::COMPUTER_SYSTEM)

@@ -1,6 +1,7 @@
 //! The nodes of one resource with what is free on them.
 
 use super::PlacementRun;
+use crate::load::FreeSpace;
 use crate::resource::{fitting, signed};
 
 /// The nodes of one resource.
@@ -11,6 +12,8 @@ pub(super) struct Group {
     /// Free memory by node in KiB; empty where memory is unlimited. Below 0
     /// where a real LRMS gives more than there is.
     memory_left: Vec<i64>,
+    /// Disk of one node in MiB.
+    disk_mib: Option<u64>,
     /// One bit per node with a free processor.
     open: Vec<u64>,
     /// No open node lies in a word before this one.
@@ -37,9 +40,26 @@ impl Group {
                 false => vec![resource.cpu_count; count],
             },
             memory_left,
+            disk_mib: resource.disk_mib,
             open,
             first_open: 0,
             free_total: resource.count * resource.cpu_count,
+        }
+    }
+
+    /// Free memory and disk; with `asked` some job may have memory.
+    pub(super) fn space(&self, asked: bool) -> FreeSpace {
+        // What nobody asks for is free alike on all nodes.
+        let nodes = self.memory_left.len();
+        let seen = if asked { nodes } else { nodes.min(1) };
+        let left = self.memory_left[..seen].iter();
+        let left = left.map(|left| (*left).max(0).cast_unsigned());
+        let sum = left.clone().reduce(u64::saturating_add);
+        let open = || self.open.iter().map(|word| word.count_ones()).sum::<u32>();
+        FreeSpace {
+            memory_kib: sum.map(|sum| sum.saturating_mul((nodes / seen) as u64)),
+            node_memory_kib: left.max(),
+            disk_mib: self.disk_mib.map(|disk| disk.saturating_mul(open().into())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a policy sees: plain data, so that it may as well be another program's.
 
 use super::domains::{Machine, Site, Wanted};
-use crate::load::{Fraction, Window};
+use crate::load::{Fraction, FreeSpace, Window};
 use crate::message::{Route, Target};
 use std::cmp::Ordering;
 
@@ -89,6 +89,9 @@ pub struct Candidate {
     /// Free processors this instant (a peer: the most that one of its
     /// clusters has).
     pub free: i64,
+    /// Free memory and disk (a peer: of its clusters together), what it has been
+    /// sent since not counted.
+    pub space: FreeSpace,
 }
 
 impl Candidate {

@@ -5,9 +5,9 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::JobSpec;
-use gridrig_core::load::{Mean, Window};
-use gridrig_core::resource::Resources;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::load::{FreeSpace, Mean, Window};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 
 fn secs(secs: u64) -> SimTime {
     SimTime::from_secs(secs)
@@ -153,4 +153,41 @@ fn at_time_0_a_mean_is_the_value_of_the_instant_before_the_pass_too() {
         .expect("it fits");
     let sample = cluster.sample(secs(0));
     assert_eq!(sample.queued_over(Window::Seconds30), Mean::instant(1));
+}
+
+#[test]
+fn memory_and_disk_that_are_free_are_told_where_nodes_have_bounds() {
+    let nodes = Resource {
+        name: None,
+        count: 2,
+        cpu_count: 2,
+        architecture: None,
+        os: None,
+        memory_mib: Some(4),
+        disk_mib: Some(100),
+        speed: Decimal::ONE,
+    };
+    let unbounded = Resources::homogeneous(3).groups()[0].clone();
+    let resources = Resources::new(vec![nodes, unbounded]).unwrap();
+    let config = ClusterConfig::new(ClusterId(0), resources, DisciplineKind::Fcfs);
+    let mut cluster = Cluster::new(config);
+    let space = |memory, node_memory, disk| FreeSpace {
+        memory_kib: Some(memory),
+        node_memory_kib: Some(node_memory),
+        disk_mib: Some(disk),
+    };
+    assert_eq!(cluster.sample(secs(0)).space, space(8192, 4096, 200));
+    let mut job = JobSpec::rigid(JobId(0), 3, SimDuration::from_secs(5));
+    job.requirements.memory_kib = 1000;
+    cluster.submit(secs(0), &job, &mut NoEvents).unwrap();
+    cluster.handle_pass(secs(0), &mut NoEvents);
+    assert_eq!(cluster.sample(secs(0)).space, space(5192, 3096, 100));
+    cluster.handle_completions(secs(5), &mut NoEvents, &mut Vec::new());
+    assert_eq!(cluster.sample(secs(5)).space, space(8192, 4096, 200));
+    let unknown = Cluster::new(ClusterConfig::new(
+        ClusterId(0),
+        Resources::homogeneous(3),
+        DisciplineKind::Fcfs,
+    ));
+    assert_eq!(unknown.sample(secs(0)).space, FreeSpace::default());
 }

@@ -5,7 +5,7 @@ use super::alarms::Alarms;
 use super::around::Around;
 use gridrig_core::agent::{
     Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
-    Passed, ToBroker, ToLrms, ToPeer, Told, Truth,
+    Passed, ToBroker, ToLrms, ToPeer, Told, PeerState,
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
@@ -342,7 +342,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             let grid = self.grid;
             for link in grid.providers_of(domain) {
                 let peer = link.provider;
-                let truth = Truth {
+                let truth = PeerState {
                     peer,
                     samples: self.sample_domain(peer),
                     pending: self.brokers[peer.index()].pending(),

@@ -4,7 +4,7 @@ use super::notice::LetterName;
 use super::place::Place;
 use super::problem::Problem;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::load::{LoadSample, Mean};
+use gridrig_core::load::{FreeSpace, LoadSample, Mean};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimTime};
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,16 @@ pub struct LoadReport {
     pub busy_mean_30s: MeanReport,
     /// Busy processors over 300 s.
     pub busy_mean_300s: MeanReport,
+    /// Memory of all nodes that no job has, in KiB, where nodes have a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_memory_kib: Option<u64>,
+    /// The most of it on one node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_node_memory_kib: Option<u64>,
+    /// Disk of the nodes that have a free processor, in MiB, where nodes have a
+    /// limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_disk_mib: Option<u64>,
 }
 
 impl From<&LoadSample> for LoadReport {
@@ -74,6 +84,9 @@ impl From<&LoadSample> for LoadReport {
             queued_mean_300s: mean(sample.queued_means[1]),
             busy_mean_30s: mean(sample.busy_means[0]),
             busy_mean_300s: mean(sample.busy_means[1]),
+            free_memory_kib: sample.space.memory_kib,
+            free_node_memory_kib: sample.space.node_memory_kib,
+            free_disk_mib: sample.space.disk_mib,
         }
     }
 }
@@ -98,6 +111,11 @@ impl TryFrom<&LoadReport> for LoadSample {
                 mean("busy_mean_30s", &report.busy_mean_30s)?,
                 mean("busy_mean_300s", &report.busy_mean_300s)?,
             ],
+            space: FreeSpace {
+                memory_kib: report.free_memory_kib,
+                node_memory_kib: report.free_node_memory_kib,
+                disk_mib: report.free_disk_mib,
+            },
         })
     }
 }
@@ -388,6 +406,11 @@ mod tests {
             work_left: u128::from(u64::MAX) + 5,
             queued_means: [mean(1 << 58, 30_000_000_000), mean(2, 299_999_999_999)],
             busy_means: [mean(0, 1), mean(7, 7)],
+            space: FreeSpace {
+                memory_kib: Some(u64::MAX),
+                node_memory_kib: Some(4096),
+                disk_mib: None,
+            },
         };
         let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();
         let read: LoadReport = serde_json::from_str(&text).unwrap();

@@ -93,7 +93,7 @@ impl Handle<Told<Arc<[LoadSample]>>> for Broker {
 /// The truth about a peer: what its clusters are at, and what waits at its
 /// broker. No message can bring it.
 #[derive(Clone, Debug)]
-pub struct Truth {
+pub struct PeerState {
     /// The peer.
     pub peer: DomainId,
     /// The load of its clusters, this instant.
@@ -102,10 +102,10 @@ pub struct Truth {
     pub pending: Pending,
 }
 
-impl Handle<Truth> for Broker {
+impl Handle<PeerState> for Broker {
     type Answer = ();
 
-    fn handle(&mut self, _cx: &mut impl Cx<BrokerSends>, truth: Truth) {
+    fn handle(&mut self, _cx: &mut impl Cx<BrokerSends>, truth: PeerState) {
         self.share_info(Target::Peer(truth.peer), &truth.samples);
         self.handle_pending(truth.peer, truth.pending);
     }

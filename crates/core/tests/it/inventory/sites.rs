@@ -4,7 +4,7 @@ use super::*;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::inventory::{InventoryError, Number, Query, SiteCluster, of_clusters};
 use gridrig_core::job::{JobSpec, Requirements};
-use gridrig_core::load::LoadSample;
+use gridrig_core::load::{FreeSpace, LoadSample};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 
@@ -38,6 +38,10 @@ fn a_cluster_is_told_with_its_nodes_and_its_load() {
         busy: 5,
         queued: 3,
         queued_processors: 40,
+        space: FreeSpace {
+            memory_kib: Some(3000 * 1024 + 1023),
+            ..FreeSpace::default()
+        },
         ..LoadSample::idle(ClusterId(0), 24)
     };
     let site = SiteCluster {
@@ -52,6 +56,8 @@ fn a_cluster_is_told_with_its_nodes_and_its_load() {
     assert_eq!(of(cluster, names::PROC_FREE), "19");
     assert_eq!(of(cluster, names::PROC_QUEUED), "40");
     assert_eq!(of(cluster, names::JOBS_QUEUED), "3");
+    assert_eq!(of(cluster, names::FREE_MEM), "3000");
+    assert!(cluster.attribute(names::FREE_MB).is_none());
     let ppc = record(&flat, names::COMPUTER_SYSTEM, &[(names::PROC_TYPE, "ppc")]);
     assert_eq!(
         (ppc.count, of(ppc, names::PROC_SPEED)),

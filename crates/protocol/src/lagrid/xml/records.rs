@@ -116,6 +116,9 @@ records! { LaGrid:
         queued_mean_300s = "queuedMean300s",
         busy_mean_30s = "busyMean30s",
         busy_mean_300s = "busyMean300s",
+        free_memory_kib = "freeMemoryKib",
+        free_node_memory_kib = "freeNodeMemoryKib",
+        free_disk_mib = "freeDiskMib",
     }
     MeanReport in LAGRID {
         sum = "sum",

@@ -193,9 +193,12 @@ fn mean() -> impl Strategy<Value = MeanReport> {
 fn load(cluster: u16) -> impl Strategy<Value = LoadReport> {
     let numbers = (any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>());
     let queue = (0..=1_u64 << 62, 0..=1_u128 << 90);
-    (numbers, queue, [mean(), mean(), mean(), mean()]).prop_map(
-        move |((at_ns, processors, busy, queued), (queued_processors, work_left), means)| {
+    let means = [mean(), mean(), mean(), mean()];
+    let space = [of(any::<u64>()), of(any::<u64>()), of(any::<u64>())];
+    (numbers, queue, means, space).prop_map(
+        move |((at_ns, processors, busy, queued), (queued_processors, work_left), means, space)| {
             let [a, b, c, d] = means;
+            let [free_memory_kib, free_node_memory_kib, free_disk_mib] = space;
             LoadReport {
                 cluster,
                 at_ns,
@@ -208,6 +211,9 @@ fn load(cluster: u16) -> impl Strategy<Value = LoadReport> {
                 queued_mean_300s: b,
                 busy_mean_30s: c,
                 busy_mean_300s: d,
+                free_memory_kib,
+                free_node_memory_kib,
+                free_disk_mib,
             }
         },
     )
