@@ -217,7 +217,6 @@ fn demand() -> Chart {
         .y(Axis::linear("processors in use", Unit::Plain))
         .series(Series::area("processors", points).until(604_800.0))
         .mark(Mark::y(450.0, "processors of the cluster").color(Color::Bad))
-        .mark(Mark::x_range(86_400.0, 172_800.0, "warm-up"))
 }
 
 fn scatter(n: usize) -> Chart {

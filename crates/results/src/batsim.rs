@@ -4,10 +4,11 @@
 use crate::index::JobIndex;
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::log::EventLog;
-use gridrig_core::event::{EventKind, Party};
+use crate::processors::Processors;
+use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
+use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Submission;
-use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -114,12 +115,13 @@ fn shown(value: Option<SimDuration>) -> Cow<'static, str> {
 }
 
 /// The processors of each job (by position of its submission), numbered
-/// through all clusters in file order: resource by resource, node by node. A
-/// placement says how many processors of a node a job has; which ones is
-/// decided here, the lowest free ones first.
+/// through all clusters.
 fn allocate(log: &EventLog, submissions: &[Submission], grid: &Grid) -> BTreeMap<usize, String> {
     let index = JobIndex::new(submissions);
-    let mut machines = Machines::new(grid);
+    let mut processors = Processors::new(grid.clusters.iter().map(|cluster| {
+        let groups = cluster.config.resources.groups().iter();
+        groups.map(|group| (group.count, group.cpu_count))
+    }));
     let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut shown = BTreeMap::new();
     for (_, event) in log.records() {
@@ -128,75 +130,20 @@ fn allocate(log: &EventLog, submissions: &[Submission], grid: &Grid) -> BTreeMap
         };
         match event.kind {
             EventKind::Started if !shown.contains_key(&job) => {
-                let taken = machines.take(event.by, event.placement);
+                let cluster = event.by.cluster().map_or(usize::MAX, ClusterId::index);
+                let taken = processors.take(cluster, event.placement);
                 shown.insert(job, intervals(&taken));
                 held.insert(job, taken);
             }
             // One that is cancelled elsewhere has not started, or ends later.
             EventKind::Cancelled if event.by.cluster().is_none() => {}
             EventKind::Finished | EventKind::Cancelled | EventKind::Failed => {
-                for processor in held.remove(&job).unwrap_or_default() {
-                    machines.busy[processor] = false;
-                }
+                processors.give_back(&held.remove(&job).unwrap_or_default());
             }
             _ => {}
         }
     }
     shown
-}
-
-/// All processors of the grid, and which are in use.
-struct Machines {
-    busy: Vec<bool>,
-    /// Of each cluster, the first processor of each resource with its nodes
-    /// and processors per node.
-    groups: Vec<Vec<(usize, u32, u32)>>,
-}
-
-impl Machines {
-    fn new(grid: &Grid) -> Self {
-        let mut first = 0;
-        let mut groups = Vec::with_capacity(grid.clusters.len());
-        for cluster in &grid.clusters {
-            let mut own = Vec::new();
-            for group in cluster.config.resources.groups() {
-                own.push((first, group.count, group.cpu_count));
-                first += group.count as usize * group.cpu_count as usize;
-            }
-            groups.push(own);
-        }
-        Machines {
-            busy: vec![false; first],
-            groups,
-        }
-    }
-
-    /// The processors of a placement, rising. Nodes that do not exist are
-    /// passed over; the audit tells of them.
-    fn take(&mut self, lrms: Party, placement: &[PlacementRun]) -> Vec<usize> {
-        let mut taken = Vec::new();
-        for run in placement {
-            let cluster = lrms.cluster();
-            let groups = cluster.and_then(|cluster| self.groups.get(cluster.index()));
-            let group = groups.and_then(|groups| groups.get(usize::from(run.resource)));
-            let Some(&(first, count, per_node)) = group else {
-                continue;
-            };
-            let end = run.node.saturating_add(run.nodes).min(count);
-            for node in run.node..end {
-                let begin = first + node as usize * per_node as usize;
-                let own = begin..begin + per_node as usize;
-                let free = own.filter(|&processor| !self.busy[processor]);
-                let chosen: Vec<usize> = free.take(run.processors as usize).collect();
-                for &processor in &chosen {
-                    self.busy[processor] = true;
-                }
-                taken.extend(chosen);
-            }
-        }
-        taken.sort_unstable();
-        taken
-    }
 }
 
 /// Rising numbers as Batsim's interval set: `0-3 7`.

@@ -34,7 +34,7 @@ pub use error::CompareError;
 pub(crate) use find::is_file_of_a_run;
 pub use present::{Report, Table, report};
 
-pub use find::find_runs;
+pub use find::{find_runs, said};
 
 use crate::stats::Resamples;
 use crate::threshold::{Figure, Threshold};

@@ -14,6 +14,7 @@ pub mod jobs;
 pub mod log;
 pub mod names;
 pub mod plot;
+mod processors;
 pub mod regret;
 pub mod report;
 pub mod rundir;

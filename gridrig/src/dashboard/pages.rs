@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
+use gridrig_results::compare::said;
 use gridrig_service::http::ProblemResponse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -84,7 +85,7 @@ impl Refused {
 
     /// Runs that are there and cannot be used so.
     fn runs(code: &'static str, error: &dyn std::error::Error) -> Self {
-        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, code, chain(error))
+        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, code, said(error))
     }
 
     /// As a page that says it.
@@ -116,22 +117,8 @@ impl From<CatalogueError> for Refused {
             CatalogueError::Labels(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-labels"),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "unreadable"),
         };
-        Refused::new(status, code, chain(&error))
+        Refused::new(status, code, said(&error))
     }
-}
-
-/// An error with all that lies under it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let below = source.to_string();
-        if !text.contains(&below) {
-            text = format!("{text}: {below}");
-        }
-        next = source.source();
-    }
-    text
 }
 
 /// Does blocking work for a page; at most [`AT_ONCE`] of them at a time.

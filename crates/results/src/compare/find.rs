@@ -68,7 +68,8 @@ pub(super) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, Compa
 }
 
 /// An error with all that lies under it.
-fn said(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn said(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {

@@ -1,14 +1,12 @@
-//! Annotations of a chart: values and ranges of an axis that readers are to
-//! look at.
+//! Annotations of a chart: values of an axis that readers are to look at.
 
-use crate::plot::canvas::{Canvas, Path};
-use crate::plot::chart::Area;
+use crate::plot::canvas::Canvas;
 use crate::plot::data;
-use crate::plot::marks::Frame;
+use crate::plot::frame::{Area, Frame};
 use crate::plot::style::Color;
 use crate::plot::text;
 
-/// An annotation: a value or a range of one axis, with a label.
+/// An annotation: a value of one axis, with a label.
 #[derive(Clone, Debug)]
 pub struct Mark {
     place: Place,
@@ -20,8 +18,6 @@ pub struct Mark {
 enum Place {
     X(f64),
     Y(f64),
-    Xs(f64, f64),
-    Ys(f64, f64),
 }
 
 impl Mark {
@@ -35,18 +31,6 @@ impl Mark {
     #[must_use]
     pub fn y(at: f64, label: impl Into<String>) -> Self {
         Mark::of(Place::Y(at), label.into())
-    }
-
-    /// A shaded range of x.
-    #[must_use]
-    pub fn x_range(from: f64, to: f64, label: impl Into<String>) -> Self {
-        Mark::of(Place::Xs(from, to), label.into())
-    }
-
-    /// A shaded range of y.
-    #[must_use]
-    pub fn y_range(from: f64, to: f64, label: impl Into<String>) -> Self {
-        Mark::of(Place::Ys(from, to), label.into())
     }
 
     /// Its colour; the colour of text if not given.
@@ -69,32 +53,7 @@ impl Mark {
         match self.place {
             Place::X(at) => (vec![at], Vec::new()),
             Place::Y(at) => (Vec::new(), vec![at]),
-            Place::Xs(from, to) => (vec![from, to], Vec::new()),
-            Place::Ys(from, to) => (Vec::new(), vec![from, to]),
         }
-    }
-}
-
-/// Shaded ranges, below the series.
-pub(super) fn ranges(marks: &[Mark], canvas: &mut Canvas, frame: &Frame) {
-    for mark in marks {
-        let mut path = Path::default();
-        match mark.place {
-            Place::Xs(from, to) => {
-                if let (Some(a), Some(b)) = (frame.x.clamped(from), frame.x.clamped(to)) {
-                    path.rect(a.min(b), 0.0, (b - a).abs(), frame.height);
-                }
-            }
-            Place::Ys(from, to) => {
-                if let (Some(a), Some(b)) = (frame.y.clamped(from), frame.y.clamped(to)) {
-                    path.rect(0.0, a.min(b), frame.width, (b - a).abs());
-                }
-            }
-            Place::X(_) | Place::Y(_) => continue,
-        }
-        canvas.open(mark.color);
-        canvas.path("b", &path);
-        canvas.close();
     }
 }
 
@@ -112,8 +71,6 @@ pub(super) fn annotations(
         let at = match mark.place {
             Place::X(at) => frame.x.inside(at),
             Place::Y(at) => frame.y.inside(at),
-            Place::Xs(from, _) => frame.x.clamped(from),
-            Place::Ys(_, to) => frame.y.clamped(to),
         };
         let Some(at) = at else {
             notes.push(format!(
@@ -134,7 +91,6 @@ pub(super) fn annotations(
                 (area.left, area.top + at),
                 (area.left + area.width, area.top + at),
             ),
-            Place::Xs(..) | Place::Ys(..) => {}
         }
         canvas.close();
         if mark.label.is_empty() {
@@ -160,13 +116,13 @@ pub(super) fn annotations(
 fn spots(place: Place, at: f64, area: Area, width: f64) -> Vec<[f64; 4]> {
     let spot = |x: f64, y: f64| [x, y, x + width, y + 14.0];
     match place {
-        Place::X(_) | Place::Xs(..) => {
+        Place::X(_) => {
             let x = area.left + at;
             let rows = (0..4).map(|row| area.top + 2.0 + 15.0 * f64::from(row));
             rows.flat_map(|y| [spot(x + 4.0, y), spot(x - width - 4.0, y)])
                 .collect()
         }
-        Place::Y(_) | Place::Ys(..) => {
+        Place::Y(_) => {
             let y = area.top + at;
             let (near, far) = (area.left + 6.0, area.left + area.width - width - 6.0);
             let above = if y - 16.0 >= area.top - 4.0 {

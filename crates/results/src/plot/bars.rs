@@ -3,7 +3,8 @@
 use crate::plot::axis::Kind;
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::data::{LeftOut, lead};
-use crate::plot::marks::{Frame, Shape, area, line, line_class, thinned_note};
+use crate::plot::frame::Frame;
+use crate::plot::lines::{Shape, area, line, line_class, thinned_note};
 use crate::plot::sample::thin;
 
 /// Bars above this number carry no text of their own.

@@ -6,7 +6,9 @@ use crate::plot::canvas::{Canvas, Path};
 use crate::plot::data;
 use crate::plot::extent::{self, Plan};
 use crate::plot::figure::{Drawing, Figure};
-use crate::plot::marks::{self, Frame, Look};
+use crate::plot::frame::{Area, Frame};
+use crate::plot::lines;
+use crate::plot::marks::{self, Look};
 use crate::plot::series::{Data, Series};
 use crate::plot::style::Color;
 use crate::plot::text;
@@ -17,12 +19,12 @@ use crate::plot::ticks;
 pub struct Chart {
     title: String,
     description: Option<String>,
-    pub(super) width: f64,
-    pub(super) height: f64,
-    pub(super) x: Axis,
-    pub(super) y: Axis,
-    pub(super) series: Vec<Series>,
-    pub(super) marks: Vec<Mark>,
+    width: f64,
+    height: f64,
+    x: Axis,
+    y: Axis,
+    series: Vec<Series>,
+    marks: Vec<Mark>,
     notes: Vec<String>,
     quiet: bool,
 }
@@ -116,11 +118,16 @@ impl Figure for Chart {
         let mut notes = Vec::new();
         let top = head(&mut canvas, &self.title, self.width);
         let top = self.legend(&mut canvas, top);
-        match extent::resolve(self) {
+        match extent::resolve(
+            (&self.x, &self.y),
+            &self.series,
+            &self.marks,
+            (self.width, self.height),
+        ) {
             None => no_data(&mut canvas, top, self.width, self.height),
             Some(plan) => self.plot(&mut canvas, top, &plan, &mut notes),
         }
-        marks::join_thinned(&mut notes);
+        lines::join_thinned(&mut notes);
         notes.extend(self.notes.iter().cloned());
         Drawing {
             title: self.title.clone(),
@@ -135,15 +142,6 @@ impl Figure for Chart {
             table: data::table(&self.x, &self.y, &self.series),
         }
     }
-}
-
-/// Where the plot lies.
-#[derive(Clone, Copy)]
-pub(super) struct Area {
-    pub left: f64,
-    pub top: f64,
-    pub width: f64,
-    pub height: f64,
 }
 
 impl Chart {
@@ -198,7 +196,6 @@ impl Chart {
         }
         self.grid(canvas, area, &frame, &ticks_y, plan);
         canvas.open_area(left, top, width, height);
-        annotate::ranges(&self.marks, canvas, &frame);
         let mut bar = 0;
         let looks = self.looks();
         for (index, one) in self.series.iter().enumerate() {

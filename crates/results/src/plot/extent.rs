@@ -1,7 +1,7 @@
 //! What the axes of a chart span.
 
+use crate::plot::annotate::Mark;
 use crate::plot::axis::{Axis, Kind};
-use crate::plot::chart::Chart;
 use crate::plot::data::{self, Stack};
 use crate::plot::series::{Data, Series};
 use crate::plot::ticks;
@@ -16,9 +16,14 @@ pub(super) struct Plan {
 }
 
 /// Finds the ends of both axes; `None` if there is nothing to draw.
-pub(super) fn resolve(chart: &Chart) -> Option<Plan> {
-    let (mut x, mut y) = (chart.x.clone(), chart.y.clone());
-    for mark in &chart.marks {
+pub(super) fn resolve(
+    (x, y): (&Axis, &Axis),
+    series: &[Series],
+    marks: &[Mark],
+    (width, height): (f64, f64),
+) -> Option<Plan> {
+    let (mut x, mut y) = (x.clone(), y.clone());
+    for mark in marks {
         let (xs, ys) = mark.needs();
         x.include.extend(xs);
         y.include.extend(ys);
@@ -27,15 +32,13 @@ pub(super) fn resolve(chart: &Chart) -> Option<Plan> {
         (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
         (a, b) => a.or(b),
     };
-    let all_x = chart
-        .series
+    let all_x = series
         .iter()
         .map(|one| data::span_x(&x, one))
         .fold(None, merge);
     let ends_x = x.ends(all_x)?;
-    let stack = Stack::of(&x, &chart.series, ends_x, chart.width);
-    let all_y = chart
-        .series
+    let stack = Stack::of(&x, series, ends_x, width);
+    let all_y = series
         .iter()
         .map(|one| data::span_y(&y, one))
         .fold(stack.span(), merge)?;
@@ -44,12 +47,12 @@ pub(super) fn resolve(chart: &Chart) -> Option<Plan> {
     let ends_y = if fixed {
         ends_y
     } else {
-        rounded(&y, ends_y, chart.height)
+        rounded(&y, ends_y, height)
     };
     let ends_x = if x.low.is_some() {
         ends_x
     } else {
-        padded(&x, &chart.series, ends_x)
+        padded(&x, series, ends_x)
     };
     Some(Plan {
         x,

@@ -1,10 +1,11 @@
 //! How each kind of series is drawn.
 
-use crate::plot::axis::{Axis, Scale};
 use crate::plot::bars::{bars, bins};
 use crate::plot::canvas::{Canvas, Path};
-use crate::plot::data::{LeftOut, Stack, lead};
+use crate::plot::data::{LeftOut, lead};
 use crate::plot::format;
+use crate::plot::frame::Frame;
+use crate::plot::lines::{Shape, area, line, line_class, thinned_note};
 use crate::plot::sample::{Density, thin};
 use crate::plot::series::{Cdf, Data, Fill, Series};
 use crate::plot::style::Color;
@@ -14,38 +15,6 @@ const MOST_POINTS: usize = 3000;
 /// Lines with more points than this are not dashed: dashes of a noisy line
 /// cannot be told from its noise.
 const MOST_DASHED: usize = 400;
-
-/// The inside of a chart; pixels count from its upper left corner.
-pub(super) struct Frame<'a> {
-    pub x: Scale,
-    pub y: Scale,
-    pub x_axis: &'a Axis,
-    pub y_axis: &'a Axis,
-    pub width: f64,
-    pub height: f64,
-    pub stack: &'a Stack,
-    pub bar_series: usize,
-    pub bin_series: usize,
-}
-
-impl Frame<'_> {
-    /// The pixel of the ground that bars and areas stand on.
-    pub(super) fn ground(&self) -> f64 {
-        self.y.clamped(0.0).unwrap_or(self.height)
-    }
-
-    /// Counts a point and finds its place; a gap if it has none.
-    pub(super) fn place(&self, left_out: &mut LeftOut, x: f64, y: f64) -> Option<(f64, f64)> {
-        if self.x_axis.can_show(x) && self.y_axis.can_show(y) {
-            let at = (self.x.at(x)?, self.y.at(y)?);
-            left_out.total += 1;
-            left_out.outside += u64::from(!self.x.holds(at.0) || !self.y.holds(at.1));
-            return Some(at);
-        }
-        left_out.admit(&[(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)]);
-        None
-    }
-}
 
 /// What tells a series from the others.
 #[derive(Clone, Copy)]
@@ -166,38 +135,10 @@ fn dash_class(series: &Series, look: Look) -> &'static str {
     ["", " d1", " d2", " d3"][pattern % 4]
 }
 
-pub(super) fn line_class(dash: &str, thinned: bool) -> String {
-    format!("l{}{dash}", if thinned { " n" } else { "" })
-}
-
 /// Round dots, and square ones for every other colour.
 fn dot_class(look: Look) -> &'static str {
     let second = matches!(look.color, Color::Series(n) if n % 2 == 1);
     if !second { "o" } else { "q" }
-}
-
-/// How what is thinned is drawn.
-const THINNED: &str = "the first, least, greatest and last of every two pixels are drawn.";
-
-pub(super) fn thinned_note(name: &str, count: usize) -> String {
-    let count = format::integer(count as u64);
-    format!("{}of {count} values, {THINNED}", lead(name))
-}
-
-/// Says it once where it would be said of several series.
-pub(super) fn join_thinned(notes: &mut Vec<String>) {
-    let thinned = |note: &String| note.ends_with(THINNED);
-    if notes.iter().filter(|note| thinned(note)).count() > 1 {
-        notes.retain(|note| !thinned(note));
-        notes.push(format!("Of lines with more values than pixels, {THINNED}"));
-    }
-}
-
-/// Whether a line goes straight to the next point or holds its value until it.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Shape {
-    Straight,
-    Stepped,
 }
 
 /// Lets a step line go on to this pixel.
@@ -207,52 +148,6 @@ fn extend(points: &mut Vec<Option<(f64, f64)>>, until: Option<f64>) {
     {
         points.push(Some((until, last.1)));
     }
-}
-
-/// A line through points, broken at gaps.
-pub(super) fn line(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], shape: Shape) {
-    let mut path = Path::default();
-    for run in points.split(|point| point.is_none()) {
-        let mut last: Option<(f64, f64)> = None;
-        for (x, y) in run.iter().copied().flatten() {
-            match last {
-                None => path.start(x, y),
-                Some((_, held)) if shape == Shape::Stepped => {
-                    path.to(x, held);
-                    path.to(x, y);
-                }
-                Some(_) => path.to(x, y),
-            }
-            last = Some((x, y));
-        }
-        // A point alone would be a line of no length, which is not drawn.
-        if let ([Some((x, y))], true) = (run, shape == Shape::Straight) {
-            path.start(x - 2.0, *y);
-            path.to(x + 2.0, *y);
-        }
-    }
-    canvas.path(class, &path);
-}
-
-/// Fills between a step line and the ground.
-pub(super) fn area(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)>], ground: f64) {
-    let mut path = Path::default();
-    for run in points.split(|point| point.is_none()) {
-        let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
-        let (Some(first), Some(last)) = (run.first(), run.last()) else {
-            continue;
-        };
-        path.start(first.0, ground);
-        let mut held = ground;
-        for (x, y) in &run {
-            path.to(*x, held);
-            path.to(*x, *y);
-            held = *y;
-        }
-        path.to(last.0, ground);
-        path.close(first.0, ground);
-    }
-    canvas.path(class, &path);
 }
 
 /// The area between a stacked series and the one below it.

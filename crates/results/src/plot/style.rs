@@ -81,7 +81,6 @@ font-variant-numeric:tabular-nums}
 .plot .r{fill:none;stroke:currentColor;stroke-dasharray:4 3}
 .plot .f{fill:currentColor}
 .plot .a{fill:currentColor;fill-opacity:.22}
-.plot .b{fill:currentColor;fill-opacity:.1}
 .plot .s{stroke:#fff;stroke:var(--bg);stroke-width:.6}
 .plot .halo{fill:#1c2128;fill:var(--ink);paint-order:stroke;stroke:#fff;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}
 .plot text.cg{fill:#00714f;fill:var(--good)}

@@ -7,6 +7,7 @@ use super::material::Material;
 use super::number::key_words;
 use crate::compare::parallel::each;
 use crate::plot::{Axis, Color, Drawing, Figure as _, Gantt, Page, Unit, integer};
+use crate::processors::Processors;
 use crate::rundir::{self, GridDoc, Placements};
 use crate::stats;
 
@@ -107,23 +108,27 @@ fn order(material: &Material) -> Vec<usize> {
 }
 
 fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: f64) -> Gantt {
-    let mut machines = Machines::new(grid);
+    let clusters = || grid.clusters.iter();
+    // Numbered as in `jobs.csv`.
+    let mut processors = Processors::new(clusters().map(|cluster| cluster.nodes()));
+    let names = clusters().flat_map(|cluster| {
+        let name = cluster.name();
+        (0..cluster.processors()).map(move |number| format!("{name} {number}"))
+    });
     let axis = Axis::linear("time", Unit::Seconds).range(0.0, end);
-    let mut chart = Gantt::new(name, axis, machines.names(grid))
+    let mut chart = Gantt::new(name, axis, names.collect::<Vec<_>>())
         .legend(HERE, "runs where it was submitted")
         .legend(AWAY, "forwarded");
     let named = jobs.start_s.len() <= MOST_NAMES;
     let mut held: Vec<Vec<usize>> = vec![Vec::new(); jobs.start_s.len()];
     for (begins, row) in events(jobs) {
         if !begins {
-            let freed = std::mem::take(&mut held[row]);
-            freed
-                .into_iter()
-                .for_each(|processor| machines.busy[processor] = false);
+            processors.give_back(&std::mem::take(&mut held[row]));
             continue;
         }
         let cluster = jobs.cluster.name(row).unwrap_or_default();
-        let taken = machines.take(cluster, placements.of(row));
+        let cluster = clusters().position(|own| own.name() == cluster);
+        let taken = processors.take(cluster.unwrap_or(usize::MAX), placements.of(row));
         let color = if jobs.is_away(row) { AWAY } else { HERE };
         for block in taken.chunk_by(|a, b| *b == *a + 1) {
             let label = match named {
@@ -165,76 +170,4 @@ fn events(jobs: &Jobs) -> impl Iterator<Item = (bool, usize)> {
             None => ends.next().map(|(_, row)| (false, row)),
         }
     })
-}
-
-/// The first processor of a resource, its nodes, and processors per node.
-type Group = (usize, u32, u32);
-
-/// All processors of the grid, and which are in use. A placement says how many
-/// processors of a node a job has; which ones is decided here, the lowest free
-/// ones first, as in `jobs.csv`.
-struct Machines {
-    busy: Vec<bool>,
-    /// The resources of each cluster, by its name.
-    groups: Vec<(String, Vec<Group>)>,
-}
-
-impl Machines {
-    fn new(grid: &GridDoc) -> Self {
-        let mut first = 0;
-        let mut groups = Vec::with_capacity(grid.clusters.len());
-        for cluster in &grid.clusters {
-            let mut own = Vec::new();
-            for (nodes, per_node) in cluster.nodes() {
-                own.push((first, nodes, per_node));
-                first += nodes as usize * per_node as usize;
-            }
-            groups.push((cluster.name().to_owned(), own));
-        }
-        Machines {
-            busy: vec![false; first],
-            groups,
-        }
-    }
-
-    fn names(&self, grid: &GridDoc) -> Vec<String> {
-        let clusters = grid.clusters.iter();
-        clusters
-            .flat_map(|cluster| {
-                let name = cluster.name();
-                (0..cluster.processors()).map(move |number| format!("{name} {number}"))
-            })
-            .collect()
-    }
-
-    /// The processors of a placement, rising. Nodes that do not exist are
-    /// passed over; the audit tells of them.
-    fn take(
-        &mut self,
-        cluster: &str,
-        placement: &[gridrig_core::placement::PlacementRun],
-    ) -> Vec<usize> {
-        let mut taken = Vec::new();
-        let Some((_, groups)) = self.groups.iter().find(|(name, _)| name == cluster) else {
-            return taken;
-        };
-        for run in placement {
-            let Some(&(first, count, per_node)) = groups.get(usize::from(run.resource)) else {
-                continue;
-            };
-            let end = run.node.saturating_add(run.nodes).min(count);
-            for node in run.node..end {
-                let begin = first + node as usize * per_node as usize;
-                let own = begin..begin + per_node as usize;
-                let free = own.filter(|&processor| !self.busy[processor]);
-                let chosen: Vec<usize> = free.take(run.processors as usize).collect();
-                chosen
-                    .iter()
-                    .for_each(|&processor| self.busy[processor] = true);
-                taken.extend(chosen);
-            }
-        }
-        taken.sort_unstable();
-        taken
-    }
 }

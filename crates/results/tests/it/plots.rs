@@ -89,11 +89,9 @@ fn series() -> impl Strategy<Value = Series> {
 }
 
 fn mark() -> impl Strategy<Value = Mark> {
-    (0..4_u8, number(), number(), any::<String>()).prop_map(|(kind, a, b, label)| match kind {
-        0 => Mark::x(a, label),
-        1 => Mark::y(a, label),
-        2 => Mark::x_range(a, b, label),
-        _ => Mark::y_range(a, b, label),
+    (any::<bool>(), number(), any::<String>()).prop_map(|(x, at, label)| match x {
+        true => Mark::x(at, label),
+        false => Mark::y(at, label),
     })
 }
 

@@ -149,10 +149,8 @@ impl Tap {
             .last()
             .map_or(SimTime::ZERO, |last| instant(*last));
         let mut tap = Tap::new(grid, jobs.len(), last, tolerance);
-        let clusters = jobs.cluster.names.iter().map(|name| {
-            let mut ids = (0..grid.clusters.len()).map(|id| ClusterId(id as u16));
-            ids.find(|id| shown.cluster(*id) == *name)
-        });
+        let clusters = jobs.cluster.names.iter();
+        let clusters = clusters.map(|name| shown.find_cluster(name));
         let clusters: Vec<Option<ClusterId>> = clusters.collect();
         let mut steps = jobs.steps();
         let forwards = Forwards::read(dir, &shown, &mut steps)?;
