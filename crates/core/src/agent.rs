@@ -24,8 +24,8 @@ mod lrms;
 mod tests;
 
 pub use broker::{
-    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, Pull, SessionChange, SetupError, PeerState,
-    Unexpected, Updated,
+    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, SessionChange,
+    SetupError, Unexpected, Updated,
 };
 pub use conversation::{
     Arrival, BrokerSends, FromBroker, FromLrms, LrmsSends, Passed, Submit, ToBroker, ToLrms, ToPeer,

@@ -5,7 +5,7 @@ use super::alarms::Alarms;
 use super::around::Around;
 use gridrig_core::agent::{
     Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
-    Passed, ToBroker, ToLrms, ToPeer, Told, PeerState,
+    Passed, PeerState, ToBroker, ToLrms, ToPeer, Told,
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
