@@ -9,7 +9,6 @@ mod keeper;
 mod links;
 mod setup;
 mod site;
-mod terms;
 
 pub use desk::BrokerDesk;
 pub use face::routes;

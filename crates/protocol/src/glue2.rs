@@ -178,6 +178,44 @@ pub struct ExecutionEnvironment {
     pub benchmarks: Vec<Benchmark>,
 }
 
+/// What both forms of the document say of an endpoint first.
+fn endpoint(element: Element, of: &ComputingEndpoint, quality: &str) -> Element {
+    element
+        .field("ID", &of.id)
+        .field("Name", &of.name)
+        .field("URL", &of.url)
+        .fields("Capability", &of.capabilities)
+        .field("Technology", &of.technology)
+        .field("InterfaceName", &of.interface)
+        .field("InterfaceVersion", &of.interface_version)
+        .field("Implementor", "gridrig")
+        .field("ImplementationName", "gridrig")
+        .field("ImplementationVersion", env!("CARGO_PKG_VERSION"))
+        .field("QualityLevel", quality)
+        // Who reads this has just been answered.
+        .field("HealthState", "ok")
+        .field("ServingState", "production")
+        .optional("IssuerCA", of.issuer.as_ref())
+}
+
+/// `LogicalCPUDistribution`: how many nodes have how many processors.
+fn distribution(of: &ComputingManager) -> String {
+    let kinds = of.environments.iter();
+    let kinds: Vec<String> = kinds
+        .map(|kind| format!("{}:{}", kind.cpus, kind.instances))
+        .collect();
+    kinds.join(" ")
+}
+
+/// `CPUMultiplicity_t` of GFD.147: each processor counts as one CPU, as in the
+/// model.
+fn multiplicity(cpus: u64) -> &'static str {
+    match cpus {
+        0 | 1 => "singlecpu-singlecore",
+        _ => "multicpu-singlecore",
+    }
+}
+
 /// A text, or what GLUE 2.0 writes where it is not known (GFD.147, appendix on
 /// place-holder values).
 fn text_or_unknown(text: Option<&str>) -> &str {

@@ -33,13 +33,13 @@ pub use reader::{Dialect, SwfReader};
 pub use record::{FIELD_NAMES, FIELDS, Record};
 pub use sink::{OutFile, create};
 pub use source::TraceFile;
-pub use write::Writer;
+pub use write::{Line, LineWriter, Writer};
 
 pub(crate) use header::TABLE_KEY_PREFIX;
 pub(crate) use lines::{LineEnd, Lines};
 pub(crate) use reader::{fields, header_warnings};
 pub(crate) use source::Progress;
-pub(crate) use write::{push_comment, push_count, push_decimal, push_quantity, push_time};
+pub(crate) use write::{push_count, push_numbers, push_time};
 
 use crate::error::TraceError;
 use std::io::BufReader;

@@ -2,7 +2,6 @@
 
 use super::links::Link;
 use super::site::Site;
-use super::terms;
 use gridrig_core::agent::{Arrival, FromBroker, Letter, ToPeer};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
@@ -12,10 +11,11 @@ use gridrig_core::session::{Beat, Push};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::jsdl::JobDefinition;
+use gridrig_protocol::lagrid::terms;
 use gridrig_protocol::lagrid::{
     CancelJob, ClusterReport, JobNews, JobReport, JobState, NotifyJob, Origin, PeerError, QueryJob,
     Reference, Request, ResourceForm, ResourceUpdate, SendResourceData, SubmitJob, UpdateKind,
-    UpdateVerdict, codes,
+    UpdateVerdict,
 };
 use gridrig_protocol::rest::{JobEndReport, LoadReport};
 use gridrig_service::letter_name;
@@ -90,7 +90,7 @@ impl Link {
     fn failure(&self, error: &PeerError) -> TransportError {
         let to = self.setup.url.clone();
         match error {
-            PeerError::Fault { fault, .. } if !error.is_passing() && forgets(&fault.code) => {
+            PeerError::Fault { .. } if !error.is_passing() && error.forgets() => {
                 self.note_forgotten();
                 let why = error.to_string();
                 TransportError::NotReached { to, why }
@@ -213,11 +213,6 @@ impl Link {
             UpdateVerdict::Accepted | UpdateVerdict::Stale => Ok(()),
         }
     }
-}
-
-/// Whether a fault says that the peer knows no such session any more.
-pub(super) fn forgets(code: &str) -> bool {
-    code == codes::UNKNOWN_CONNECTION || code == codes::NOT_ESTABLISHED
 }
 
 /// An update as it travels.

@@ -1,14 +1,13 @@
 //! Keeping the sessions: opening them, heartbeats, losing and finding peers.
 //! Each session has a task of its own, which lives as long as the machine.
 
-use super::deliver::forgets;
 use super::links::{Link, Links};
-use super::terms::{self, Side};
 use gridrig_core::agent::{BrokerAgent, PeerSession, SessionChange};
-use gridrig_core::session::{Beat, Change, Phase, Refusal, Terms};
+use gridrig_core::session::{Beat, Change, Phase, Terms};
 use gridrig_drivers::real_time::{Actor, CallError, Driven};
 use gridrig_protocol::lagrid::{
-    ConnEvent, Heartbeat, NotifyConn, OpenConn, PeerError, Reference, RequestResourceData, Verdict,
+    ConnEvent, Heartbeat, Initiator, NoConnection, NotifyConn, OpenConn, PeerError, Reference,
+    RequestResourceData,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,69 +160,39 @@ impl Keeper {
     }
 
     async fn negotiate(&self) -> Result<bool, Stopped> {
-        let stance = self.link.stance();
-        let mut offer = stance.opening();
-        let mut connection = self.link.open_connection();
-        for round in 1..=stance.rounds {
-            let request = OpenConn {
-                initiator: self.link.here.clone(),
-                endpoint: Reference::of(self.link.endpoint()),
-                incarnation: self.link.life,
-                connection: connection.clone(),
-                round,
-                max_rounds: stance.rounds,
-                proposal: terms::proposal(&offer, Side::Initiator),
-            };
-            let answer = match self.link.client.call(&self.link.setup.url, &request).await {
-                Ok(answer) => answer,
-                Err(error) => {
-                    self.note_refusal(&error);
-                    return Ok(false);
-                }
-            };
-            match answer.verdict {
-                Verdict::Accepted(agreed) => {
-                    let agreed = terms::read(&agreed);
-                    if !stance.allows(&agreed) || !answer_is_from(&answer.responder, &self.link) {
-                        self.link
-                            .complain("it accepted what was not offered".to_owned());
-                        return Ok(false);
-                    }
-                    let life = answer.incarnation;
-                    self.agreed(answer.connection.into(), agreed, life).await?;
-                    return Ok(true);
-                }
-                Verdict::Counter(counter) => {
-                    let counter = terms::offer(&counter, Side::Responder);
-                    match stance.reply(&counter, round) {
-                        Ok(next) => offer = next,
-                        Err(refusal) => {
-                            self.link.complain(refusal.to_string());
-                            return Ok(false);
-                        }
-                    }
-                    connection = Some(answer.connection);
-                }
-                Verdict::Refused(refusal) => {
-                    let peer = self.link.name();
-                    tracing::warn!(
-                        peer,
-                        code = refusal.code,
-                        reason = refusal.reason,
-                        "no session"
-                    );
-                    return Ok(false);
-                }
+        let initiator = Initiator {
+            name: self.link.here.clone(),
+            endpoint: Reference::of(self.link.endpoint()),
+            incarnation: self.link.life,
+            stance: self.link.stance(),
+        };
+        let ask = |request: OpenConn| async move {
+            let link = &self.link;
+            link.client.call(&link.setup.url, &request).await
+        };
+        let opened = initiator.negotiate(self.link.open_connection(), ask).await;
+        match opened {
+            Ok(agreed) if agreed.responder == self.link.name() => {
+                let name = agreed.connection.into();
+                self.agreed(name, agreed.terms, agreed.incarnation).await?;
+                return Ok(true);
             }
+            Ok(_) => self.link.complain(NoConnection::NotOffered.to_string()),
+            Err(NoConnection::Peer(error)) => self.note_refusal(&error),
+            Err(NoConnection::Refused(refusal)) => {
+                let peer = self.link.name();
+                let (code, reason) = (refusal.code, refusal.reason);
+                tracing::warn!(peer, code, reason, "no session");
+            }
+            Err(other) => self.link.complain(other.to_string()),
         }
-        self.link.complain(Refusal::Rounds.to_string());
         Ok(false)
     }
 
     fn note_refusal(&self, error: &PeerError) {
         let peer = self.link.name();
         match error.fault() {
-            Some(fault) if forgets(&fault.code) => {
+            Some(_) if error.forgets() => {
                 let now = self.link.now();
                 let mut state = self.link.state();
                 state.session.beat(now, Beat::Forgotten);
@@ -301,7 +270,7 @@ impl Keeper {
             }
             Ok(Ok(_another_life)) => Beat::Forgotten,
             Ok(Err(error)) => match error.fault() {
-                Some(fault) if forgets(&fault.code) => Beat::Forgotten,
+                Some(_) if error.forgets() => Beat::Forgotten,
                 // It is there, whatever it says.
                 Some(fault) if fault.status == 503 => Beat::Answered,
                 _ => Beat::Silence,
@@ -393,7 +362,3 @@ impl Keeper {
 
 /// However short the interval, an answer may take so long.
 const SHORTEST_PATIENCE: Duration = Duration::from_secs(2);
-
-fn answer_is_from(responder: &str, link: &Link) -> bool {
-    responder == link.name()
-}

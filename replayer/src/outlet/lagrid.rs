@@ -5,20 +5,22 @@ use super::{Answer, Fate, Outlet, Ticket};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::message::{EndState, JobEnd};
-use gridrig_core::time::SimTime;
+use gridrig_core::session::{Auth, Beat, Roles, Session, Stance, Vigilance};
+use gridrig_core::time::{SimDuration, SimTime, WallTime};
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
-    AuthMethod, CancelJob, Codec, Heartbeat, JobLanguage, JobReport, JobState, OpenConn,
-    PeerClient, PeerError, Proposal, QueryJob, Reference, Request, ResourceForm, ResourceLanguage,
-    Role, SubmitJob, Verdict, codes,
+    CancelJob, Codec, Heartbeat, Initiator, JobLanguage, JobReport, JobState, NoConnection,
+    OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceForm, ResourceLanguage,
+    SubmitJob, terms,
 };
 use gridrig_protocol::rest::reason_of_code;
 use std::collections::BTreeMap;
-use std::sync::{Mutex as Lock, PoisonError};
+use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// Submits to a broker that speaks LA Grid, in SOAP or JSON.
 ///
@@ -30,36 +32,36 @@ pub struct LaGrid {
     client: PeerClient,
     url: String,
     /// The initiator that the broker knows this program as.
-    name: String,
-    session: Mutex<Option<Session>>,
+    initiator: Initiator,
+    session: Arc<Lock<Session>>,
+    /// One request at a time finds the session closed and opens it.
+    opening: Mutex<Option<Heart>>,
+    began: Instant,
     /// What the broker calls each job.
     placed: Lock<BTreeMap<JobId, u32>>,
-    /// Which life of this program it is.
-    life: u64,
 }
 
 /// Requests under way at a time: what was handed over first arrives first.
 const AT_ONCE: usize = 1;
 /// Rounds of a negotiation.
 const ROUNDS: u32 = 5;
-/// What is proposed as time between heartbeats.
-const HEARTBEAT_MS: u64 = 5_000;
+/// What is proposed as time between heartbeats, and what is accepted.
+const HEARTBEAT: SimDuration = SimDuration::from_secs(5);
+const SHORTEST: SimDuration = SimDuration::from_millis(50);
+const LONGEST: SimDuration = SimDuration::from_secs(86_400);
 /// Tries of a request that a busy broker turns away, and the time between.
 const TRIES: u32 = 40;
 const BREATH: Duration = Duration::from_millis(250);
 /// WS-Addressing's address of somebody who cannot be called.
 const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";
 
-/// An open session. Its heartbeats end with it.
+/// The heartbeats of a session, which end with it.
 #[derive(Debug)]
-struct Session {
-    connection: String,
-    heart: JoinHandle<()>,
-}
+struct Heart(JoinHandle<()>);
 
-impl Drop for Session {
+impl Drop for Heart {
     fn drop(&mut self) {
-        self.heart.abort();
+        self.0.abort();
     }
 }
 
@@ -71,70 +73,45 @@ impl LaGrid {
         LaGrid {
             client: client.speaking(codec),
             url: url.trim_end_matches('/').to_owned(),
-            name: name.to_owned(),
-            session: Mutex::new(None),
+            initiator: Initiator {
+                name: name.to_owned(),
+                endpoint: Reference::of(ANONYMOUS),
+                incarnation: life,
+                stance: stance(),
+            },
+            session: Arc::new(Lock::new(Session::new(Vigilance::default(), true))),
+            opening: Mutex::default(),
+            began: Instant::now(),
             placed: Lock::default(),
-            life,
         }
     }
 
     /// The name of the open connection, which is opened if there is none.
-    async fn connection(&self) -> Result<String, TransportError> {
-        let mut session = self.session.lock().await;
-        if let Some(open) = session.as_ref().filter(|open| !open.heart.is_finished()) {
-            return Ok(open.connection.clone());
+    async fn connection(&self) -> Result<Arc<str>, TransportError> {
+        let mut heart = self.opening.lock().await;
+        if let Some(open) = lock(&self.session).connection() {
+            return Ok(Arc::clone(open));
         }
-        let (connection, heartbeat) = self.negotiate().await?;
-        let heart = Heart {
+        let ask = |request: OpenConn| async move { self.ask(&request).await };
+        let agreed = self.initiator.negotiate(None, ask).await;
+        let agreed = agreed.map_err(|error| match error {
+            NoConnection::Peer(error) => error.delivering(self.url.clone()),
+            other => self.refused(&format!("no session: {other}")),
+        })?;
+        if !agreed.terms.roles.consumer {
+            return Err(self.refused("the broker takes no jobs in this session"));
+        }
+        let name: Arc<str> = agreed.connection.into();
+        lock(&self.session).open(since(self.began), Arc::clone(&name), agreed.terms);
+        let beats = Beats {
             client: self.client.clone(),
             url: self.url.clone(),
-            connection: connection.clone(),
-            life: self.life,
+            session: Arc::clone(&self.session),
+            life: self.initiator.incarnation,
+            began: self.began,
         };
-        *session = Some(Session {
-            connection: connection.clone(),
-            heart: tokio::spawn(heart.beat(heartbeat)),
-        });
-        Ok(connection)
-    }
-
-    /// `openConn`, round after round, until the sides agree.
-    async fn negotiate(&self) -> Result<(String, Duration), TransportError> {
-        let mut proposal = wanted();
-        let mut connection = None;
-        for round in 1..=ROUNDS {
-            let request = OpenConn {
-                initiator: self.name.clone(),
-                endpoint: Reference::of(ANONYMOUS),
-                incarnation: self.life,
-                connection: connection.take(),
-                round,
-                max_rounds: ROUNDS,
-                proposal: proposal.clone(),
-            };
-            let answer = self.ask(&request).await;
-            let answer = answer.map_err(|error| error.delivering(self.url.clone()))?;
-            match answer.verdict {
-                Verdict::Accepted(terms) => {
-                    let fits = terms.initiator_roles.contains(&Role::Consumer)
-                        && terms.responder_roles.contains(&Role::Provider);
-                    let heartbeat = Duration::from_millis(terms.heartbeat_ms);
-                    return match fits {
-                        true => Ok((answer.connection, heartbeat)),
-                        false => Err(self.refused("the broker takes no jobs in this session")),
-                    };
-                }
-                Verdict::Counter(counter) => {
-                    proposal = meet(&proposal, counter);
-                    connection = Some(answer.connection);
-                }
-                Verdict::Refused(refusal) => {
-                    let why = format!("no session: {}: {}", refusal.code, refusal.reason);
-                    return Err(self.refused(&why));
-                }
-            }
-        }
-        Err(self.refused("no session: no agreement within the rounds allowed"))
+        *heart = Some(Heart(tokio::spawn(beats.run(Arc::clone(&name)))));
+        Ok(name)
     }
 
     /// One request; a broker that is busy is asked again.
@@ -161,17 +138,19 @@ impl LaGrid {
         let mut again = true;
         loop {
             let connection = self.connection().await?;
-            let error = match self.ask(&request(connection.clone())).await {
-                Ok(answer) => return Ok(answer),
+            let error = match self.ask(&request(connection.to_string())).await {
+                Ok(answer) => {
+                    lock(&self.session).answered(since(self.began));
+                    return Ok(answer);
+                }
                 Err(error) => error,
             };
-            let forgotten = error.fault().is_some_and(|fault| forgets(&fault.code));
-            if forgotten {
-                let mut session = self.session.lock().await;
-                if session.as_ref().is_some_and(|s| s.connection == connection) {
-                    *session = None;
-                }
+            let forgotten = error.forgets();
+            let mut session = lock(&self.session);
+            if forgotten && session.connection() == Some(&connection) {
+                session.beat(since(self.began), Beat::Forgotten);
             }
+            drop(session);
             let repeat = forgotten || matches!(error, PeerError::NoAnswer { .. });
             if !(repeat && again) {
                 return Err(error.delivering(self.url.clone()));
@@ -203,7 +182,7 @@ impl LaGrid {
                 why: format!("rejected: {}", reason.unwrap_or("no reason is given")),
             });
         }
-        self.placed().insert(ticket.job.id, answer.job);
+        lock(&self.placed).insert(ticket.job.id, answer.job);
         Ok(())
     }
 
@@ -239,11 +218,7 @@ impl LaGrid {
     }
 
     fn name_there(&self, job: JobId) -> Option<u32> {
-        self.placed().get(&job).copied()
-    }
-
-    fn placed(&self) -> std::sync::MutexGuard<'_, BTreeMap<JobId, u32>> {
-        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.placed).get(&job).copied()
     }
 
     fn refused(&self, why: &str) -> TransportError {
@@ -256,67 +231,71 @@ impl LaGrid {
     }
 }
 
-/// Signs of life of one session.
-struct Heart {
-    client: PeerClient,
-    url: String,
-    connection: String,
-    life: u64,
+fn lock<T>(of: &Lock<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Heart {
+fn since(began: Instant) -> WallTime {
+    let nanos = began.elapsed().as_nanos();
+    WallTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// Signs of life of one session.
+struct Beats {
+    client: PeerClient,
+    url: String,
+    session: Arc<Lock<Session>>,
+    life: u64,
+    began: Instant,
+}
+
+impl Beats {
     /// Beats until the broker knows the connection no more.
-    async fn beat(self, every: Duration) {
-        let every = every.max(Duration::from_millis(50));
+    async fn run(self, connection: Arc<str>) {
         for sequence in 1.. {
-            tokio::time::sleep(every).await;
+            let Some(due) = lock(&self.session).poll_timeout() else {
+                return;
+            };
+            tokio::time::sleep_until(self.began + Duration::from_nanos(due.as_nanos())).await;
+            let now = since(self.began);
+            {
+                let mut session = lock(&self.session);
+                // A request that was answered meanwhile is as good.
+                if session.poll_timeout().is_some_and(|due| due > now) {
+                    continue;
+                }
+                session.beat_sent(now);
+            }
             let sign = Heartbeat {
-                connection: self.connection.clone(),
+                connection: connection.to_string(),
                 sequence,
                 incarnation: self.life,
             };
-            // Whether a silent broker lives is found out by the next request.
-            if let Err(error) = self.client.call(&self.url, &sign).await
-                && error.fault().is_some_and(|fault| forgets(&fault.code))
-            {
-                return;
-            }
+            let beat = match self.client.call(&self.url, &sign).await {
+                Ok(_) => Beat::Answered,
+                Err(error) if error.forgets() => Beat::Forgotten,
+                // Whether a silent broker lives is found out by the next request.
+                Err(_) => Beat::Silence,
+            };
+            lock(&self.session).beat(since(self.began), beat);
         }
     }
 }
 
-fn forgets(code: &str) -> bool {
-    code == codes::UNKNOWN_CONNECTION || code == codes::NOT_ESTABLISHED
-}
-
-/// What is proposed first: to consume what the broker provides.
-fn wanted() -> Proposal {
-    Proposal {
-        authentication: vec![AuthMethod::None],
-        initiator_roles: vec![Role::Consumer],
-        responder_roles: vec![Role::Provider],
-        heartbeat_ms: HEARTBEAT_MS,
-        job_languages: vec![JobLanguage::Jsdl],
-        resource_languages: ResourceLanguage::ALL.to_vec(),
-        resource_forms: ResourceForm::ALL.to_vec(),
-    }
-}
-
-/// The broker's terms, without what was not offered.
-fn meet(offered: &Proposal, counter: Proposal) -> Proposal {
-    fn common<T: PartialEq + Clone>(countered: Vec<T>, offered: &[T]) -> Vec<T> {
-        let mut common = countered;
-        common.retain(|one| offered.contains(one));
-        common
-    }
-    Proposal {
-        authentication: common(counter.authentication, &offered.authentication),
-        initiator_roles: common(counter.initiator_roles, &offered.initiator_roles),
-        responder_roles: common(counter.responder_roles, &offered.responder_roles),
-        heartbeat_ms: counter.heartbeat_ms,
-        job_languages: common(counter.job_languages, &offered.job_languages),
-        resource_languages: common(counter.resource_languages, &offered.resource_languages),
-        resource_forms: common(counter.resource_forms, &offered.resource_forms),
+/// What is agreed to: to consume what the broker provides.
+fn stance() -> Stance {
+    let languages = ResourceLanguage::ALL.iter();
+    let forms = ResourceForm::ALL.iter();
+    Stance {
+        auth: vec![Auth::None],
+        roles: Roles::CONSUMER,
+        heartbeat: HEARTBEAT,
+        shortest: SHORTEST,
+        longest: LONGEST,
+        job_languages: vec![JobLanguage::Jsdl.name().into()],
+        resource_languages: languages.map(|one| one.name().into()).collect(),
+        forms: forms.map(|one| terms::form(*one)).collect(),
+        rounds: ROUNDS,
     }
 }
 

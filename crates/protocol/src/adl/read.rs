@@ -17,43 +17,69 @@ pub(super) fn activity(root: &Element) -> Result<Activity, AdlError> {
         ..Activity::default()
     };
     for section in root.elements() {
-        match section.name.as_ref() {
-            "ActivityIdentification" => identification(&mut activity, section),
-            "Application" => application(&mut activity, section)?,
-            "Resources" => resources(&mut activity, section)?,
-            "DataStaging" => staging(&mut activity, section)?,
-            _ => ignore(&mut activity, &section.name, ""),
+        if !SECTIONS.contains(&&*section.name) {
+            ignore(&mut activity, &section.name, "");
+            continue;
+        }
+        for node in section.elements() {
+            part(&mut activity, section, node)?;
         }
     }
     Ok(activity)
 }
 
-fn identification(activity: &mut Activity, section: &Element) {
-    for node in section.elements() {
-        match node.name.as_ref() {
-            "Name" => activity.name = some(node),
-            name => ignore(activity, "ActivityIdentification", name),
-        }
-    }
-}
+const SECTIONS: [&str; 4] = [
+    "ActivityIdentification",
+    "Application",
+    "Resources",
+    "DataStaging",
+];
 
-fn application(activity: &mut Activity, section: &Element) -> Result<(), AdlError> {
-    for node in section.elements() {
-        match node.name.as_ref() {
-            "Executable" => activity.executable = executable(node),
-            "Input" => activity.input = some(node),
-            "Output" => activity.output = some(node),
-            "Error" => activity.error = some(node),
-            "Environment" => {
-                let name = child(node, "Name").unwrap_or_default();
-                if name.is_empty() {
-                    return Err(wrong(node, "Application/Environment/Name", "a name"));
-                }
-                let value = child(node, "Value").unwrap_or_default();
-                activity.environment.push((name, value));
-            }
-            name => ignore(activity, "Application", name),
+fn part(activity: &mut Activity, section: &Element, node: &Element) -> Result<(), AdlError> {
+    match (&*section.name, &*node.name) {
+        ("ActivityIdentification", "Name") => activity.name = some(node),
+        ("Application", "Executable") => activity.executable = executable(node),
+        ("Application", "Input") => activity.input = some(node),
+        ("Application", "Output") => activity.output = some(node),
+        ("Application", "Error") => activity.error = some(node),
+        ("Application", "Environment") => {
+            let name = child(node, "Name").filter(|name| !name.is_empty());
+            let wrong = || wrong(node, "Application/Environment/Name", "a name");
+            let value = child(node, "Value").unwrap_or_default();
+            activity.environment.push((name.ok_or_else(wrong)?, value));
         }
+        ("Resources", "SlotRequirement") => slots(activity, node)?,
+        ("Resources", "QueueName") => activity.queue = some(node),
+        // An estimate for the whole job where it is given, else for one of its
+        // processes, which run side by side.
+        ("Resources", "WallTime" | "TotalWallTime") => {
+            activity.wall_time_s = Some(number(node, section)?);
+        }
+        ("Resources", "IndividualWallTime") if activity.wall_time_s.is_none() => {
+            activity.wall_time_s = Some(number(node, section)?);
+        }
+        ("Resources", "IndividualPhysicalMemory") => {
+            activity.memory_bytes = Some(number(node, section)?);
+        }
+        ("Resources", "DiskSpaceRequirement") => activity.disk_bytes = Some(number(node, section)?),
+        ("Resources", "Platform") => activity.platform = some(node),
+        ("Resources", "OperatingSystem") => {
+            let family = child(node, "Family").or_else(|| child(node, "Name"));
+            activity.os = family.filter(|family| !family.is_empty());
+        }
+        ("DataStaging", "ClientDataPush") => activity.client_data_push = flag(node)?,
+        ("DataStaging", "InputFile") => activity.inputs.push(InputFile {
+            name: file_name(node, "DataStaging/InputFile/Name")?,
+            sources: uris(node, "Source"),
+        }),
+        ("DataStaging", "OutputFile") => activity.outputs.push(OutputFile {
+            name: file_name(node, "DataStaging/OutputFile/Name")?,
+            targets: uris(node, "Target"),
+        }),
+        ("DataStaging", "DelegationID") if [NORDUGRID, NAMESPACE].contains(&&*node.namespace) => {
+            activity.delegation = some(node);
+        }
+        (section, name) => ignore(activity, section, name),
     }
     Ok(())
 }
@@ -65,30 +91,6 @@ fn executable(node: &Element) -> Option<Executable> {
         path,
         arguments: all(node, "Argument").map(Element::text).collect(),
     })
-}
-
-fn resources(activity: &mut Activity, section: &Element) -> Result<(), AdlError> {
-    for node in section.elements() {
-        match node.name.as_ref() {
-            "SlotRequirement" => slots(activity, node)?,
-            "QueueName" => activity.queue = some(node),
-            // An estimate for the whole job where it is given, else for one of
-            // its processes, which run side by side.
-            "WallTime" | "TotalWallTime" => activity.wall_time_s = Some(number(node, section)?),
-            "IndividualWallTime" if activity.wall_time_s.is_none() => {
-                activity.wall_time_s = Some(number(node, section)?);
-            }
-            "IndividualPhysicalMemory" => activity.memory_bytes = Some(number(node, section)?),
-            "DiskSpaceRequirement" => activity.disk_bytes = Some(number(node, section)?),
-            "Platform" => activity.platform = some(node),
-            "OperatingSystem" => {
-                let family = child(node, "Family").or_else(|| child(node, "Name"));
-                activity.os = family.filter(|family| !family.is_empty());
-            }
-            name => ignore(activity, "Resources", name),
-        }
-    }
-    Ok(())
 }
 
 fn slots(activity: &mut Activity, node: &Element) -> Result<(), AdlError> {
@@ -103,29 +105,6 @@ fn slots(activity: &mut Activity, node: &Element) -> Result<(), AdlError> {
                 activity.slots = slots;
             }
             name => ignore(activity, "Resources/SlotRequirement", name),
-        }
-    }
-    Ok(())
-}
-
-fn staging(activity: &mut Activity, section: &Element) -> Result<(), AdlError> {
-    for node in section.elements() {
-        match node.name.as_ref() {
-            "ClientDataPush" => activity.client_data_push = flag(node)?,
-            "InputFile" => {
-                let name = file_name(node, "DataStaging/InputFile/Name")?;
-                let sources = uris(node, "Source");
-                activity.inputs.push(InputFile { name, sources });
-            }
-            "OutputFile" => {
-                let name = file_name(node, "DataStaging/OutputFile/Name")?;
-                let targets = uris(node, "Target");
-                activity.outputs.push(OutputFile { name, targets });
-            }
-            "DelegationID" if node.namespace == NORDUGRID || node.namespace == NAMESPACE => {
-                activity.delegation = some(node);
-            }
-            name => ignore(activity, "DataStaging", name),
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! by their ids. What a broker publishes of its domain.
 
 use super::{Benchmark, ComputingEndpoint, ComputingManager, ComputingShare, ExecutionEnvironment};
-use super::{NAMESPACE, text_or_unknown};
+use super::{NAMESPACE, distribution, multiplicity, text_or_unknown};
 use crate::xml::Element;
 
 /// The state of a domain as its broker knows it: one computing service, whose
@@ -127,22 +127,8 @@ impl DomainDocument {
 
     fn endpoint(&self) -> Element {
         let of = &self.endpoint;
-        entity("ComputingEndpoint", Some("Endpoint"), &self.created)
-            .field("ID", &of.id)
-            .field("Name", &of.name)
-            .field("URL", &of.url)
-            .fields("Capability", &of.capabilities)
-            .field("Technology", &of.technology)
-            .field("InterfaceName", &of.interface)
-            .field("InterfaceVersion", &of.interface_version)
-            .field("Implementor", "gridrig")
-            .field("ImplementationName", "gridrig")
-            .field("ImplementationVersion", env!("CARGO_PKG_VERSION"))
-            .field("QualityLevel", "testing")
-            // Who reads this has just been answered.
-            .field("HealthState", "ok")
-            .field("ServingState", "production")
-            .optional("IssuerCA", of.issuer.as_ref())
+        let element = entity("ComputingEndpoint", Some("Endpoint"), &self.created);
+        super::endpoint(element, of, "testing")
             .fields("JobDescription", &of.job_descriptions)
             .field("PreLRMSWaitingJobs", self.waiting_in_broker)
             .with(
@@ -177,9 +163,6 @@ impl DomainDocument {
     fn manager(&self, of: &ClusterState) -> Element {
         let manager = &of.manager;
         let kinds = || manager.environments.iter();
-        let distribution: Vec<String> = kinds()
-            .map(|kind| format!("{}:{}", kind.cpus, kind.instances))
-            .collect();
         let marks = manager.benchmarks.iter();
         entity("ComputingManager", Some("Manager"), &of.created)
             .field("ID", &manager.id)
@@ -188,7 +171,7 @@ impl DomainDocument {
             .field("TotalLogicalCPUs", manager.total_slots)
             .field("TotalSlots", manager.total_slots)
             .field("Homogeneous", manager.environments.len() <= 1)
-            .field("LogicalCPUDistribution", distribution.join(" "))
+            .field("LogicalCPUDistribution", distribution(manager))
             .with(
                 Element::new(NAMESPACE, "Associations")
                     .field("ServiceID", self.service_id())
@@ -257,14 +240,6 @@ fn entity(name: &'static str, base: Option<&str>, created: &str) -> Element {
 fn mark_id(owner: &str, mark: &Benchmark) -> String {
     let owner = owner.replace("urn:ogf:", "urn:ogf:Benchmark:");
     format!("{owner}:{}", id_part(&mark.kind))
-}
-
-/// Each processor counts as one CPU, as in the model.
-fn multiplicity(cpus: u64) -> &'static str {
-    match cpus {
-        0 | 1 => "singlecpu-singlecore",
-        _ => "multicpu-singlecore",
-    }
 }
 
 #[cfg(test)]

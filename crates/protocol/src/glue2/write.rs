@@ -2,7 +2,7 @@
 
 use super::{
     Benchmark, ComputingEndpoint, ComputingManager, ComputingService, ComputingShare,
-    ExecutionEnvironment, InfoDocument, JobCounts, NAMESPACE,
+    ExecutionEnvironment, InfoDocument, JobCounts, NAMESPACE, distribution, multiplicity,
 };
 use crate::xml::Element;
 
@@ -75,21 +75,8 @@ fn share_ids(service: &ComputingService) -> Element {
 }
 
 fn endpoint(info: &InfoDocument, service: &ComputingService, of: &ComputingEndpoint) -> Element {
-    let element = entity("ComputingEndpoint", "Endpoint", info)
-        .field("ID", &of.id)
-        .field("Name", &of.name)
-        .field("URL", &of.url)
-        .fields("Capability", &of.capabilities)
-        .field("Technology", &of.technology)
-        .field("InterfaceName", &of.interface)
-        .field("InterfaceVersion", &of.interface_version)
-        .field("Implementor", "gridrig")
-        .field("ImplementationName", "gridrig")
-        .field("ImplementationVersion", env!("CARGO_PKG_VERSION"))
-        .field("QualityLevel", "production")
-        .field("HealthState", "ok")
-        .field("ServingState", "production")
-        .optional("IssuerCA", of.issuer.as_ref())
+    let element = entity("ComputingEndpoint", "Endpoint", info);
+    let element = super::endpoint(element, of, "production")
         .optional("TrustedCA", of.issuer.as_ref())
         .field("Staging", "staginginout")
         .fields("JobDescription", &of.job_descriptions);
@@ -143,10 +130,6 @@ fn share(info: &InfoDocument, service: &ComputingService, of: &ComputingShare) -
 }
 
 fn manager(info: &InfoDocument, service: &ComputingService, of: &ComputingManager) -> Element {
-    let nodes = of.environments.iter();
-    let distribution: Vec<String> = nodes
-        .map(|kind| format!("{}:{}", kind.cpus, kind.instances))
-        .collect();
     let environments = of
         .environments
         .iter()
@@ -161,7 +144,7 @@ fn manager(info: &InfoDocument, service: &ComputingService, of: &ComputingManage
         .field("SlotsUsedByLocalJobs", 0)
         .field("SlotsUsedByGridJobs", of.used_slots)
         .field("Homogeneous", of.environments.len() <= 1)
-        .field("LogicalCPUDistribution", distribution.join(" "))
+        .field("LogicalCPUDistribution", distribution(of))
         .field("WorkingAreaShared", "true")
         .field("WorkingAreaGuaranteed", "false")
         .with_all(benchmarks(&of.id, &of.benchmarks))
@@ -201,12 +184,4 @@ fn environment(
         .field("ConnectivityOut", "undefined")
         .with_all(benchmarks(&of.id, &of.benchmarks))
         .with(share_ids(service))
-}
-
-/// `CPUMultiplicity_t` of GFD.147: each processor counts as one CPU.
-fn multiplicity(cpus: u64) -> &'static str {
-    match cpus {
-        0 | 1 => "singlecpu-singlecore",
-        _ => "multicpu-singlecore",
-    }
 }

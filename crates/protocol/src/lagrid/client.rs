@@ -312,7 +312,7 @@ async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
 pub fn envelope<R: Request>(request: &R, version: Version, to: &str) -> Envelope {
     let addressing = Addressing {
         to: Some(to.to_owned()),
-        action: Some(R::OPERATION.action().to_owned()),
+        action: Some(R::OPERATION.action()),
         ..Addressing::default()
     };
     let parameters: Vec<Element> = request.reference().iter().map(parameter).collect();
@@ -330,18 +330,8 @@ fn parameter(parameter: &Parameter) -> Element {
 impl Operation {
     /// The WS-Addressing action of its request, and its SOAPAction.
     #[must_use]
-    pub const fn action(self) -> &'static str {
-        match self {
-            Operation::OpenConn => "urn:gridrig:lagrid:1/openConn",
-            Operation::NotifyConn => "urn:gridrig:lagrid:1/notifyConn",
-            Operation::Heartbeat => "urn:gridrig:lagrid:1/heartbeat",
-            Operation::RequestResourceData => "urn:gridrig:lagrid:1/requestResourceData",
-            Operation::SendResourceData => "urn:gridrig:lagrid:1/sendResourceData",
-            Operation::SubmitJob => "urn:gridrig:lagrid:1/submitJob",
-            Operation::QueryJob => "urn:gridrig:lagrid:1/queryJob",
-            Operation::NotifyJob => "urn:gridrig:lagrid:1/notifyJob",
-            Operation::CancelJob => "urn:gridrig:lagrid:1/cancelJob",
-        }
+    pub fn action(self) -> String {
+        format!("{}/{}", super::LAGRID, self.name())
     }
 
     /// The WS-Addressing action of its answer.

@@ -4,28 +4,43 @@ use super::number::Quantity;
 use super::record::Record;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::io::{self, Write};
+use std::marker::PhantomData;
 
 /// Bytes that are gathered before they are handed on.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Longest line of a job: 18 numbers of at most 20 digits, a point and 9 places.
+/// Longest line of an SWF job: 18 numbers of at most 20 digits, a point and 9
+/// places.
 const LINE_BYTES: usize = 18 * 32;
 
-/// Writes an SWF log line by line: the header first, then one job after the
-/// other. Nothing is kept but the bytes not yet handed on.
+/// A job as a line.
+pub trait Line {
+    /// What comments of the format begin with.
+    const MARK: u8;
+
+    /// Appends the line.
+    fn push(&self, buffer: &mut Vec<u8>);
+}
+
+/// Writes an SWF log.
 ///
 /// Numbers are written as the shortest exact decimal, what is *not available*
 /// as -1, and fields are separated by one blank: the same jobs give the same
 /// bytes.
+pub type Writer<W> = LineWriter<W, Record>;
+
+/// Writes a trace line by line: the header first, then one job after the
+/// other. Nothing is kept but the bytes not yet handed on.
 #[derive(Debug)]
-pub struct Writer<W: Write> {
+pub struct LineWriter<W: Write, L> {
     out: W,
     buffer: Vec<u8>,
     records: u64,
+    format: PhantomData<L>,
 }
 
-impl<W: Write> Writer<W> {
-    /// Begins a log with these header comments, `; key: value`.
+impl<W: Write, L: Line> LineWriter<W, L> {
+    /// Begins a trace with these header comments, `key: value` behind its mark.
     ///
     /// A line feed in a value goes on in a comment line of its own. An entry
     /// with an empty key is a comment without one.
@@ -33,10 +48,11 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// What the output says.
     pub fn new(out: W, header: &[(String, String)]) -> io::Result<Self> {
-        let mut writer = Writer {
+        let mut writer = LineWriter {
             out,
             buffer: Vec::with_capacity(BUFFER_BYTES + LINE_BYTES),
             records: 0,
+            format: PhantomData,
         };
         for (key, value) in header {
             writer.comment(key, value)?;
@@ -49,7 +65,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// What the output says.
     pub fn comment(&mut self, key: &str, value: &str) -> io::Result<()> {
-        push_comment(&mut self.buffer, b';', key, value);
+        push_comment(&mut self.buffer, L::MARK, key, value);
         self.hand_on()
     }
 
@@ -57,8 +73,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// What the output says.
-    pub fn write(&mut self, record: &Record) -> io::Result<()> {
-        push_record(&mut self.buffer, record);
+    pub fn write(&mut self, record: &L) -> io::Result<()> {
+        record.push(&mut self.buffer);
         self.records += 1;
         self.hand_on()
     }
@@ -70,7 +86,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Hands on what is left and gives the output back. A file made by
-    /// [`create`](super::create) still has to be committed.
+    /// [`create`](crate::swf::create) still has to be committed.
     ///
     /// # Errors
     /// What the output says.
@@ -93,7 +109,7 @@ impl<W: Write> Writer<W> {
 ///
 /// A comment without a key is parted from what stands before it by an empty
 /// one, or it would be read as the next line of that value.
-pub(crate) fn push_comment(buffer: &mut Vec<u8>, mark: u8, key: &str, value: &str) {
+fn push_comment(buffer: &mut Vec<u8>, mark: u8, key: &str, value: &str) {
     if key.is_empty() {
         buffer.extend([mark, b'\n']);
     }
@@ -119,23 +135,53 @@ pub(crate) fn push_comment(buffer: &mut Vec<u8>, mark: u8, key: &str, value: &st
     buffer.push(b'\n');
 }
 
-/// One line of 18 fields.
-fn push_record(buffer: &mut Vec<u8>, record: &Record) {
+impl Line for Record {
+    const MARK: u8 = b';';
+
+    fn push(&self, buffer: &mut Vec<u8>) {
+        push_numbers(buffer, self, None, b' ');
+        for number in [
+            self.user,
+            self.group,
+            self.executable,
+            self.queue,
+            self.partition,
+            self.preceding_job,
+        ] {
+            push_count(buffer, number);
+            buffer.push(b' ');
+        }
+        push_time(buffer, self.think_time);
+        buffer.push(b'\n');
+    }
+}
+
+/// The first 11 fields, which SWF and GWF share, each with `end` behind it; a
+/// job that began `early` has that with a minus as its wait time.
+pub(crate) fn push_numbers(
+    buffer: &mut Vec<u8>,
+    record: &Record,
+    early: Option<SimDuration>,
+    end: u8,
+) {
     let count = |buffer: &mut Vec<u8>, value| {
         push_count(buffer, value);
-        buffer.push(b' ');
+        buffer.push(end);
     };
     let time = |buffer: &mut Vec<u8>, value| {
         push_time(buffer, value);
-        buffer.push(b' ');
+        buffer.push(end);
     };
     let amount = |buffer: &mut Vec<u8>, value| {
         push_quantity(buffer, value);
-        buffer.push(b' ');
+        buffer.push(end);
     };
     count(buffer, record.job);
     time(buffer, record.submit_time);
-    time(buffer, record.wait_time);
+    if early.is_some() {
+        buffer.push(b'-');
+    }
+    time(buffer, early.or(record.wait_time));
     time(buffer, record.run_time);
     count(buffer, record.allocated_processors);
     time(buffer, record.cpu_time);
@@ -144,14 +190,6 @@ fn push_record(buffer: &mut Vec<u8>, record: &Record) {
     time(buffer, record.requested_time);
     amount(buffer, record.requested_memory);
     count(buffer, record.status);
-    count(buffer, record.user);
-    count(buffer, record.group);
-    count(buffer, record.executable);
-    count(buffer, record.queue);
-    count(buffer, record.partition);
-    count(buffer, record.preceding_job);
-    push_time(buffer, record.think_time);
-    buffer.push(b'\n');
 }
 
 /// A whole number, or -1.
@@ -175,7 +213,7 @@ pub(crate) fn push_time(buffer: &mut Vec<u8>, value: Option<SimDuration>) {
 }
 
 /// An amount as the shortest exact decimal, or -1.
-pub(crate) fn push_quantity(buffer: &mut Vec<u8>, value: Option<Quantity>) {
+fn push_quantity(buffer: &mut Vec<u8>, value: Option<Quantity>) {
     match value {
         Some(value) => push_decimal(buffer, value.whole, value.billionths),
         None => buffer.extend_from_slice(b"-1"),
@@ -183,7 +221,7 @@ pub(crate) fn push_quantity(buffer: &mut Vec<u8>, value: Option<Quantity>) {
 }
 
 /// Whole part, point and billionths without zeros at the end.
-pub(crate) fn push_decimal(buffer: &mut Vec<u8>, whole: u64, billionths: u32) {
+fn push_decimal(buffer: &mut Vec<u8>, whole: u64, billionths: u32) {
     push_digits(buffer, whole);
     if billionths == 0 {
         return;

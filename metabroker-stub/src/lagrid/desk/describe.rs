@@ -1,10 +1,10 @@
 //! What a pulled update tells besides the load of the clusters.
 
 use super::BrokerDesk;
-use crate::lagrid::terms;
 use crate::resources;
 use gridrig_core::ids::ClusterId;
 use gridrig_protocol::inventory::InventoryDocument;
+use gridrig_protocol::lagrid::terms;
 use gridrig_protocol::lagrid::{PeerFault, ResourceForm, ResourceUpdate};
 use gridrig_protocol::rest::NodeGroup;
 

@@ -2,10 +2,10 @@
 
 use super::BrokerDesk;
 use crate::lagrid::links::{Link, Talks, not_authenticated};
-use crate::lagrid::terms::{self, Side};
 use gridrig_core::agent::{PeerSession, SessionChange};
 use gridrig_core::session::{Change, Terms, Verdict};
 use gridrig_protocol::lagrid::Verdict as Said;
+use gridrig_protocol::lagrid::terms::{self, Side};
 use gridrig_protocol::lagrid::{
     Caller, ConnEvent, NotifyConn, OpenConn, OpenConnAnswer, PeerFault, Reference, Refusal,
     SOAP_PATH, Taken, codes,

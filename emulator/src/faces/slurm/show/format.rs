@@ -1,5 +1,7 @@
 //! Format strings: `%.18i %R` of squeue and sinfo, `Name:width` lists.
 
+use crate::faces::slurm::options::Parsed;
+
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece<F> {
@@ -83,6 +85,27 @@ pub(super) fn names<F>(
         });
     }
     (pieces, unknown)
+}
+
+/// The pieces of the format that was asked for last, by letters (`-o`) or by
+/// names (`-O`), else of the `usual` one; each unknown field in a complaint.
+pub(super) fn asked<F>(
+    parsed: &Parsed,
+    usual: &str,
+    letter: impl Fn(char) -> Option<F>,
+    name: impl Fn(&str) -> Option<F>,
+    complain: impl Fn(&str, bool) -> String,
+) -> (Vec<Piece<F>>, String) {
+    let mut given = parsed.options.iter().rev();
+    let given = given.find(|(option, _)| ["format", "Format"].contains(option));
+    let by_name = given.is_some_and(|(option, _)| *option == "Format");
+    let format = given.map_or(usual, |(_, format)| format.as_deref().unwrap_or_default());
+    let (pieces, unknown) = match by_name {
+        true => names(format, name),
+        false => letters(format, letter),
+    };
+    let complaints = unknown.iter().map(|what| complain(what, by_name));
+    (pieces, complaints.collect())
 }
 
 /// The width of a field of squeue's `-O` that names none.

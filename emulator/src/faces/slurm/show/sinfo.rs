@@ -191,28 +191,24 @@ fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
         FIELDS.iter().find(|field| field.letter == letter)
     };
     let name = |name: &str| FIELDS.iter().find(|field| field.name == name);
-    let given = parsed
-        .options
-        .iter()
-        .rev()
-        .find(|(name, _)| *name == "format" || *name == "Format");
     let (long, by_node) = (parsed.has("long"), parsed.has("Node"));
-    let (pieces, unknown) = match given {
-        Some(("Format", format)) => format::names(format.as_deref().unwrap_or_default(), name),
-        Some((_, format)) => format::letters(format.as_deref().unwrap_or_default(), letter),
-        None if parsed.has("list-reasons") => format::letters(REASONS, letter),
-        None if parsed.has("summarize") => format::letters(SUMMARY, letter),
-        None if by_node && long => format::letters(BY_NODE_LONG, letter),
-        None if by_node => format::letters(BY_NODE, letter),
-        None if long => format::letters(LONG, letter),
-        None => format::letters(DEFAULT, letter),
+    let usual = if parsed.has("list-reasons") {
+        REASONS
+    } else if parsed.has("summarize") {
+        SUMMARY
+    } else {
+        match (by_node, long) {
+            (true, true) => BY_NODE_LONG,
+            (true, false) => BY_NODE,
+            (false, true) => LONG,
+            (false, false) => DEFAULT,
+        }
     };
-    let by_name = given.is_some_and(|(name, _)| *name == "Format");
-    let complain = |what: &String| match by_name {
+    let complain = |what: &str, by_name| match by_name {
         true => format!("sinfo: error: Invalid job format specification: {what}\n"),
         false => format!("Invalid node format specification: {what}\n"),
     };
-    (pieces, unknown.iter().map(complain).collect())
+    format::asked(parsed, usual, letter, name, complain)
 }
 
 /// The nodes that are asked for.

@@ -123,27 +123,14 @@ fn refuse(parsed: &Parsed, book: &Book) -> Result<(), Answer> {
 }
 
 fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
-    let formats = ["format", "Format"];
-    let given = parsed
-        .options
-        .iter()
-        .rev()
-        .find(|(name, _)| formats.contains(name));
-    let (pieces, unknown) = match given {
-        Some((name, format)) => {
-            let format = format.as_deref().unwrap_or_default();
-            match *name {
-                "format" => format::letters(format, Field::of_letter),
-                _ => format::names(format, Field::of_name),
-            }
-        }
-        None if parsed.has("start") => format::letters(START, Field::of_letter),
-        None if parsed.has("long") => format::letters(LONG, Field::of_letter),
-        None => format::letters(DEFAULT, Field::of_letter),
+    let usual = match (parsed.has("start"), parsed.has("long")) {
+        (true, _) => START,
+        (false, true) => LONG,
+        (false, false) => DEFAULT,
     };
     let complain =
-        |what: &String| format!("squeue: error: Invalid job format specification: {what}\n");
-    (pieces, unknown.iter().map(complain).collect())
+        |what: &str, _| format!("squeue: error: Invalid job format specification: {what}\n");
+    format::asked(parsed, usual, Field::of_letter, Field::of_name, complain)
 }
 
 struct Filter {

@@ -1,13 +1,15 @@
 //! The terms of a session between the core and the wire.
 
+use super::connection as wire;
+use super::words::{AuthMethod, JobLanguage, ResourceForm, ResourceLanguage, Role};
 use gridrig_core::inventory::Form;
 use gridrig_core::session::{Auth, Offer, Roles, Terms};
 use gridrig_core::time::SimDuration;
-use gridrig_protocol::lagrid as wire;
-use gridrig_protocol::lagrid::{AuthMethod, JobLanguage, ResourceForm, ResourceLanguage, Role};
 use std::sync::Arc;
 
-pub(super) fn method(auth: Auth) -> AuthMethod {
+/// A method of the core as it is written.
+#[must_use]
+pub fn method(auth: Auth) -> AuthMethod {
     match auth {
         Auth::None => AuthMethod::None,
         Auth::Bearer => AuthMethod::Bearer,
@@ -23,7 +25,9 @@ fn auth(method: AuthMethod) -> Auth {
     }
 }
 
-pub(super) fn form(form: ResourceForm) -> Form {
+/// A form of the wire in the core.
+#[must_use]
+pub fn form(form: ResourceForm) -> Form {
     match form {
         ResourceForm::Flat => Form::Flat,
         ResourceForm::OneToN => Form::OneToN,
@@ -32,7 +36,9 @@ pub(super) fn form(form: ResourceForm) -> Form {
     }
 }
 
-pub(super) fn wire_form(form: Form) -> ResourceForm {
+/// A form of the core as it is written.
+#[must_use]
+pub fn wire_form(form: Form) -> ResourceForm {
     match form {
         Form::Flat => ResourceForm::Flat,
         Form::OneToN => ResourceForm::OneToN,
@@ -43,7 +49,8 @@ pub(super) fn wire_form(form: Form) -> ResourceForm {
 
 /// Whether resources are told as records in this language, besides the load of
 /// clusters.
-pub(super) fn tells_records(terms: &Terms) -> bool {
+#[must_use]
+pub fn tells_records(terms: &Terms) -> bool {
     *terms.resource_language == *ResourceLanguage::Inventory.name()
 }
 
@@ -61,14 +68,17 @@ fn roles(words: &[Role]) -> Roles {
 }
 
 /// Who of the two speaks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Who opens the connection.
     Initiator,
+    /// Who answers.
     Responder,
 }
 
 /// An offer as it is sent by this side.
-pub(super) fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
+#[must_use]
+pub fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
     let (initiator, responder) = match side {
         Side::Initiator => (offer.roles, offer.roles.mirrored()),
         Side::Responder => (offer.roles.mirrored(), offer.roles),
@@ -92,7 +102,8 @@ pub(super) fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
 
 /// An offer as it came from that side. Roles that contradict each other are
 /// those that both lists allow.
-pub(super) fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
+#[must_use]
+pub fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
     let initiator = roles(&proposal.initiator_roles);
     let initiator = initiator.and(roles(&proposal.responder_roles).mirrored());
     Offer {
@@ -117,7 +128,8 @@ fn names(names: impl Iterator<Item = &'static str>) -> Vec<Arc<str>> {
 }
 
 /// Terms as the responder, whose they are, writes them.
-pub(super) fn written(terms: &Terms) -> Option<wire::Terms> {
+#[must_use]
+pub fn written(terms: &Terms) -> Option<wire::Terms> {
     Some(wire::Terms {
         authentication: method(terms.auth),
         initiator_roles: words(terms.roles.mirrored()),
@@ -130,7 +142,8 @@ pub(super) fn written(terms: &Terms) -> Option<wire::Terms> {
 }
 
 /// Terms as the initiator reads them.
-pub(super) fn read(terms: &wire::Terms) -> Terms {
+#[must_use]
+pub fn read(terms: &wire::Terms) -> Terms {
     Terms {
         auth: auth(terms.authentication),
         roles: roles(&terms.initiator_roles).and(roles(&terms.responder_roles).mirrored()),
