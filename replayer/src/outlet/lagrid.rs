@@ -277,7 +277,12 @@ impl Beats {
                 // Whether a silent broker lives is found out by the next request.
                 Err(_) => Beat::Silence,
             };
-            lock(&self.session).beat(since(self.began), beat);
+            let mut session = lock(&self.session);
+            // Another session may have been opened meanwhile.
+            if session.connection() != Some(&connection) {
+                return;
+            }
+            session.beat(since(self.began), beat);
         }
     }
 }
