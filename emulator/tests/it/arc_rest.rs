@@ -9,8 +9,8 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_job_goes_from_accepting_to_finished_and_keeps_its_name() {
     let ce = Ce::start(100).await;
+    // It lasts 30 ms of the wall: that it runs on the way is seen of longer ones.
     let id = ce.create(&adl("job-7", 2, 3)).await;
-    assert_eq!(ce.state(&id).await, "RUNNING");
     ce.wait_for(&id, "FINISHED").await;
     let (status, info) = ce.post("jobs?action=info", &Ce::list(&[&id])).await;
     assert_eq!(status, 201);
