@@ -258,24 +258,20 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Comparison>,
         let load = Load::prepare(replication)?;
         refuse_impossible(&replication.scenario, &load)?;
         let mut runs = Vec::new();
-        for contender in scenario.contenders() {
-            let replication = &replication.under(&contender);
-            let run = run_policy(replication, contender.ours(), &load, options, position)?;
+        let contenders = scenario.contenders().into_iter();
+        let contenders = contenders.map(|one| (replication.under(&one), one.ours));
+        let pooled = replication.pooled().map(|pooled| (pooled, None));
+        for (replication, policy) in contenders.chain(pooled) {
+            let load = match replication.pooled {
+                true => &load.pooled(),
+                false => &load,
+            };
+            let run = run_policy(&replication, policy.as_ref(), load, options, position)?;
             position += 1;
             let interrupted = run.interrupted;
             runs.push(run);
             if interrupted {
-                comparisons.push(Comparison::new(replication, runs));
-                return Ok(comparisons);
-            }
-        }
-        if let Some(pooled) = replication.pooled() {
-            let run = run_policy(&pooled, None, &load.pooled(), options, position)?;
-            position += 1;
-            let interrupted = run.interrupted;
-            runs.push(run);
-            if interrupted {
-                comparisons.push(Comparison::new(replication, runs));
+                comparisons.push(Comparison::new(&replication, runs));
                 return Ok(comparisons);
             }
         }
@@ -321,7 +317,7 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replicati
     for replication in &replications {
         for contender in scenario.contenders() {
             let replication = replication.under(&contender);
-            write::refuse_existing(&replication, contender.ours(), options)?;
+            write::refuse_existing(&replication, contender.ours.as_ref(), options)?;
         }
         if let Some(pooled) = replication.pooled() {
             write::describe(&pooled)?;

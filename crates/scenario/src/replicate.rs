@@ -94,7 +94,7 @@ impl Replication {
     #[must_use]
     pub fn under(&self, contender: &Contender) -> Self {
         let mut replication = self.clone();
-        if let Contender::Theirs(policy) = contender {
+        if let (None, Some(policy)) = (&contender.ours, &contender.name) {
             replication.scenario.external.policy.clone_from(policy);
         }
         replication

@@ -145,7 +145,9 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
     for (policy, told) in [
         (
             "{ name = \"best-broker-rank\", alpha = 0 }",
-            "best-broker-rank = a table: expected `alpha=0` to be a number above 0 and up to 1000",
+            "best-broker-rank = a table: expected `alpha=0` to be a parameter of \
+             best-broker-rank: alpha (a number above 0 and up to 1000); tie (one of rotate, \
+             local, first, random)",
         ),
         (
             "{ name = \"best-broker-rank\", alhpa = 1.25 }",
@@ -155,7 +157,8 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         ),
         (
             "{ name = \"inter-rr\", ttl = -1 }",
-            "inter-rr = a table: expected `ttl=-1` to be a whole number from 0 to 4294967295",
+            "inter-rr = a table: expected `ttl=-1` to be a parameter of inter-rr: ttl (a whole number \
+             from 0 to 4294967295); tie (one of rotate, local, first, random)",
         ),
         (
             "{ name = \"free-nodes\", tie = \"first\" }",
@@ -163,8 +166,8 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         ),
         (
             "\"free-node(tie=last)\"",
-            "0 = \"free-node(tie=last)\": expected `tie=last` to be one of rotate, local, \
-             first, random",
+            "0 = \"free-node(tie=last)\": expected `tie=last` to be a parameter of \
+             free-node: tie (one of rotate, local, first, random)",
         ),
     ] {
         assert_eq!(refused_policy(policy), told);

@@ -95,8 +95,8 @@ impl BrokerSettings {
     /// Forwards a job may make under the policy in force.
     #[must_use]
     pub fn hops(&self) -> u32 {
-        match self.policy.entry().wanders {
-            true => Self::TTL.of(self, |ttl| ttl.parse().ok()),
+        match self.policy.entry().wanders() {
+            true => Self::TTL.of(self).parse().expect("a whole number"),
             false => self.max_hops,
         }
     }

@@ -109,7 +109,7 @@ impl Observer for Watch {
     fn begin(&self, scenario: &Scenario, replications: &[Replication]) {
         let runs = replications.iter().flat_map(|replication| {
             let policies = scenario.contenders().into_iter();
-            let policies = policies.map(|contender| contender.name());
+            let policies = policies.map(|contender| contender.name);
             let pooled = replication.pooled().map(|_| Some(POOLED.to_owned()));
             policies.chain(pooled).map(|policy| RunDoc {
                 policy,
