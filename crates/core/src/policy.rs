@@ -16,8 +16,8 @@ mod utilization;
 mod view;
 
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
-pub use registry::{InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
-pub use settings::{BrokerSettings, LocalInfo, OwnDispatch};
+pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
+pub use settings::{LocalInfo, OwnDispatch};
 pub use view::{Candidate, Truth, View};
 
 use crate::job::{JobRequest, Reason};

@@ -1,7 +1,7 @@
 //! What varies between the replications of a scenario.
 
 use super::external::Contender;
-use super::{OverName, POOLED, Scenario};
+use super::{OverName, Scenario};
 use crate::workload::Keep;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
@@ -109,14 +109,6 @@ impl Replication {
             true => policy.map(PolicySpec::to_string),
             false => Some(external.policy.clone()),
         }
-    }
-
-    /// The same of any run; without a broker it is pooled or has this name.
-    #[must_use]
-    pub fn run_name(&self, policy: Option<&PolicySpec>, without: &str) -> String {
-        let without = if self.pooled { POOLED } else { without };
-        let name = self.policy_name(policy);
-        name.unwrap_or_else(|| without.to_owned())
     }
 }
 

@@ -1,8 +1,8 @@
 //! `--set path.to.key=value`.
 
-use super::scenario::{ALONE, PAIR, parse_with};
+use super::scenario::{ALONE, PAIR, parse, parse_with};
 use gridrig::scenario::{Clock, Scenario};
-use gridrig_core::policy::POLICIES;
+use gridrig_core::policy::{POLICIES, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::spec::Keep;
 use std::path::PathBuf;
@@ -133,6 +133,33 @@ fn mistakes_are_told_with_the_override_that_made_them() {
                 .join(", ")
         )
     );
+}
+
+#[test]
+fn a_policy_may_have_parameters_in_a_table_or_in_brackets() {
+    let with = |policies: &str| {
+        let set = format!("run.policies=[{policies}]");
+        let whole = |text: &str| text.replace("\"round-robin\", \"free-node\"", policies);
+        [parse(&whole(PAIR)), parse_with(PAIR, &[&set]).unwrap()]
+    };
+    let scenarios = with(
+        "\"queue-length\", { name = \"best-broker-rank\", alpha = 1.250, tie = \"first\" }, \
+         { name = \"inter-rr\", ttl = 3 }, \"utilization(window=0s)\"",
+    );
+    let names = [
+        "queue-length",
+        "best-broker-rank(alpha=1.25,tie=first)",
+        "inter-rr(ttl=3)",
+        "utilization(window=0s)",
+    ];
+    for scenario in scenarios {
+        let found = scenario.policies.iter().flatten();
+        let found: Vec<String> = found.map(PolicySpec::to_string).collect();
+        assert_eq!(found[..4], names);
+        // What is written says the same.
+        let again = parse(&scenario.to_resolved_toml());
+        assert_eq!(again.policies, scenario.policies);
+    }
 }
 
 #[test]
