@@ -59,7 +59,7 @@ pub(crate) fn of_run(
     } else {
         "no-broker"
     };
-    let contender = replication.contender(policy).name();
+    let contender = replication.policy_name(policy);
     let labels = Labels::default()
         .with(
             "run",

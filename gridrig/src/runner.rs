@@ -353,7 +353,7 @@ fn run_cell(
     position: usize,
 ) -> Result<PolicyRun, Failure> {
     let replication = &cell.replication;
-    let policy = cell.contender.ours();
+    let policy = cell.contender.ours.as_ref();
     let scenario = &replication.scenario;
     let grid = scenario.grid_for(policy);
     let name = cell.name().unwrap_or_else(|| NO_BROKER.to_owned());

@@ -293,8 +293,8 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let wanders = self.config.settings.policy.entry().wanders;
-        let returns = reason == Reason::HopsExhausted && wanders;
+        let policy = self.config.settings.policy.entry();
+        let returns = reason == Reason::HopsExhausted && policy.wanders();
         let Some(held) = self.jobs.get_mut(&job) else {
             return;
         };

@@ -10,7 +10,17 @@ use std::collections::VecDeque;
 
 /// The windows over which means are reported.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
 pub enum Window {
     /// No mean: the value of the instant.
@@ -33,12 +43,6 @@ impl Window {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// The window with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|window| window.name() == name)
     }
 
     /// The length of the window.

@@ -16,8 +16,8 @@ mod utilization;
 mod view;
 
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
-pub use registry::{InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
-pub use settings::{BrokerSettings, LocalInfo, OwnDispatch};
+pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
+pub use settings::{LocalInfo, OwnDispatch};
 pub use view::{Candidate, Truth, View};
 
 use crate::job::{JobRequest, Reason};
@@ -68,7 +68,9 @@ pub enum Choice {
 }
 
 /// How equally good candidates are told apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Tie {
     /// `tied[counter mod n]`, then counter + 1; one counter per broker, which
@@ -100,14 +102,8 @@ impl Tie {
         self.into()
     }
 
-    /// The rule with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tie| tie.name() == name)
-    }
-
     /// The rule that a policy of these settings goes by.
     fn of(settings: &BrokerSettings) -> Self {
-        Tie::PARAMETER.of(settings, Tie::from_name)
+        Tie::PARAMETER.of(settings).parse().expect("a rule")
     }
 }

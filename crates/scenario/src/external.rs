@@ -220,31 +220,11 @@ impl ExternalBroker {
 
 /// What is run on a replication: a policy of ours or of the brokers' own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Contender {
-    /// A policy of ours, or none without a broker.
-    Ours(Option<PolicySpec>),
-    /// A policy by the name that somebody else's broker has for it.
-    Theirs(String),
-}
-
-impl Contender {
-    /// The policy of ours, if it is one.
-    #[must_use]
-    pub fn ours(&self) -> Option<&PolicySpec> {
-        match self {
-            Contender::Ours(policy) => policy.as_ref(),
-            Contender::Theirs(_) => None,
-        }
-    }
-
+pub struct Contender {
+    /// The policy of ours; `None` of the brokers' own, or without a broker.
+    pub ours: Option<PolicySpec>,
     /// The name of the policy; `None` without a broker.
-    #[must_use]
-    pub fn name(&self) -> Option<String> {
-        match self {
-            Contender::Ours(policy) => policy.as_ref().map(PolicySpec::to_string),
-            Contender::Theirs(name) => Some(name.clone()),
-        }
-    }
+    pub name: Option<String>,
 }
 
 /// A policy's name as part of a path: what it has besides letters, digits and

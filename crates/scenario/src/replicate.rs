@@ -94,19 +94,20 @@ impl Replication {
     #[must_use]
     pub fn under(&self, contender: &Contender) -> Self {
         let mut replication = self.clone();
-        if let Contender::Theirs(policy) = contender {
+        if let (None, Some(policy)) = (&contender.ours, &contender.name) {
             replication.scenario.external.policy.clone_from(policy);
         }
         replication
     }
 
-    /// What is run: this policy of ours, or what the brokers of others have.
+    /// The name of what is run: this policy of ours, or the brokers' own; `None`
+    /// without a broker.
     #[must_use]
-    pub fn contender(&self, policy: Option<&PolicySpec>) -> Contender {
+    pub fn policy_name(&self, policy: Option<&PolicySpec>) -> Option<String> {
         let external = &self.scenario.external;
         match external.brokers.is_empty() || self.pooled {
-            true => Contender::Ours(policy.cloned()),
-            false => Contender::Theirs(external.policy.clone()),
+            true => policy.map(PolicySpec::to_string),
+            false => Some(external.policy.clone()),
         }
     }
 }

@@ -109,7 +109,7 @@ impl Scenario {
     fn completed(mut self, mut run: Run) -> Self {
         run.name = Some(Str(Identifier(self.name.clone())));
         let contenders = self.contenders().into_iter();
-        let names = contenders.filter_map(|contender| contender.name());
+        let names = contenders.filter_map(|contender| contender.name);
         let names = names.map(|name| At::new(PolicyText(name))).collect();
         let broker = self.grid.domains.first().map(|domain| &domain.broker);
         let told = self.external.policies != [THE_ONLY_POLICY];
@@ -204,18 +204,8 @@ impl Context<'_> {
             let expected = "no policies in a run without brokers ([[domain]])";
             return Err(self.tables.refuse(&list.span(), expected));
         }
-        let mut policies: Vec<Option<PolicySpec>> = Vec::new();
-        for policy in &list.get().0 {
-            let kind = Some(self.our_policy(policy)?);
-            if policies.contains(&kind) {
-                return Err(self.tables.refuse(&policy.span(), "each policy once"));
-            }
-            policies.push(kind);
-        }
-        if policies.is_empty() {
-            return Err(self.tables.refuse(&list.span(), "at least one policy"));
-        }
-        Ok(policies)
+        let policies = self.each_once(list, |policy| self.our_policy(policy))?;
+        Ok(policies.into_iter().map(Some).collect())
     }
 
     /// What the scenario says.

@@ -20,7 +20,7 @@ impl Cell {
     pub fn name(&self) -> Option<String> {
         match self.replication.pooled {
             true => Some(POOLED.to_owned()),
-            false => self.contender.name(),
+            false => self.contender.name.clone(),
         }
     }
 }
@@ -35,7 +35,10 @@ pub fn cells(scenario: &Scenario, replication: &Replication) -> Vec<Cell> {
     });
     let pooled = replication.pooled().map(|replication| Cell {
         replication,
-        contender: Contender::Ours(None),
+        contender: Contender {
+            ours: None,
+            name: None,
+        },
     });
     policies.chain(pooled).collect()
 }

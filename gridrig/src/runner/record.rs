@@ -105,7 +105,7 @@ impl PolicyRun {
             failures.push(late);
         }
         PolicyRun {
-            policy: cell.contender.ours().cloned(),
+            policy: cell.contender.ours.clone(),
             name: cell.name().unwrap_or_else(|| NO_BROKER.to_owned()),
             pooled: replication.pooled,
             summary,
@@ -153,7 +153,7 @@ fn header(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation
         warnings.push("the run was interrupted: it is partial".to_owned());
     }
     RunHeader {
-        policy: cell.contender.name(),
+        policy: cell.contender.name.clone(),
         seed: replication.seed,
         replication: replication.index,
         clock: match scenario.clock {

@@ -69,7 +69,7 @@ pub(super) fn write(
     let replication = &cell.replication;
     let scenario = &replication.scenario;
     let info = RunInfo {
-        policy: cell.contender.name(),
+        policy: cell.contender.name.clone(),
         seed: replication.seed,
         replication: replication.index,
         clock: run.summary.clock.clone(),

@@ -1,8 +1,8 @@
 //! `--set path.to.key=value`.
 
-use super::scenario::{ALONE, PAIR, parse_with};
+use super::scenario::{ALONE, PAIR, parse, parse_with};
 use gridrig::scenario::{Clock, Scenario};
-use gridrig_core::policy::POLICIES;
+use gridrig_core::policy::{POLICIES, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::spec::Keep;
 use std::path::PathBuf;
@@ -136,6 +136,33 @@ fn mistakes_are_told_with_the_override_that_made_them() {
 }
 
 #[test]
+fn a_policy_may_have_parameters_in_a_table_or_in_brackets() {
+    let with = |policies: &str| {
+        let set = format!("run.policies=[{policies}]");
+        let whole = |text: &str| text.replace("\"round-robin\", \"free-node\"", policies);
+        [parse(&whole(PAIR)), parse_with(PAIR, &[&set]).unwrap()]
+    };
+    let scenarios = with(
+        "\"queue-length\", { name = \"best-broker-rank\", alpha = 1.250, tie = \"first\" }, \
+         { name = \"inter-rr\", ttl = 3 }, \"utilization(window=0s)\"",
+    );
+    let names = [
+        "queue-length",
+        "best-broker-rank(alpha=1.25,tie=first)",
+        "inter-rr(ttl=3)",
+        "utilization(window=0s)",
+    ];
+    for scenario in scenarios {
+        let found = scenario.policies.iter().flatten();
+        let found: Vec<String> = found.map(PolicySpec::to_string).collect();
+        assert_eq!(found[..4], names);
+        // What is written says the same.
+        let again = parse(&scenario.to_resolved_toml());
+        assert_eq!(again.policies, scenario.policies);
+    }
+}
+
+#[test]
 fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
     let refused_policy = |policy: &str| {
         let set = format!("run.policies=[{policy}]");
@@ -145,7 +172,9 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
     for (policy, told) in [
         (
             "{ name = \"best-broker-rank\", alpha = 0 }",
-            "best-broker-rank = a table: expected `alpha=0` to be a number above 0 and up to 1000",
+            "best-broker-rank = a table: expected `alpha=0` to be a parameter of \
+             best-broker-rank: alpha (a number above 0 and up to 1000); tie (one of rotate, \
+             local, first, random)",
         ),
         (
             "{ name = \"best-broker-rank\", alhpa = 1.25 }",
@@ -155,7 +184,8 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         ),
         (
             "{ name = \"inter-rr\", ttl = -1 }",
-            "inter-rr = a table: expected `ttl=-1` to be a whole number from 0 to 4294967295",
+            "inter-rr = a table: expected `ttl=-1` to be a parameter of inter-rr: ttl (a whole number \
+             from 0 to 4294967295); tie (one of rotate, local, first, random)",
         ),
         (
             "{ name = \"free-nodes\", tie = \"first\" }",
@@ -163,8 +193,8 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         ),
         (
             "\"free-node(tie=last)\"",
-            "0 = \"free-node(tie=last)\": expected `tie=last` to be one of rotate, local, \
-             first, random",
+            "0 = \"free-node(tie=last)\": expected `tie=last` to be a parameter of \
+             free-node: tie (one of rotate, local, first, random)",
         ),
     ] {
         assert_eq!(refused_policy(policy), told);

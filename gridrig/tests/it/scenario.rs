@@ -561,33 +561,6 @@ fn the_grid_of_a_policy_has_it_at_every_broker() {
 }
 
 #[test]
-fn a_policy_may_have_parameters_in_a_table_or_in_brackets() {
-    let with = |policies: &str| {
-        let set = format!("run.policies=[{policies}]");
-        let whole = |text: &str| text.replace("\"round-robin\", \"free-node\"", policies);
-        [parse(&whole(PAIR)), parse_with(PAIR, &[&set]).unwrap()]
-    };
-    let scenarios = with(
-        "\"queue-length\", { name = \"best-broker-rank\", alpha = 1.250, tie = \"first\" }, \
-         { name = \"inter-rr\", ttl = 3 }, \"utilization(window=0s)\"",
-    );
-    let names = [
-        "queue-length",
-        "best-broker-rank(alpha=1.25,tie=first)",
-        "inter-rr(ttl=3)",
-        "utilization(window=0s)",
-    ];
-    for scenario in scenarios {
-        let found = scenario.policies.iter().flatten();
-        let found: Vec<String> = found.map(PolicySpec::to_string).collect();
-        assert_eq!(found[..4], names);
-        // What is written says the same.
-        let again = parse(&scenario.to_resolved_toml());
-        assert_eq!(again.policies, scenario.policies);
-    }
-}
-
-#[test]
 fn no_text_makes_the_reader_panic() {
     // Every prefix and every single deletion of a valid scenario.
     for (at, _) in PAIR.char_indices() {

@@ -73,10 +73,7 @@ impl Broker {
         self.survey.turn_to(&request, route);
         let mut closed = false;
         for (index, known) in self.known.iter().enumerate() {
-            let able = match known.target {
-                Target::Cluster(_) => known.could_run(&request, 0),
-                Target::Peer(_) => self.survey.suits(index, known, &request, hops_left),
-            };
+            let able = self.survey.suits(index, known, &request, hops_left);
             if !able || known.access == Access::Gone || held.refused_by.contains(&known.target) {
                 continue;
             }

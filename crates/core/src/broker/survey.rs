@@ -111,25 +111,18 @@ impl Survey {
         }
     }
 
-    /// Whether a peer could run the job or knows who could, so many forwards
-    /// being left, as far as the policy's form of information tells.
-    pub fn suits(
-        &self,
-        index: usize,
-        known: &Known,
-        request: &JobRequest<'_>,
-        hops_left: u32,
-    ) -> bool {
-        let could_run = |hops_left| known.could_run(request, hops_left);
-        match (self.need, hops_left) {
-            (_, 0) => false,
-            (InformationNeed::Aggregated, _) => {
-                let site = &self.view.domains[index - self.view.own + 1];
-                let mut matching = site.matching(self.view.wanted, request.processors);
-                matching.next().is_some() || (hops_left > 1 && could_run(hops_left - 1))
-            }
-            _ => could_run(hops_left - 1),
+    /// Whether a candidate could run the job or knows who could, as far as the
+    /// policy's form of information tells; a forward takes one of the hops left.
+    pub fn suits(&self, index: usize, known: &Known, job: &JobRequest<'_>, hops_left: u32) -> bool {
+        let Some(peer) = index.checked_sub(self.view.own) else {
+            return known.could_run(job, 0);
+        };
+        if hops_left == 0 || self.need != InformationNeed::Aggregated {
+            return hops_left > 0 && known.could_run(job, hops_left - 1);
         }
+        let site = &self.view.domains[peer + 1];
+        let mut matching = site.matching(self.view.wanted, job.processors);
+        matching.next().is_some() || (hops_left > 1 && known.could_run(job, hops_left - 1))
     }
 
     /// Counts a job that was sent to a candidate.

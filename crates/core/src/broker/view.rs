@@ -209,7 +209,6 @@ impl Known {
         let processors = self.processors();
         let samples = || self.samples.iter();
         let mut candidate = Candidate {
-            target: self.target,
             processors,
             queued: Window::ALL.map(|w| sum(samples().map(|s| s.queued_over(w)), 1)),
             utilization: Window::ALL.map(|w| sum(samples().map(|s| s.busy_over(w)), processors)),

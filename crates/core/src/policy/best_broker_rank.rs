@@ -18,50 +18,50 @@ use crate::time::Decimal;
 pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
     "best-broker-rank",
     "to the domain with the most and fastest free processors (its rank)",
+    &[ALPHA, Tie::PARAMETER],
     InformationNeed::Clusters,
-    |settings| rank(settings, ALPHA.of(settings, Decimal::parse)),
-)
-.with(&[ALPHA, Tie::PARAMETER]);
+    |settings| rank(settings, &ALPHA.of(settings)),
+);
 
 pub(super) const FLAT_110: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-1.10",
     "by rank, that of the job's own domain times 1.10",
+    &[Tie::PARAMETER],
     InformationNeed::Clusters,
-    |settings| rank(settings, promoted("1.10")),
-)
-.with(&[Tie::PARAMETER]);
+    |settings| rank(settings, "1.10"),
+);
 
 pub(super) const FLAT_125: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-1.25",
     "by rank, that of the job's own domain times 1.25",
+    &[Tie::PARAMETER],
     InformationNeed::Clusters,
-    |settings| rank(settings, promoted("1.25")),
-)
-.with(&[Tie::PARAMETER]);
+    |settings| rank(settings, "1.25"),
+);
 
 pub(super) const AGGREGATED: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-aggr",
     "by rank, each domain known in sums and ranges only (aggregated)",
+    &[ALPHA, Tie::PARAMETER],
     InformationNeed::Aggregated,
-    |settings| rank(settings, ALPHA.of(settings, Decimal::parse)),
-)
-.with(&[ALPHA, Tie::PARAMETER]);
+    |settings| rank(settings, &ALPHA.of(settings)),
+);
 
 pub(super) const AGGREGATED_110: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-aggr-1.10",
     "by rank of aggregated domains, that of the job's own domain times 1.10",
+    &[Tie::PARAMETER],
     InformationNeed::Aggregated,
-    |settings| rank(settings, promoted("1.10")),
-)
-.with(&[Tie::PARAMETER]);
+    |settings| rank(settings, "1.10"),
+);
 
 pub(super) const AGGREGATED_125: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-aggr-1.25",
     "by rank of aggregated domains, that of the job's own domain times 1.25",
+    &[Tie::PARAMETER],
     InformationNeed::Aggregated,
-    |settings| rank(settings, promoted("1.25")),
-)
-.with(&[Tie::PARAMETER]);
+    |settings| rank(settings, "1.25"),
+);
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
@@ -69,14 +69,10 @@ const ALPHA: Parameter = Parameter {
     default: |settings| settings.origin_promotion.to_string(),
 };
 
-fn promoted(alpha: &str) -> Decimal {
-    Decimal::parse(alpha).expect("a decimal number")
-}
-
-fn rank(settings: &BrokerSettings, promotion: Decimal) -> Box<dyn Policy> {
+fn rank(settings: &BrokerSettings, alpha: &str) -> Box<dyn Policy> {
     Box::new(BestBrokerRank {
         aggregated: settings.policy.entry().need == InformationNeed::Aggregated,
-        promotion,
+        promotion: Decimal::parse(alpha).expect("a decimal number"),
         tie: Tie::of(settings),
     })
 }

@@ -6,10 +6,10 @@ use crate::job::JobRequest;
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "free-node",
     "where the most processors are free",
+    &[Tie::PARAMETER],
     InformationNeed::Totals,
     |settings| Box::new(FreeNode(Tie::of(settings))),
-)
-.with(&[Tie::PARAMETER]);
+);
 
 /// The most free processors are the best.
 struct FreeNode(Tie);

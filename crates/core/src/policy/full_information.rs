@@ -3,14 +3,16 @@
 use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, Truth, View};
 use crate::job::JobRequest;
 
-pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
-    "full-information",
-    "where it can start at once, else to the least work, by the truth of the instant",
-    InformationNeed::Truth,
-    |settings| Box::new(FullInformation(Tie::of(settings))),
-)
-.with(&[Tie::PARAMETER])
-.bound();
+pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    is_bound: true,
+    ..PolicyEntry::new(
+        "full-information",
+        "where it can start at once, else to the least work, by the truth of the instant",
+        &[Tie::PARAMETER],
+        InformationNeed::Truth,
+        |settings| Box::new(FullInformation(Tie::of(settings))),
+    )
+};
 
 /// A candidate where the job can start at once is better than one where it
 /// cannot; among equals, the least work left per processor. It sees the truth

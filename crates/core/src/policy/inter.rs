@@ -9,20 +9,18 @@ use crate::job::{JobRequest, Reason};
 pub(super) const IN_TURN: PolicyEntry = PolicyEntry::new(
     "inter-rr",
     "here if there is room, else to the peers in turn",
+    &[BrokerSettings::TTL, Tie::PARAMETER],
     InformationNeed::Clusters,
     |settings| inter(settings, Choice::InTurn),
-)
-.with(&[BrokerSettings::TTL, Tie::PARAMETER])
-.wandering();
+);
 
 pub(super) const AT_RANDOM: PolicyEntry = PolicyEntry::new(
     "inter-random",
     "here if there is room, else to any peer",
+    &[BrokerSettings::TTL, Tie::PARAMETER],
     InformationNeed::Clusters,
     |settings| inter(settings, |peers| Choice::Among(peers, Tie::Random)),
-)
-.with(&[BrokerSettings::TTL, Tie::PARAMETER])
-.wandering();
+);
 
 fn inter(settings: &BrokerSettings, onward: fn(Vec<usize>) -> Choice) -> Box<dyn Policy> {
     let tie = Tie::of(settings);

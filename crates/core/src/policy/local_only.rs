@@ -3,14 +3,16 @@
 use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
 use crate::job::JobRequest;
 
-pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
-    "local-only",
-    "never to a peer (no federation)",
-    InformationNeed::Nothing,
-    |settings| Box::new(LocalOnly(Tie::of(settings))),
-)
-.with(&[Tie::PARAMETER])
-.bound();
+pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    is_bound: true,
+    ..PolicyEntry::new(
+        "local-only",
+        "never to a peer (no federation)",
+        &[Tie::PARAMETER],
+        InformationNeed::Nothing,
+        |settings| Box::new(LocalOnly(Tie::of(settings))),
+    )
+};
 
 /// Own clusters, all alike, and never a peer.
 struct LocalOnly(Tie);

@@ -7,15 +7,15 @@ use crate::load::Window;
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "queue-length",
     "where the fewest jobs wait",
+    &[WINDOW, Tie::PARAMETER],
     InformationNeed::Totals,
     |settings| {
         Box::new(QueueLength {
-            window: WINDOW.of(settings, Window::from_name),
+            window: WINDOW.of(settings).parse().expect("a window"),
             tie: Tie::of(settings),
         })
     },
-)
-.with(&[WINDOW, Tie::PARAMETER]);
+);
 
 const WINDOW: Parameter = Parameter::window(|settings| settings.queue_window.name().to_owned());
 
@@ -28,9 +28,9 @@ struct QueueLength {
 
 impl Policy for QueueLength {
     fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        let over = self.window as usize;
         let best = view.best(&view.candidates, |a, b| {
-            a.queued_over(self.window)
-                .compare(b.queued_over(self.window))
+            a.queued[over].compare(b.queued[over])
         });
         Choice::Among(best, self.tie)
     }

@@ -6,6 +6,7 @@ use crate::job::JobRequest;
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "random",
     "anywhere, each place as likely",
+    &[],
     InformationNeed::Nothing,
     |_| Box::new(Random),
 );

@@ -1,8 +1,9 @@
-//! What is known of a policy beforehand, and how a scenario names one.
+//! What is known of a policy beforehand, how a scenario names one, and the
+//! settings of the broker that it is built for.
 
-use super::{BrokerSettings, POLICIES, Policy};
+use super::{LocalInfo, OwnDispatch, POLICIES, Policy, Tie};
 use crate::load::Window;
-use crate::time::Decimal;
+use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -49,9 +50,6 @@ pub struct PolicyEntry {
     pub parameters: &'static [Parameter],
     /// What it has to know.
     pub need: InformationNeed,
-    /// Whether a job goes from broker to broker until one has room for it, at
-    /// most `ttl` times.
-    pub wanders: bool,
     /// Whether it is no contender but what is possible at best or at worst.
     pub is_bound: bool,
     /// The policy for a broker with these settings, which name it.
@@ -59,38 +57,40 @@ pub struct PolicyEntry {
 }
 
 impl PolicyEntry {
+    /// A contender.
     pub(super) const fn new(
         name: &'static str,
         summary: &'static str,
+        parameters: &'static [Parameter],
         need: InformationNeed,
         build: fn(&BrokerSettings) -> Box<dyn Policy>,
     ) -> Self {
         PolicyEntry {
             name,
             summary,
-            parameters: &[],
+            parameters,
             need,
-            wanders: false,
             is_bound: false,
             build,
         }
     }
 
-    pub(super) const fn with(self, parameters: &'static [Parameter]) -> Self {
-        PolicyEntry { parameters, ..self }
+    /// Whether a job goes from broker to broker until one has room for it, at
+    /// most `ttl` times: that is what this parameter is for.
+    #[must_use]
+    pub fn wanders(&self) -> bool {
+        self.parameters
+            .iter()
+            .any(|p| p.name == BrokerSettings::TTL.name)
     }
 
-    pub(super) const fn wandering(self) -> Self {
-        PolicyEntry {
-            wanders: true,
-            ..self
-        }
-    }
-
-    pub(super) const fn bound(self) -> Self {
-        PolicyEntry {
-            is_bound: true,
-            ..self
+    /// What may be given, for messages.
+    fn takes(&self) -> String {
+        let known = self.parameters.iter();
+        let known = known.map(|known| format!("{} ({})", known.name, known.values));
+        match known.collect::<Vec<_>>().join("; ") {
+            none if none.is_empty() => format!("left out: {} has no parameters", self.name),
+            known => format!("a parameter of {}: {known}", self.name),
         }
     }
 }
@@ -121,9 +121,9 @@ impl Values {
         let number = Decimal::parse(text);
         match self {
             Values::Number(most) => {
-                let number = number.filter(|number| !number.is_zero())?;
-                let fits = number.compare(Decimal::from_whole(*most)).is_le();
-                fits.then(|| number.to_string())
+                let within =
+                    |n: Decimal| !n.is_zero() && n.compare(Decimal::from_whole(*most)).is_le();
+                number.filter(|n| within(*n)).map(|n| n.to_string())
             }
             Values::Whole(most) => {
                 let (whole, part) = number?.ratio();
@@ -154,11 +154,10 @@ impl Parameter {
         }
     }
 
-    /// What the policy of these settings has, read like this.
-    pub(super) fn of<T>(&self, settings: &BrokerSettings, read: fn(&str) -> Option<T>) -> T {
+    /// What the policy of these settings has, as it is written.
+    pub(super) fn of(&self, settings: &BrokerSettings) -> String {
         let given = settings.policy.given.get(self.name).cloned();
-        let value = given.unwrap_or_else(|| (self.default)(settings));
-        read(&value).expect("values are read before they are kept, defaults are among them")
+        given.unwrap_or_else(|| (self.default)(settings))
     }
 }
 
@@ -176,7 +175,7 @@ impl PolicySpec {
     pub fn all() -> impl Iterator<Item = PolicySpec> {
         (0..POLICIES.len()).map(|position| PolicySpec {
             position,
-            given: BTreeMap::new(),
+            ..PolicySpec::default()
         })
     }
 
@@ -190,25 +189,6 @@ impl PolicySpec {
     #[must_use]
     pub fn entry(&self) -> &'static PolicyEntry {
         &POLICIES[self.position]
-    }
-
-    /// Gives it a parameter, or says what was expected.
-    fn give(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let PolicyEntry {
-            name, parameters, ..
-        } = self.entry();
-        let Some(parameter) = parameters.iter().find(|known| known.name == key) else {
-            let known = parameters.iter();
-            let known = known.map(|known| format!("{} ({})", known.name, known.values));
-            return Err(match known.collect::<Vec<_>>().join("; ") {
-                none if none.is_empty() => format!("left out: {name} has no parameters"),
-                known => format!("a parameter of {name}: {known}"),
-            });
-        };
-        let value = parameter.values.read(value);
-        let value = value.ok_or_else(|| parameter.values.to_string())?;
-        self.given.insert(parameter.name, value);
-        Ok(())
     }
 }
 
@@ -237,11 +217,92 @@ impl FromStr for PolicySpec {
             let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
             format!("a policy, one of {}", names.join(", "))
         })?;
+        let entry = policy.entry();
         for pair in given {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let given = policy.give(key.trim(), value.trim());
-            given.map_err(|expected| format!("`{}` to be {expected}", pair.trim()))?;
+            let parameter = entry.parameters.iter().find(|p| p.name == key.trim());
+            let read = parameter.and_then(|p| Some((p.name, p.values.read(value.trim())?)));
+            let expected = || format!("`{}` to be {}", pair.trim(), entry.takes());
+            let (key, value) = read.ok_or_else(expected)?;
+            policy.given.insert(key, value);
         }
         Ok(policy)
+    }
+}
+
+/// The settings of a broker that do not follow from the rest of the grid.
+/// `Default` is design 5.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerSettings {
+    /// Time between scheduling cycles.
+    pub interval: SimDuration,
+    /// Time between exchanges of information: at its multiples every LRMS of
+    /// the domain is sampled.
+    pub exchange: SimDuration,
+    /// First cycle.
+    pub phase: SimDuration,
+    /// Forwards a job may make.
+    pub max_hops: u32,
+    /// Forwards a job may make under the `inter-*` policies before it goes
+    /// back to where it entered.
+    pub ttl: u32,
+    /// What best-broker-rank multiplies the rank of a job's origin by, unless
+    /// it is given another number. So it is with `ttl`, `tie` and the windows.
+    pub origin_promotion: Decimal,
+    /// Whether the broker counts what it has sent.
+    pub own_dispatch: OwnDispatch,
+    /// How it knows its own clusters.
+    pub local_info: LocalInfo,
+    /// How equals are told apart.
+    pub tie: Tie,
+    /// The forwarding policy.
+    pub policy: PolicySpec,
+    /// Window of the queue-length policy.
+    pub queue_window: Window,
+    /// Window of the utilization policy.
+    pub utilization_window: Window,
+    /// One-way latency between broker and its LRMSs, above 0.
+    pub lrms_latency: SimDuration,
+    /// Whether it is somebody else's program, of which nothing is seen but
+    /// what reaches its LRMSs: none of the other settings is its own then.
+    pub external: bool,
+}
+
+impl Default for BrokerSettings {
+    fn default() -> Self {
+        BrokerSettings {
+            interval: SimDuration::from_secs(5),
+            exchange: SimDuration::from_secs(15),
+            phase: SimDuration::ZERO,
+            max_hops: 1,
+            ttl: 1,
+            origin_promotion: Decimal::ONE,
+            own_dispatch: OwnDispatch::default(),
+            local_info: LocalInfo::default(),
+            tie: Tie::default(),
+            policy: PolicySpec::default(),
+            queue_window: Window::Seconds30,
+            utilization_window: Window::Seconds30,
+            lrms_latency: SimDuration::from_millis(1),
+            external: false,
+        }
+    }
+}
+
+impl BrokerSettings {
+    /// What a policy takes under which jobs wander.
+    pub(super) const TTL: Parameter = Parameter {
+        name: "ttl",
+        values: Values::Whole(u32::MAX),
+        default: |settings| settings.ttl.to_string(),
+    };
+
+    /// Forwards a job may make under the policy in force.
+    #[must_use]
+    pub fn hops(&self) -> u32 {
+        match self.policy.entry().wanders() {
+            true => Self::TTL.of(self).parse().expect("a whole number"),
+            false => self.max_hops,
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::job::JobRequest;
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "round-robin",
     "in turn, whatever is known",
+    &[],
     InformationNeed::Nothing,
     |_| Box::new(RoundRobin),
 );

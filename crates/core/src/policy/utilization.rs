@@ -8,15 +8,15 @@ use crate::load::Window;
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "utilization",
     "where the smallest share of the processors is busy",
+    &[WINDOW, Tie::PARAMETER],
     InformationNeed::Totals,
     |settings| {
         Box::new(Utilization {
-            window: WINDOW.of(settings, Window::from_name),
+            window: WINDOW.of(settings).parse().expect("a window"),
             tie: Tie::of(settings),
         })
     },
-)
-.with(&[WINDOW, Tie::PARAMETER]);
+);
 
 const WINDOW: Parameter =
     Parameter::window(|settings| settings.utilization_window.name().to_owned());
@@ -31,9 +31,9 @@ struct Utilization {
 
 impl Policy for Utilization {
     fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        let over = self.window as usize;
         let best = view.best(&view.candidates, |a, b| {
-            a.utilization_over(self.window)
-                .compare(b.utilization_over(self.window))
+            a.utilization[over].compare(b.utilization[over])
         });
         Choice::Among(best, self.tie)
     }

@@ -1,8 +1,8 @@
 //! What a policy sees: plain data, so that it may as well be another program's.
 
 use super::domains::{Machine, Site, Wanted};
-use crate::load::{Fraction, FreeSpace, Window};
-use crate::message::{Route, Target};
+use crate::load::{Fraction, FreeSpace};
+use crate::message::Route;
 use std::cmp::Ordering;
 
 /// Those of all that are best by what is told of each: `Less` is better, `Equal`
@@ -56,10 +56,8 @@ pub struct View {
 impl View {
     /// The best of the possible candidates, by what `all` has about each.
     pub fn best<T>(&self, all: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<usize> {
-        let possible = self.possible.iter();
-        best(possible.map(|&index| (index, &all[index])), |a, b| {
-            compare(a, b)
-        })
+        let told = self.possible.iter().map(|&index| (index, &all[index]));
+        best(told, |a, b| compare(a, b))
     }
 
     /// The own clusters that may have the job.
@@ -78,13 +76,12 @@ impl View {
 /// A candidate in sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Who.
-    pub target: Target,
     /// All its processors, at least 1.
     pub processors: u128,
-    /// Queued jobs (a peer: summed over its clusters), by window.
+    /// Queued jobs (a peer: summed over its clusters), in the order of
+    /// [`Window::ALL`](crate::load::Window::ALL).
     pub queued: [Fraction; 3],
-    /// Busy processors over all processors, by window.
+    /// Busy processors over all processors, likewise.
     pub utilization: [Fraction; 3],
     /// Free processors this instant (a peer: the most that one of its
     /// clusters has).
@@ -92,20 +89,6 @@ pub struct Candidate {
     /// Free memory and disk (a peer: of its clusters together), what it has been
     /// sent since not counted.
     pub space: FreeSpace,
-}
-
-impl Candidate {
-    /// Queued jobs over this window.
-    #[must_use]
-    pub fn queued_over(&self, window: Window) -> Fraction {
-        self.queued[window as usize]
-    }
-
-    /// Utilization over this window.
-    #[must_use]
-    pub fn utilization_over(&self, window: Window) -> Fraction {
-        self.utilization[window as usize]
-    }
 }
 
 /// What is true of a candidate, with all that is on its way there.

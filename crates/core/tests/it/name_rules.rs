@@ -35,8 +35,11 @@ fn policies_go_by_these_names_and_are_found_by_them() {
 fn ties_go_by_these_names_and_are_found_by_them() {
     let names = ["rotate", "local", "first", "random"];
     assert_eq!(Tie::ALL.map(Tie::name), names);
-    assert_eq!(names.map(Tie::from_name), Tie::ALL.map(Some));
-    assert_eq!(Tie::from_name("last"), None);
+    assert_eq!(
+        names.map(|name| name.parse::<Tie>().ok()),
+        Tie::ALL.map(Some)
+    );
+    assert!("last".parse::<Tie>().is_err());
 }
 
 #[test]
@@ -109,15 +112,18 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
     let refused = |text: &str| written(text).unwrap_err();
     assert!(refused("fastest").starts_with("a policy, one of round-robin, random, queue-length,"));
     assert!(refused("free-node(tie=first").starts_with("a policy, one of"));
+    let alphas = "a parameter of best-broker-rank: alpha (a number above 0 and up to 1000); tie \
+                  (one of rotate, local, first, random)";
     for alpha in ["0", "1000.1", "-1", "x", ""] {
         assert_eq!(
             refused(&format!("best-broker-rank(alpha={alpha})")),
-            format!("`alpha={alpha}` to be a number above 0 and up to 1000")
+            format!("`alpha={alpha}` to be {alphas}")
         );
     }
     assert_eq!(
         refused("inter-rr(ttl=1.5)"),
-        "`ttl=1.5` to be a whole number from 0 to 4294967295"
+        "`ttl=1.5` to be a parameter of inter-rr: ttl (a whole number from 0 to 4294967295); tie (one \
+         of rotate, local, first, random)"
     );
     assert_eq!(
         refused("free-node(window=30s)"),

@@ -1,7 +1,7 @@
 //! Brokers that are somebody else's programs.
 
 use super::Context;
-use crate::document::{Broker, Commands, Document, PolicyText, Run, Words};
+use crate::document::{Broker, Commands, Document, List, PolicyText, Run, Words};
 use crate::external::{
     Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
 };
@@ -12,6 +12,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -222,16 +223,27 @@ impl Context<'_> {
         let Some(list) = &run.policies else {
             return Ok(vec![THE_ONLY_POLICY.to_owned()]);
         };
-        let mut policies: Vec<String> = Vec::new();
-        for policy in &list.get().0 {
-            let name = &policy.get().0;
-            let same = |other: &String| as_directory(other) == as_directory(name);
-            if name.is_empty() || policies.iter().any(same) {
+        self.each_once(list, |policy| Ok(policy.get().0.clone()))
+    }
+
+    /// The policies of a list, at least one, none of which would be written over
+    /// another.
+    pub(super) fn each_once<T: ToString>(
+        &self,
+        list: &At<List<PolicyText>>,
+        read: impl Fn(&At<PolicyText>) -> Result<T, ScenarioError>,
+    ) -> Result<Vec<T>, ScenarioError> {
+        let mut directories = BTreeSet::new();
+        let mut policies = Vec::new();
+        for written in &list.get().0 {
+            let policy = read(written)?;
+            let name = policy.to_string();
+            if name.is_empty() || !directories.insert(as_directory(&name)) {
                 return Err(self
                     .tables
-                    .refuse(&policy.span(), "each policy once, by its name"));
+                    .refuse(&written.span(), "each policy once, by its name"));
             }
-            policies.push(name.clone());
+            policies.push(policy);
         }
         match policies.is_empty() {
             true => Err(self.tables.refuse(&list.span(), "at least one policy")),
@@ -256,17 +268,16 @@ impl crate::Scenario {
     /// What is run on every replication, one after the other.
     #[must_use]
     pub fn contenders(&self) -> Vec<Contender> {
-        match self.external.brokers.is_empty() {
-            true => self
-                .policies
-                .iter()
-                .map(|policy| Contender::Ours(policy.clone()))
-                .collect(),
-            false => {
-                let theirs = self.external.policies.iter().cloned();
-                theirs.map(Contender::Theirs).collect()
-            }
-        }
+        let name = |policy: &Option<PolicySpec>| policy.as_ref().map(PolicySpec::to_string);
+        let ours = self.policies.iter().map(|one| (one.clone(), name(one)));
+        let theirs = self.external.policies.iter();
+        let theirs = theirs.map(|name| (None, Some(name.clone())));
+        let all: Vec<_> = match self.external.brokers.is_empty() {
+            true => ours.collect(),
+            false => theirs.collect(),
+        };
+        let contender = |(ours, name)| Contender { ours, name };
+        all.into_iter().map(contender).collect()
     }
 }
 

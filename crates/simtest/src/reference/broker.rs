@@ -394,16 +394,12 @@ impl<'a> RefBroker<'a> {
         if tied.is_empty() {
             return None;
         }
-        Some(self.break_tie(tied))
-    }
-
-    fn break_tie(&mut self, tied: Vec<usize>) -> usize {
         let rule = match self.policy.as_str() {
             "round-robin" => Tie::Rotate,
             "random" => Tie::Random,
             _ => self.settings.tie,
         };
-        self.break_tie_by(rule, tied)
+        Some(self.break_tie_by(rule, tied))
     }
 
     pub(super) fn break_tie_by(&mut self, rule: Tie, mut tied: Vec<usize>) -> usize {

@@ -21,7 +21,7 @@ fn jobs_end_once(faults: Faults) -> Counts {
         for domain in &mut scenario.grid.domains {
             // Agents go by what they are told.
             if domain.broker.policy.entry().name == "full-information" {
-                domain.broker.policy = "queue-length".parse().unwrap();
+                domain.broker.policy = "queue-length".parse().expect("a policy");
             }
         }
         let (grid, jobs) = (&scenario.grid, &scenario.submissions);

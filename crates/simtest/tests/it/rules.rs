@@ -42,7 +42,7 @@ fn grid(policy: &str, domains: &[&[u32]]) -> Scenario {
         grid.domains.push(Domain {
             name: format!("d{index}"),
             broker: BrokerSettings {
-                policy: policy.parse().unwrap(),
+                policy: policy.parse().expect("a policy"),
                 ..BrokerSettings::default()
             },
             clusters: own,

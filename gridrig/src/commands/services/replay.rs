@@ -14,6 +14,7 @@ use crate::realtime::{SubmitterMetrics, WorkDir, least_common_multiple, outlet, 
 use crate::runner::{
     Cell, Executed, Load, ReplicationRuns, RunOptions, TIMER_TOLERANCE, conclude, notes_of,
 };
+use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::anyhow;
 use gridrig_core::grid::Grid;
@@ -358,7 +359,10 @@ fn with_log(
         .and_then(Option::as_ref);
     let grid = replication.scenario.grid_for(policy);
     let cell = Cell {
-        contender: replication.contender(policy),
+        contender: Contender {
+            ours: policy.cloned(),
+            name: replication.policy_name(policy),
+        },
         replication: replication.clone(),
     };
     let run = conclude(&cell, &grid, load, &executed, &options)?;
