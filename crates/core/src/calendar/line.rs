@@ -174,7 +174,9 @@ impl Line {
             let memory = each.saturating_mul(processors).min(step.memory.max(0));
             step.free -= processors;
             step.memory -= memory;
-            taken((step.at, until), processors, memory);
+            if processors > 0 {
+                taken((step.at, until), processors, memory);
+            }
         }
     }
 

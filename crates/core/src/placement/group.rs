@@ -179,7 +179,7 @@ impl Group {
             }
         }
         if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory -= signed(memory_kib).saturating_mul(i64::from(processors));
+            *memory -= (memory_kib * u64::from(processors)).cast_signed();
         }
     }
 
@@ -193,7 +193,7 @@ impl Group {
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
         if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory += signed(memory_kib).saturating_mul(i64::from(processors));
+            *memory += (memory_kib * u64::from(processors)).cast_signed();
         }
     }
 }
