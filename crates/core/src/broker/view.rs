@@ -11,6 +11,7 @@ use crate::resource::Resources;
 use crate::time::transfer_time;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// One candidate with its static capacity and its last known load.
@@ -23,7 +24,7 @@ pub(super) struct Known {
     /// When a peer takes jobs; `None`: always.
     timetable: Option<Timetable>,
     /// Own cluster: its resources. Peer: those of every cluster in reach with
-    /// the hops left after forwarding there once, twice, ...
+    /// the hops left after forwarding there once, twice, ..., the widest first.
     reach: Vec<Vec<Arc<Resources>>>,
     /// Shared with everybody else who was told the same.
     samples: Arc<[LoadSample]>,
@@ -82,7 +83,10 @@ impl Known {
     pub fn peer(peer: &PeerConfig) -> Self {
         let (domain, clusters) = (peer.domain, &peer.clusters);
         let (latency, bandwidth) = (peer.latency, peer.bandwidth);
-        let reach = peer.reach.clone();
+        let mut reach = peer.reach.clone();
+        for clusters in &mut reach {
+            clusters.sort_by_key(|resources| Reverse(resources.processors()));
+        }
         let idle = |(id, resources): &(ClusterId, Arc<Resources>)| {
             LoadSample::idle(*id, resources.processors())
         };
@@ -108,6 +112,10 @@ impl Known {
         let Some(clusters) = self.reach.get(depth) else {
             return false;
         };
+        if job.requirements.is_any() {
+            let widest = clusters.first();
+            return widest.is_some_and(|all| job.processors <= all.processors());
+        }
         let mut capacities = clusters.iter().map(|all| all.capacity(job.requirements));
         capacities.any(|capacity| job.processors <= capacity)
     }
