@@ -1,7 +1,6 @@
 //! What is free over time.
 
-use super::layout::Need;
-use super::line::{Line, Offer};
+use super::line::{Line, Need, Offer};
 use super::{Demand, Layout, Reservation, Shares};
 use crate::placement::Share;
 use crate::time::{SimDuration, SimTime};

@@ -1,6 +1,6 @@
 //! What a calendar counts by, and what jobs may use of it.
 
-use super::line::Step;
+use super::line::Need;
 use super::{Reservation, Shares};
 use crate::job::Requirements;
 use crate::placement::{ClassId, PlacementRun, Share};
@@ -16,29 +16,6 @@ struct Shape {
     per_node: Vec<u32>,
     /// Memory per processor.
     memory_kib: u64,
-}
-
-/// What a job may have of a resource or of a node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Need {
-    /// Processors at most, all being free.
-    pub most: i64,
-    /// KiB for each; 0 where memory does not count.
-    each: i64,
-}
-
-impl Need {
-    /// Processors of what is free in this step.
-    pub(super) fn of(self, step: &Step) -> i64 {
-        let free = step.free.min(self.most);
-        if free <= 0 {
-            return 0;
-        }
-        match self.each == 0 || self.each.saturating_mul(free) <= step.memory {
-            true => free,
-            false => (step.memory / self.each).max(0),
-        }
-    }
 }
 
 /// What jobs of one class may use.

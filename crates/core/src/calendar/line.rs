@@ -1,6 +1,5 @@
 //! Free capacity of one resource or node over time.
 
-use super::layout::Need;
 use crate::time::{SimDuration, SimTime};
 
 /// From `at` on this is free. Numbers are signed, since a plan that jobs have
@@ -11,6 +10,29 @@ pub(super) struct Step {
     pub free: i64,
     /// KiB; means nothing where memory is unlimited.
     pub memory: i64,
+}
+
+/// What a job may have of a resource or of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    /// Processors at most, all being free.
+    pub most: i64,
+    /// KiB for each; 0 where memory does not count.
+    pub(super) each: i64,
+}
+
+impl Need {
+    /// Processors of what is free in this step.
+    pub(super) fn of(self, step: &Step) -> i64 {
+        let free = step.free.min(self.most);
+        if free <= 0 {
+            return 0;
+        }
+        match self.each == 0 || self.each.saturating_mul(free) <= step.memory {
+            true => free,
+            false => (step.memory / self.each).max(0),
+        }
+    }
 }
 
 /// A step function; the last step lasts for ever.
