@@ -10,13 +10,17 @@ use gridrig_simtest::trail::{Step, Trails};
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
 const SCENARIOS: u64 = 40;
 
+/// Jobs that come by the same broker by two ways with as many hops: the second
+/// time they were taken for a repetition, and lost.
+const SAME_HOP: [u64; 2] = [2102, 2680];
+
 /// No scenario has so much work; one that runs longer has lost a job.
 const TOO_LATE: SimTime = SimTime::from_secs(20_000);
 
 /// Runs that many scenarios under these faults; what went wrong in all of them.
 fn jobs_end_once(faults: Faults) -> Counts {
     let mut all = Counts::default();
-    for seed in 0..crate::scenarios(SCENARIOS) {
+    for seed in (0..crate::scenarios(SCENARIOS)).chain(SAME_HOP) {
         let mut scenario = grid_scenario(seed);
         for domain in &mut scenario.grid.domains {
             // Agents go by what they are told.

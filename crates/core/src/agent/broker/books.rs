@@ -40,6 +40,8 @@ pub(super) struct UnderWay {
     pub due: SimTime,
     /// Forwards so far, as it was sent.
     pub hop: u32,
+    /// The key under which it was sent.
+    pub key: String,
     /// The receiver has confirmed to have it.
     pub confirmed: bool,
     /// It may be there although a later try was not answered.
@@ -70,11 +72,12 @@ impl Books {
         }))
     }
 
-    fn note_sent(&mut self, passed: Passed, target: Target, due: SimTime) {
+    fn note_sent(&mut self, passed: Passed, key: String, target: Target, due: SimTime) {
         let sent = UnderWay {
             target,
             due,
             hop: passed.route.hop,
+            key,
             confirmed: false,
             perhaps: false,
             told: false,
@@ -83,27 +86,23 @@ impl Books {
         self.under_way.insert(passed.job, sent);
     }
 
-    /// The key a job travels under from here: the one it came with, with the
-    /// hop it is on; for a job without such a key, one of this broker's own.
-    fn key(&self, job: JobId, hop: u32) -> String {
+    /// The key without its hop that a job goes under from here: of the one it
+    /// came with; for a job without such a key, one of this broker's own.
+    fn base_key(&self, job: JobId) -> String {
         let record = self.ledger.get(job);
-        match record.and_then(|record| record.base_key.as_ref()) {
-            Some(base) => format!("{base}/{hop}"),
-            None => {
-                let (life, domain) = (self.incarnation, self.domain.0);
-                format!("{life}/{domain}/{}/{hop}", job.0)
-            }
-        }
+        let base = record.and_then(|record| record.base_key.clone());
+        base.unwrap_or_else(|| format!("{}/{}/{}", self.incarnation, self.domain.0, job.0))
     }
 
-    /// The same towards a peer: one that has let the job pass by gets it a
-    /// second time when it has settled.
-    pub fn forward_key(&self, job: JobId, route: Route) -> String {
-        let key = self.key(job, route.hop);
-        match route.settled {
-            true => format!("settled:{key}"),
-            false => key,
-        }
+    /// The key towards a peer. The way so far is part of it, in short, since by
+    /// other ways a job may come by the same broker with as many hops; and one
+    /// that has let the job pass by gets it a second time when it has settled.
+    fn forward_key(&self, job: JobId, route: Route) -> String {
+        let base = self.base_key(job);
+        let way = digest(&base, self.domain);
+        let plain = base.rsplit('>').next().unwrap_or_default();
+        let settled = if route.settled { "settled:" } else { "" };
+        format!("{settled}{way:x}>{plain}/{}", route.hop)
     }
 
     /// The domain at which a forwarded job entered the grid, as its key says:
@@ -149,6 +148,14 @@ impl Books {
     }
 }
 
+/// A way in short: FNV-1a of the way so far and the next broker on it.
+fn digest(way: &str, next: DomainId) -> u64 {
+    let bytes = way.bytes().chain(next.0.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 /// What the broker inside is given.
 pub(super) struct Writing<'a, C> {
     books: &'a mut Books,
@@ -176,11 +183,13 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
             FromBroker::Lrms(cluster, said) => {
                 let said = match said {
                     ToLrms::Dispatch(passed) => {
-                        let key = self.books.key(passed.job, passed.route.hop);
-                        let Some(job) = self.books.on_its_way(passed, key, due) else {
+                        let base = self.books.base_key(passed.job);
+                        let key = format!("{base}/{}", passed.route.hop);
+                        let Some(job) = self.books.on_its_way(passed, key.clone(), due) else {
                             return;
                         };
-                        self.books.note_sent(passed, Target::Cluster(cluster), due);
+                        let target = Target::Cluster(cluster);
+                        self.books.note_sent(passed, key, target, due);
                         if passed.route.hop > 0 {
                             let origin = self.books.origin(passed.job);
                             *self.books.taken_in.entry(origin).or_default() += 1;
@@ -197,10 +206,11 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
                 let said = match said {
                     ToPeer::Forward(passed) => {
                         let key = self.books.forward_key(passed.job, passed.route);
-                        let Some(job) = self.books.on_its_way(passed, key, due) else {
+                        let Some(job) = self.books.on_its_way(passed, key.clone(), due) else {
                             return;
                         };
-                        self.books.note_sent(passed, Target::Peer(peer), due);
+                        let target = Target::Peer(peer);
+                        self.books.note_sent(passed, key, target, due);
                         ToPeer::Forward(job)
                     }
                     ToPeer::News(news) => {

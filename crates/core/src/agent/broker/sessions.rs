@@ -242,21 +242,21 @@ impl BrokerAgent {
             .under_way
             .iter_mut()
             .filter(|(_, sent)| sent.target == Target::Peer(peer) && which(sent));
-        let jobs: Vec<(JobId, u32, SimTime)> = there
+        let jobs: Vec<(JobId, u32, String, SimTime)> = there
             .map(|(job, sent)| {
                 sent.perhaps = true;
                 sent.confirmed = false;
                 sent.told = false;
-                (*job, sent.hop, sent.due)
+                (*job, sent.hop, sent.key.clone(), sent.due)
             })
             .collect();
-        for &(job, hop, due) in &jobs {
+        let count = jobs.len();
+        for (job, hop, key, due) in jobs {
             let Some(route) = self.broker.route(job) else {
                 continue;
             };
             let from = Some(self.broker.config().domain);
             let route = Route { from, hop, ..route };
-            let key = self.books.forward_key(job, route);
             let passed = Passed {
                 job,
                 route,
@@ -269,6 +269,6 @@ impl BrokerAgent {
                 self.books.post(cx, None, due, forward);
             }
         }
-        jobs.len()
+        count
     }
 }
