@@ -224,7 +224,9 @@ impl FromStr for PolicySpec {
             let read = parameter.and_then(|p| Some((p.name, p.values.read(value.trim())?)));
             let expected = || format!("`{}` to be {}", pair.trim(), entry.takes());
             let (key, value) = read.ok_or_else(expected)?;
-            policy.given.insert(key, value);
+            if policy.given.insert(key, value).is_some() {
+                return Err(format!("`{key}` to be given once"));
+            }
         }
         Ok(policy)
     }

@@ -120,6 +120,8 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
             format!("`alpha={alpha}` to be {alphas}")
         );
     }
+    let twice = refused("best-broker-rank(alpha=1, alpha=2)");
+    assert_eq!(twice, "`alpha` to be given once");
     assert_eq!(
         refused("inter-rr(ttl=1.5)"),
         "`ttl=1.5` to be a parameter of inter-rr: ttl (a whole number from 0 to 4294967295); tie (one \
