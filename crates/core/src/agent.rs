@@ -1,8 +1,8 @@
 //! The participants of a grid as agents: pure state machines that a driver
 //! gives a clock, a way for messages and a log.
 //!
-//! Every input enters by [`Handle::handle`]: a message ([`Arrival`],
-//! [`Received`], [`Cancel`]), a timer that is [`Due`], the [`Fate`] of a message
+//! Every input enters by [`Handle::handle`]: a message ([`Brought`] or
+//! [`Arrival`], [`Told`] or [`Received`], [`Cancel`]), a timer that is [`Due`], the [`Fate`] of a message
 //! that the agent has sent, or word from outside the grid (a service is
 //! [`Lost`], the session with a peer [changes](PeerSession), a real LRMS
 //! [acts](Outside)). Every message leaves by [`Cx::send`]. Delivery, sessions,
