@@ -10,6 +10,7 @@ mod occupancy;
 mod place;
 
 use crate::log::EventLog;
+use crate::summary::JobCounts;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
@@ -50,18 +51,9 @@ impl<'a> AuditFacts<'a> {
 pub struct AuditReport {
     /// Events looked at.
     pub events: u64,
-    /// Jobs that were submitted; the sum of the five below.
-    pub submitted: u64,
-    /// Ran to their end.
-    pub completed: u64,
-    /// Turned away for good.
-    pub rejected: u64,
-    /// Removed on request.
-    pub cancelled: u64,
-    /// Lost to a fault.
-    pub failed: u64,
-    /// Left over by a partial run.
-    pub unfinished: u64,
+    /// Jobs that were submitted, by how they ended; unfinished ones are left over
+    /// by a partial run.
+    pub jobs: JobCounts,
     /// Jobs of the workload that a partial run never submitted.
     pub not_submitted: u64,
 }

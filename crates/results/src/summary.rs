@@ -69,13 +69,18 @@ impl JobCounts {
             return;
         }
         self.submitted += 1;
-        *match row.state {
+        *self.in_state(row.state) += 1;
+    }
+
+    /// How many are in a state.
+    pub(crate) fn in_state(&mut self, state: JobState) -> &mut u64 {
+        match state {
             JobState::Completed => &mut self.completed,
             JobState::Rejected => &mut self.rejected,
             JobState::Cancelled => &mut self.cancelled,
             JobState::Failed => &mut self.failed,
             JobState::Unfinished => &mut self.unfinished,
-        } += 1;
+        }
     }
 }
 

@@ -27,8 +27,8 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
                 return print_json(&serde_json::json!({
                     "audit": "ok",
                     "events": report.events,
-                    "submitted": report.submitted,
-                    "completed": report.completed,
+                    "submitted": report.jobs.submitted,
+                    "completed": report.jobs.completed,
                     "notes": notes,
                 }));
             }
@@ -37,7 +37,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
             }
             print(&format!(
                 "audit ok: {} jobs, {} events, every job ended once, no processor used twice\n",
-                report.submitted, report.events
+                report.jobs.submitted, report.events
             ))
         }
         Err(violations) => {

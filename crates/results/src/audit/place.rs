@@ -1,7 +1,9 @@
 //! Where a job is, and what is known of it there.
 
+use crate::jobs::JobState;
 use crate::names::Names;
 use gridrig_core::event::Party;
+use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 
@@ -25,46 +27,54 @@ pub(super) enum Place {
     /// Sent back to the submitter, to be rejected.
     SentBack,
     /// Over.
-    Ended(End),
-}
-
-/// How a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Completed,
-    Rejected,
-    Cancelled,
-    Failed,
+    Ended(JobState),
 }
 
 /// What is known of one job.
 #[derive(Clone, Copy)]
-pub(super) struct Life<'l> {
+pub(super) struct Life<'a> {
+    pub(super) job: &'a Submission,
     pub(super) place: Place,
     pub(super) submitted: bool,
     pub(super) seen: bool,
     /// Forwards on the path to where it is.
     pub(super) hop: u32,
+    /// When its last event happened.
     pub(super) last: SimTime,
     pub(super) start: SimTime,
     /// When it was promised to start.
     pub(super) promised: SimTime,
     /// Where it runs, while it does.
-    pub(super) placement: &'l [PlacementRun],
+    pub(super) placement: &'a [PlacementRun],
 }
 
-pub(super) const UNBORN: Life<'static> = Life {
-    place: Place::Nowhere,
-    submitted: false,
-    seen: false,
-    hop: 0,
-    last: SimTime::ZERO,
-    start: SimTime::ZERO,
-    promised: SimTime::MAX,
-    placement: &[],
-};
+impl<'a> Life<'a> {
+    /// A job of which no event has told.
+    pub(super) fn new(job: &'a Submission) -> Self {
+        Life {
+            job,
+            place: Place::Nowhere,
+            submitted: false,
+            seen: false,
+            hop: 0,
+            last: SimTime::ZERO,
+            start: SimTime::ZERO,
+            promised: SimTime::MAX,
+            placement: &[],
+        }
+    }
+
+    /// Follows the log, so that one event out of place is found once. A job
+    /// that runs or is over stays so: its processors must be given back.
+    pub(super) fn move_to(&mut self, place: Place) {
+        if !matches!(self.place, Place::Running(_) | Place::Ended(_)) {
+            self.place = place;
+        }
+    }
+}
 
 impl Place {
+    /// For messages.
     pub(super) fn shown(self, names: &Names) -> String {
         let name = |party| names.party(party);
         match self {

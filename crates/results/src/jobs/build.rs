@@ -6,7 +6,7 @@ use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::event::{Event, EventKind, MessageKind, Party};
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
@@ -25,145 +25,124 @@ impl JobTable {
         grid: &Grid,
         workloads: &[String],
     ) -> JobTable {
-        let mut builder = Builder::new(submissions, grid);
-        for (position, (at, event)) in log.records().enumerate() {
-            builder.take(position, at, event);
-        }
-        let Builder {
-            rows,
-            mut hops,
-            clusters,
-            last_finish,
-            strays,
-            ..
-        } = builder;
-        // Stable: the visits of one job stay in the order of arrival.
-        hops.sort_by_key(|visit| visit.row.job);
-        JobTable {
-            rows,
-            hops: hops.into_iter().map(|visit| visit.row).collect(),
-            names: Names::of(grid),
-            workloads: workloads.to_vec(),
-            clusters,
-            messages: MessageKind::ALL.map(|kind| log.messages(kind)),
-            end: log.end(),
-            last_finish,
-            strays,
-        }
-    }
-}
-
-/// A visit, and the visit it would go back to when refused.
-struct Visit {
-    row: HopRow,
-    before: Option<usize>,
-}
-
-struct Builder {
-    index: JobIndex,
-    rows: Vec<JobRow>,
-    /// The visit that each job is at.
-    at_visit: Vec<Option<usize>>,
-    hops: Vec<Visit>,
-    clusters: Vec<ClusterInfo>,
-    last_finish: Option<SimTime>,
-    strays: u64,
-}
-
-impl Builder {
-    fn new(submissions: &[Submission], grid: &Grid) -> Self {
-        let clusters: Vec<ClusterInfo> = grid
-            .clusters
-            .iter()
-            .map(|cluster| ClusterInfo {
-                domain: cluster.domain,
-                processors: cluster.config.resources.processors(),
-                pass_interval: cluster.config.interval,
-            })
-            .collect();
-        let rows = submissions.iter();
+        let clusters = grid.clusters.iter().map(|cluster| ClusterInfo {
+            domain: cluster.domain,
+            processors: cluster.config.resources.processors(),
+            pass_interval: cluster.config.interval,
+        });
+        let clusters: Vec<ClusterInfo> = clusters.collect();
         let row = |job: &Submission| JobRow {
             origin: origin(job, &clusters),
             ..JobRow::new(job)
         };
-        Builder {
+        let mut builder = Builder {
             index: JobIndex::new(submissions),
-            rows: rows.map(row).collect(),
             at_visit: vec![None; submissions.len()],
-            hops: Vec::new(),
-            clusters,
-            last_finish: None,
-            strays: 0,
+            before: Vec::new(),
+            table: JobTable {
+                rows: submissions.iter().map(row).collect(),
+                hops: Vec::new(),
+                names: Names::of(grid),
+                workloads: workloads.to_vec(),
+                clusters,
+                messages: MessageKind::ALL.map(|kind| log.messages(kind)),
+                end: log.end(),
+                last_finish: None,
+                strays: 0,
+            },
+        };
+        for (position, (at, event)) in log.records().enumerate() {
+            builder.take(position, at, event);
         }
+        let mut table = builder.table;
+        // Stable: the visits of one job stay in the order of arrival.
+        table.hops.sort_by_key(|visit| visit.job);
+        table
     }
+}
 
+struct Builder {
+    index: JobIndex,
+    table: JobTable,
+    /// The visit that each job is at, a row of `table.hops`.
+    at_visit: Vec<Option<usize>>,
+    /// For each visit the one that its job would go back to when refused.
+    before: Vec<Option<usize>>,
+}
+
+impl Builder {
     fn take(&mut self, position: usize, at: SimTime, event: Event<'_>) {
         let Some(job) = event.job else {
             return;
         };
+        let table = &mut self.table;
         let Some(index) = self.index.find(job) else {
-            self.strays += 1;
+            table.strays += 1;
             return;
         };
-        let row = &mut self.rows[index];
+        let row = &mut table.rows[index];
         row.note(position, at, &event);
-        match event.kind {
-            EventKind::BrokerArrival => {
+        match (event.kind, self.at_visit[index]) {
+            (EventKind::BrokerArrival, _) => {
                 if let Some(domain) = event.by.domain() {
                     self.arrive(at, index, domain, event.hop());
                 }
             }
-            EventKind::Forwarded => {
-                if let Some(visit) = self.at_visit[index] {
-                    self.hops[visit].row.forwarded = Some(at);
-                    self.hops[visit].row.forwarded_to = event.to.and_then(Party::domain);
-                }
+            (EventKind::Forwarded, Some(visit)) => {
+                table.hops[visit].forwarded = Some(at);
+                table.hops[visit].forwarded_to = event.to.and_then(Party::domain);
             }
-            EventKind::Refused => self.refuse(at, index, event.by, event.reason),
-            EventKind::Dispatched => {
-                if let Some(visit) = self.at_visit[index] {
-                    self.hops[visit].row.dispatched = Some(at);
-                }
+            (EventKind::Refused, Some(visit)) => {
+                self.refuse(at, index, visit, &event);
             }
-            EventKind::Queued => {
-                row.exec_domain = row.cluster.and_then(|id| domain_of(&self.clusters, id));
+            (EventKind::Dispatched, Some(visit)) => table.hops[visit].dispatched = Some(at),
+            (EventKind::Queued, _) => {
+                row.exec_domain = row.cluster.and_then(|id| domain_of(&table.clusters, id));
             }
-            EventKind::Finished => self.last_finish = self.last_finish.max(row.finish),
+            (EventKind::Finished, _) => table.last_finish = table.last_finish.max(row.finish),
             _ => {}
         }
     }
 
     fn arrive(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
         let before = self.at_visit[index];
-        let from_domain = before.map(|visit| self.hops[visit].row.domain);
-        let row = visit_row(self.rows[index].job, hop, domain, from_domain, at);
-        self.at_visit[index] = Some(self.hops.len());
-        self.hops.push(Visit { row, before });
+        let hops = &mut self.table.hops;
+        self.at_visit[index] = Some(hops.len());
+        self.before.push(before);
+        hops.push(HopRow {
+            job: self.table.rows[index].job,
+            hop,
+            domain,
+            from_domain: before.map(|visit| hops[visit].domain),
+            arrival: at,
+            forwarded: None,
+            forwarded_to: None,
+            dispatched: None,
+            refused: None,
+            reason: None,
+        });
         self.show_visit(index);
     }
 
     /// A broker that has the job sends it back to the visit before. An LRMS
     /// that refuses, or a broker that did not even take it in, leaves it with
     /// the broker that has it.
-    fn refuse(&mut self, at: SimTime, index: usize, by: Party, reason: Option<Reason>) {
-        let Some(here) = self.at_visit[index] else {
-            return;
-        };
-        let visit = &mut self.hops[here];
-        let took_it_in = by == visit.row.domain.into();
-        if took_it_in && visit.before.is_some() {
-            visit.row.refused = Some(at);
-            visit.row.reason = reason;
-            self.at_visit[index] = visit.before;
+    fn refuse(&mut self, at: SimTime, index: usize, here: usize, event: &Event<'_>) {
+        let visit = &mut self.table.hops[here];
+        let before = self.before[here];
+        if event.by == visit.domain.into() && before.is_some() {
+            visit.refused = Some(at);
+            visit.reason = event.reason;
+            self.at_visit[index] = before;
             self.show_visit(index);
         }
     }
 
     fn show_visit(&mut self, index: usize) {
         if let Some(visit) = self.at_visit[index] {
-            let visit = &self.hops[visit].row;
-            self.rows[index].broker_arrival = Some(visit.arrival);
-            self.rows[index].hops = visit.hop;
+            let visit = &self.table.hops[visit];
+            self.table.rows[index].broker_arrival = Some(visit.arrival);
+            self.table.rows[index].hops = visit.hop;
         }
     }
 }
@@ -248,27 +227,6 @@ fn origin(submission: &Submission, clusters: &[ClusterInfo]) -> Option<DomainId>
     match submission.entry {
         Entry::Domain(domain) => Some(domain),
         Entry::Cluster(cluster) => domain_of(clusters, cluster),
-    }
-}
-
-fn visit_row(
-    job: JobId,
-    hop: u32,
-    domain: DomainId,
-    from_domain: Option<DomainId>,
-    arrival: SimTime,
-) -> HopRow {
-    HopRow {
-        job,
-        hop,
-        domain,
-        from_domain,
-        arrival,
-        forwarded: None,
-        forwarded_to: None,
-        dispatched: None,
-        refused: None,
-        reason: None,
     }
 }
 

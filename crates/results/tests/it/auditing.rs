@@ -12,6 +12,7 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimDuration;
 use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::{AuditReport, Rule, Violation};
+use gridrig_results::summary::JobCounts;
 use gridrig_results::{AuditFacts, audit};
 
 type Told = Vec<(u64, Event<'static>)>;
@@ -68,10 +69,13 @@ fn a_good_log_is_in_order() {
     let report = audit(&log(), &AuditFacts::new(&grid(), &submissions()));
     let expected = AuditReport {
         events: 31,
-        submitted: 4,
-        completed: 3,
-        rejected: 1,
-        ..AuditReport::default()
+        jobs: JobCounts {
+            submitted: 4,
+            completed: 3,
+            rejected: 1,
+            ..JobCounts::default()
+        },
+        not_submitted: 0,
     };
     assert_eq!(report, Ok(expected));
 }
@@ -147,7 +151,7 @@ fn a_job_may_be_left_over_by_a_partial_run_only() {
         ..whole
     };
     let report = audit(&log, &partial).expect("a partial run may stop");
-    assert_eq!((report.unfinished, report.not_submitted), (3, 1));
+    assert_eq!((report.jobs.unfinished, report.not_submitted), (3, 1));
 }
 
 #[test]
@@ -412,7 +416,7 @@ fn a_refused_job_goes_on_where_it_came_back_to() {
     told.retain(|(at, event)| event.job != Some(job) || *at <= 7_000);
     told.extend([(7_500, refused), (10_000, rejected(1)), (10_000, seen(1))]);
     let report = audit_of(told, &submissions()).expect("in order");
-    assert_eq!((report.completed, report.rejected), (2, 2));
+    assert_eq!((report.jobs.completed, report.jobs.rejected), (2, 2));
 }
 
 #[test]
@@ -423,7 +427,7 @@ fn a_cancelled_job_gives_its_processors_back() {
     remove(&mut told, finished(0, A1));
     told.push((12_000, Event::new(EventKind::Cancelled, job, by)));
     let report = audit_of(told, &submissions()).expect("in order");
-    assert_eq!((report.completed, report.cancelled), (2, 1));
+    assert_eq!((report.jobs.completed, report.jobs.cancelled), (2, 1));
 }
 
 #[test]

@@ -117,8 +117,8 @@ const EARLIER: &str = concat!(
 fn a_directory_of_the_earlier_format_is_read() {
     let outcome = rundir::audit_run_dir(Path::new(EARLIER)).unwrap();
     let report = outcome.unwrap();
-    assert_eq!((report.events, report.submitted), (47, 6));
-    assert_eq!((report.completed, report.rejected), (5, 1));
+    assert_eq!((report.events, report.jobs.submitted), (47, 6));
+    assert_eq!((report.jobs.completed, report.jobs.rejected), (5, 1));
     let run = rundir::read(Path::new(EARLIER)).unwrap();
     assert_eq!(run.unreadable, []);
     let kinds = run.log.records().map(|(_, event)| event.kind);
@@ -206,7 +206,7 @@ fn a_finished_run_is_audited_from_its_directory() {
     let report = rundir::audit_run_dir(dir.path())
         .unwrap()
         .expect("in order");
-    assert_eq!((report.completed, report.rejected), (3, 1));
+    assert_eq!((report.jobs.completed, report.jobs.rejected), (3, 1));
 }
 
 #[test]
