@@ -1,5 +1,5 @@
 //! One of each picture on a page: `cargo run -p gridrig-results --example
-//! gallery -- DIR` writes `gallery.html` and an SVG per picture there.
+//! gallery -- DIR` writes `gallery.html` there.
 
 use gridrig_core::rng;
 use gridrig_results::plot::{
@@ -11,11 +11,7 @@ use std::path::PathBuf;
 fn main() -> std::io::Result<()> {
     let dir = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     std::fs::create_dir_all(&dir)?;
-    let figures = figures();
-    for (name, figure, _) in &figures {
-        std::fs::write(dir.join(format!("{name}.svg")), figure.to_svg())?;
-    }
-    std::fs::write(dir.join("gallery.html"), page(&figures))
+    std::fs::write(dir.join("gallery.html"), page(&figures()))
 }
 
 /// File name, picture, caption.
@@ -58,11 +54,6 @@ pub fn figures() -> Vec<Named> {
         ("bars", Box::new(bars()), "Two traces, hour by hour."),
         ("bins", Box::new(bins()), "A histogram on a log axis."),
         (
-            "stacked",
-            Box::new(stacked()),
-            "Two clusters, one on the other.",
-        ),
-        (
             "forest",
             Box::new(forest()),
             "Intervals of 95 %, paired by week.",
@@ -77,7 +68,7 @@ pub fn figures() -> Vec<Named> {
             Box::new(Chart::new("Nothing to see").half()),
             "A chart without values.",
         ),
-        ("elbow", Box::new(elbow()), "A line in its envelope."),
+        ("elbow", Box::new(elbow()), "A line with a mark."),
     ]
 }
 
@@ -85,43 +76,64 @@ fn forest() -> Rows {
     let axis = Axis::linear("difference of mean delay to round-robin", Unit::Seconds);
     Rows::new("Mean delay against round-robin, 47 weeks", axis)
         .reference(0.0, "no difference")
-        .group("47 pairs of weeks")
-        .row("queue-length", -310.0, -120.0, 70.0)
-        .row("free-node", 20.0, 240.0, 460.0)
-        .row("utilization (debited views)", -40.0, 15.0, 70.0)
-        .group("too few repeats")
-        .colored_row("local-only", f64::NAN, 400.0, f64::NAN, Color::Muted)
-        .row("full-information", f64::NAN, f64::NAN, f64::NAN)
+        .row("queue-length", -310.0, -120.0, 70.0, Color::Series(0))
+        .row("free-node", 20.0, 240.0, 460.0, Color::Series(0))
+        .row(
+            "utilization (debited views)",
+            -40.0,
+            15.0,
+            70.0,
+            Color::Series(0),
+        )
+        .row("local-only", f64::NAN, 400.0, f64::NAN, Color::Muted)
+        .row(
+            "full-information",
+            f64::NAN,
+            f64::NAN,
+            f64::NAN,
+            Color::Series(0),
+        )
 }
 
 fn strips() -> Strips {
+    let (plain, inf) = (|| Unit::Plain, f64::INFINITY);
     Strips::new("The reduction against 200 honest samples of its size")
-        .row(
+        .judged_row(
             "processors: KS distance",
-            Unit::Plain,
+            plain(),
             0.012,
-            (f64::NEG_INFINITY, 0.031),
+            (-inf, 0.031),
+            Some(true),
         )
-        .row(
+        .judged_row(
             "run time: mean",
             Unit::Seconds,
             13_434.0,
             (11_800.0, 15_020.0),
+            Some(true),
         )
-        .row("users: total variation", Unit::Fraction, 0.31, (0.08, 0.19))
-        .row(
+        .judged_row(
+            "users: total variation",
+            Unit::Fraction,
+            0.31,
+            (0.08, 0.19),
+            Some(false),
+        )
+        .judged_row(
             "jobs of the busiest user",
             Unit::Fraction,
             0.0,
             (0.055, 0.09),
+            Some(false),
         )
-        .row(
+        .judged_row(
             "adjusted Rand index",
-            Unit::Plain,
+            plain(),
             0.93,
-            (0.91, f64::INFINITY),
+            (0.91, inf),
+            Some(true),
         )
-        .row("executables", Unit::Plain, f64::NAN, (0.0, 0.2))
+        .judged_row("executables", plain(), f64::NAN, (0.0, 0.2), None)
 }
 
 fn matrix() -> Matrix {
@@ -273,33 +285,13 @@ fn bins() -> Chart {
         .series(Series::bins("", edges, heights))
 }
 
-fn stacked() -> Chart {
-    let of = |name: &str, base: f64| -> Vec<(f64, f64)> {
-        let steps = uniform(name, 200).into_iter().enumerate();
-        steps
-            .map(|(i, u)| (i as f64 * 40.0, (base * u).round()))
-            .collect()
-    };
-    Chart::new("Busy processors by cluster")
-        .half()
-        .x(Axis::linear("time", Unit::Seconds))
-        .y(Axis::linear("busy processors", Unit::Plain))
-        .series(Series::stacked("a1", of("a1", 225.0)).until(8000.0))
-        .series(Series::stacked("b1", of("b1", 225.0)).until(8000.0))
-        .series(Series::stacked("c1", of("c1", 100.0)).until(8000.0))
-}
-
 fn elbow() -> Chart {
     let wcss = |k: i32| 1e9 / f64::from(k).powf(1.6);
-    let band: Vec<_> = (1..=30)
-        .map(|k| (f64::from(k), wcss(k) * 0.8, wcss(k) * 1.25))
-        .collect();
     let line: Vec<_> = (1..=30).map(|k| (f64::from(k), wcss(k) * 1.05)).collect();
     Chart::new("Within-cluster sum of squares of submission times")
         .half()
         .x(Axis::linear("clusters k", Unit::Plain))
         .y(Axis::log("sum of squares", Unit::Named("s²".into())))
-        .series(Series::band("99 % of honest samples", band).color(Color::Muted))
         .series(Series::line("reduced", line))
         .mark(Mark::x(6.0, "elbow: k = 6"))
 }
@@ -333,8 +325,8 @@ pub fn page(figures: &[Named]) -> String {
             ])
             .row([
                 "run time, mean".into(),
-                Cell::seconds(13_434.0),
-                Cell::seconds(9_000.0),
+                Cell::Number("3 h 44 min".into()),
+                Cell::Number("2 h 30 min".into()),
                 Cell::Fail("below".into()),
             ])
             .row([

@@ -1,6 +1,7 @@
 //! Axes: what a direction of a picture means, and where values lie on it.
 
 use crate::plot::format;
+use crate::plot::table::Cell;
 use std::borrow::Cow;
 
 /// What the numbers of an axis are.
@@ -29,6 +30,14 @@ impl Unit {
                 format!("{} {unit}", format::number(value))
             }
             Unit::Named(_) => format::number(value),
+        }
+    }
+
+    /// A cell of a table.
+    pub(super) fn cell(&self, value: impl Into<Option<f64>>) -> Cell {
+        match value.into().filter(|value| value.is_finite()) {
+            Some(value) => Cell::Number(self.show(value)),
+            None => Cell::Missing,
         }
     }
 }
@@ -163,8 +172,6 @@ fn apart(low: f64, high: f64) -> (f64, f64) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     log: bool,
-    low: f64,
-    high: f64,
     from: f64,
     to: f64,
     /// Half the lower end, and pixels per half a unit: the difference of two
@@ -183,8 +190,6 @@ impl Scale {
         };
         Scale {
             log,
-            low,
-            high,
             from,
             to,
             half_low: low / 2.0,
@@ -224,11 +229,9 @@ impl Scale {
         }
     }
 
-    /// The value at a pixel.
-    pub(super) fn value(&self, at: f64) -> f64 {
-        let share = (at - self.from) / (self.to - self.from);
-        let value = self.low + share * (self.high - self.low);
-        if self.log { value.exp() } else { value }
+    /// Between which pixels it lies.
+    pub(super) fn pixels(&self) -> (f64, f64) {
+        (self.from, self.to)
     }
 }
 
@@ -237,14 +240,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_and_its_place_are_inverse() {
+    fn a_value_has_its_place_between_the_ends() {
         let linear = Axis::linear("x", Unit::Plain);
         let log = Axis::log("x", Unit::Plain);
-        for (axis, ends) in [(&linear, (0.0, 10.0)), (&log, (1.0, 1000.0))] {
-            let scale = Scale::new(axis, ends, 0.0, 600.0);
-            for at in [0.0, 150.0, 600.0] {
-                assert!((scale.at(scale.value(at)).unwrap() - at).abs() < 1e-9);
-            }
+        for (value, on_log, at) in [(0.0, 1.0, 0.0), (5.0, 10.0, 300.0), (10.0, 100.0, 600.0)] {
+            let linear = Scale::new(&linear, (0.0, 10.0), 0.0, 600.0);
+            let log = Scale::new(&log, (1.0, 100.0), 0.0, 600.0);
+            assert!((linear.at(value).unwrap() - at).abs() < 1e-9);
+            assert!((log.at(on_log).unwrap() - at).abs() < 1e-9);
         }
         assert_eq!(Scale::new(&log, (1.0, 10.0), 0.0, 1.0).at(0.0), None);
     }

@@ -18,7 +18,6 @@ use crate::plot::ticks;
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
-    description: Option<String>,
     width: f64,
     height: f64,
     x: Axis,
@@ -35,7 +34,6 @@ impl Chart {
     pub fn new(title: impl Into<String>) -> Self {
         Chart {
             title: title.into(),
-            description: None,
             width: 1000.0,
             height: 320.0,
             x: Axis::linear("", Unit::Plain),
@@ -103,13 +101,6 @@ impl Chart {
         self.quiet = true;
         self
     }
-
-    /// Replaces the generated description for those who cannot see the chart.
-    #[must_use]
-    pub fn describe(mut self, text: impl Into<String>) -> Self {
-        self.description = Some(text.into());
-        self
-    }
 }
 
 impl Figure for Chart {
@@ -118,12 +109,7 @@ impl Figure for Chart {
         let mut notes = Vec::new();
         let top = head(&mut canvas, &self.title, self.width);
         let top = self.legend(&mut canvas, top);
-        match extent::resolve(
-            (&self.x, &self.y),
-            &self.series,
-            &self.marks,
-            (self.width, self.height),
-        ) {
+        match extent::resolve((&self.x, &self.y), &self.series, &self.marks, self.height) {
             None => no_data(&mut canvas, top, self.width, self.height),
             Some(plan) => self.plot(&mut canvas, top, &plan, &mut notes),
         }
@@ -131,10 +117,7 @@ impl Figure for Chart {
         notes.extend(self.notes.iter().cloned());
         Drawing {
             title: self.title.clone(),
-            description: self
-                .description
-                .clone()
-                .unwrap_or_else(|| data::describe(&self.x, &self.y, &self.series)),
+            description: data::describe(&self.x, &self.y, &self.series),
             width: self.width,
             height: self.height,
             body: canvas.finish_body(),
@@ -172,6 +155,8 @@ impl Chart {
             width,
             height,
         };
+        let series = || self.series.iter().map(|one| &one.data);
+        let count = |is: fn(&&Data) -> bool| series().filter(is).count();
         let frame = Frame {
             x: Scale::new(&plan.x, plan.ends_x, 0.0, width),
             y: Scale::new(&plan.y, plan.ends_y, height, 0.0),
@@ -179,17 +164,8 @@ impl Chart {
             y_axis: &plan.y,
             width,
             height,
-            stack: &plan.stack,
-            bar_series: self
-                .series
-                .iter()
-                .filter(|one| matches!(one.data, Data::Bars(_)))
-                .count(),
-            bin_series: self
-                .series
-                .iter()
-                .filter(|one| matches!(one.data, Data::Bins { .. }))
-                .count(),
+            bar_series: count(|data| matches!(data, Data::Bars(_))),
+            bin_series: count(|data| matches!(data, Data::Bins { .. })),
         };
         if !title_y.is_empty() {
             canvas.fitted_text((2.0, top - 9.0), "h", &title_y, self.width - 4.0);
@@ -197,19 +173,14 @@ impl Chart {
         self.grid(canvas, area, &frame, &ticks_y, plan);
         canvas.open_area(left, top, width, height);
         let mut bar = 0;
-        let looks = self.looks();
-        for (index, one) in self.series.iter().enumerate() {
-            let look = looks[index];
+        for (one, look) in self.series.iter().zip(self.looks()) {
             canvas.open(look.color);
-            let told = marks::draw(canvas, &frame, one, index, bar, look);
+            let told = marks::draw(canvas, &frame, one, bar, look);
             notes.extend(told.into_iter().filter(|_| !self.quiet));
             canvas.close();
             bar += usize::from(matches!(one.data, Data::Bars(_)));
         }
         canvas.close_area();
-        if plan.stack.averaged {
-            notes.push("Stacked areas are means over two pixels each.".to_owned());
-        }
         annotate::annotations(&self.marks, canvas, area, &frame, notes);
         let mut base = Path::default();
         base.start(left, top + height);
@@ -296,38 +267,52 @@ impl Chart {
     /// The legend: an entry per named series, in as many rows as needed.
     /// Returns where the chart may go on.
     fn legend(&self, canvas: &mut Canvas, top: f64) -> f64 {
-        const MOST: usize = 24;
-        let named: Vec<(usize, &Series)> = self
-            .series
-            .iter()
-            .enumerate()
-            .filter(|(_, one)| !one.name.is_empty())
-            .collect();
+        let all = self.series.iter().zip(self.looks());
+        let named: Vec<_> = all.filter(|(one, _)| !one.name.is_empty()).collect();
         if named.len() < 2 {
             return top;
         }
-        let (mut x, mut y) = (2.0, top + 14.0);
-        let looks = self.looks();
-        let hidden = named.len().saturating_sub(MOST);
-        for (index, one) in named.into_iter().take(MOST) {
-            let label = text::fit(&one.name, 12.0, 260.0);
-            let width = 26.0 + text::width(&label, 12.0) + 16.0;
-            if x + width > self.width && x > 2.0 {
-                (x, y) = (2.0, y + 18.0);
-            }
-            canvas.open(looks[index].color);
-            marks::swatch(canvas, one, looks[index], (x, y - 4.0));
+        let names = named.iter().map(|(one, _)| one.name.as_str());
+        legend(canvas, names, (top, self.width), |canvas, index, at| {
+            let (one, look) = named[index];
+            canvas.open(look.color);
+            marks::swatch(canvas, one, look, at);
             canvas.close();
-            let title = if label == one.name { "" } else { &one.name };
-            canvas.titled_text(x + 26.0, y, "", &label, title);
-            x += width;
-        }
-        if hidden > 0 {
-            canvas.text(2.0, y + 18.0, "k", &format!("and {hidden} more"));
-            y += 18.0;
-        }
-        y + 6.0
+        })
     }
+}
+
+/// Draws samples and what they mean, in as many lines as it takes; returns where
+/// the picture goes on. `sample` draws the one at an index, 20 pixels wide, its
+/// middle here.
+pub(super) fn legend<'a>(
+    canvas: &mut Canvas,
+    names: impl ExactSizeIterator<Item = &'a str>,
+    (top, width): (f64, f64),
+    sample: impl Fn(&mut Canvas, usize, (f64, f64)),
+) -> f64 {
+    const MOST: usize = 24;
+    let hidden = names.len().saturating_sub(MOST);
+    if names.len() == 0 {
+        return top;
+    }
+    let (mut x, mut y) = (2.0, top + 14.0);
+    for (index, name) in names.enumerate().take(MOST) {
+        let label = text::fit(name, 12.0, 260.0);
+        let wide = 26.0 + text::width(&label, 12.0) + 16.0;
+        if x + wide > width && x > 2.0 {
+            (x, y) = (2.0, y + 18.0);
+        }
+        sample(canvas, index, (x, y - 4.0));
+        let title = if label == name { "" } else { name };
+        canvas.titled_text(x + 26.0, y, "", &label, title);
+        x += wide;
+    }
+    if hidden > 0 {
+        y += 18.0;
+        canvas.text(2.0, y, "k", &format!("and {hidden} more"));
+    }
+    y + 6.0
 }
 
 /// Draws a title in at most two lines; returns where the picture may go on.

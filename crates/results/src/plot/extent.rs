@@ -2,7 +2,7 @@
 
 use crate::plot::annotate::Mark;
 use crate::plot::axis::{Axis, Kind};
-use crate::plot::data::{self, Stack};
+use crate::plot::data;
 use crate::plot::series::{Data, Series};
 use crate::plot::ticks;
 
@@ -12,7 +12,6 @@ pub(super) struct Plan {
     pub y: Axis,
     pub ends_x: (f64, f64),
     pub ends_y: (f64, f64),
-    pub stack: Stack,
 }
 
 /// Finds the ends of both axes; `None` if there is nothing to draw.
@@ -20,7 +19,7 @@ pub(super) fn resolve(
     (x, y): (&Axis, &Axis),
     series: &[Series],
     marks: &[Mark],
-    (width, height): (f64, f64),
+    height: f64,
 ) -> Option<Plan> {
     let (mut x, mut y) = (x.clone(), y.clone());
     for mark in marks {
@@ -37,11 +36,10 @@ pub(super) fn resolve(
         .map(|one| data::span_x(&x, one))
         .fold(None, merge);
     let ends_x = x.ends(all_x)?;
-    let stack = Stack::of(&x, series, ends_x, width);
     let all_y = series
         .iter()
         .map(|one| data::span_y(&y, one))
-        .fold(stack.span(), merge)?;
+        .fold(None, merge)?;
     let fixed = y.low.is_some();
     let ends_y = y.ends(Some(all_y))?;
     let ends_y = if fixed {
@@ -59,7 +57,6 @@ pub(super) fn resolve(
         y,
         ends_x,
         ends_y,
-        stack,
     })
 }
 
@@ -86,7 +83,7 @@ fn rounded(axis: &Axis, (low, high): (f64, f64), height: f64) -> (f64, f64) {
 fn padded(axis: &Axis, series: &[Series], (low, high): (f64, f64)) -> (f64, f64) {
     let airy = series
         .iter()
-        .any(|one| matches!(one.data, Data::Scatter(_) | Data::Errors(_)));
+        .any(|one| matches!(one.data, Data::Scatter(_)));
     match (&axis.kind, airy) {
         (Kind::Categories(_), _) => (low, high),
         (Kind::Log, true) => log_padded(low, high),

@@ -1,7 +1,7 @@
 //! The inside of a chart.
 
-use crate::plot::axis::{Axis, Scale};
-use crate::plot::data::{LeftOut, Stack};
+use crate::plot::axis::{Axis, Kind, Scale};
+use crate::plot::data::LeftOut;
 
 /// Where the plot lies.
 #[derive(Clone, Copy)]
@@ -20,7 +20,6 @@ pub(super) struct Frame<'a> {
     pub y_axis: &'a Axis,
     pub width: f64,
     pub height: f64,
-    pub stack: &'a Stack,
     pub bar_series: usize,
     pub bin_series: usize,
 }
@@ -33,13 +32,19 @@ impl Frame<'_> {
 
     /// Counts a point and finds its place; a gap if it has none.
     pub(super) fn place(&self, left_out: &mut LeftOut, x: f64, y: f64) -> Option<(f64, f64)> {
-        if self.x_axis.can_show(x) && self.y_axis.can_show(y) {
+        left_out.total += 1;
+        let on = [(self.x_axis, x), (self.y_axis, y)];
+        if on.iter().all(|(axis, value)| axis.can_show(*value)) {
             let at = (self.x.at(x)?, self.y.at(y)?);
-            left_out.total += 1;
             left_out.outside += u64::from(!self.x.holds(at.0) || !self.y.holds(at.1));
             return Some(at);
         }
-        left_out.admit(&[(self.x_axis, &self.x, x), (self.y_axis, &self.y, y)]);
+        let below = |(axis, value): &(&Axis, f64)| axis.kind == Kind::Log && *value <= 0.0;
+        if x.is_finite() && y.is_finite() && on.iter().any(below) {
+            left_out.not_positive += 1;
+        } else {
+            left_out.undefined += 1;
+        }
         None
     }
 }

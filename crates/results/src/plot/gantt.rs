@@ -2,8 +2,8 @@
 
 use crate::plot::axis::{Axis, Scale};
 use crate::plot::canvas::{Canvas, Path};
-use crate::plot::chart::{head, no_data};
-use crate::plot::data::or;
+use crate::plot::chart::{head, legend, no_data};
+use crate::plot::data::{self, or};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
 use crate::plot::style::Color;
@@ -28,7 +28,6 @@ pub struct Gantt {
     spans: Vec<Span>,
     legend: Vec<(Color, String)>,
     width: f64,
-    notes: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,7 +56,6 @@ impl Gantt {
             spans: Vec::new(),
             legend: Vec::new(),
             width: 1000.0,
-            notes: Vec::new(),
         }
     }
 
@@ -89,13 +87,6 @@ impl Gantt {
         self
     }
 
-    /// Adds a note of the caller's to those of the picture.
-    #[must_use]
-    pub fn note(mut self, text: impl Into<String>) -> Self {
-        self.notes.push(text.into());
-        self
-    }
-
     /// Whether a box can be drawn.
     fn drawable(&self, span: &Span) -> bool {
         let ordered = self.axis.can_show(span.start)
@@ -105,11 +96,8 @@ impl Gantt {
     }
 
     fn ends(&self, spans: &[&Span]) -> Option<(f64, f64)> {
-        let span = spans.iter().fold(None, |ends: Option<(f64, f64)>, span| {
-            let here = (span.start, span.end);
-            Some(ends.map_or(here, |(a, b)| (a.min(here.0), b.max(here.1))))
-        });
-        self.axis.ends(span)
+        let ends = spans.iter().flat_map(|span| [span.start, span.end]);
+        self.axis.ends(data::span(&self.axis, ends))
     }
 
     /// Boxes and their total time per row.
@@ -126,13 +114,10 @@ impl Gantt {
         }
         let mut table = Table::new(["row", "boxes", "total time"]);
         for (name, (boxes, time)) in self.rows.iter().zip(count).take(shown) {
-            let time = match time.is_finite() {
-                true => Cell::Number(self.axis.unit.show(time)),
-                false => Cell::Missing,
-            };
+            let time = self.axis.unit.cell(time);
             table.push([Cell::Text(name.clone()), Cell::from(boxes), time]);
         }
-        super::data::more(table, self.rows.len())
+        data::more(table, self.rows.len())
     }
 }
 
@@ -146,7 +131,18 @@ impl Figure for Gantt {
             .filter(|span| self.drawable(span))
             .collect();
         let top = head(&mut canvas, &self.title, self.width);
-        let top = self.legend_row(&mut canvas, top) + 6.0;
+        let names = self.legend.iter().map(|(_, meaning)| meaning.as_str());
+        let top = legend(
+            &mut canvas,
+            names,
+            (top, self.width),
+            |canvas, index, (x, y)| {
+                canvas.open(self.legend[index].0);
+                canvas.rect("f", " fill-opacity=\".8\"", [x, y - 5.0, 14.0, 10.0], "");
+                canvas.close();
+            },
+        );
+        let top = top + 6.0;
         let row = (420.0 / self.rows.len().max(1) as f64).clamp(0.0, 22.0);
         let bottom = top + row * self.rows.len() as f64;
         let title = self.axis.title();
@@ -156,7 +152,9 @@ impl Figure for Gantt {
             Some(ends) => {
                 let left = self.labels(&mut canvas, top, row);
                 let scale = Scale::new(&self.axis, ends, left, self.width - 12.0);
-                self.time_axis(&mut canvas, &scale, ends, (left, top, bottom));
+                let axis = (&self.axis, &scale);
+                ticks::below(&mut canvas, axis, ends, self.width, (top, bottom));
+                canvas.line("x", (left, bottom), (self.width - 12.0, bottom));
                 let area = [left, top, self.width - 12.0 - left, bottom - top];
                 canvas.open_area(area[0], area[1], area[2], area[3]);
                 let inner = Scale::new(&self.axis, ends, 0.0, area[2]);
@@ -180,7 +178,6 @@ impl Figure for Gantt {
                 "{count} boxes without a row or a time are left out."
             ));
         }
-        notes.extend(self.notes.iter().cloned());
         Drawing {
             title: self.title.clone(),
             description: format!(
@@ -199,26 +196,6 @@ impl Figure for Gantt {
 }
 
 impl Gantt {
-    fn legend_row(&self, canvas: &mut Canvas, top: f64) -> f64 {
-        if self.legend.is_empty() {
-            return top;
-        }
-        let (mut x, mut y) = (2.0, top + 14.0);
-        for (color, meaning) in self.legend.iter().take(24) {
-            let label = text::fit(meaning, 12.0, 260.0);
-            let width = 22.0 + text::width(&label, 12.0) + 16.0;
-            if x + width > self.width && x > 2.0 {
-                (x, y) = (2.0, y + 18.0);
-            }
-            canvas.open(*color);
-            canvas.rect("f", " fill-opacity=\".8\"", [x, y - 9.0, 14.0, 10.0], "");
-            canvas.close();
-            canvas.text(x + 22.0, y, "", &label);
-            x += width;
-        }
-        y + 6.0
-    }
-
     /// Names of rows, as many as fit; returns where the boxes begin.
     fn labels(&self, canvas: &mut Canvas, top: f64, row: f64) -> f64 {
         let widest = self.rows.iter().map(|name| text::width(name, 11.0));
@@ -229,30 +206,6 @@ impl Gantt {
             canvas.fitted_text((left - 6.0, y), "k e", name, left - 8.0);
         }
         left
-    }
-
-    fn time_axis(
-        &self,
-        canvas: &mut Canvas,
-        scale: &Scale,
-        ends: (f64, f64),
-        (left, top, bottom): (f64, f64, f64),
-    ) {
-        let mut lines = Path::default();
-        for (tick, middle) in ticks::horizontal(&self.axis, ends, scale, (2.0, self.width - 2.0)) {
-            if let (Some(at), false) = (scale.inside(tick.value), tick.label.is_empty()) {
-                lines.start(at, top);
-                lines.to(at, bottom + 4.0);
-                canvas.text(middle, bottom + 17.0, "k m", &tick.label);
-            }
-        }
-        canvas.path("g", &lines);
-        canvas.line("x", (left, bottom), (self.width - 12.0, bottom));
-        let title = self.axis.title();
-        if !title.is_empty() {
-            let middle = (left + self.width - 12.0) / 2.0;
-            canvas.fitted_text((middle, bottom + 36.0), "h m", &title, self.width - left);
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::plot::format;
 use crate::plot::frame::Frame;
 use crate::plot::lines::{Shape, area, line, line_class, thinned_note};
 use crate::plot::sample::{Density, thin};
-use crate::plot::series::{Cdf, Data, Fill, Series};
+use crate::plot::series::{Cdf, Data, Series};
 use crate::plot::style::Color;
 
 /// Points above this number are drawn as a density.
@@ -34,7 +34,6 @@ pub(super) fn draw(
     canvas: &mut Canvas,
     frame: &Frame,
     series: &Series,
-    index: usize,
     bar: usize,
     look: Look,
 ) -> Vec<String> {
@@ -50,24 +49,14 @@ pub(super) fn draw(
             notes.extend(thinned.then(|| thinned_note(name, points.len())));
         }
         Data::Step {
-            fill: Fill::Stacked,
-            points,
-            ..
-        } => {
-            stacked(canvas, frame, index);
-            for point in points {
-                left_out.admit(&[(frame.x_axis, &frame.x, point.0)]);
-            }
-        }
-        Data::Step {
             points,
             until,
-            fill,
+            filled,
         } => {
             let placed = points.iter().map(|p| frame.place(&mut left_out, p.0, p.1));
             let (mut kept, thinned) = thin(placed, frame.width, points.len());
             extend(&mut kept, until.and_then(|x| frame.x.at(x)));
-            if *fill == Fill::Area {
+            if *filled {
                 area(canvas, "a", &kept, frame.ground());
             }
             line(canvas, &line_class(dash, thinned), &kept, Shape::Stepped);
@@ -84,8 +73,6 @@ pub(super) fn draw(
             let class = line_class(dash, false);
             notes.extend(distribution(canvas, frame, cdf, &class, name));
         }
-        Data::Band(points) => band(canvas, frame, points, &mut left_out),
-        Data::Errors(points) => intervals(canvas, frame, points, &mut left_out),
     }
     notes.extend(left_out.note(name));
     notes
@@ -96,32 +83,19 @@ pub(super) fn swatch(canvas: &mut Canvas, series: &Series, look: Look, (x, y): (
     let dash = dash_class(series, look);
     let block = [x + 3.0, y - 5.0, 14.0, 10.0];
     match &series.data {
-        Data::Line(_)
-        | Data::Cdf(_)
-        | Data::Step {
-            fill: Fill::None, ..
-        } => {
-            canvas.line(&line_class(dash, false), (x, y), (x + 20.0, y));
-        }
-        Data::Step {
-            fill: Fill::Area, ..
-        } => {
+        Data::Step { filled: true, .. } => {
             canvas.rect("a", "", block, "");
             canvas.line("l", (x + 3.0, y - 5.0), (x + 17.0, y - 5.0));
+        }
+        Data::Line(_) | Data::Cdf(_) | Data::Step { .. } => {
+            canvas.line(&line_class(dash, false), (x, y), (x + 20.0, y));
         }
         Data::Scatter(_) => {
             let mut dot = Path::default();
             dot.dot(x + 10.0, y);
             canvas.path(dot_class(look), &dot);
         }
-        Data::Band(_) => canvas.rect("a", "", block, ""),
-        Data::Errors(_) => {
-            canvas.line("l", (x + 2.0, y), (x + 18.0, y));
-            canvas.disc("f", (x + 10.0, y), 3.5, "");
-        }
-        Data::Bars(_) | Data::Bins { .. } | Data::Step { .. } => {
-            canvas.rect("f", " fill-opacity=\".8\"", block, "")
-        }
+        Data::Bars(_) | Data::Bins { .. } => canvas.rect("f", " fill-opacity=\".8\"", block, ""),
     }
 }
 
@@ -148,44 +122,6 @@ fn extend(points: &mut Vec<Option<(f64, f64)>>, until: Option<f64>) {
     {
         points.push(Some((until, last.1)));
     }
-}
-
-/// The area between a stacked series and the one below it.
-fn stacked(canvas: &mut Canvas, frame: &Frame, index: usize) {
-    let Some(tops) = frame.stack.tops.get(index).filter(|tops| !tops.is_empty()) else {
-        return;
-    };
-    let below = frame.stack.tops[..index]
-        .iter()
-        .rev()
-        .find(|tops| !tops.is_empty());
-    let at = |value: f64| frame.y.clamped(value).unwrap_or(frame.height);
-    let edges: Vec<f64> = frame
-        .stack
-        .edges
-        .iter()
-        .filter_map(|edge| frame.x.at(*edge))
-        .collect();
-    let mut path = Path::default();
-    let Some(first) = edges.first() else {
-        return;
-    };
-    let start = tops.first().map_or(frame.height, |top| at(*top));
-    path.start(*first, start);
-    for (pair, top) in edges.windows(2).zip(tops) {
-        path.to(pair[0], at(*top));
-        path.to(pair[1], at(*top));
-    }
-    for (slot, pair) in edges.windows(2).enumerate().rev() {
-        let ground = below
-            .and_then(|tops| tops.get(slot))
-            .copied()
-            .unwrap_or(0.0);
-        path.to(pair[1], at(ground));
-        path.to(pair[0], at(ground));
-    }
-    path.close(*first, start);
-    canvas.titled_path("f", " fill-opacity=\".75\"", &path, "");
 }
 
 fn scatter(
@@ -274,83 +210,4 @@ fn distribution(
         ));
     }
     (!told.is_empty()).then(|| format!("{}{}.", lead(name), told.join("; ")))
-}
-
-fn band(canvas: &mut Canvas, frame: &Frame, points: &[(f64, f64, f64)], left_out: &mut LeftOut) {
-    let mut whole = Vec::new();
-    for (x, low, high) in points {
-        let on = [
-            (frame.x_axis, &frame.x, *x),
-            (frame.y_axis, &frame.y, *low),
-            (frame.y_axis, &frame.y, *high),
-        ];
-        left_out.admit(&on);
-        // A band from 0 reaches down to the end of a log axis.
-        if let (Some(x), Some(low), Some(high)) = (
-            frame.x.at(*x),
-            frame.y.clamped(*low),
-            frame.y.clamped(*high),
-        ) {
-            whole.push((x, low, high));
-        }
-    }
-    let edge = |of: fn(&(f64, f64, f64)) -> (f64, f64)| {
-        let (kept, _) = thin(
-            whole.iter().map(|point| Some(of(point))),
-            frame.width,
-            whole.len(),
-        );
-        kept.into_iter().flatten().collect::<Vec<_>>()
-    };
-    let (lower, upper) = (edge(|p| (p.0, p.1)), edge(|p| (p.0, p.2)));
-    let mut path = Path::default();
-    let Some(first) = upper.first() else {
-        return;
-    };
-    path.start(first.0, first.1);
-    for (x, y) in upper.iter().skip(1).chain(lower.iter().rev()) {
-        path.to(*x, *y);
-    }
-    path.close(first.0, first.1);
-    canvas.path("a", &path);
-}
-
-fn intervals(
-    canvas: &mut Canvas,
-    frame: &Frame,
-    points: &[(f64, f64, f64, f64)],
-    left_out: &mut LeftOut,
-) {
-    const MOST: usize = 300;
-    if points.len() > MOST {
-        let bounds: Vec<_> = points.iter().map(|p| (p.0, p.1, p.3)).collect();
-        band(canvas, frame, &bounds, left_out);
-        let placed = points.iter().map(|p| frame.x.at(p.0).zip(frame.y.at(p.2)));
-        let (kept, thinned) = thin(placed, frame.width, points.len());
-        line(canvas, &line_class("", thinned), &kept, Shape::Straight);
-        return;
-    }
-    let mut whiskers = Path::default();
-    for (x, low, value, high) in points {
-        let Some(at) = frame.place(left_out, *x, *value) else {
-            continue;
-        };
-        if let (Some(low), Some(high)) = (frame.y.clamped(*low), frame.y.clamped(*high)) {
-            whiskers.start(at.0, low);
-            whiskers.to(at.0, high);
-            for end in [low, high] {
-                whiskers.start(at.0 - 4.0, end);
-                whiskers.to(at.0 + 4.0, end);
-            }
-        }
-        let unit = &frame.y_axis.unit;
-        let title = format!(
-            "{} [{}, {}]",
-            unit.show(*value),
-            unit.show(*low),
-            unit.show(*high)
-        );
-        canvas.disc("f", at, 3.5, &title);
-    }
-    canvas.path("l", &whiskers);
 }

@@ -23,9 +23,7 @@ pub struct Matrix {
     values: Vec<Vec<f64>>,
     row_axis: String,
     column_axis: String,
-    unit: Unit,
     width: f64,
-    notes: Vec<String>,
 }
 
 impl Matrix {
@@ -45,9 +43,7 @@ impl Matrix {
             values: values.into(),
             row_axis: String::new(),
             column_axis: String::new(),
-            unit: Unit::Plain,
             width: 1000.0,
-            notes: Vec::new(),
         }
     }
 
@@ -58,24 +54,10 @@ impl Matrix {
         self
     }
 
-    /// What the values are.
-    #[must_use]
-    pub fn unit(mut self, unit: Unit) -> Self {
-        self.unit = unit;
-        self
-    }
-
     /// Half as wide.
     #[must_use]
     pub fn half(mut self) -> Self {
         self.width = 506.0;
-        self
-    }
-
-    /// Adds a note of the caller's to those of the picture.
-    #[must_use]
-    pub fn note(mut self, text: impl Into<String>) -> Self {
-        self.notes.push(text.into());
         self
     }
 
@@ -90,10 +72,7 @@ impl Matrix {
             let mut row = vec![Cell::Text(name.clone())];
             row.extend((0..self.columns.len().min(MOST)).map(|column| {
                 let value = self.values.get(index).and_then(|row| row.get(column));
-                match value.filter(|value| value.is_finite()) {
-                    Some(value) => Cell::Number(self.unit.show(*value)),
-                    None => Cell::Missing,
-                }
+                Unit::Plain.cell(value.copied())
             }));
             table.push(row);
         }
@@ -190,7 +169,6 @@ impl Figure for Matrix {
                 "Each cell is the mean of {rows} rows by {columns} columns."
             ));
         }
-        notes.extend(self.notes.iter().cloned());
         Drawing {
             title: self.title.clone(),
             description: format!(
@@ -301,23 +279,14 @@ impl Matrix {
         } else {
             Color::Series(0)
         };
-        let shown = self.unit.show(value);
+        let shown = format::number(value);
         let title = format!("{}, {}: {shown}", names.0, names.1);
         let fill = format!(" fill-opacity=\"{opacity:.2}\"");
         let class = format!("f s {}", color.class());
         canvas.rect(&class, &fill, [x, y, width, height], &title);
-        let small = short(&self.unit, value);
-        if text::width(&small, 11.0) <= width - 4.0 && height >= 14.0 {
+        if text::width(&shown, 11.0) <= width - 4.0 && height >= 14.0 {
             let class = if value == 0.0 { "k m" } else { "v m" };
-            canvas.text(x + width / 2.0, y + height / 2.0 + 4.0, class, &small);
+            canvas.text(x + width / 2.0, y + height / 2.0 + 4.0, class, &shown);
         }
-    }
-}
-
-/// A value without its unit where the title can say it.
-fn short(unit: &Unit, value: f64) -> String {
-    match unit {
-        Unit::Named(_) => format::number(value),
-        unit => unit.show(value),
     }
 }

@@ -3,7 +3,7 @@
 use crate::plot::axis::{Axis, Scale, Unit};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::chart::{head, no_data};
-use crate::plot::data::or;
+use crate::plot::data::{self, or};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
 use crate::plot::style::Color;
@@ -25,19 +25,15 @@ pub struct Rows {
     width: f64,
     reference: Option<(f64, String)>,
     rows: Vec<Row>,
-    notes: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Row {
-    Group(String),
-    Estimate {
-        label: String,
-        low: f64,
-        value: f64,
-        high: f64,
-        color: Color,
-    },
+struct Row {
+    label: String,
+    low: f64,
+    value: f64,
+    high: f64,
+    color: Color,
 }
 
 impl Rows {
@@ -50,7 +46,6 @@ impl Rows {
             width: 1000.0,
             reference: None,
             rows: Vec::new(),
-            notes: Vec::new(),
         }
     }
 
@@ -68,23 +63,9 @@ impl Rows {
         self
     }
 
-    /// A line of text over the rows that follow.
-    #[must_use]
-    pub fn group(mut self, label: impl Into<String>) -> Self {
-        self.rows.push(Row::Group(label.into()));
-        self
-    }
-
-    /// Adds a row. Ends that are not numbers (too few repeats for an interval)
-    /// leave the estimate alone; an estimate that is none leaves a row `n/a`.
-    #[must_use]
-    pub fn row(self, label: impl Into<String>, low: f64, value: f64, high: f64) -> Self {
-        self.colored_row(label, low, value, high, Color::Series(0))
-    }
-
     /// Adds a row of this colour.
     #[must_use]
-    pub fn colored_row(
+    pub fn row(
         mut self,
         label: impl Into<String>,
         low: f64,
@@ -92,9 +73,8 @@ impl Rows {
         high: f64,
         color: Color,
     ) -> Self {
-        let label = label.into();
-        self.rows.push(Row::Estimate {
-            label,
+        self.rows.push(Row {
+            label: label.into(),
             low,
             value,
             high,
@@ -103,69 +83,26 @@ impl Rows {
         self
     }
 
-    /// Adds a note of the caller's to those of the picture.
-    #[must_use]
-    pub fn note(mut self, text: impl Into<String>) -> Self {
-        self.notes.push(text.into());
-        self
-    }
-
     /// The ends of the axis.
     fn ends(&self) -> Option<(f64, f64)> {
-        let numbers = self.rows.iter().take(MOST).flat_map(|row| match row {
-            Row::Group(_) => [f64::NAN; 3],
-            Row::Estimate {
-                low, value, high, ..
-            } => [*low, *value, *high],
-        });
+        let rows = self.rows.iter().take(MOST);
+        let numbers = rows.flat_map(|row| [row.low, row.value, row.high]);
         let line = self.reference.iter().map(|(at, _)| *at);
-        let shown = numbers.chain(line).filter(|v| self.axis.can_show(*v));
-        let span = shown.fold(None, |span: Option<(f64, f64)>, v| match span {
-            None => Some((v, v)),
-            Some((low, high)) => Some((low.min(v), high.max(v))),
-        });
-        self.axis.ends(span)
+        self.axis.ends(data::span(&self.axis, numbers.chain(line)))
     }
 
     fn table(&self) -> Table {
         let mut table = Table::new(["", "low", "estimate", "high"]);
         for row in self.rows.iter().take(MOST) {
-            match row {
-                Row::Group(label) => table.push([label.as_str()]),
-                Row::Estimate {
-                    label,
-                    low,
-                    value,
-                    high,
-                    ..
-                } => {
-                    let cell = |value: &f64| match value.is_finite() {
-                        true => Cell::Number(self.axis.unit.show(*value)),
-                        false => Cell::Missing,
-                    };
-                    table.push([
-                        Cell::Text(label.clone()),
-                        cell(low),
-                        cell(value),
-                        cell(high),
-                    ]);
-                }
-            }
+            let numbers = [row.low, row.value, row.high];
+            let label = std::iter::once(Cell::Text(row.label.clone()));
+            table.push(label.chain(numbers.map(|value| self.axis.unit.cell(value))));
         }
         table
     }
 
-    /// Draws the axis below the rows and the lines through them.
-    fn axis(&self, canvas: &mut Canvas, scale: &Scale, ends: (f64, f64), top: f64, bottom: f64) {
-        let mut lines = Path::default();
-        for (tick, middle) in ticks::horizontal(&self.axis, ends, scale, (2.0, self.width - 2.0)) {
-            if let (Some(at), false) = (scale.inside(tick.value), tick.label.is_empty()) {
-                lines.start(at, top);
-                lines.to(at, bottom);
-                canvas.text(middle, bottom + 16.0, "k m", &tick.label);
-            }
-        }
-        canvas.path("g", &lines);
+    /// The dashed line and what it means.
+    fn reference_line(&self, canvas: &mut Canvas, scale: &Scale, top: f64, bottom: f64) {
         if let Some((at, label)) = &self.reference
             && let Some(at) = scale.inside(*at)
         {
@@ -179,17 +116,17 @@ impl Rows {
     }
 }
 
-/// `estimate [low, high]`.
-fn spelled(unit: &Unit, low: f64, value: f64, high: f64) -> String {
-    match (value.is_finite(), low.is_finite() && high.is_finite()) {
-        (false, _) => format::UNDEFINED.to_owned(),
-        (true, false) => unit.show(value),
-        (true, true) => format!(
-            "{} [{}, {}]",
-            unit.show(value),
-            unit.show(low),
-            unit.show(high)
-        ),
+impl Row {
+    /// The numbers of a row, as text.
+    fn spelled(&self, unit: &Unit) -> String {
+        let Row {
+            low, value, high, ..
+        } = *self;
+        let value = unit.show(value);
+        match self.value.is_finite() && low.is_finite() && high.is_finite() {
+            true => format!("{value} [{}, {}]", unit.show(low), unit.show(high)),
+            false => value,
+        }
     }
 }
 
@@ -211,13 +148,7 @@ impl Figure for Rows {
                 self.rows_on(&mut canvas, ends, top, bottom, &mut notes);
             }
         }
-        if self.rows.len() > MOST {
-            let more = format::integer((self.rows.len() - MOST) as u64);
-            notes.push(format!(
-                "The first {MOST} rows are drawn; {more} more are not."
-            ));
-        }
-        notes.extend(self.notes.iter().cloned());
+        notes.extend(not_drawn(self.rows.len()));
         Drawing {
             title: self.title.clone(),
             description: format!("Estimates with intervals of {}.", or(&title, "values")),
@@ -240,62 +171,40 @@ impl Rows {
         bottom: f64,
         notes: &mut Vec<String>,
     ) {
-        let unit = &self.axis.unit;
-        let (mut labels, mut numbers) = (40.0_f64, 40.0_f64);
-        for row in self.rows.iter().take(MOST) {
-            if let Row::Estimate {
-                label,
-                low,
-                value,
-                high,
-                ..
-            } = row
-            {
-                labels = labels.max(text::width(label, 12.0));
-                numbers = numbers.max(text::width(&spelled(unit, *low, *value, *high), 11.0));
-            }
-        }
-        let left = labels.min(self.width * 0.34) + 12.0;
-        let right = self.width - numbers.min(self.width * 0.36) - 12.0;
+        let rows = || self.rows.iter().take(MOST);
+        let spelled = |row: &Row| row.spelled(&self.axis.unit);
+        let labels = rows().map(|row| text::width(&row.label, 12.0));
+        let numbers = rows().map(|row| text::width(&spelled(row), 11.0));
+        let left = labels.fold(40.0, f64::max).min(self.width * 0.34) + 12.0;
+        let numbers = numbers.fold(40.0, f64::max).min(self.width * 0.36);
+        let right = self.width - numbers - 12.0;
         let scale = Scale::new(&self.axis, ends, left + 8.0, right - 8.0);
-        self.axis(canvas, &scale, ends, top, bottom);
-        let title = self.axis.title();
-        if !title.is_empty() {
-            let middle = (left + right) / 2.0;
-            canvas.fitted_text((middle, bottom + 35.0), "h m", &title, right - left);
-        }
+        let axis = (&self.axis, &scale);
+        ticks::below(canvas, axis, ends, self.width, (top, bottom));
+        self.reference_line(canvas, &scale, top, bottom);
         let mut cut = 0;
-        for (index, row) in self.rows.iter().take(MOST).enumerate() {
+        for (index, row) in rows().enumerate() {
             let y = top + ROW * (index as f64 + 0.5);
-            match row {
-                Row::Group(label) => {
-                    canvas.fitted_text((2.0, y + 4.0), "b6", label, self.width - 4.0);
-                }
-                Row::Estimate {
-                    label,
-                    low,
-                    value,
-                    high,
-                    color,
-                } => {
-                    canvas.fitted_text((2.0, y + 4.0), "", label, left - 10.0);
-                    let spelled = spelled(unit, *low, *value, *high);
-                    canvas.fitted_text(
-                        (self.width - 2.0, y + 4.0),
-                        "k e",
-                        &spelled,
-                        self.width - right,
-                    );
-                    canvas.open(*color);
-                    cut += interval(canvas, &scale, [*low, *value, *high], y);
-                    canvas.close();
-                }
-            }
+            canvas.fitted_text((2.0, y + 4.0), "", &row.label, left - 10.0);
+            let numbers = (self.width - 2.0, y + 4.0);
+            canvas.fitted_text(numbers, "k e", &spelled(row), self.width - right);
+            canvas.open(row.color);
+            cut += interval(canvas, &scale, [row.low, row.value, row.high], y);
+            canvas.close();
         }
         if cut > 0 {
             notes.push("Arrows: the interval goes on outside the axis.".to_owned());
         }
     }
+}
+
+/// What is told of more rows than are drawn.
+pub(super) fn not_drawn(rows: usize) -> Option<String> {
+    let more = rows.checked_sub(MOST).filter(|more| *more > 0)?;
+    let more = format::integer(more as u64);
+    Some(format!(
+        "The first {MOST} rows are drawn; {more} more are not."
+    ))
 }
 
 /// Draws an interval and its estimate; 1 if an end lies outside the axis.

@@ -97,34 +97,6 @@ impl Column {
     }
 }
 
-/// The mean over time of a step function in each of these intervals, in the
-/// order of `edges`; 0 before its first point.
-pub(super) fn column_means(points: &[(f64, f64)], until: Option<f64>, edges: &[f64]) -> Vec<f64> {
-    let mut means = Vec::with_capacity(edges.len().saturating_sub(1));
-    let mut next = 0;
-    let mut value = 0.0;
-    let end = until.unwrap_or(f64::INFINITY);
-    for pair in edges.windows(2) {
-        let (from, to) = (pair[0], pair[1]);
-        let mut at = from;
-        let mut area = 0.0;
-        while next < points.len() && points[next].0 < to {
-            let here = points[next].0.max(from);
-            area += value * (here.min(end) - at.min(end));
-            at = here;
-            value = if points[next].1.is_finite() {
-                points[next].1
-            } else {
-                0.0
-            };
-            next += 1;
-        }
-        area += value * (to.min(end) - at.min(end));
-        means.push(if to > from { area / (to - from) } else { 0.0 });
-    }
-    means
-}
-
 /// Counts of points in cells of a grid, row by row.
 pub(super) struct Density {
     /// Cells in a row.
@@ -223,14 +195,6 @@ mod tests {
         });
         let (kept, _) = thin(hole, 100.0, n as usize);
         assert_eq!(kept.iter().filter(|point| point.is_none()).count(), 1);
-    }
-
-    #[test]
-    fn means_weigh_by_time() {
-        let points = [(0.0, 2.0), (5.0, 4.0), (10.0, 0.0)];
-        assert_eq!(column_means(&points, None, &[0.0, 10.0, 20.0]), [3.0, 0.0]);
-        assert_eq!(column_means(&points, Some(7.5), &[5.0, 10.0]), [2.0]);
-        assert_eq!(column_means(&points, None, &[-10.0, 0.0, 2.5]), [0.0, 2.0]);
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub(super) enum Data {
     Step {
         points: Vec<(f64, f64)>,
         until: Option<f64>,
-        fill: Fill,
+        /// Whether the area below it is filled.
+        filled: bool,
     },
     Scatter(Vec<(f64, f64)>),
     Bars(Vec<f64>),
@@ -30,16 +31,6 @@ pub(super) enum Data {
         heights: Vec<f64>,
     },
     Cdf(Cdf),
-    Band(Vec<(f64, f64, f64)>),
-    Errors(Vec<(f64, f64, f64, f64)>),
-}
-
-/// How the area below a step line is filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fill {
-    None,
-    Area,
-    Stacked,
 }
 
 /// An empirical distribution: distinct values and how many values are at most
@@ -63,19 +54,6 @@ impl Cdf {
         let wanted = (share * self.n() as f64).ceil().max(1.0) as u64;
         let index = self.steps.partition_point(|step| step.1 < wanted);
         self.steps.get(index).map(|step| step.0)
-    }
-
-    /// The distribution of values.
-    fn of_values(values: impl IntoIterator<Item = f64>) -> Self {
-        // Adding 0 turns -0 into 0: they are one value.
-        let mut values: Vec<f64> = values.into_iter().map(|value| value + 0.0).collect();
-        let all = values.len();
-        values.retain(|value| !value.is_nan());
-        let left_out = (all - values.len()) as u64;
-        if !values.is_sorted() {
-            values.sort_unstable_by(f64::total_cmp);
-        }
-        Cdf::of_ascending(values.into_iter().map(|value| (value, 1)), left_out)
     }
 
     /// The distribution of counted values.
@@ -120,19 +98,13 @@ impl Series {
     /// Values that hold until the next one: (from when, value).
     #[must_use]
     pub fn step(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
-        Series::stepped(name, points.into(), Fill::None)
+        Series::stepped(name, points.into(), false)
     }
 
     /// As [`Series::step`], with the area down to 0 filled.
     #[must_use]
     pub fn area(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
-        Series::stepped(name, points.into(), Fill::Area)
-    }
-
-    /// As [`Series::area`], standing on the stacked areas added before it.
-    #[must_use]
-    pub fn stacked(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
-        Series::stepped(name, points.into(), Fill::Stacked)
+        Series::stepped(name, points.into(), true)
     }
 
     /// Single points; above some thousand they are drawn as a density.
@@ -164,7 +136,7 @@ impl Series {
     /// at most x.
     #[must_use]
     pub fn cdf(name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
-        Series::of(name, Data::Cdf(Cdf::of_values(values)))
+        Series::cdf_counts(name, values.into_iter().map(|value| (value, 1)))
     }
 
     /// The empirical distribution of counted values (value, how often), for
@@ -175,21 +147,6 @@ impl Series {
         counted: impl IntoIterator<Item = (f64, u64)>,
     ) -> Self {
         Series::of(name, Data::Cdf(Cdf::of_counts(counted)))
-    }
-
-    /// A shaded band between a lower and an upper line: (x, low, high).
-    #[must_use]
-    pub fn band(name: impl Into<String>, points: impl Into<Vec<(f64, f64, f64)>>) -> Self {
-        Series::of(name, Data::Band(points.into()))
-    }
-
-    /// Points with an interval: (x, low, value, high).
-    #[must_use]
-    pub fn intervals(
-        name: impl Into<String>,
-        points: impl Into<Vec<(f64, f64, f64, f64)>>,
-    ) -> Self {
-        Series::of(name, Data::Errors(points.into()))
     }
 
     /// Draws in this colour instead of the next of the palette.
@@ -216,21 +173,20 @@ impl Series {
         self
     }
 
-    fn stepped(name: impl Into<String>, points: Vec<(f64, f64)>, fill: Fill) -> Self {
-        let until = None;
+    fn stepped(name: impl Into<String>, points: Vec<(f64, f64)>, filled: bool) -> Self {
         let data = Data::Step {
             points,
-            until,
-            fill,
+            until: None,
+            filled,
         };
         Series::of(name, data)
     }
 
     fn of(name: impl Into<String>, mut data: Data) -> Self {
-        match &mut data {
-            Data::Line(points) | Data::Step { points, .. } => order(points, |p| p.0),
-            Data::Band(points) => order(points, |p| p.0),
-            _ => {}
+        if let Data::Line(points) | Data::Step { points, .. } = &mut data
+            && !points.is_sorted_by(|a, b| a.0 <= b.0)
+        {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         Series {
             name: name.into(),
@@ -238,13 +194,6 @@ impl Series {
             dash: None,
             data,
         }
-    }
-}
-
-/// Sorts by x, keeping the order of equal ones; nothing if it is sorted.
-fn order<T>(points: &mut [T], x: impl Fn(&T) -> f64) {
-    if !points.is_sorted_by(|a, b| x(a) <= x(b)) {
-        points.sort_by(|a, b| x(a).total_cmp(&x(b)));
     }
 }
 
@@ -268,8 +217,5 @@ mod tests {
         assert_eq!(cdf.quantile(1.0), Some(2.0));
         assert_eq!(cdf.quantile(0.0), Some(0.0));
         assert_eq!(Cdf::default().quantile(0.5), None);
-        let plain = Cdf::of_values([2.0, 1.0, f64::NAN, 2.0, -0.0]);
-        assert_eq!(plain.steps, [(0.0, 1), (1.0, 2), (2.0, 4)]);
-        assert_eq!(plain.left_out, 1);
     }
 }

@@ -6,7 +6,7 @@ use crate::plot::canvas::{Canvas, Path};
 use crate::plot::chart::{head, no_data};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
-use crate::plot::rows::MOST;
+use crate::plot::rows::{MOST, not_drawn};
 use crate::plot::style::Color;
 use crate::plot::table::{Cell, Table};
 use crate::plot::text;
@@ -24,7 +24,6 @@ pub struct Strips {
     title: String,
     width: f64,
     rows: Vec<Strip>,
-    notes: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -78,24 +77,7 @@ impl Strips {
             title: title.into(),
             width: 1000.0,
             rows: Vec::new(),
-            notes: Vec::new(),
         }
-    }
-
-    /// Adds a statistic that passes where its value lies in [low, high]; one
-    /// that is not defined is not judged. An envelope with one end has an
-    /// infinite other one.
-    #[must_use]
-    pub fn row(
-        self,
-        label: impl Into<String>,
-        unit: Unit,
-        value: f64,
-        (low, high): (f64, f64),
-    ) -> Self {
-        let defined = value.is_finite() && !low.is_nan() && !high.is_nan();
-        let passed = defined.then_some(low <= value && value <= high);
-        self.judged_row(label, unit, value, (low, high), passed)
     }
 
     /// Adds a statistic with a verdict of the caller's (`None`: not judged).
@@ -119,20 +101,10 @@ impl Strips {
         self
     }
 
-    /// Adds a note of the caller's to those of the picture.
-    #[must_use]
-    pub fn note(mut self, text: impl Into<String>) -> Self {
-        self.notes.push(text.into());
-        self
-    }
-
     fn table(&self) -> Table {
         let mut table = Table::new(["statistic", "value", "low", "high", "verdict"]);
         for row in self.rows.iter().take(MOST) {
-            let cell = |value: f64| match value.is_finite() {
-                true => Cell::Number(row.unit.show(value)),
-                false => Cell::Missing,
-            };
+            let cell = |value: f64| row.unit.cell(value);
             let verdict = match row.passed {
                 Some(true) => Cell::Pass("inside".to_owned()),
                 Some(false) => Cell::Fail("outside".to_owned()),
@@ -197,14 +169,6 @@ impl Figure for Strips {
                 self.strip(&mut canvas, row, strip, (end, right), y);
             }
         }
-        let mut notes = Vec::new();
-        if self.rows.len() > MOST {
-            let more = format::integer((self.rows.len() - MOST) as u64);
-            notes.push(format!(
-                "The first {MOST} rows are drawn; {more} more are not."
-            ));
-        }
-        notes.extend(self.notes.iter().cloned());
         let failed = self
             .rows
             .iter()
@@ -219,7 +183,7 @@ impl Figure for Strips {
             width: self.width,
             height,
             body: canvas.finish_body(),
-            notes,
+            notes: not_drawn(self.rows.len()).into_iter().collect(),
             table: self.table(),
         }
     }

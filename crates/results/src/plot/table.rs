@@ -19,12 +19,6 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A duration in seconds, see [`format::seconds`].
-    #[must_use]
-    pub fn seconds(value: f64) -> Self {
-        Cell::shown(value, format::seconds)
-    }
-
     /// A share from 0 to 1, see [`format::percent`].
     #[must_use]
     pub fn percent(value: f64) -> Self {

@@ -1,6 +1,7 @@
 //! Where an axis is marked, and what stands at the marks.
 
 use crate::plot::axis::{Axis, Kind, Scale, Unit};
+use crate::plot::canvas::{Canvas, Path};
 use crate::plot::format::{exponent, grouped, seconds, trim_zeros};
 use crate::plot::text;
 
@@ -313,6 +314,32 @@ pub(super) fn horizontal(
         }
     }
     placed
+}
+
+/// Draws an axis below rows that reach from `top` to `bottom`: lines across the
+/// rows, labels, and what the axis means.
+pub(super) fn below(
+    canvas: &mut Canvas,
+    (axis, scale): (&Axis, &Scale),
+    ends: (f64, f64),
+    width: f64,
+    (top, bottom): (f64, f64),
+) {
+    let mut lines = Path::default();
+    for (tick, middle) in horizontal(axis, ends, scale, (2.0, width - 2.0)) {
+        if let (Some(at), false) = (scale.inside(tick.value), tick.label.is_empty()) {
+            lines.start(at, top);
+            lines.to(at, bottom + 4.0);
+            canvas.text(middle, bottom + 17.0, "k m", &tick.label);
+        }
+    }
+    canvas.path("g", &lines);
+    let title = axis.title();
+    if !title.is_empty() {
+        let (from, to) = scale.pixels();
+        let middle = ((from + to) / 2.0, bottom + 36.0);
+        canvas.fitted_text(middle, "h m", &title, to - from);
+    }
 }
 
 /// A few long names are cut to their places rather than left out.

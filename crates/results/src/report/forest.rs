@@ -86,7 +86,7 @@ fn per_policy(comparison: &Comparison, figure: Figure, bounds: bool) -> Rows {
         let ends = paired
             .interval
             .map_or((f64::NAN, f64::NAN), |i| (i.low, i.high));
-        rows = rows.colored_row(&policy.name, ends.0, paired.difference, ends.1, color);
+        rows = rows.row(&policy.name, ends.0, paired.difference, ends.1, color);
     }
     rows
 }
@@ -184,7 +184,7 @@ fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) 
         let ends = paired
             .interval
             .map_or((f64::NAN, f64::NAN), |i| (i.low, i.high));
-        rows = rows.colored_row("mean", ends.0, paired.difference, ends.1, Color::Ink);
+        rows = rows.row("mean", ends.0, paired.difference, ends.1, Color::Ink);
     }
     for (key, value) in found {
         let value = value.unwrap_or(f64::NAN);
@@ -192,7 +192,7 @@ fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) 
             true => Color::Series(1),
             false => Color::Series(0),
         };
-        rows = rows.colored_row(key_words(&key), f64::NAN, value, f64::NAN, color);
+        rows = rows.row(key_words(&key), f64::NAN, value, f64::NAN, color);
     }
     rows
 }

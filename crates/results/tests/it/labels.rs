@@ -1,5 +1,6 @@
 //! Labels of pictures: no text lies on another.
 
+use crate::markup::picture;
 use crate::plots::gallery;
 use gridrig_results::plot::{Axis, Chart, Figure, Mark, Series, Unit};
 
@@ -56,7 +57,7 @@ fn overlapping_labels(svg: &str) -> Vec<(String, String)> {
 #[test]
 fn no_text_of_the_gallery_overlaps_another() {
     for (name, figure, _) in gallery::figures() {
-        let touching = overlapping_labels(&figure.to_svg());
+        let touching = overlapping_labels(&picture(figure.as_ref()));
         assert!(touching.is_empty(), "{name}: {touching:?}");
     }
 }
@@ -86,7 +87,7 @@ fn labels_of_narrow_charts_and_of_crowded_marks_do_not_overlap() {
             ));
             chart = chart.mark(Mark::y(100.0 + f64::from(index), format!("level {index}")));
         }
-        let svg = chart.to_svg();
+        let svg = picture(&chart);
         assert!(
             overlapping_labels(&svg).is_empty(),
             "{width}: {:?}",

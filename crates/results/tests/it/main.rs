@@ -6,6 +6,7 @@
     reason = "a helper that fails fails its test, and a test tells what it skips"
 )]
 
+mod any_numbers;
 mod auditing;
 mod batsim_export;
 mod browser;

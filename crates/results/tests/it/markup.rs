@@ -1,5 +1,7 @@
 //! A strict reader of the markup that pictures and pages are made of.
 
+use gridrig_results::plot::{Figure, Page};
+
 /// Elements of HTML without an end tag.
 const VOID: [&str; 3] = ["meta", "link", "br"];
 
@@ -81,7 +83,17 @@ fn text(text: &str) {
     assert!(!text.contains(forbidden), "{text:?}");
 }
 
-/// Checks one SVG document: well formed, and every number of its geometry is
+/// A picture as it stands on a page, by itself.
+pub fn picture(figure: &dyn Figure) -> String {
+    let mut page = Page::new("");
+    page.figure(figure, "");
+    let html = page.to_html();
+    let (_, svg) = html.split_once("<div class=\"scroll\"").unwrap();
+    let (_, svg) = svg.split_once(">\n").unwrap();
+    svg.split_once("</div>").unwrap().0.trim_end().to_owned()
+}
+
+/// Checks one picture: well formed, and every number of its geometry is
 /// finite. Returns its elements.
 pub fn svg(document: &str) -> Vec<(String, Vec<(String, String)>)> {
     let found = elements(document);
