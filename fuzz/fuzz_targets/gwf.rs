@@ -3,22 +3,21 @@
 
 #![no_main]
 
-use gridrig_tracelab::gwf::{GwfReader, Record, Writer};
-use gridrig_tracelab::load::load_any;
-use gridrig_tracelab::open::TraceReader;
+use gridrig_tracelab::format::{Format, Record, TraceReader, Writer};
+use gridrig_tracelab::load::load_from;
 use gridrig_tracelab::spec::SizeFrom;
 use libfuzzer_sys::fuzz_target;
 use std::io::{BufRead, BufReader};
 
 /// All jobs, as far as the file is good.
 fn read(input: impl BufRead) -> Vec<Record> {
-    let mut reader = GwfReader::new(input, "fuzz.gwf");
+    let mut reader = TraceReader::new(Format::Gwf, input, "fuzz.gwf");
     let mut records = Vec::new();
     while let Ok(Some(record)) = reader.next_record() {
         let mut record = record.clone();
-        record.common.line = 0;
+        record.line = 0;
         // Written, a value below zero other than a wait time is -1.
-        record.common.below_zero &= 1 << 2;
+        record.below_zero &= 1 << 2;
         for text in &mut record.text {
             if text.is_empty() {
                 *text = b"-1".to_vec();
@@ -32,7 +31,7 @@ fn read(input: impl BufRead) -> Vec<Record> {
 
 fuzz_target!(|bytes: &[u8]| {
     let records = read(bytes);
-    let mut writer = Writer::new(Vec::new(), &[]).expect("memory");
+    let mut writer = Writer::new(Vec::new(), Format::Gwf, &[]).expect("memory");
     for record in &records {
         writer.write(record).expect("memory");
     }
@@ -41,6 +40,6 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(read(BufReader::with_capacity(7, &written[..])), records);
 
     if let Ok(mut reader) = TraceReader::detect(bytes, "fuzz") {
-        let _ = load_any(&mut reader, SizeFrom::Allocated);
+        let _ = load_from(&mut reader, SizeFrom::Allocated);
     }
 });

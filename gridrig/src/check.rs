@@ -10,10 +10,10 @@ pub(crate) use text::human;
 use crate::scenario::{Clock, Scenario, Warning};
 use entering::Entering;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::NANOS_PER_SEC;
-use gridrig_tracelab::prepare::{Prepared, PreparedJob};
+use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::reduce::COMPONENTS;
 use gridrig_tracelab::spec::Keep;
 use serde::Serialize;
@@ -240,7 +240,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn jobs(&self) -> impl Iterator<Item = &'a PreparedJob> {
+    fn jobs(&self) -> impl Iterator<Item = &'a Submission> {
         self.prepared.iter().flat_map(|workload| &workload.jobs)
     }
 
@@ -287,8 +287,8 @@ impl<'a> Facts<'a> {
         for workload in self.prepared {
             let reach = self.reach(workload.entry);
             for job in &workload.jobs {
-                let most = |id: &ClusterId| self.resources(*id).capacity(&job.requirements);
-                let runs = reach.iter().any(|id| job.processors <= most(id));
+                let most = |id: &ClusterId| self.resources(*id).capacity(&job.spec.requirements);
+                let runs = reach.iter().any(|id| job.spec.processors <= most(id));
                 impossible += u64::from(!runs);
             }
         }
@@ -308,7 +308,7 @@ impl<'a> Facts<'a> {
         let one = match self.scenario.clock {
             Clock::Virtual => self.jobs().count() as f64 / VIRTUAL_JOBS_PER_SECOND,
             Clock::Real { speed } => {
-                let end = |job: &PreparedJob| job.at + job.run_time;
+                let end = |job: &Submission| job.at + job.spec.run_time;
                 let last = self.jobs().map(end).max().unwrap_or_default();
                 last.as_secs_f64().max(self.span_s) / speed.as_f64()
             }

@@ -18,9 +18,9 @@
 
 use gridrig_core::rng;
 use gridrig_tracelab::characterize::{Options, characterize};
+use gridrig_tracelab::format::{Format, TraceFile, TraceReader};
 use gridrig_tracelab::load::{Loaded, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::{SwfReader, TraceFile};
 use rand::RngExt;
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -164,7 +164,11 @@ fn scan(mut text: &[u8]) -> usize {
 }
 
 fn read(text: &[u8]) -> Loaded {
-    load_from(&mut SwfReader::new(text, "bench.swf"), SizeFrom::Allocated).expect("a good trace")
+    load_from(
+        &mut TraceReader::new(Format::Swf, text, "bench.swf"),
+        SizeFrom::Allocated,
+    )
+    .expect("a good trace")
 }
 
 /// A trace with the spread of sizes, run times and users that logs have.

@@ -12,11 +12,10 @@
 
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::gwf;
+use gridrig_tracelab::format::{Format, Record, TraceReader, Writer};
+use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::load_from;
-use gridrig_tracelab::open::TraceReader;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::{Record, SwfReader, Writer};
 use rand::RngExt;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
@@ -117,7 +116,7 @@ fn records() -> Vec<Record> {
 
 fn write(records: &[Record]) -> Vec<u8> {
     let header = [("MaxProcs".to_owned(), "128".to_owned())];
-    let mut writer = Writer::new(Vec::new(), &header).expect("memory");
+    let mut writer = Writer::new(Vec::new(), Format::Swf, &header).expect("memory");
     for record in records {
         writer.write(record).expect("memory");
     }
@@ -125,11 +124,10 @@ fn write(records: &[Record]) -> Vec<u8> {
 }
 
 fn write_gwf(records: &[Record]) -> Vec<u8> {
-    let mut writer = gwf::Writer::new(Vec::new(), &[]).expect("memory");
-    let mut job = gwf::Record::default();
+    let mut writer = Writer::new(Vec::new(), Format::Gwf, &[]).expect("memory");
     for record in records {
-        job.common = *record;
-        job.text[0] = format!("U{}S1", record.user.unwrap_or(0)).into_bytes();
+        let mut job = record.clone();
+        job.text = vec![format!("U{}S1", record.user.unwrap_or(0)).into_bytes()];
         writer.write(&job).expect("memory");
     }
     writer.finish().expect("memory")
@@ -163,7 +161,7 @@ fn scan(bytes: &[u8]) -> u64 {
 
 fn read_swf(bytes: &[u8]) -> u64 {
     let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
-    let mut reader = SwfReader::new(input, "bench.swf");
+    let mut reader = TraceReader::new(Format::Swf, input, "bench.swf");
     let mut processors = 0;
     while let Some(record) = reader.next_record().expect("a good log") {
         processors += record.allocated_processors.unwrap_or(0);
@@ -174,19 +172,16 @@ fn read_swf(bytes: &[u8]) -> u64 {
 fn read_gwf(bytes: &[u8]) -> u64 {
     let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
     let mut reader = TraceReader::detect(input, "bench.gwf").expect("a good trace");
-    let TraceReader::Gwf(reader) = &mut reader else {
-        return 0;
-    };
     let mut processors = 0;
     while let Some(record) = reader.next_record().expect("a good trace") {
-        processors += record.common.allocated_processors.unwrap_or(0);
+        processors += record.allocated_processors.unwrap_or(0);
     }
     processors
 }
 
 fn load(bytes: &[u8]) -> u64 {
     let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
-    let mut reader = SwfReader::new(input, "bench.swf");
+    let mut reader = TraceReader::new(Format::Swf, input, "bench.swf");
     let loaded = load_from(&mut reader, SizeFrom::Allocated).expect("a good log");
     loaded.jobs.len() as u64
 }

@@ -7,9 +7,9 @@
     reason = "a bench measures wall clock time, which nothing else may read"
 )]
 
+use gridrig_tracelab::format::{Format, TraceReader, Writer};
 use gridrig_tracelab::load::load_from;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::{SwfReader, Writer};
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike};
 use gridrig_tracelab::synth::lublin::Preset;
 use gridrig_tracelab::synth::{Extent, Model, SHIPPED};
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let text = SHIPPED[0].text()?;
     let source = load_from(
-        &mut SwfReader::new(text.as_bytes(), "ctc-like"),
+        &mut TraceReader::new(Format::Swf, text.as_bytes(), "ctc-like"),
         SizeFrom::Allocated,
     )?;
     let mut like = LookAlike::fit(&source, FitOptions::default())?;
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let drawn = model.jobs()?.map(black_box).count();
         let drawing = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let mut writer = Writer::new(io::sink(), &[])?;
+        let mut writer = Writer::new(io::sink(), Format::Swf, &[])?;
         for job in model.jobs()? {
             writer.write(&job)?;
         }

@@ -8,9 +8,9 @@
 
 #![allow(clippy::print_stdout, reason = "its purpose")]
 
+use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::{load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::SwfReader;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Model, output};
 use gridrig_tracelab::validate::{Group, Options, ValJob, Validation, validate};
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for seed in 1..=seeds {
             model.set_seed(seed);
             let (text, _) = output::write(&model, "an example", Vec::new())?;
-            let mut reader = SwfReader::new(&text[..], "like.swf");
+            let mut reader = TraceReader::new(Format::Swf, &text[..], "like.swf");
             let made = load_from(&mut reader, SizeFrom::Allocated)?;
             let jobs: Vec<ValJob> = made.jobs.iter().map(ValJob::from).collect();
             let found = validate(&original, &jobs, &options)?;

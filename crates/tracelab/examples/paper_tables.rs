@@ -46,10 +46,10 @@ struct Reduced {
 
 impl Reduced {
     fn of(prepared: &Prepared) -> Self {
-        let row = |job: &gridrig_tracelab::prepare::PreparedJob| JobRow {
+        let row = |job: &gridrig_core::job::Submission| JobRow {
             submit: SimDuration::from_nanos(job.at.as_nanos()),
-            run_time: job.run_time,
-            processors: job.processors,
+            run_time: job.spec.run_time,
+            processors: job.spec.processors,
             user: job.label.user,
         };
         let jobs: Vec<JobRow> = prepared.jobs.iter().map(row).collect();

@@ -6,14 +6,14 @@
 //!
 //! ```
 //! use gridrig_tracelab::characterize::{Options, characterize};
+//! use gridrig_tracelab::format::{Format, TraceReader};
 //! use gridrig_tracelab::load::load_from;
 //! use gridrig_tracelab::spec::SizeFrom;
-//! use gridrig_tracelab::swf::SwfReader;
 //!
 //! let text = "; MaxProcs: 8\n\
 //!             1 0 -1 90 4 -1 -1 4 300 -1 1 7 1 -1 0 -1 -1 -1\n\
 //!             2 60 -1 30 2 -1 -1 2 300 -1 1 7 1 -1 0 -1 -1 -1\n";
-//! let mut reader = SwfReader::new(text.as_bytes(), "tiny.swf");
+//! let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "tiny.swf");
 //! let loaded = load_from(&mut reader, SizeFrom::Allocated).unwrap();
 //! let trace = characterize(&loaded, &Options::default());
 //! assert_eq!(trace.demand.peak_processors, Some(6));

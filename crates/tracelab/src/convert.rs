@@ -14,7 +14,7 @@ mod source;
 mod survey;
 
 use crate::error::ConvertError;
-use crate::open::{Format, open};
+use crate::format::{Format, open};
 use crate::sanitize::{RuleReport, Rules, Sanitizer};
 use crate::split::{Points, Split};
 use gridrig_core::time::SimDuration;
@@ -128,9 +128,10 @@ pub fn convert(request: &Request) -> Result<Report, ConvertError> {
         surveys.push(survey(input, format, by, merging, &mut sanitizer)?);
     }
     if surveys.iter().all(|s| s.kept == 0) {
-        return Err(ConvertError::NothingLeft {
-            file: request.output.display().to_string(),
-        });
+        return Err(ConvertError::refused(
+            request.output.display(),
+            "the rules leave no job: expected some that stay",
+        ));
     }
     let origins = Origins::of(&request.inputs);
     let plans = plan_ids(&surveys, &origins)?;
@@ -167,32 +168,33 @@ fn output_format(request: &Request) -> Result<Format, ConvertError> {
     }
     match formats.split_first() {
         Some((first, others)) if others.iter().all(|format| format == first) => Ok(*first),
-        _ => Err(ConvertError::NoFormat {
-            file: request.output.display().to_string(),
-        }),
+        _ => Err(ConvertError::refused(
+            request.output.display(),
+            "the name tells no format: expected it to end in .swf or .gwf (and .gz for gzip), \
+             or --to",
+        )),
     }
 }
 
 /// Refuses what would be read only once, or written over what is read.
 fn check_names(request: &Request) -> Result<(), ConvertError> {
     for input in &request.inputs {
-        let file = || input.path.display().to_string();
         // What cannot be looked at cannot be opened either, which is then said.
         if fs::metadata(&input.path).is_ok_and(|found| !found.is_file()) {
-            return Err(ConvertError::NotRegular { file: file() });
+            return Err(ConvertError::refused(
+                input.path.display(),
+                "not a regular file: expected one, since it is read twice",
+            ));
         }
     }
     let name = request.output.file_name().unwrap_or_default();
     let braces = name.to_string_lossy().matches("{}").count();
     let expected = match (&request.split, braces) {
         (Some(_), 1) | (None, 0) => return Ok(()),
-        (Some(_), _) => "a file name with {} once, where the name of the stream goes",
-        (None, _) => "--split, since the name has {}",
+        (Some(_), _) => "expected a file name with {} once, where the name of the stream goes",
+        (None, _) => "expected --split, since the name has {}",
     };
-    Err(ConvertError::StreamName {
-        file: request.output.display().to_string(),
-        expected,
-    })
+    Err(ConvertError::refused(request.output.display(), expected))
 }
 
 /// What is added to the submit times of each input, counted from its own time
@@ -212,8 +214,10 @@ fn offsets(request: &Request, surveys: &[Survey]) -> Result<Offsets, ConvertErro
     }
     let mut starts = Vec::with_capacity(surveys.len());
     for survey in surveys {
-        starts.push(survey.unix_start.ok_or_else(|| ConvertError::NoCalendar {
-            file: survey.file.clone(),
+        starts.push(survey.unix_start.ok_or_else(|| {
+            let problem =
+                "the trace does not say when it began: expected a header with UnixStartTime";
+            ConvertError::refused(&survey.file, problem)
         })?);
     }
     let first = starts.iter().copied().min().unwrap_or(0);

@@ -2,14 +2,19 @@
 //! LA Grid (4.3.1): architecture and operating system by bursts of jobs,
 //! memory from a distribution, disk from run time, processors and memory.
 
-use crate::prepare::PreparedJob;
+use gridrig_core::job::JobSpec;
 use gridrig_core::rng;
 pub use gridrig_scenario::workload::{Disk, Draw};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 
 /// Draws for the jobs of a workload, in their order.
-pub fn apply(draw: &Draw, jobs: &mut [PreparedJob], seed: u64, workload: u16) {
+pub fn apply<'a>(
+    draw: &Draw,
+    jobs: impl Iterator<Item = &'a mut JobSpec>,
+    seed: u64,
+    workload: u16,
+) {
     let stream = |what: &str| rng::stream(seed, &format!("draw-{workload}/{what}"));
     let mut kinds = stream("kinds");
     let mut memory = stream("memory");
@@ -69,21 +74,11 @@ fn one<T: Clone>(random: &mut ChaCha8Rng, from: &[(T, u64)]) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::job::{JobLabel, Requirements};
-    use gridrig_core::time::{SimDuration, SimTime};
+    use gridrig_core::ids::JobId;
+    use gridrig_core::time::SimDuration;
 
-    fn jobs(count: usize) -> Vec<PreparedJob> {
-        let job = PreparedJob {
-            at: SimTime::ZERO,
-            processors: 4,
-            run_time: SimDuration::from_secs(1800),
-            requested_time: None,
-            requirements: Requirements::default(),
-            data_kib: 0,
-            domain: None,
-            label: JobLabel::default(),
-        };
-        vec![job; count]
+    fn jobs(count: usize) -> Vec<JobSpec> {
+        vec![JobSpec::rigid(JobId(0), 4, SimDuration::from_secs(1800)); count]
     }
 
     fn draw() -> Draw {
@@ -103,8 +98,8 @@ mod tests {
     #[test]
     fn shares_follow_the_weights_and_bursts_have_the_lengths_asked_for() {
         let mut jobs = jobs(40_000);
-        apply(&draw(), &mut jobs, 1, 0);
-        let kind = |job: &PreparedJob| job.requirements.architecture.clone().unwrap();
+        apply(&draw(), jobs.iter_mut(), 1, 0);
+        let kind = |job: &JobSpec| job.requirements.architecture.clone().unwrap();
         let x86 = jobs.iter().filter(|job| &*kind(job) == "x86").count() as f64;
         assert!((x86 / 40_000.0 - 0.75).abs() < 0.02, "{x86}");
         // A run of the rare kind is a sum of bursts.
@@ -118,7 +113,7 @@ mod tests {
     #[test]
     fn disk_follows_run_time_processors_and_memory_up_to_a_bound_and_is_the_data() {
         let mut jobs = jobs(1_000);
-        apply(&draw(), &mut jobs, 1, 0);
+        apply(&draw(), jobs.iter_mut(), 1, 0);
         // 100 x 0.5 h x 4 x 0.5 GiB = 100 MiB, times 1/2 to 3/2, at most 120.
         let disks: Vec<u64> = jobs.iter().map(|job| job.requirements.disk_mib).collect();
         assert!(disks.iter().all(|mib| (50..=120).contains(mib)));
@@ -137,7 +132,7 @@ mod tests {
     fn the_same_seed_draws_the_same_and_another_workload_something_else() {
         let of = |seed, workload| {
             let mut jobs = jobs(100);
-            apply(&draw(), &mut jobs, seed, workload);
+            apply(&draw(), jobs.iter_mut(), seed, workload);
             jobs
         };
         assert_eq!(of(1, 0), of(1, 0));

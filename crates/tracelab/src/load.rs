@@ -1,15 +1,14 @@
 //! From the lines of a trace to jobs that ran: what every reduction starts from.
 
-pub(crate) mod names;
+mod names;
 
-use crate::error::{FieldName, TraceError};
-use crate::gwf::{COLUMN_NAMES, GwfReader, NAMED, NameTables};
-use crate::open::{Format, TraceReader, open_watched};
+use crate::error::{TraceError, field_name};
+use crate::format::{
+    Format, Header, NAMED, NameTables, Number, Progress, Record, TraceReader, from_header,
+    open_watched,
+};
 use crate::spec::SizeFrom;
-use crate::swf::{self, FIELD_NAMES, Header, Progress, Quantity, Record};
-use crate::synth::Model;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
-use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::path::Path;
@@ -61,6 +60,37 @@ pub struct TraceJob {
     pub failed: bool,
 }
 
+impl TraceJob {
+    /// Run time x processors in processor-nanoseconds.
+    #[must_use]
+    pub fn demand(&self) -> u128 {
+        u128::from(self.processors) * u128::from(self.run_time.as_nanos())
+    }
+
+    /// The ids of the fields of [`NAMED`].
+    pub(crate) fn ids(&self) -> [Option<u32>; NAMED.len()] {
+        [
+            self.user,
+            self.group,
+            self.executable,
+            self.queue,
+            self.partition,
+            self.site,
+        ]
+    }
+
+    fn ids_mut(&mut self) -> [&mut Option<u32>; NAMED.len()] {
+        [
+            &mut self.user,
+            &mut self.group,
+            &mut self.executable,
+            &mut self.queue,
+            &mut self.partition,
+            &mut self.site,
+        ]
+    }
+}
+
 /// A trace in memory, sanitized and sorted, ready to be reduced any number of
 /// times.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,10 +135,7 @@ impl Loaded {
 /// Any [`TraceError`] about the file.
 pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
     let (mut reader, progress) = open_watched(path)?;
-    let mut loaded = match &mut reader {
-        TraceReader::Swf(reader) => load_swf(reader, size, Some(progress)),
-        TraceReader::Gwf(reader) => load_gwf_from(reader, size),
-    }?;
+    let mut loaded = read(&mut reader, size, Some(progress))?;
     let line = reader.line();
     loaded.sha256 = reader
         .into_inner()
@@ -122,115 +149,53 @@ pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
     Ok(loaded)
 }
 
-/// Sanitizes what a reader of either format gives.
-///
-/// # Errors
-/// Any [`TraceError`] about the file.
-pub fn load_any<R: BufRead>(
-    reader: &mut TraceReader<R>,
-    size: SizeFrom,
-) -> Result<Loaded, TraceError> {
-    match reader {
-        TraceReader::Swf(reader) => load_from(reader, size),
-        TraceReader::Gwf(reader) => load_gwf_from(reader, size),
-    }
-}
-
-/// Makes the workload of a model file with this seed instead of its own, as if
-/// it had been written and read. The hash is that of the model file.
-///
-/// # Errors
-/// [`TraceError::Model`] where the file is no model or makes no workload.
-pub fn generate(path: &Path, size: SizeFrom, seed: u64) -> Result<Loaded, TraceError> {
-    let file = path.display().to_string();
-    let about = |source| TraceError::Model {
-        file: file.clone(),
-        source: Box::new(source),
-    };
-    let mut model = Model::read(path).map_err(about)?;
-    model.set_seed(seed);
-    let mut sieve = Sieve::new(&file, size);
-    for (line, mut record) in (1..).zip(model.jobs().map_err(about)?) {
-        record.line = line;
-        sieve.take(&record)?;
-    }
-    let mut loaded = sieve.finish()?;
-    let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
-        file: file.clone(),
-        source,
-    })?;
-    loaded.sha256 = hex(&Sha256::digest(bytes));
-    Ok(loaded)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    digits.collect()
-}
-
-/// Sanitizes what an SWF reader gives.
-///
-/// # Errors
-/// Any [`TraceError`] about the file.
-pub fn load_from<R: BufRead>(
-    reader: &mut swf::SwfReader<R>,
-    size: SizeFrom,
-) -> Result<Loaded, TraceError> {
-    load_swf(reader, size, None)
-}
-
-fn load_swf<R: BufRead>(
-    reader: &mut swf::SwfReader<R>,
-    size: SizeFrom,
-    progress: Option<Progress>,
-) -> Result<Loaded, TraceError> {
-    let file = reader.file().to_owned();
-    let mut sieve = Sieve::new(&file, size);
-    sieve.progress = progress;
-    while let Some(record) = reader.next_record()? {
-        sieve.take(&record)?;
-    }
-    let mut loaded = sieve.finish()?;
-    if reader.truncated_last_line() > 0 {
-        loaded
-            .skipped
-            .insert("truncated-last-line", reader.truncated_last_line());
-    }
-    loaded.header = reader.header().clone();
-    loaded.warnings.splice(0..0, reader.warnings());
-    loaded.names = names::from_header(&loaded.header);
-    Ok(loaded)
-}
-
-/// Sanitizes what a GWF reader gives: times count from the first submit, and
+/// Sanitizes what a reader gives. Times of GWF count from the first submit, and
 /// ids that are names become numbers ([`Loaded::names`]).
 ///
 /// # Errors
 /// Any [`TraceError`] about the file.
-pub fn load_gwf_from<R: BufRead>(
-    reader: &mut GwfReader<R>,
+pub fn load_from<R: BufRead>(
+    reader: &mut TraceReader<R>,
     size: SizeFrom,
 ) -> Result<Loaded, TraceError> {
-    let file = reader.file().to_owned();
-    let mut sieve = Sieve::new(&file, size);
-    sieve.field_names = &COLUMN_NAMES;
+    read(reader, size, None)
+}
+
+/// Sanitizes jobs that were made, as if they had been written as SWF and read.
+pub(crate) fn load_made(
+    file: &str,
+    size: SizeFrom,
+    records: impl Iterator<Item = Record>,
+) -> Result<Loaded, TraceError> {
+    let mut sieve = Sieve::new(file, size, Format::Swf);
+    for (line, mut record) in (1..).zip(records) {
+        record.line = line;
+        sieve.take(&record, None)?;
+    }
+    sieve.finish()
+}
+
+fn read<R: BufRead>(
+    reader: &mut TraceReader<R>,
+    size: SizeFrom,
+    progress: Option<Progress>,
+) -> Result<Loaded, TraceError> {
+    let (file, format) = (reader.file().to_owned(), reader.format());
+    let mut sieve = Sieve::new(&file, size, format);
+    sieve.progress = progress;
     let mut tables = NameTables::default();
     let mut first: Option<SimDuration> = None;
     let mut early = 0;
     while let Some(record) = reader.next_record()? {
-        let ids = tables.take(record, &file)?;
-        let mut common = record.common;
-        let [user, group, executable, queue, partition, _] = ids.map(|id| id.map(u64::from));
-        common.user = user;
-        common.group = group;
-        common.executable = executable;
-        common.queue = queue;
-        common.partition = partition;
+        let names = match format {
+            Format::Swf => None,
+            Format::Gwf => Some(tables.take(record, &file)?),
+        };
         early += u64::from(record.early.is_some());
-        if let Some(at) = common.submit_time {
+        if let Some(at) = record.submit_time {
             first = Some(first.map_or(at, |first| first.min(at)));
         }
-        sieve.take_at(&common, ids[NAMED.len() - 1])?;
+        sieve.take(record, names)?;
     }
     let mut loaded = sieve.finish()?;
     if reader.truncated_last_line() > 0 {
@@ -246,13 +211,17 @@ pub fn load_gwf_from<R: BufRead>(
     }
     loaded.header = reader.header().clone();
     loaded.warnings.splice(0..0, reader.warnings());
-    let origin = time_zero(&loaded.header, first.unwrap_or_default());
-    loaded.header.set_unix_start_time(origin);
-    loaded.format = Format::Gwf;
-    for job in &mut loaded.jobs {
-        job.submit = job.submit - SimDuration::from_secs(origin);
+    match format {
+        Format::Swf => loaded.names = from_header(&loaded.header),
+        Format::Gwf => {
+            let origin = time_zero(&loaded.header, first.unwrap_or_default());
+            loaded.header.set_unix_start_time(origin);
+            for job in &mut loaded.jobs {
+                job.submit = job.submit - SimDuration::from_secs(origin);
+            }
+            names::settle(&tables, &mut loaded);
+        }
     }
-    names::settle(&tables, &mut loaded);
     Ok(loaded)
 }
 
@@ -266,17 +235,20 @@ pub(crate) fn time_zero(header: &Header, first: SimDuration) -> u64 {
     }
 }
 
+/// The ids of the fields of [`NAMED`] that a trace of GWF has names for.
+type NameIds = [Option<u32>; NAMED.len()];
+
 /// Collects the jobs that can be used and counts the rest.
 struct Sieve<'a> {
     file: &'a str,
     size: SizeFrom,
-    field_names: &'static [&'static str],
+    format: Format,
     jobs: Vec<TraceJob>,
     /// How far the file has been read, where there is one.
     progress: Option<Progress>,
     /// Lines with a partial status, kept until the whole file has told which
     /// of them a summary line stands for.
-    partial: Vec<(Record, Option<u32>)>,
+    partial: Vec<(Record, Option<NameIds>)>,
     /// Job numbers of skipped lines, which may be summary lines as well.
     skipped_ids: Vec<u64>,
     unnumbered: u64,
@@ -284,11 +256,11 @@ struct Sieve<'a> {
 }
 
 impl<'a> Sieve<'a> {
-    fn new(file: &'a str, size: SizeFrom) -> Self {
+    fn new(file: &'a str, size: SizeFrom, format: Format) -> Self {
         Sieve {
             file,
             size,
-            field_names: &FIELD_NAMES,
+            format,
             jobs: Vec::new(),
             progress: None,
             partial: Vec::new(),
@@ -298,20 +270,16 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), TraceError> {
-        self.take_at(record, None)
-    }
-
-    fn take_at(&mut self, record: &Record, site: Option<u32>) -> Result<(), TraceError> {
+    fn take(&mut self, record: &Record, names: Option<NameIds>) -> Result<(), TraceError> {
         if record.status.is_some_and(|s| PARTIAL_STATUS.contains(&s)) {
-            self.partial.push((*record, site));
+            self.partial.push((record.clone(), names));
             return Ok(());
         }
-        self.sift(record, site)
+        self.sift(record, names)
     }
 
     /// Keeps a line as a job or counts the reason why not.
-    fn sift(&mut self, record: &Record, site: Option<u32>) -> Result<(), TraceError> {
+    fn sift(&mut self, record: &Record, names: Option<NameIds>) -> Result<(), TraceError> {
         let allocated = record.allocated_processors.filter(|p| *p > 0);
         let requested = record.requested_processors.filter(|p| *p > 0);
         let (size, number) = match self.size {
@@ -330,10 +298,7 @@ impl<'a> Sieve<'a> {
             return self.skip(record, "no-submit-time");
         };
         if self.jobs.len() >= MAX_JOBS {
-            return Err(TraceError::TooManyJobs {
-                file: self.file.to_owned(),
-                limit: MAX_JOBS as u64,
-            });
+            return Err(TraceError::too_many_jobs(self.file));
         }
         if record.job.is_none() {
             self.unnumbered += 1;
@@ -341,10 +306,9 @@ impl<'a> Sieve<'a> {
         if self.jobs.len() == self.jobs.capacity() {
             self.make_room();
         }
-        let small = |number, value: Option<u64>| {
-            value
-                .map(|value| self.small(record.line, number, value))
-                .transpose()
+        let [user, group, executable, queue, partition, site] = match names {
+            Some(names) => names,
+            None => self.small_ids(record)?,
         };
         self.jobs.push(TraceJob {
             line: record.line,
@@ -354,12 +318,12 @@ impl<'a> Sieve<'a> {
             wait_time: record.wait_time,
             requested_time: record.requested_time.filter(|t| !t.is_zero()),
             processors: self.small(record.line, number, processors)?,
-            requested_memory_kib: record.requested_memory.map_or(0, Quantity::rounded_up),
-            user: small(12, record.user)?,
-            group: small(13, record.group)?,
-            executable: small(14, record.executable)?,
-            queue: small(15, record.queue)?,
-            partition: small(16, record.partition)?,
+            requested_memory_kib: record.requested_memory.map_or(0, Number::rounded_up),
+            user,
+            group,
+            executable,
+            queue,
+            partition,
             site,
             status: record.status,
             below_zero: record.below_zero,
@@ -388,16 +352,22 @@ impl<'a> Sieve<'a> {
         Ok(())
     }
 
+    /// The ids that are numbers of SWF, fields 12 to 16; it has no site.
+    fn small_ids(&self, record: &Record) -> Result<NameIds, TraceError> {
+        let mut ids = NameIds::default();
+        for ((number, id), value) in (12..).zip(&mut ids).zip(record.ids()) {
+            *id = value
+                .map(|value| self.small(record.line, number, value))
+                .transpose()?;
+        }
+        Ok(ids)
+    }
+
     fn small(&self, line: u64, number: usize, value: u64) -> Result<u32, TraceError> {
-        u32::try_from(value).map_err(|_| TraceError::Field {
-            file: self.file.to_owned(),
-            line,
-            field: FieldName {
-                number,
-                name: self.field_names[number - 1],
-            },
-            value: value.to_string(),
-            expected: "at most 4294967295",
+        u32::try_from(value).map_err(|_| {
+            let field = field_name(number, self.format.column_names());
+            let problem = format!("field {field} = \"{value}\": expected at most 4294967295");
+            TraceError::line(self.file, line, problem)
         })
     }
 
@@ -413,11 +383,11 @@ impl<'a> Sieve<'a> {
             .filter(|id| numbers.contains(id))
             .collect();
         let mut kept = 0;
-        for (record, site) in &partial {
+        for (record, names) in &partial {
             if record.job.is_some_and(|job| summed.contains(&job)) {
                 *self.skipped.entry("partial-execution").or_default() += 1;
             } else {
-                self.sift(record, *site)?;
+                self.sift(record, *names)?;
                 kept += 1;
             }
         }
@@ -462,7 +432,7 @@ impl<'a> Sieve<'a> {
             names: BTreeMap::new(),
             sha256: String::new(),
             file: self.file.to_owned(),
-            format: Format::Swf,
+            format: self.format,
         })
     }
 }

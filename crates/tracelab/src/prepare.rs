@@ -1,49 +1,24 @@
-//! Reduction: from a trace to the jobs of a run, step by step and accounted for.
-//!
-//! `docs/reduction.md` has every step with its formula.
-
-mod steps;
+//! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
 use crate::error::TraceError;
-use crate::load::{Loaded, TraceJob, generate, load};
-use crate::reduce::WindowRanking;
+use crate::format::Header;
+use crate::load::{Loaded, TraceJob, load};
+use crate::reduce::{self, Reduced, StepReport, WindowRanking};
 use crate::spec::{Keep, Spread, SpreadBy, TraceWindow, WorkloadSpec};
-use crate::swf::Header;
+use crate::synth;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::rng;
-use gridrig_core::time::{NANOS_PER_SEC, SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use rand::RngExt as _;
 use std::collections::BTreeMap;
-
-/// A job of a workload in the time of the run, before jobs of several
-/// workloads are merged and numbered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PreparedJob {
-    /// When it is to be submitted.
-    pub at: SimTime,
-    /// Its size, at least 1.
-    pub processors: u32,
-    /// Run time at speed 1.0.
-    pub run_time: SimDuration,
-    /// The user's estimate, scaled like the run time.
-    pub requested_time: Option<SimDuration>,
-    /// What its nodes must offer.
-    pub requirements: Requirements,
-    /// Data that goes with it when it is forwarded, in KiB.
-    pub data_kib: u64,
-    /// Where it enters, of a workload that is spread over the domains.
-    pub domain: Option<DomainId>,
-    /// Where it came from.
-    pub label: JobLabel,
-}
 
 /// A workload after its reduction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// Jobs by submit time, ties in trace order.
-    pub jobs: Vec<PreparedJob>,
-    /// Where they enter.
+    /// Jobs by submit time, ties in trace order; [`merge`] numbers them.
+    pub jobs: Vec<Submission>,
+    /// Where they enter, unless they are spread over the domains.
     pub entry: Entry,
     /// Lines of the trace that are no usable job, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
@@ -57,7 +32,7 @@ pub struct Prepared {
     pub header: Header,
     /// SHA-256 of the trace file on disk, in hex.
     pub sha256: String,
-    /// The steps in order, from [`STEPS`]; a step that was not asked for
+    /// The steps in order, from [`reduce::STEPS`]; a step that was not asked for
     /// changes nothing.
     pub steps: Vec<StepReport>,
     /// The window, given or chosen.
@@ -68,90 +43,6 @@ pub struct Prepared {
     pub keep: Keep,
 }
 
-/// A trace after all steps but the offset, still as jobs of a trace: their
-/// submit times count from time 0 of the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reduced {
-    /// Jobs by submit time, ties in trace order.
-    pub jobs: Vec<TraceJob>,
-    /// What became time 0 of the run, counted from the log's time 0 before
-    /// scaling.
-    pub origin: SimDuration,
-    /// As in [`Prepared`].
-    pub skipped: BTreeMap<&'static str, u64>,
-    /// As in [`Prepared`].
-    pub reduced: BTreeMap<&'static str, u64>,
-    /// As in [`Prepared`].
-    pub warnings: Vec<String>,
-    /// Header comments of the source.
-    pub header: Header,
-    /// The names behind the ids of the source, as in [`Loaded::names`].
-    pub names: BTreeMap<&'static str, Vec<String>>,
-    /// SHA-256 of the source on disk, in hex.
-    pub sha256: String,
-    /// The name of the source in messages.
-    pub file: String,
-    /// As in [`Prepared`].
-    pub steps: Vec<StepReport>,
-    /// As in [`Prepared`].
-    pub window: Option<TraceWindow>,
-    /// As in [`Prepared`].
-    pub ranking: Option<WindowRanking>,
-    /// As in [`Prepared`].
-    pub keep: Keep,
-}
-
-/// The names of the steps, in order.
-pub const STEPS: [&str; 7] = [
-    "sanitize",
-    "width-limit",
-    "window",
-    "keep",
-    "zero-run-time",
-    "scale",
-    "min-run-time",
-];
-
-/// What one reduction step did to the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StepReport {
-    /// One of [`STEPS`].
-    pub name: &'static str,
-    /// Before the step.
-    pub before: Load,
-    /// After it.
-    pub after: Load,
-}
-
-/// The load of a set of jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    /// Number of jobs.
-    pub jobs: u64,
-    /// Sum of run time x processors, in processor-nanoseconds.
-    pub processor_nanos: u128,
-    /// Time they arrive in: from the first to the last submit of the whole
-    /// trace, the length of the window once there is one, divided by the
-    /// arrival scale. Leaving out single jobs does not change it.
-    pub span: SimDuration,
-}
-
-impl Load {
-    /// Processor-seconds wanted per second over processors there are; `None`
-    /// without span or processors.
-    #[must_use]
-    pub fn offered(&self, processors: u64) -> Option<f64> {
-        let capacity = u128::from(processors) * u128::from(self.span.as_nanos());
-        (capacity > 0).then(|| self.processor_nanos as f64 / capacity as f64)
-    }
-
-    /// Sum of run time x processors in processor-seconds.
-    #[must_use]
-    pub fn processor_seconds(&self) -> f64 {
-        self.processor_nanos as f64 / NANOS_PER_SEC as f64
-    }
-}
-
 /// Reads a trace and reduces it; `index` is the position of the workload in
 /// the scenario.
 ///
@@ -159,9 +50,9 @@ impl Load {
 /// Any [`TraceError`]: the file, or a step that makes no sense.
 pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
     let file = spec.trace.display().to_string();
-    steps::check(spec, &file)?;
+    reduce::check(spec, &file)?;
     let loaded = match spec.is_model {
-        true => generate(&spec.trace, spec.size, spec.seed)?,
+        true => synth::generate(&spec.trace, spec.size, spec.seed)?,
         false => load(&spec.trace, spec.size)?,
     };
     loaded.into_prepared(spec, index)
@@ -171,24 +62,14 @@ pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> 
 /// time, then workload (in the order given), then trace order.
 ///
 /// # Errors
-/// [`TraceError::TooManyJobs`] when 32 bits cannot number them.
+/// [`TraceError::File`] when 32 bits cannot number them.
 pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
     let total: usize = workloads.iter().map(|w| w.jobs.len()).sum();
     if u32::try_from(total).is_err() {
-        return Err(TraceError::TooManyJobs {
-            file: "all workloads together".to_owned(),
-            limit: u64::from(u32::MAX),
-        });
+        return Err(TraceError::too_many_jobs("all workloads together"));
     }
-    let mut submissions = Vec::with_capacity(total);
-    for workload in workloads {
-        let entry = workload.entry;
-        let jobs = workload.jobs.into_iter();
-        submissions.extend(jobs.map(|job| {
-            let entry = job.entry(entry);
-            job.submission(entry)
-        }));
-    }
+    let mut submissions: Vec<Submission> = Vec::with_capacity(total);
+    submissions.extend(workloads.into_iter().flat_map(|workload| workload.jobs));
     submissions.sort_by_key(|s| s.at);
     for (id, submission) in (0u32..).zip(&mut submissions) {
         submission.spec.id = JobId(id);
@@ -196,30 +77,14 @@ pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
     Ok(submissions)
 }
 
-impl PreparedJob {
-    /// Where it enters, given where its workload does.
+impl Prepared {
+    /// Where a job of this workload enters: a workload that enters at a cluster
+    /// does so whole.
     #[must_use]
-    pub fn entry(&self, workload: Entry) -> Entry {
-        match (workload, self.domain) {
-            (Entry::Domain(_), Some(own)) => Entry::Domain(own),
-            _ => workload,
-        }
-    }
-
-    /// As a submission that waits for its number.
-    fn submission(self, entry: Entry) -> Submission {
-        Submission {
-            spec: JobSpec {
-                id: JobId(0),
-                processors: self.processors,
-                run_time: self.run_time,
-                requested_time: self.requested_time,
-                requirements: self.requirements,
-                data_kib: self.data_kib,
-            },
-            at: self.at,
-            entry,
-            label: self.label,
+    pub fn entry_of(&self, job: &Submission) -> Entry {
+        match self.entry {
+            Entry::Domain(_) => job.entry,
+            Entry::Cluster(_) => self.entry,
         }
     }
 }
@@ -230,8 +95,8 @@ impl Loaded {
     /// they were used when the trace was loaded.
     ///
     /// # Errors
-    /// [`TraceError::Step`] for a step that makes no sense,
-    /// [`TraceError::TooLong`] for a time that does not fit after scaling.
+    /// [`TraceError::File`] for a step that makes no sense, or a time that does
+    /// not fit after scaling.
     pub fn prepare(&self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
         self.clone().into_prepared(spec, index)
     }
@@ -243,30 +108,22 @@ impl Loaded {
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
         self.into_reduced(spec)?.into_prepared(spec, index)
     }
-
-    /// All steps but the offset, as jobs of a trace: what is written when a
-    /// reduction becomes a trace of its own.
-    ///
-    /// # Errors
-    /// As [`Loaded::prepare`].
-    pub fn into_reduced(self, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
-        steps::reduce(self, spec)
-    }
 }
 
 impl Reduced {
     /// The jobs of a run: shifted by the offset of the spec.
     ///
     /// # Errors
-    /// [`TraceError::TooLong`] for a time that does not fit.
+    /// [`TraceError::File`] for a time that does not fit.
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
         let jobs = self.jobs.iter();
         let jobs = jobs.map(|job| run_job(job, spec, index, &self.file));
-        let mut jobs: Vec<PreparedJob> = jobs.collect::<Result<_, _>>()?;
+        let mut jobs: Vec<Submission> = jobs.collect::<Result<_, _>>()?;
         if let Some(draw) = &spec.draw {
-            crate::draw::apply(draw, &mut jobs, spec.seed, index);
+            let specs = jobs.iter_mut().map(|job| &mut job.spec);
+            crate::draw::apply(draw, specs, spec.seed, index);
         }
-        if let Some(spread) = spec.spread {
+        if let (Entry::Domain(_), Some(spread)) = (spec.entry, spec.spread) {
             scatter(&mut jobs, spread, spec.seed, index);
         }
         Ok(Prepared {
@@ -286,7 +143,7 @@ impl Reduced {
 }
 
 /// Gives every job the domain where it enters, in order of submission.
-fn scatter(jobs: &mut [PreparedJob], spread: Spread, seed: u64, workload: u16) {
+fn scatter(jobs: &mut [Submission], spread: Spread, seed: u64, workload: u16) {
     let mut random = rng::stream(seed, &format!("spread-{workload}"));
     let domains = spread.domains.max(1);
     for (turn, job) in jobs.iter_mut().enumerate() {
@@ -294,7 +151,7 @@ fn scatter(jobs: &mut [PreparedJob], spread: Spread, seed: u64, workload: u16) {
             SpreadBy::RoundRobin => (turn % usize::from(domains)) as u16,
             SpreadBy::Random => random.random_range(0..domains),
         };
-        job.domain = Some(DomainId(next));
+        job.entry = Entry::Domain(DomainId(next));
     }
 }
 
@@ -304,26 +161,29 @@ fn run_job(
     spec: &WorkloadSpec,
     index: u16,
     file: &str,
-) -> Result<PreparedJob, TraceError> {
+) -> Result<Submission, TraceError> {
     let at = SimTime::ZERO + job.submit + spec.offset;
     let end = at + job.run_time;
     for (what, nanos) in [("submit time", at.as_nanos()), ("end", end.as_nanos())] {
         if nanos == SimTime::MAX.as_nanos() {
-            return Err(steps::too_long(file, job, what));
+            return Err(reduce::too_long(file, job, what));
         }
     }
     let mut requirements = Requirements::default();
     if spec.require_memory {
         requirements.memory_kib = job.requested_memory_kib;
     }
-    Ok(PreparedJob {
+    Ok(Submission {
+        spec: JobSpec {
+            id: JobId(0),
+            processors: job.processors,
+            run_time: job.run_time,
+            requested_time: job.requested_time,
+            requirements,
+            data_kib: 0,
+        },
         at,
-        processors: job.processors,
-        run_time: job.run_time,
-        requested_time: job.requested_time,
-        requirements,
-        data_kib: 0,
-        domain: None,
+        entry: spec.entry,
         label: JobLabel {
             trace_id: job.trace_id,
             workload: index,

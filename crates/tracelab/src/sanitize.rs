@@ -7,14 +7,15 @@
 //!
 //! ```
 //! use gridrig_tracelab::sanitize::{Facts, Rules};
-//! use gridrig_tracelab::swf::SwfReader;
+//! use gridrig_tracelab::format::{Format, TraceReader};
 //!
 //! let rules = Rules::parse("failed, flurry=7@1-100, wider-than=64").unwrap();
 //! let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
 //! assert_eq!(names, ["failed", "wider-than", "flurry"]);
 //! let line = "5 0 -1 90 4 -1 -1 4 300 -1 1 7 1 -1 0 -1 -1 -1\n";
-//! let job = SwfReader::new(line.as_bytes(), "t").next_record().unwrap().unwrap();
-//! let rule = rules.verdict(&Facts::from(&job)).unwrap();
+//! let mut reader = TraceReader::new(Format::Swf, line.as_bytes(), "t");
+//! let job = reader.next_record().unwrap().unwrap();
+//! let rule = rules.verdict(&Facts::from(job)).unwrap();
 //! assert_eq!(rule.reason(), "user=7 and (job>=1 and job<=100)");
 //! ```
 
@@ -22,8 +23,8 @@ pub use gridrig_scenario::sanitize::{
     Facts, Filter, Quality, Rule, RuleError, RuleReport, Rules, Sanitizer,
 };
 
+use crate::format::Record;
 use crate::load::{Loaded, TraceJob};
-use crate::swf::Record;
 
 /// Of a job line.
 impl From<&Record> for Facts {

@@ -26,7 +26,7 @@ pub const NONE: &str = "none";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
     /// One stream per value of a field: `user`, `group`, `executable`,
-    /// `queue`, `partition` or `site`, by its place in [`crate::gwf::NAMED`].
+    /// `queue`, `partition` or `site`, by its place in [`crate::format::NAMED`].
     By(usize),
     /// Dealt out to submission points.
     Points(Points),
@@ -106,7 +106,7 @@ impl Split {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Split::By(field) => format!("by {}", crate::gwf::NAMED[*field].0),
+            Split::By(field) => format!("by {}", crate::format::NAMED[*field].0),
             Split::Points(points) => {
                 let way = match points.deal {
                     Deal::RoundRobin => "round-robin",
@@ -126,7 +126,7 @@ impl Split {
 }
 
 fn field(name: &str) -> Option<usize> {
-    crate::gwf::NAMED.iter().position(|(n, _)| *n == name)
+    crate::format::NAMED.iter().position(|(n, _)| *n == name)
 }
 
 /// Only points of equal weight.

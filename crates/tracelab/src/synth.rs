@@ -26,6 +26,7 @@
 pub mod burst;
 pub mod egee;
 mod error;
+mod extent;
 mod gamma;
 pub mod like;
 pub mod lublin;
@@ -36,11 +37,18 @@ mod pretty;
 mod unit;
 
 pub use error::SynthError;
-pub use model::{Extent, Model, SCHEMA};
+pub use extent::{Extent, SCHEMA};
+pub use model::Model;
 
+use crate::error::TraceError;
+use crate::format::{gzip_writer, hex};
+use crate::load::{Loaded, load_made};
+use crate::spec::SizeFrom;
 use burst::Week;
-use flate2::{Compression, GzBuilder};
+use flate2::Compression;
+use sha2::{Digest as _, Sha256};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 /// A trace that ships.
 #[derive(Clone, Copy, Debug)]
@@ -85,12 +93,29 @@ impl Shipped {
 /// # Errors
 /// None in practice: memory is written to.
 pub fn gzip(text: &str) -> io::Result<Vec<u8>> {
-    /// Not one of the systems that gzip numbers: the same everywhere.
-    const UNKNOWN_SYSTEM: u8 = 255;
-    let mut encoder = GzBuilder::new()
-        .mtime(0)
-        .operating_system(UNKNOWN_SYSTEM)
-        .write(Vec::new(), Compression::best());
+    let mut encoder = gzip_writer(Vec::new(), Compression::best());
     encoder.write_all(text.as_bytes())?;
     encoder.finish()
+}
+
+/// Makes the workload of a model file with this seed instead of its own, as if
+/// it had been written and read. The hash is that of the model file.
+///
+/// # Errors
+/// [`TraceError::Model`] where the file is no model or makes no workload.
+pub fn generate(path: &Path, size: SizeFrom, seed: u64) -> Result<Loaded, TraceError> {
+    let file = path.display().to_string();
+    let about = |source: SynthError| TraceError::Model {
+        file: file.clone(),
+        source: Box::new(source),
+    };
+    let mut model = Model::read(path).map_err(about)?;
+    model.set_seed(seed);
+    let mut loaded = load_made(&file, size, model.jobs().map_err(about)?)?;
+    let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
+        file: file.clone(),
+        source,
+    })?;
+    loaded.sha256 = hex(&Sha256::digest(bytes));
+    Ok(loaded)
 }

@@ -135,7 +135,7 @@ fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
     let Some(interval) = intervals.max() else {
         return;
     };
-    let mut runs: Vec<SimDuration> = facts.jobs().map(|job| job.run_time).collect();
+    let mut runs: Vec<SimDuration> = facts.jobs().map(|job| job.spec.run_time).collect();
     if runs.is_empty() {
         return;
     }

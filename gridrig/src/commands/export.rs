@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use gridrig_results::rundir::{self, CsvError, Run, names};
 use gridrig_results::{JobTable, batsim, compare};
-use gridrig_tracelab::swf::create;
+use gridrig_tracelab::format::create;
 use serde_json::json;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `gridrig export`: the jobs of finished runs for other tools.
 
 use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
-use gridrig_tracelab::swf::{Record, SwfReader};
+use gridrig_tracelab::format::{Format, Record, TraceReader, open_as};
 use std::fs;
 
 fn bench() -> Bench {
@@ -65,10 +65,10 @@ fn a_run_as_swf_is_read_by_our_own_reader_with_its_wait_times() {
         stdout(&output)
     );
 
-    let mut reader = gridrig_tracelab::swf::open(out.as_ref()).unwrap();
+    let mut reader = open_as(out.as_ref(), Format::Swf).unwrap();
     let mut records: Vec<Record> = Vec::new();
     while let Some(record) = reader.next_record().unwrap() {
-        records.push(record);
+        records.push(record.clone());
     }
     let table = gridrig_results::rundir::TableColumns::open(dir.as_ref(), "jobs.parquet").unwrap();
     let waits = table.f64s("wait_s").unwrap();
@@ -113,7 +113,7 @@ fn a_job_that_never_ran_is_in_the_log_without_times() {
         text.ends_with("\n2 5 -1 -1 -1 -1 -1 9 -1 -1 5 7 -1 -1 -1 -1 -1 -1\n"),
         "{text}"
     );
-    let mut reader = SwfReader::new(text.as_bytes(), "stdout");
+    let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "stdout");
     while reader.next_record().unwrap().is_some() {}
 }
 

@@ -7,7 +7,7 @@
 //! time. `StartTime` is the local date of the same instant as `UnixStartTime`,
 //! so the difference of the two is the distance at the log's beginning.
 
-use crate::swf::Header;
+use crate::format::Header;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -241,7 +241,8 @@ mod tests {
 
     fn clock(lines: &str) -> Clock {
         let text = format!("{lines}\n1 0 -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n");
-        let mut reader = crate::swf::SwfReader::new(text.as_bytes(), "t.swf");
+        let mut reader =
+            crate::format::TraceReader::new(crate::format::Format::Swf, text.as_bytes(), "t.swf");
         reader.next_record().unwrap();
         Clock::of(reader.header())
     }

@@ -371,9 +371,9 @@ fn series(grid: &Bins, loads: &[ClusterLoad], shift: u64, gathered: &Gathered) -
 mod tests {
     use super::*;
     use crate::characterize::{Options, characterize};
+    use crate::format::{Format, TraceReader};
     use crate::load::load_from;
     use crate::spec::SizeFrom;
-    use crate::swf::SwfReader;
 
     /// Jobs as (submit, partition).
     fn trace(jobs: &[(u64, i64)]) -> Loaded {
@@ -383,7 +383,7 @@ mod tests {
                 &format!("{number} {submit} -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 {partition} -1 -1\n");
         }
         load_from(
-            &mut SwfReader::new(text.as_bytes(), "t.swf"),
+            &mut TraceReader::new(Format::Swf, text.as_bytes(), "t.swf"),
             SizeFrom::Allocated,
         )
         .unwrap()
@@ -449,7 +449,7 @@ mod tests {
                     2 0 50 100 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n\
                     3 0 150 10 5 -1 -1 5 -1 -1 1 1 1 1 1 1 -1 -1\n\
                     4 9 -1 10 5 -1 -1 5 -1 -1 1 1 1 1 1 2 -1 -1\n";
-        let mut reader = SwfReader::new(text.as_bytes(), "t.swf");
+        let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "t.swf");
         let loaded = load_from(&mut reader, SizeFrom::Allocated).unwrap();
         let all = of(&loaded, &[]).unwrap();
         let sizes: Vec<_> = all

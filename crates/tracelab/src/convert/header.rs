@@ -3,10 +3,8 @@
 use super::ids::InputIds;
 use super::survey::Survey;
 use super::{Offsets, Request};
-use crate::gwf::COLUMN_NAMES;
-use crate::open::Format;
+use crate::format::{COLUMN_NAMES, Format, TABLE_KEY_PREFIX};
 use crate::sanitize::RuleReport;
-use crate::swf::TABLE_KEY_PREFIX;
 use gridrig_core::time::SimDuration;
 
 /// Key of the line that names the columns of GWF.
@@ -138,7 +136,7 @@ fn merged_lines(
 /// Seconds without the unit's usual changes.
 fn seconds(time: SimDuration) -> String {
     let mut text = Vec::new();
-    crate::swf::push_time(&mut text, Some(time));
+    crate::format::push_time(&mut text, Some(time));
     format!("{} s", String::from_utf8_lossy(&text))
 }
 

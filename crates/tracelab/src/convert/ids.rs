@@ -3,8 +3,7 @@
 use super::Input;
 use super::survey::{Naming, Survey};
 use crate::error::ConvertError;
-use crate::gwf::{self, COLUMN_NAMES, NAMED, canonical_number};
-use crate::open::Format;
+use crate::format::{COLUMN_NAMES, Format, NAMED, Record, canonical_number, table_key};
 
 /// Places in [`NAMED`].
 pub(super) const QUEUE: usize = 3;
@@ -77,10 +76,7 @@ pub(super) fn plan_ids<'a>(
     let mut job_end = 0;
     let mut ends = [0; NAMED.len()];
     for (index, survey) in surveys.iter().enumerate() {
-        let too_large = |what| ConvertError::TooLarge {
-            file: survey.file.clone(),
-            what,
-        };
+        let too_large = |what| ConvertError::too_large(&survey.file, what);
         let next = |end: &mut u64, has_zero: bool, largest: u64, what| {
             let base = match index {
                 0 => Some(0),
@@ -119,21 +115,16 @@ pub(super) fn plan_ids<'a>(
 
 impl InputIds<'_> {
     /// Puts numbers and names of the output into a job of this input.
-    pub(super) fn translate(
-        &self,
-        record: &mut gwf::Record,
-        to: Format,
-    ) -> Result<(), ConvertError> {
-        let common = &mut record.common;
-        common.job = self.shifted(common.job, self.job_base, "job number")?;
-        common.preceding_job = self.shifted(common.preceding_job, self.job_base, "job number")?;
+    pub(super) fn translate(&self, record: &mut Record, to: Format) -> Result<(), ConvertError> {
+        record.job = self.shifted(record.job, self.job_base, "job number")?;
+        record.preceding_job = self.shifted(record.preceding_job, self.job_base, "job number")?;
         match to {
             Format::Swf => self.to_numbers(record),
             Format::Gwf => self.to_names(record),
         }
     }
 
-    fn to_numbers(&self, record: &mut gwf::Record) -> Result<(), ConvertError> {
+    fn to_numbers(&self, record: &mut Record) -> Result<(), ConvertError> {
         let mut numbers = [None; SITE];
         for (field, number) in numbers.iter_mut().enumerate() {
             let own = self.survey.number(record, field);
@@ -142,34 +133,26 @@ impl InputIds<'_> {
         if self.origin.is_some() {
             numbers[PARTITION] = Some(self.index);
         }
-        let common = &mut record.common;
-        [
-            common.user,
-            common.group,
-            common.executable,
-            common.queue,
-            common.partition,
-        ] = numbers;
+        record.set_ids(numbers);
         Ok(())
     }
 
-    fn to_names(&self, record: &mut gwf::Record) -> Result<(), ConvertError> {
+    fn to_names(&self, record: &mut Record) -> Result<(), ConvertError> {
         for (field, (_, column)) in NAMED.iter().enumerate() {
             if let Some(name) = self.name(record, field)? {
-                record.text[*column - FIRST_TEXT] = name;
+                record.set_column(*column, name);
             }
         }
         if let Some(origin) = self.origin {
-            let last_run = LAST_RUN_SITE - FIRST_TEXT;
             if let Some(site) = record.column(LAST_RUN_SITE) {
-                record.text[last_run] = prefixed(origin, site);
+                record.set_column(LAST_RUN_SITE, prefixed(origin, site));
             }
         }
         Ok(())
     }
 
     /// The text of a field of the output, `None` where it stays as it is.
-    fn name(&self, record: &gwf::Record, field: usize) -> Result<Option<Vec<u8>>, ConvertError> {
+    fn name(&self, record: &Record, field: usize) -> Result<Option<Vec<u8>>, ConvertError> {
         if self.origin.is_none() && self.survey.format == Format::Gwf {
             return Ok(None);
         }
@@ -220,10 +203,8 @@ impl InputIds<'_> {
         what: &'static str,
     ) -> Result<Option<u64>, ConvertError> {
         own.map(|n| {
-            n.checked_add(base).ok_or_else(|| ConvertError::TooLarge {
-                file: self.survey.file.clone(),
-                what,
-            })
+            n.checked_add(base)
+                .ok_or_else(|| ConvertError::too_large(&self.survey.file, what))
         })
         .transpose()
     }
@@ -239,7 +220,7 @@ impl InputIds<'_> {
                 };
                 let number = number as u64 + self.bases[field];
                 let name = String::from_utf8_lossy(&name);
-                let key = crate::load::names::table_key(*column);
+                let key = table_key(*column);
                 lines.push((key, format!("{number} {name}")));
             };
             match (&self.survey.names, origin) {
@@ -260,7 +241,7 @@ impl InputIds<'_> {
             }
         }
         if let Some(origin) = origin {
-            let key = crate::load::names::table_key(NAMED[PARTITION].1);
+            let key = table_key(NAMED[PARTITION].1);
             lines.push((key, format!("{} {origin}", self.index)));
         }
     }
@@ -274,9 +255,6 @@ impl InputIds<'_> {
         parts.join(", ")
     }
 }
-
-/// The first column that is text.
-const FIRST_TEXT: usize = gwf::COLUMNS - gwf::TEXTS + 1;
 
 const LAST_RUN_SITE: usize = 18;
 

@@ -4,10 +4,8 @@ use super::header::Heading;
 use super::source::Job;
 use super::{OutputReport, Request};
 use crate::error::ConvertError;
-use crate::gwf::{self, NAMED};
-use crate::open::Format;
+use crate::format::{self, Format, NAMED, OutFile, Writer};
 use crate::split::{Dealer, MAX_STREAMS, NONE, Points};
-use crate::swf::{self, OutFile};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -35,11 +33,12 @@ impl StreamPlan {
         output: &Path,
     ) -> Result<Self, ConvertError> {
         if streams.len() > MAX_STREAMS {
-            return Err(ConvertError::TooManyStreams {
-                file: output.display().to_string(),
-                field: NAMED[field].0,
-                limit: MAX_STREAMS,
-            });
+            let name = NAMED[field].0;
+            return Err(ConvertError::too_many_streams(
+                output.display(),
+                name,
+                MAX_STREAMS,
+            ));
         }
         for (at, stream) in streams.values_mut().enumerate() {
             *stream = at;
@@ -92,28 +91,23 @@ impl StreamPlan {
 fn file_word(value: &[u8]) -> String {
     /// Names of files have an end.
     const LONGEST: usize = 100;
-    let letter = |(at, b): (usize, &u8)| match *b {
+    let part = |(at, b): (usize, &u8)| match *b {
         b if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_') => char::from(b),
         b'.' if at > 0 => '.',
         _ => '_',
     };
-    let word: String = value.iter().take(LONGEST).enumerate().map(letter).collect();
+    let word: String = value.iter().take(LONGEST).enumerate().map(part).collect();
     match word.is_empty() {
         true => "_".to_owned(),
         false => word,
     }
 }
 
-enum Sink {
-    Swf(swf::Writer<OutFile>),
-    Gwf(gwf::Writer<OutFile>),
-}
-
 /// All files of the output.
 pub(super) struct Sinks {
     plan: StreamPlan,
     dealer: Option<Dealer>,
-    outputs: Vec<(Sink, OutputReport)>,
+    outputs: Vec<(Writer<OutFile>, OutputReport)>,
 }
 
 impl Sinks {
@@ -141,11 +135,8 @@ impl Sinks {
         for (stream, (name, path)) in names.into_iter().zip(paths).enumerate() {
             let header = heading.of_stream(plan.note(request, stream, name.as_deref()));
             let failed = |source| write_error(&path, source);
-            let file = swf::create(&path).map_err(failed)?;
-            let sink = match format {
-                Format::Swf => Sink::Swf(swf::Writer::new(file, &header).map_err(failed)?),
-                Format::Gwf => Sink::Gwf(gwf::Writer::new(file, &header).map_err(failed)?),
-            };
+            let file = format::create(&path).map_err(failed)?;
+            let sink = Writer::new(file, format, &header).map_err(failed)?;
             let report = OutputReport {
                 file: path,
                 stream: name,
@@ -177,11 +168,8 @@ impl Sinks {
             });
         };
         report.jobs += 1;
-        match sink {
-            Sink::Swf(writer) => writer.write(&job.record.common),
-            Sink::Gwf(writer) => writer.write(&job.record),
-        }
-        .map_err(|source| write_error(&report.file, source))
+        sink.write(&job.record)
+            .map_err(|source| write_error(&report.file, source))
     }
 
     fn field_name(&self) -> &'static str {
@@ -195,11 +183,8 @@ impl Sinks {
     pub(super) fn commit(self) -> Result<Vec<OutputReport>, ConvertError> {
         let mut reports = Vec::with_capacity(self.outputs.len());
         for (sink, report) in self.outputs {
-            let file = match sink {
-                Sink::Swf(writer) => writer.finish(),
-                Sink::Gwf(writer) => writer.finish(),
-            };
-            file.and_then(OutFile::commit)
+            sink.finish()
+                .and_then(OutFile::commit)
                 .map_err(|source| write_error(&report.file, source))?;
             reports.push(report);
         }
@@ -225,17 +210,17 @@ fn stream_path(output: &Path, name: Option<&str>) -> PathBuf {
 
 /// Refuses to write over an input, or over anything without being told.
 fn check_free(request: &Request, path: &Path) -> Result<(), ConvertError> {
-    let file = || path.display().to_string();
+    let refuse = |problem: &str| Err(ConvertError::refused(path.display(), problem));
     let Ok(found) = fs::metadata(path) else {
         return Ok(());
     };
     let there = fs::canonicalize(path).ok();
     let is_input = |input: &super::Input| fs::canonicalize(&input.path).ok() == there;
     if found.is_file() && request.inputs.iter().any(is_input) {
-        return Err(ConvertError::SameFile { file: file() });
+        return refuse("input and output are the same file: expected another name");
     }
     if found.is_dir() || (found.is_file() && !request.force) {
-        return Err(ConvertError::Exists { file: file() });
+        return refuse("the file is there already: expected a new name, or --force");
     }
     Ok(())
 }

@@ -5,8 +5,7 @@ use super::ids::InputIds;
 use super::survey::{FileReader, Survey, key, open_input};
 use super::{Offsets, Request};
 use crate::error::ConvertError;
-use crate::gwf;
-use crate::open::Format;
+use crate::format::{Format, Record};
 use crate::sanitize::Rules;
 use crate::split::Split;
 use gridrig_core::time::SimDuration;
@@ -16,7 +15,7 @@ use std::collections::BinaryHeap;
 /// A job as it is to be written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Job {
-    pub(super) record: gwf::Record,
+    pub(super) record: Record,
     /// What the field to split by is called in the output.
     pub(super) key: Option<Vec<u8>>,
 }
@@ -157,12 +156,13 @@ impl Eq for Held {}
 impl Source<'_> {
     /// Reads the next job that stays, as it is to be written.
     fn read(&mut self, job: &mut Job) -> Result<bool, ConvertError> {
-        while self.reader.read_into(&mut job.record)? {
-            let facts = self.survey.facts(&job.record);
+        while let Some(record) = self.reader.next_record()? {
+            let facts = self.survey.facts(record);
             if self.rules.verdict(&facts).is_some() {
                 continue;
             }
             self.kept += 1;
+            job.record.clone_from(record);
             if let Some(field) = self.by {
                 let key = key(&job.record, field);
                 job.key = self.ids.final_key(field, key.as_deref())?;
@@ -179,21 +179,20 @@ impl Source<'_> {
         job: &mut Job,
         submit: Option<SimDuration>,
     ) -> Result<(), ConvertError> {
-        let common = &mut job.record.common;
-        if self.ids.origin.is_some() && common.job.is_none() {
-            common.job = Some(self.ids.unnumbered_from.saturating_add(self.unnumbered));
+        let record = &mut job.record;
+        if self.ids.origin.is_some() && record.job.is_none() {
+            record.job = Some(self.ids.unnumbered_from.saturating_add(self.unnumbered));
             self.unnumbered += 1;
         }
         let base = match self.to {
             Format::Swf => SimDuration::ZERO,
             Format::Gwf => self.unix_start,
         };
-        common.submit_time = submit.map(|at| at + self.offset + base);
-        match common.submit_time {
-            Some(at) if at.as_nanos() == u64::MAX => Err(ConvertError::TooLarge {
-                file: self.survey.file.clone(),
-                what: "submit time",
-            }),
+        record.submit_time = submit.map(|at| at + self.offset + base);
+        match record.submit_time {
+            Some(at) if at.as_nanos() == u64::MAX => {
+                Err(ConvertError::too_large(&self.survey.file, "submit time"))
+            }
             _ => Ok(()),
         }
     }
@@ -216,7 +215,7 @@ impl Source<'_> {
                 continue;
             }
             // A job without a submit time follows the one before it.
-            let at = job.record.common.submit_time.unwrap_or(self.latest);
+            let at = job.record.submit_time.unwrap_or(self.latest);
             self.latest = self.latest.max(at);
             self.held.push(Reverse(Held {
                 at,

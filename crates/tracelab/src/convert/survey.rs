@@ -2,18 +2,18 @@
 
 use super::Input;
 use crate::error::{ConvertError, TraceError};
-use crate::gwf::{self, COLUMN_NAMES, NAMED, NameTables};
-use crate::load::names::from_header;
+use crate::format::{
+    COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, NAMED, NameTables, Record, TraceFile,
+    TraceReader, from_header, open, open_as,
+};
 use crate::load::time_zero;
-use crate::open::{Format, TraceReader, open, open_as};
 use crate::sanitize::{Facts, Sanitizer};
 use crate::split::MAX_STREAMS;
-use crate::swf::{self, Header, TraceFile};
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
 use std::io::BufReader;
 
-/// Bit of the wait time in [`swf::Record::below_zero`].
+/// Bit of the wait time in [`Record::below_zero`].
 const WAIT_BIT: u32 = 1 << 2;
 
 /// What is known of an input once it has been read.
@@ -94,24 +94,23 @@ pub(super) fn survey(
     sanitizer: &mut Sanitizer<'_>,
 ) -> Result<Survey, ConvertError> {
     let mut reader = open_input(input)?;
-    let mut record = gwf::Record::default();
     let mut survey = Survey::begin(input, &mut reader)?;
     let mut latest = SimDuration::ZERO;
-    while reader.read_into(&mut record)? {
+    while let Some(record) = reader.next_record()? {
         survey.read += 1;
-        let facts = survey.facts(&record);
+        let facts = survey.facts(record);
         if !sanitizer.keeps(&facts) {
             continue;
         }
         survey.kept += 1;
-        survey.count_ids(&record, &facts);
-        survey.count_lost(&record, to, merging);
+        survey.count_ids(record, &facts);
+        survey.count_lost(record, to, merging);
         if let Some(submit) = facts.submit {
             latest = latest.max(submit);
             survey.disorder = survey.disorder.max(latest - submit);
         }
         if let Some(field) = by {
-            survey.count_key(&record, field, merging, input)?;
+            survey.count_key(record, field, merging, input)?;
         }
     }
     survey.header = reader.header().clone();
@@ -138,12 +137,11 @@ impl Survey {
             Format::Swf => Naming::Header(from_header(&header)),
             Format::Gwf => {
                 let mut first_reader = open_input(input)?;
-                let mut record = gwf::Record::default();
                 let mut tables = NameTables::default();
                 let mut first: Option<SimDuration> = None;
-                while first_reader.read_into(&mut record)? {
-                    tables.take(&record, &file)?;
-                    if let Some(at) = record.common.submit_time {
+                while let Some(record) = first_reader.next_record()? {
+                    tables.take(record, &file)?;
+                    if let Some(at) = record.submit_time {
                         first = Some(first.map_or(at, |first| first.min(at)));
                     }
                 }
@@ -177,20 +175,21 @@ impl Survey {
     }
 
     /// What the rules look at: names as their numbers, times from time 0.
-    pub(super) fn facts(&self, record: &gwf::Record) -> Facts {
-        let mut facts = Facts::from(&record.common);
-        facts.submit = facts.submit.map(|at| at - self.zero);
-        facts.user = self.number(record, 0);
-        facts.group = self.number(record, 1);
-        facts.executable = self.number(record, 2);
-        facts.queue = self.number(record, 3);
-        facts.partition = self.number(record, 4);
-        facts
+    pub(super) fn facts(&self, record: &Record) -> Facts {
+        Facts {
+            submit: record.submit_time.map(|at| at - self.zero),
+            user: self.number(record, 0),
+            group: self.number(record, 1),
+            executable: self.number(record, 2),
+            queue: self.number(record, 3),
+            partition: self.number(record, 4),
+            ..Facts::from(record)
+        }
     }
 
     /// The number of a field of [`NAMED`]: that of its name where the field
     /// has names.
-    pub(super) fn number(&self, record: &gwf::Record, field: usize) -> Option<u64> {
+    pub(super) fn number(&self, record: &Record, field: usize) -> Option<u64> {
         match &self.names {
             Naming::Tables(tables) if tables.of(field).any_text() => {
                 let name = record.column(NAMED[field].1)?;
@@ -200,7 +199,7 @@ impl Survey {
         }
     }
 
-    fn count_ids(&mut self, record: &gwf::Record, facts: &Facts) {
+    fn count_ids(&mut self, record: &Record, facts: &Facts) {
         self.jobs.take(facts.job);
         self.unnumbered += u64::from(facts.job.is_none());
         for field in 0..NAMED.len() {
@@ -210,10 +209,9 @@ impl Survey {
     }
 
     /// What the other format has no field for.
-    fn count_lost(&mut self, record: &gwf::Record, to: Format, merging: bool) {
-        let common = &record.common;
+    fn count_lost(&mut self, record: &Record, to: Format, merging: bool) {
         let mut lose = |what: &'static str| *self.lost.entry(what).or_default() += 1;
-        let mut below_zero = common.below_zero;
+        let mut below_zero = record.below_zero;
         if record.early.is_some() {
             below_zero &= !WAIT_BIT;
             if to == Format::Swf {
@@ -223,24 +221,24 @@ impl Survey {
         if below_zero != 0 {
             lose("values below 0 other than -1");
         }
-        let partition = common.partition.is_some() || record.column(NAMED[4].1).is_some();
+        let partition = record.partition.is_some() || record.column(NAMED[4].1).is_some();
         if merging && partition {
             lose("partition (the origin stands there)");
         }
         match (self.format, to) {
             (Format::Gwf, Format::Swf) => {
-                for column in NAMED[5].1..=gwf::COLUMNS {
+                for column in NAMED[5].1..=COLUMNS {
                     if record.column(column).is_some() {
                         lose(COLUMN_NAMES[column - 1]);
                     }
                 }
             }
             (Format::Swf, Format::Gwf) => {
-                if common.preceding_job.is_some() {
-                    lose(swf::FIELD_NAMES[16]);
+                if record.preceding_job.is_some() {
+                    lose(FIELD_NAMES[16]);
                 }
-                if common.think_time.is_some() {
-                    lose(swf::FIELD_NAMES[17]);
+                if record.think_time.is_some() {
+                    lose(FIELD_NAMES[17]);
                 }
             }
             _ => {}
@@ -249,7 +247,7 @@ impl Survey {
 
     fn count_key(
         &mut self,
-        record: &gwf::Record,
+        record: &Record,
         field: usize,
         merging: bool,
         input: &Input,
@@ -261,18 +259,15 @@ impl Survey {
         };
         *self.keys.entry(key).or_default() += 1;
         if self.keys.len() > MAX_STREAMS {
-            return Err(ConvertError::TooManyStreams {
-                file: input.path.display().to_string(),
-                field: NAMED[field].0,
-                limit: MAX_STREAMS,
-            });
+            let (file, name) = (input.path.display(), NAMED[field].0);
+            return Err(ConvertError::too_many_streams(file, name, MAX_STREAMS));
         }
         Ok(())
     }
 }
 
 /// A field of [`NAMED`] as it stands: a name of GWF, or a number as text.
-pub(super) fn key(record: &gwf::Record, field: usize) -> Option<Vec<u8>> {
+pub(super) fn key(record: &Record, field: usize) -> Option<Vec<u8>> {
     match record.column(NAMED[field].1) {
         Some(text) => Some(text.to_vec()),
         None => own_number(record, field).map(|n| n.to_string().into_bytes()),
@@ -280,14 +275,6 @@ pub(super) fn key(record: &gwf::Record, field: usize) -> Option<Vec<u8>> {
 }
 
 /// The number of a field of [`NAMED`] if it is one.
-pub(super) fn own_number(record: &gwf::Record, field: usize) -> Option<u64> {
-    let common = &record.common;
-    match field {
-        0 => common.user,
-        1 => common.group,
-        2 => common.executable,
-        3 => common.queue,
-        4 => common.partition,
-        _ => None,
-    }
+pub(super) fn own_number(record: &Record, field: usize) -> Option<u64> {
+    record.ids().get(field).copied().flatten()
 }

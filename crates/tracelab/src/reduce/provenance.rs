@@ -1,9 +1,9 @@
 //! How a reduced trace was made: one line of JSON in its header.
 
-use super::WindowRanking;
-use crate::prepare::Reduced;
+use super::outcome::Reduced;
+use super::rank::WindowRanking;
+use crate::format::{Header, Number};
 use crate::spec::{Keep, Sanitize, SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
-use crate::swf::{Header, Number};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

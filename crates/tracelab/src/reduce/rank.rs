@@ -1,7 +1,6 @@
 //! Which window of a trace represents it best (LSAP 3.2, stage 1).
 
 use super::bins::{Bins, Counts};
-use super::demand;
 use super::steady::Steady;
 use crate::load::TraceJob;
 use crate::spec::{TraceWindow, WindowChoice};
@@ -162,7 +161,7 @@ struct Whole<'a> {
 impl<'a> Whole<'a> {
     fn of(jobs: &'a [TraceJob], length: SimDuration) -> Self {
         let gaps = jobs.windows(2).map(|pair| gap(&pair[0], &pair[1]));
-        let work: u128 = jobs.iter().map(demand).sum();
+        let work: u128 = jobs.iter().map(TraceJob::demand).sum();
         let seconds = length.as_secs_f64();
         Whole {
             jobs,
@@ -233,7 +232,7 @@ impl<'a> Sliding<'a> {
             if self.to > self.from {
                 self.interarrival.add(place.interarrival);
             }
-            self.work += demand(&jobs[self.to]);
+            self.work += jobs[self.to].demand();
             self.to += 1;
         }
         while self.from < self.to && jobs[self.from].submit < start {
@@ -245,7 +244,7 @@ impl<'a> Sliding<'a> {
                 self.interarrival
                     .remove(self.places[self.from + 1].interarrival);
             }
-            self.work -= demand(&jobs[self.from]);
+            self.work -= jobs[self.from].demand();
             self.from += 1;
         }
     }

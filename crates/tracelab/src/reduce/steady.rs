@@ -1,7 +1,6 @@
 //! Warm-up and wrap-up: the ends of a log at which its system was not yet, or
 //! no longer, used as in between (LSAP 3.2 avoids both).
 
-use super::demand;
 use crate::load::TraceJob;
 use crate::spec::WindowChoice;
 use gridrig_core::time::SimDuration;
@@ -82,7 +81,7 @@ fn unsteady_ends(
     let mut demands = vec![0.0; count];
     for job in jobs {
         let index = (job.submit - first).as_nanos() / segment;
-        demands[(index as usize).min(count - 1)] += demand(job) as f64;
+        demands[(index as usize).min(count - 1)] += job.demand() as f64;
     }
     let last_segment = span - segment * (count as u64 - 1);
     demands[count - 1] *= segment as f64 / last_segment as f64;

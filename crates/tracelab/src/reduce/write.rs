@@ -1,31 +1,14 @@
 //! A reduced trace as SWF that can be replayed anywhere.
 
+use super::outcome::Reduced;
 use super::provenance::{Provenance, REDUCTION_KEY};
 use crate::error::TraceError;
-use crate::gwf::NAMED;
+use crate::format::{Format, Header, NAMED, Record, TraceReader, Writer, table_key};
 use crate::load::TraceJob;
-use crate::load::names::table_key;
-use crate::open::TraceReader;
-use crate::prepare::Reduced;
 use crate::spec::{Keep, WorkloadSpec, ZeroRunTime};
-use crate::swf::{Header, Record, Writer};
 use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
-
-/// The job lines of a trace of either format, as SWF has them: what
-/// [`write_reduced`] reads a second time.
-pub fn job_lines<R: BufRead>(
-    mut reader: TraceReader<R>,
-) -> impl Iterator<Item = Result<Record, TraceError>> {
-    std::iter::from_fn(move || match &mut reader {
-        TraceReader::Swf(reader) => reader.next_record().transpose(),
-        TraceReader::Gwf(reader) => {
-            let record = reader.next_record().transpose()?;
-            Some(record.map(|record| record.common))
-        }
-    })
-}
 
 /// What was written, and what its reader should know.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +48,7 @@ pub enum WriteError {
     Output(#[from] io::Error),
 }
 
-/// Writes a reduced trace as SWF; `source` is the lines of its source again.
+/// Writes a reduced trace as SWF; `source` reads its source again.
 ///
 /// Kept as they are: job number, processors, used and requested memory,
 /// status, user, group, executable, queue, partition. Times are those of the
@@ -86,7 +69,7 @@ pub fn write_reduced<W: Write>(
     reduced: &Reduced,
     spec: &WorkloadSpec,
     processors: Option<u64>,
-    source: impl Iterator<Item = Result<Record, TraceError>>,
+    source: TraceReader<impl BufRead>,
     out: W,
 ) -> Result<(Written, W), WriteError> {
     let records = records_of(reduced, source)?;
@@ -96,11 +79,11 @@ pub fn write_reduced<W: Write>(
     let header = header(reduced, spec, &provenance, max_procs);
     let kept: BTreeSet<u64> = reduced.jobs.iter().map(|job| job.trace_id).collect();
     warn_of_jobs(reduced, kept.len(), &mut warnings);
-    let mut writer = Writer::new(out, &header)?;
+    let mut writer = Writer::new(out, Format::Swf, &header)?;
     let mut cut_dependencies = 0;
     let sites = sites_are_partitions(reduced);
     for job in &reduced.jobs {
-        let mut record = records[&job.line];
+        let mut record = records[&job.line].clone();
         let follows = record.preceding_job;
         settle(&mut record, job, spec);
         if sites {
@@ -133,16 +116,15 @@ fn sites_are_partitions(reduced: &Reduced) -> bool {
 /// The lines of the kept jobs, by line number.
 fn records_of(
     reduced: &Reduced,
-    source: impl Iterator<Item = Result<Record, TraceError>>,
+    mut source: TraceReader<impl BufRead>,
 ) -> Result<BTreeMap<u64, Record>, WriteError> {
     let mut lines: Vec<u64> = reduced.jobs.iter().map(|job| job.line).collect();
     lines.sort_unstable();
     let mut records = BTreeMap::new();
     let mut wanted = lines.iter().peekable();
-    for record in source {
-        let record = record?;
+    while let Some(record) = source.next_record()? {
         if wanted.next_if(|line| **line == record.line).is_some() {
-            records.insert(record.line, record);
+            records.insert(record.line, record.clone());
         }
         if wanted.peek().is_none() {
             break;
@@ -164,11 +146,8 @@ fn settle(record: &mut Record, job: &TraceJob, spec: &WorkloadSpec) {
     };
     record.job = Some(job.trace_id);
     // What was a name in the source is a number in SWF, as in a run.
-    record.user = job.user.map(u64::from);
-    record.group = job.group.map(u64::from);
-    record.executable = job.executable.map(u64::from);
-    record.queue = job.queue.map(u64::from);
-    record.partition = job.partition.map(u64::from);
+    let [user, group, executable, queue, partition, _] = job.ids().map(|id| id.map(u64::from));
+    record.set_ids([user, group, executable, queue, partition]);
     record.submit_time = Some(job.submit);
     record.wait_time = None;
     record.run_time = Some(job.run_time);

@@ -6,11 +6,10 @@
 //! makes their demand the offered load that is asked for, exactly.
 
 use super::error::{SynthError, within};
-use super::model::{Budget, Extent, SCHEMA};
+use super::extent::{Budget, Extent, SCHEMA};
 use super::unit::unit;
-use crate::swf::Record;
+use crate::format::Record;
 use gridrig_core::rng;
-use gridrig_core::time::SimDuration;
 use rand_distr::{Distribution as _, LogNormal};
 use serde::{Deserialize, Serialize};
 
@@ -170,16 +169,9 @@ impl Egee {
         let mut budget = Budget::new(&self.extent);
         let jobs = arrivals.into_iter().zip(drawn);
         let records = jobs.map_while(|((submit, batch), (size, run))| {
-            let processors = Some(u64::from(size));
             Some(Record {
-                job: Some(budget.take(submit)?),
-                submit_time: Some(SimDuration::from_secs(submit)),
-                run_time: Some(SimDuration::from_secs(run)),
-                allocated_processors: processors,
-                requested_processors: processors,
-                status: Some(1),
                 user: Some(batch % USERS + 1),
-                ..Record::default()
+                ..Record::made(budget.take(submit)?, submit, run, u64::from(size))
             })
         });
         Ok(records.collect())
@@ -255,6 +247,7 @@ impl DayClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gridrig_core::time::SimDuration;
 
     #[test]
     fn the_demand_is_the_load_asked_for_over_the_length_of_the_trace() {

@@ -38,7 +38,7 @@ pub use generate::LookAlikeJobs;
 pub use levels::Level;
 
 use super::error::{SynthError, within};
-use super::model::Extent;
+use super::extent::Extent;
 use serde::{Deserialize, Serialize};
 
 /// A job belongs to its batch up to so many seconds after the first one.
@@ -54,7 +54,7 @@ const MAX_ENTRIES: usize = 100_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookAlike {
-    /// Always [`SCHEMA`](super::model::SCHEMA).
+    /// Always [`SCHEMA`](super::extent::SCHEMA).
     pub schema: String,
     /// Always `look-alike`.
     pub kind: String,

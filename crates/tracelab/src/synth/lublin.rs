@@ -18,8 +18,8 @@ pub use load::Calibration;
 pub use presets::Preset;
 
 use super::error::{SynthError, within};
+use super::extent::Extent;
 use super::gamma;
-use super::model::Extent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ const BUCKET_SECONDS: f64 = 1_800.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lublin {
-    /// Always [`SCHEMA`](super::model::SCHEMA).
+    /// Always [`SCHEMA`](super::extent::SCHEMA).
     pub schema: String,
     /// Always `lublin`.
     pub kind: String,

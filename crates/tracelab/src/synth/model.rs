@@ -2,101 +2,23 @@
 
 use super::burst::Burst;
 use super::egee::Egee;
-use super::error::{SynthError, within};
+use super::error::SynthError;
+use super::extent::{Extent, SCHEMA};
 use super::like::LookAlike;
 use super::lublin::Lublin;
 use super::poisson::Poisson;
-use crate::swf::Record;
+use crate::format::Record;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The schema of a model file; `docs/synthesize.md` describes it.
-pub const SCHEMA: &str = "gridrig-workload-model/1";
-
 /// No model file is larger, and none of ours a tenth of it.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// How much is made: so many jobs, or so many days, or what ends first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Extent {
-    /// Number of jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jobs: Option<u64>,
-    /// Submissions come before this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub days: Option<f64>,
-}
-
-impl Extent {
-    /// So many jobs.
-    #[must_use]
-    pub fn jobs(jobs: u64) -> Self {
-        Extent {
-            jobs: Some(jobs),
-            days: None,
-        }
-    }
-
-    /// So many days.
-    #[must_use]
-    pub fn days(days: f64) -> Self {
-        Extent {
-            jobs: None,
-            days: Some(days),
-        }
-    }
-
-    /// The length in seconds, where it is given.
-    #[must_use]
-    pub fn seconds(&self) -> Option<f64> {
-        self.days.map(|days| days * 86_400.0)
-    }
-
-    pub(super) fn check(&self) -> Result<(), SynthError> {
-        if self.jobs.is_none() && self.days.is_none() {
-            return Err(SynthError::parameter("extent", "{}", "jobs or days"));
-        }
-        if let Some(jobs) = self.jobs {
-            within("extent.jobs", jobs as f64, 1.0..=4e9)?;
-        }
-        self.days
-            .map_or(Ok(()), |days| within("extent.days", days, 1e-3..=100_000.0))
-    }
-}
-
-/// Counts down an extent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
-    taken: u64,
-    jobs: u64,
-    until: f64,
-}
-
-impl Budget {
-    pub(super) fn new(extent: &Extent) -> Self {
-        Budget {
-            taken: 0,
-            jobs: extent.jobs.unwrap_or(u64::MAX),
-            until: extent.seconds().unwrap_or(f64::INFINITY),
-        }
-    }
-
-    /// The number of a job submitted at this second, from 1; `None` once the
-    /// extent is used up.
-    pub(super) fn take(&mut self, submit: u64) -> Option<u64> {
-        if self.taken >= self.jobs || submit as f64 >= self.until {
-            return None;
-        }
-        self.taken += 1;
-        Some(self.taken)
-    }
-}
-
 /// A workload model of any kind.
-#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, Serialize, strum::IntoStaticStr)]
+#[serde(untagged)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Model {
     /// Lublin and Feitelson.
@@ -110,6 +32,19 @@ pub enum Model {
     /// A look-alike of a trace.
     LookAlike(Box<LookAlike>),
 }
+
+/// What models of all kinds have.
+struct Basics {
+    seed: u64,
+    processors: u32,
+    extent: Extent,
+}
+
+/// A burst model is always a week.
+const WEEK: Extent = Extent {
+    jobs: None,
+    days: Some(7.0),
+};
 
 /// What every model file begins with; the rest is read once the kind is known,
 /// so that its errors keep their lines.
@@ -193,16 +128,26 @@ impl Model {
         self.into()
     }
 
+    /// What models of all kinds have.
+    fn basics(&self) -> Basics {
+        let (seed, processors, extent) = match self {
+            Model::Lublin(model) => (model.seed, model.processors, model.extent),
+            Model::Poisson(model) => (model.seed, model.processors, model.extent),
+            Model::Burst(model) => (model.seed, model.processors, WEEK),
+            Model::Egee(model) => (model.seed, model.processors, model.extent),
+            Model::LookAlike(model) => (model.seed, model.processors, model.extent),
+        };
+        Basics {
+            seed,
+            processors,
+            extent,
+        }
+    }
+
     /// Seed of all its random streams.
     #[must_use]
     pub fn seed(&self) -> u64 {
-        match self {
-            Model::Lublin(model) => model.seed,
-            Model::Poisson(model) => model.seed,
-            Model::Burst(model) => model.seed,
-            Model::Egee(model) => model.seed,
-            Model::LookAlike(model) => model.seed,
-        }
+        self.basics().seed
     }
 
     /// Replaces the seed.
@@ -219,25 +164,13 @@ impl Model {
     /// Processors of the machine that the workload is for.
     #[must_use]
     pub fn processors(&self) -> u32 {
-        match self {
-            Model::Lublin(model) => model.processors,
-            Model::Poisson(model) => model.processors,
-            Model::Burst(model) => model.processors,
-            Model::Egee(model) => model.processors,
-            Model::LookAlike(model) => model.processors,
-        }
+        self.basics().processors
     }
 
     /// The length of the trace in seconds, where the model says.
     #[must_use]
     pub fn length_s(&self) -> Option<f64> {
-        match self {
-            Model::Lublin(model) => model.extent.seconds(),
-            Model::Poisson(model) => model.extent.seconds(),
-            Model::Burst(_) => Some(super::burst::WEEK_SECONDS as f64),
-            Model::Egee(_) => None,
-            Model::LookAlike(model) => model.extent.seconds(),
-        }
+        self.basics().extent.seconds()
     }
 
     /// The jobs, in order of submission.
@@ -258,14 +191,7 @@ impl Model {
     /// numbers.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let value = match self {
-            Model::Lublin(model) => serde_json::to_value(model),
-            Model::Poisson(model) => serde_json::to_value(model),
-            Model::Burst(model) => serde_json::to_value(model),
-            Model::Egee(model) => serde_json::to_value(model),
-            Model::LookAlike(model) => serde_json::to_value(model),
-        };
-        super::pretty::pretty(&value.expect("parameters are numbers, texts and lists of them"))
+        super::pretty::pretty(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::SynthError;
 use super::model::Model;
-use crate::swf::Writer;
+use crate::format::{Format, Writer, hex};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::io::Write;
@@ -138,7 +138,8 @@ pub fn measure(model: &Model) -> Result<Made, SynthError> {
 pub fn write<W: Write>(model: &Model, command: &str, out: W) -> Result<(W, Made), SynthError> {
     let made = measure(model)?;
     let write = SynthError::Write;
-    let mut writer = Writer::new(out, &header(model, command, &made)).map_err(write)?;
+    let mut writer =
+        Writer::new(out, Format::Swf, &header(model, command, &made)).map_err(write)?;
     for job in model.jobs()? {
         writer.write(&job).map_err(write)?;
     }
@@ -266,10 +267,7 @@ fn describe(model: &Model) -> String {
     match compact {
         Ok(text) if text.len() <= HEADER_MODEL_BYTES => format!("model {text}"),
         _ => {
-            let mut hash = String::new();
-            for byte in Sha256::digest(pretty.as_bytes()) {
-                hash.push_str(&format!("{byte:02x}"));
-            }
+            let hash = hex(&Sha256::digest(pretty.as_bytes()));
             format!("model file of {} bytes, SHA-256 {hash}", pretty.len())
         }
     }

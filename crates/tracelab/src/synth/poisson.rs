@@ -2,11 +2,10 @@
 //! (Sonmez et al., e-Science 2006, section 5.4).
 
 use super::error::{SynthError, within};
-use super::model::{Budget, Extent, SCHEMA};
+use super::extent::{Budget, Extent, SCHEMA};
 use super::unit::{below, unit};
-use crate::swf::Record;
+use crate::format::Record;
 use gridrig_core::rng;
-use gridrig_core::time::SimDuration;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -202,17 +201,11 @@ impl Iterator for PoissonJobs<'_> {
         let (_, components) = one(&mut self.mix, &request.components)?;
         let [shortest, longest] = application.run_time_s;
         let run_time = shortest + below(&mut self.run_times, longest - shortest + 1);
-        let processors = Some(u64::from(request.processors));
+        let processors = u64::from(request.processors);
         Some(Record {
-            job: Some(number),
-            submit_time: Some(SimDuration::from_secs(submit)),
-            run_time: Some(SimDuration::from_secs(run_time)),
-            allocated_processors: processors,
-            requested_processors: processors,
-            status: Some(1),
             executable: Some(index + 1),
             queue: Some(u64::from(*components)),
-            ..Record::default()
+            ..Record::made(number, submit, run_time, processors)
         })
     }
 }

@@ -1,16 +1,19 @@
 //! JSON that people can read: objects over several lines, lists of numbers on
 //! one.
 
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Lists without objects are written on a line of their own up to this width.
 const WIDTH: usize = 100;
 
-/// The text, with a line feed at the end.
-pub(super) fn pretty(value: &Value) -> String {
+/// A model as text, with a line feed at the end.
+pub(super) fn pretty(model: &impl Serialize) -> String {
+    let value = serde_json::to_value(model);
+    let value = value.expect("parameters are numbers, texts and lists of them");
     let mut text = String::new();
-    write(&mut text, value, 0);
+    write(&mut text, &value, 0);
     text.push('\n');
     text
 }

@@ -1,12 +1,16 @@
 //! Which lines become jobs, on traces small enough to work out by hand.
 
 use crate::{line, load_text};
+use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::load_from;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::SwfReader;
 
 fn ids_and_sizes(text: &str, size: SizeFrom) -> Vec<(u64, u32)> {
-    let loaded = load_from(&mut SwfReader::new(text.as_bytes(), "t.swf"), size).unwrap();
+    let loaded = load_from(
+        &mut TraceReader::new(Format::Swf, text.as_bytes(), "t.swf"),
+        size,
+    )
+    .unwrap();
     loaded
         .jobs
         .iter()

@@ -2,9 +2,8 @@
 
 use crate::{gwf_line, line, load_any_text};
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::gwf::{GwfReader, Writer};
+use gridrig_tracelab::format::{Format, TraceReader, Writer};
 use gridrig_tracelab::load::load;
-use gridrig_tracelab::open::{Format, TraceReader};
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::gzip;
 use std::fs;
@@ -65,10 +64,10 @@ fn ids_that_are_all_numbers_stay_what_they_are() {
 #[test]
 fn a_wait_below_zero_is_kept_by_the_reader_and_warned_of_by_the_loader() {
     let text = gwf_line(1, "100", "-60", "5", 1, PLACE);
-    let mut reader = GwfReader::new(text.as_bytes(), "t");
+    let mut reader = TraceReader::new(Format::Gwf, text.as_bytes(), "t");
     let record = reader.next_record().unwrap().unwrap();
     assert_eq!(record.wait_secs_f64(), Some(-60.0));
-    assert_eq!(record.common.wait_time, None);
+    assert_eq!(record.wait_time, None);
     let loaded = load_any_text(&text).unwrap();
     assert!(loaded.warnings[0].contains("1 jobs began before they were submitted"));
 }
@@ -107,8 +106,8 @@ fn blanks_carriage_returns_gzip_and_a_name_that_says_nothing_do_no_harm() {
 fn a_job_is_written_as_it_was_read() {
     let text = grid() + &gwf_line(1, "1081771800", "-60.5", "-1", -1, ["a b", "-1", ""]);
     let jobs: String = text.lines().skip(2).map(|l| format!("{l}\n")).collect();
-    let mut reader = GwfReader::new(text.as_bytes(), "t");
-    let mut writer = Writer::new(Vec::new(), &[]).unwrap();
+    let mut reader = TraceReader::new(Format::Gwf, text.as_bytes(), "t");
+    let mut writer = Writer::new(Vec::new(), Format::Gwf, &[]).unwrap();
     while let Some(record) = reader.next_record().unwrap() {
         writer.write(record).unwrap();
     }

@@ -9,9 +9,9 @@ use crate::archive;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
 use gridrig_tracelab::characterize::{JobRow, rows};
+use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::{Loaded, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::SwfReader;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Extent, Model, output};
 use gridrig_tracelab::validate::{Group, Options, ValJob, validate};
@@ -38,7 +38,7 @@ fn honest(n: usize) -> f64 {
 fn reread(model: &Model) -> Loaded {
     let (text, _) = output::write(model, "a test", Vec::new()).unwrap();
     load_from(
-        &mut SwfReader::new(&text[..], "like.swf"),
+        &mut TraceReader::new(Format::Swf, &text[..], "like.swf"),
         SizeFrom::Allocated,
     )
     .unwrap()
@@ -219,7 +219,7 @@ fn small() -> Loaded {
         ));
     }
     load_from(
-        &mut SwfReader::new(text.as_bytes(), "small.swf"),
+        &mut TraceReader::new(Format::Swf, text.as_bytes(), "small.swf"),
         SizeFrom::Allocated,
     )
     .unwrap()
@@ -273,7 +273,7 @@ fn by_looks() -> Loaded {
         }
     }
     load_from(
-        &mut SwfReader::new(text.as_bytes(), "looks.swf"),
+        &mut TraceReader::new(Format::Swf, text.as_bytes(), "looks.swf"),
         SizeFrom::Allocated,
     )
     .unwrap()
@@ -308,13 +308,16 @@ fn jobs_of_a_program_that_looks_once_a_minute_are_submitted_at_looks() {
 #[test]
 fn a_job_that_recurs_is_counted() {
     let source = small();
-    let copy = source.jobs.iter().map(|job| gridrig_tracelab::swf::Record {
-        submit_time: Some(job.submit),
-        run_time: Some(job.run_time),
-        allocated_processors: Some(u64::from(job.processors)),
-        user: job.user.map(u64::from),
-        ..Default::default()
-    });
+    let copy = source
+        .jobs
+        .iter()
+        .map(|job| gridrig_tracelab::format::Record {
+            submit_time: Some(job.submit),
+            run_time: Some(job.run_time),
+            allocated_processors: Some(u64::from(job.processors)),
+            user: job.user.map(u64::from),
+            ..Default::default()
+        });
     assert_eq!(recurring_jobs(&source, copy.clone()), 600);
     let moved = copy.map(|mut job| {
         job.submit_time = job.submit_time.map(|at| at + SimDuration::from_secs(1));
@@ -327,7 +330,7 @@ fn a_job_that_recurs_is_counted() {
 fn what_no_model_can_be_fitted_to_is_refused() {
     let text = "; MaxProcs: 4\n1 0 -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n";
     let one = load_from(
-        &mut SwfReader::new(text.as_bytes(), "one.swf"),
+        &mut TraceReader::new(Format::Swf, text.as_bytes(), "one.swf"),
         SizeFrom::Allocated,
     )
     .unwrap();

@@ -1,7 +1,7 @@
 //! The Lublin-Feitelson generator against the authors' own program, recorded
 //! by `scripts/record-lublin`.
 
-use gridrig_tracelab::swf::Record;
+use gridrig_tracelab::format::Record;
 use gridrig_tracelab::synth::Extent;
 use gridrig_tracelab::synth::lublin::{Lublin, Preset};
 use serde::Deserialize;

@@ -9,6 +9,7 @@
 mod archive;
 mod characterizing;
 mod clustering;
+mod compare;
 mod converting;
 mod examples;
 mod gwf_files;
@@ -33,24 +34,23 @@ mod windows;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_tracelab::TraceError;
-use gridrig_tracelab::load::{Loaded, load_any, load_from};
-use gridrig_tracelab::open::TraceReader;
+use gridrig_tracelab::format::{Format, TraceReader};
+use gridrig_tracelab::load::{Loaded, load_from};
 use gridrig_tracelab::spec::{SizeFrom, WorkloadSpec};
-use gridrig_tracelab::swf::SwfReader;
 use std::error::Error;
 use std::path::PathBuf;
 
 /// Loads a text as a trace named `t.swf`.
 fn load_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
     load_from(
-        &mut SwfReader::new(text.as_ref(), "t.swf"),
+        &mut TraceReader::new(Format::Swf, text.as_ref(), "t.swf"),
         SizeFrom::Allocated,
     )
 }
 
 /// Loads a text of either format, as a file named `t` would be.
 fn load_any_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
-    load_any(
+    load_from(
         &mut TraceReader::detect(text.as_ref(), "t")?,
         SizeFrom::Allocated,
     )

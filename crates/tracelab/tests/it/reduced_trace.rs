@@ -1,22 +1,21 @@
 //! A reduction that becomes a trace of its own.
 
 use crate::archive::need;
+use crate::compare::{Demand, Moments};
 use crate::{line, whole};
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::TraceError;
-use gridrig_tracelab::compare::{Demand, Moments};
-use gridrig_tracelab::load::{Loaded, load, load_any, load_from};
-use gridrig_tracelab::open::TraceReader;
-use gridrig_tracelab::prepare::{Prepared, Reduced};
+use gridrig_tracelab::format::{Format, TraceReader, open_as};
+use gridrig_tracelab::load::{Loaded, load, load_from};
+use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::reduce::{
-    Provenance, REDUCTION_KEY, WriteError, Written, job_lines, write_reduced,
+    Provenance, REDUCTION_KEY, Reduced, WriteError, Written, write_reduced,
 };
 use gridrig_tracelab::spec::{
     Keep, Sanitize, SizeFrom, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
-use gridrig_tracelab::swf::{self, SwfReader};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -30,14 +29,14 @@ fn decimal(text: &str) -> Decimal {
 
 fn read(text: &str, name: &str) -> Loaded {
     load_from(
-        &mut SwfReader::new(text.as_bytes(), name),
+        &mut TraceReader::new(Format::Swf, text.as_bytes(), name),
         SizeFrom::Allocated,
     )
     .unwrap()
 }
 
 fn reduce(text: &str, spec: &WorkloadSpec) -> Reduced {
-    let mut reader = SwfReader::new(text.as_bytes(), "folder/t.swf");
+    let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "folder/t.swf");
     let loaded = load_from(&mut reader, spec.size).unwrap();
     loaded.into_reduced(spec).unwrap()
 }
@@ -45,7 +44,7 @@ fn reduce(text: &str, spec: &WorkloadSpec) -> Reduced {
 /// The reduced trace as text, and what was said of it.
 fn write(text: &str, spec: &WorkloadSpec, processors: Option<u64>) -> (String, Written) {
     let reduced = reduce(text, spec);
-    let source = SwfReader::new(text.as_bytes(), "folder/t.swf");
+    let source = TraceReader::new(Format::Swf, text.as_bytes(), "folder/t.swf");
     let (written, bytes) = write_reduced(&reduced, spec, processors, source, Vec::new()).unwrap();
     (String::from_utf8(bytes).unwrap(), written)
 }
@@ -199,7 +198,12 @@ fn the_size_that_counts_is_written_as_allocated() {
     spec.size = SizeFrom::Requested;
     let (text, _) = write(&forty(), &spec, None);
     assert_eq!(replay(&text).jobs, direct(&forty(), &spec).jobs);
-    assert!(replay(&text).jobs.iter().all(|job| job.processors == 9));
+    assert!(
+        replay(&text)
+            .jobs
+            .iter()
+            .all(|job| job.spec.processors == 9)
+    );
 }
 
 #[test]
@@ -260,17 +264,20 @@ fn numbers_that_repeat_runs_of_0_and_unknown_machines_are_told() {
 fn a_source_that_changes_meanwhile_is_refused() {
     let reduced = reduce(&forty(), &whole());
     let shorter: String = forty().lines().take(20).map(|l| format!("{l}\n")).collect();
-    let source = SwfReader::new(shorter.as_bytes(), "t.swf");
+    let source = TraceReader::new(Format::Swf, shorter.as_bytes(), "t.swf");
     let error = write_reduced(&reduced, &whole(), None, source, Vec::new()).unwrap_err();
     assert!(
         matches!(error, WriteError::Changed { line: 21, .. }),
         "{error}"
     );
     let broken = forty().replace("\n12 ", "\nx ");
-    let source = SwfReader::new(broken.as_bytes(), "t.swf");
+    let source = TraceReader::new(Format::Swf, broken.as_bytes(), "t.swf");
     let error = write_reduced(&reduced, &whole(), None, source, Vec::new()).unwrap_err();
     assert!(
-        matches!(error, WriteError::Source(TraceError::Field { .. })),
+        matches!(
+            error,
+            WriteError::Source(TraceError::Line { line: 12 | 19, .. })
+        ),
         "{error}"
     );
 }
@@ -400,7 +407,7 @@ fn the_ctc_week_of_design_10_survives_its_file() {
         .unwrap()
         .into_reduced(&spec)
         .unwrap();
-    let source = swf::open(&trace).unwrap();
+    let source = open_as(&trace, Format::Swf).unwrap();
     let (written, bytes) = write_reduced(&reduced, &spec, Some(450), source, Vec::new()).unwrap();
     assert_eq!(written.jobs, 481);
     let again = replay(std::str::from_utf8(&bytes).unwrap());
@@ -428,7 +435,7 @@ fn a_trace_with_names_is_reduced_to_swf_that_keeps_them() {
         .collect();
     let read = |text: &str| {
         let mut reader = TraceReader::detect(text.as_bytes(), "g.gwf").unwrap();
-        load_any(&mut reader, SizeFrom::Allocated).unwrap()
+        load_from(&mut reader, SizeFrom::Allocated).unwrap()
     };
     let mut spec = whole();
     spec.keep = Keep::Systematic {
@@ -438,7 +445,7 @@ fn a_trace_with_names_is_reduced_to_swf_that_keeps_them() {
     };
     spec.scale_arrival = decimal("7");
     let reduced = read(&text).into_reduced(&spec).unwrap();
-    let source = job_lines(TraceReader::detect(text.as_bytes(), "g.gwf").unwrap());
+    let source = TraceReader::detect(text.as_bytes(), "g.gwf").unwrap();
     let (_, bytes) = write_reduced(&reduced, &spec, Some(8), source, Vec::new()).unwrap();
     let again = read(std::str::from_utf8(&bytes).unwrap());
     let names = |loaded: &Loaded| -> Vec<String> {

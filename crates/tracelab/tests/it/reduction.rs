@@ -4,7 +4,8 @@ use crate::{line, load_text, whole};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_tracelab::prepare::{Prepared, STEPS, merge};
+use gridrig_tracelab::prepare::{Prepared, merge};
+use gridrig_tracelab::reduce::STEPS;
 use gridrig_tracelab::spec::{Keep, TraceWindow, WorkloadSpec, ZeroRunTime};
 
 fn secs(secs: u64) -> SimDuration {
@@ -37,10 +38,10 @@ fn without_any_step_time_0_is_the_first_submit() {
     assert_eq!(prepared.jobs.len(), 10);
     assert_eq!(prepared.jobs[0].at, SimTime::ZERO);
     assert_eq!(prepared.jobs[9].at, SimTime::from_secs(90));
-    assert_eq!(prepared.jobs[0].run_time, secs(1));
+    assert_eq!(prepared.jobs[0].spec.run_time, secs(1));
     assert_eq!(prepared.jobs[4].label.workload, 3);
     assert_eq!(prepared.jobs[4].label.user, Some(3));
-    assert_eq!(prepared.jobs[4].requested_time, Some(secs(600)));
+    assert_eq!(prepared.jobs[4].spec.requested_time, Some(secs(600)));
     let names: Vec<&str> = prepared.steps.iter().map(|s| s.name).collect();
     assert_eq!(names, STEPS);
 }
@@ -117,12 +118,12 @@ fn a_share_is_drawn_from_the_seed() {
 
 #[test]
 fn run_times_of_zero_become_one_second_or_go_or_stay() {
-    assert_eq!(prepared(|_| {}).jobs[0].run_time, secs(1));
+    assert_eq!(prepared(|_| {}).jobs[0].spec.run_time, secs(1));
     let dropped = prepared(|spec| spec.zero_run_time = ZeroRunTime::Drop);
     assert_eq!(dropped.reduced["zero-run-time"], 1);
     assert_eq!(dropped.jobs.len(), 9);
     let kept = prepared(|spec| spec.zero_run_time = ZeroRunTime::Keep);
-    assert_eq!(kept.jobs[0].run_time, SimDuration::ZERO);
+    assert_eq!(kept.jobs[0].spec.run_time, SimDuration::ZERO);
 }
 
 #[test]
@@ -138,10 +139,10 @@ fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
         job.at,
         SimTime::from_secs(1000) + SimDuration::from_nanos(3_333_333_333)
     );
-    assert_eq!(job.run_time, secs(1));
-    assert_eq!(job.requested_time, Some(secs(10)));
+    assert_eq!(job.spec.run_time, secs(1));
+    assert_eq!(job.spec.requested_time, Some(secs(10)));
     assert_eq!(
-        prepared.jobs[7].run_time,
+        prepared.jobs[7].spec.run_time,
         SimDuration::from_nanos(1_166_666_666)
     );
     assert_eq!(prepared.steps[5].after.span, secs(30));
@@ -166,7 +167,7 @@ fn memory_is_a_requirement_only_when_asked_for_and_only_the_requested_one() {
         let mut spec = whole();
         spec.require_memory = asked;
         let prepared = load_text(text).unwrap().into_prepared(&spec, 0).unwrap();
-        let kib = prepared.jobs.iter().map(|j| j.requirements.memory_kib);
+        let kib = prepared.jobs.iter().map(|j| j.spec.requirements.memory_kib);
         kib.collect::<Vec<_>>()
     };
     assert_eq!(memory(true), [2048, 0]);

@@ -1,6 +1,6 @@
 //! A slow and obvious model of one first-in-first-fit site behind a broker.
 
-use gridrig_tracelab::prepare::PreparedJob;
+use gridrig_core::job::Submission;
 
 /// Broker cycle of the LSAP experiments, in nanoseconds.
 const CYCLE: u64 = 5_000_000_000;
@@ -8,15 +8,15 @@ const CYCLE: u64 = 5_000_000_000;
 /// Delay of every job that starts, in seconds: until the next broker cycle,
 /// then until enough of the processors are free for it, with the queue walked
 /// in arrival order whenever something changes.
-pub fn delays(jobs: &[PreparedJob], processors: u32) -> Vec<f64> {
+pub fn delays(jobs: &[Submission], processors: u32) -> Vec<f64> {
     let delays = delays_by_size(jobs, processors);
     delays.into_iter().map(|d| d.1).collect()
 }
 
 /// As [`delays`], with the size of each job in front.
-pub fn delays_by_size(jobs: &[PreparedJob], processors: u32) -> Vec<(u32, f64)> {
-    let arrival = |job: &PreparedJob| job.at.as_nanos().div_ceil(CYCLE) * CYCLE;
-    let mut waiting: Vec<&PreparedJob> = Vec::new();
+pub fn delays_by_size(jobs: &[Submission], processors: u32) -> Vec<(u32, f64)> {
+    let arrival = |job: &Submission| job.at.as_nanos().div_ceil(CYCLE) * CYCLE;
+    let mut waiting: Vec<&Submission> = Vec::new();
     let mut coming = jobs.iter().peekable();
     let mut running: Vec<(u64, u32)> = Vec::new();
     let mut free = processors;
@@ -35,12 +35,12 @@ pub fn delays_by_size(jobs: &[PreparedJob], processors: u32) -> Vec<(u32, f64)> 
             waiting.push(job);
         }
         waiting.retain(|job| {
-            if job.processors > free {
+            if job.spec.processors > free {
                 return true;
             }
-            free -= job.processors;
-            running.push((now + job.run_time.as_nanos(), job.processors));
-            delays.push((job.processors, (now - job.at.as_nanos()) as f64 / 1e9));
+            free -= job.spec.processors;
+            running.push((now + job.spec.run_time.as_nanos(), job.spec.processors));
+            delays.push((job.spec.processors, (now - job.at.as_nanos()) as f64 / 1e9));
             false
         });
     }

@@ -2,9 +2,9 @@
 
 use crate::{chain, line, load_text};
 use gridrig_tracelab::TraceError;
+use gridrig_tracelab::format::MAX_LINE_BYTES;
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf::MAX_LINE_BYTES;
 use gridrig_tracelab::synth::gzip;
 use std::fs;
 
@@ -83,10 +83,7 @@ fn something_else_is_refused_with_a_look_at_it() {
          separated by blanks",
     );
     let error = load_text(b"PK\x03\x04\xff\xfe\x00\n").unwrap_err();
-    assert!(
-        matches!(error, TraceError::NotSwf { line: 1, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, TraceError::Line { line: 1, .. }), "{error}");
 }
 
 #[test]

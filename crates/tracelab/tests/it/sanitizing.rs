@@ -2,8 +2,7 @@
 
 use crate::archive::need;
 use crate::{line, load_text};
-use gridrig_tracelab::gwf::Record;
-use gridrig_tracelab::open::{TraceReader, open};
+use gridrig_tracelab::format::{Record, TraceReader, open};
 use gridrig_tracelab::sanitize::{Facts, Rules, Sanitizer, apply};
 
 fn trace() -> String {
@@ -54,11 +53,10 @@ fn a_stream_and_a_trace_in_memory_lose_the_same_jobs() {
     let mut sanitizer = Sanitizer::new(&rules);
     let text = trace();
     let mut reader = TraceReader::detect(text.as_bytes(), "t").unwrap();
-    let mut record = Record::default();
     let mut kept = Vec::new();
-    while reader.read_into(&mut record).unwrap() {
-        if sanitizer.keeps(&Facts::from(&record.common)) {
-            kept.extend(record.common.job);
+    while let Some(record) = reader.next_record().unwrap() {
+        if sanitizer.keeps(&Facts::from(record)) {
+            kept.extend(record.job);
         }
     }
     assert_eq!(sanitizer.reports(), in_memory);
@@ -76,14 +74,15 @@ fn the_filter_of_the_cleaned_nasa_log_makes_it_from_the_original() {
     let mut sanitizer = Sanitizer::new(&rules);
     let jobs = |name: &str, sanitizer: &mut Sanitizer<'_>| {
         let mut reader = open(&folder.join(name)).unwrap();
-        let mut record = Record::default();
         let mut jobs = Vec::new();
-        while reader.read_into(&mut record).unwrap() {
-            if sanitizer.keeps(&Facts::from(&record.common)) {
+        while let Some(record) = reader.next_record().unwrap() {
+            if sanitizer.keeps(&Facts::from(record)) {
                 // The archive has filled in the queue in between.
-                record.common.queue = None;
-                record.common.line = 0;
-                jobs.push(record.common);
+                jobs.push(Record {
+                    queue: None,
+                    line: 0,
+                    ..record.clone()
+                });
             }
         }
         jobs

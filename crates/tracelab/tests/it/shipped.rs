@@ -1,11 +1,11 @@
 //! The generated traces that ship: what they are, and that they are.
 
+use crate::compare::{Demand, Moments};
 use crate::ref_first_fit::{delays, delays_by_size};
 use flate2::read::GzDecoder;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_tracelab::compare::{Demand, Moments};
 use gridrig_tracelab::prepare::{Prepared, prepare};
 use gridrig_tracelab::spec::WorkloadSpec;
 use gridrig_tracelab::synth::{SHIPPED, gzip};
@@ -48,7 +48,7 @@ fn mean(values: &[f64]) -> f64 {
 /// (scaled) minutes of the one before.
 fn bursts(prepared: &Prepared) -> Vec<(SimTime, usize)> {
     let mut bursts: Vec<(SimTime, SimTime, usize)> = Vec::new();
-    for job in prepared.jobs.iter().filter(|j| j.processors > 100) {
+    for job in prepared.jobs.iter().filter(|j| j.spec.processors > 100) {
         match bursts.last_mut() {
             Some(last) if job.at.since(last.1) < SimDuration::from_secs(300) => {
                 last.1 = job.at;
@@ -127,8 +127,8 @@ fn the_grid5000_like_week_has_the_moments_of_lsap_tables_1_and_2() {
     assert!(prepared.jobs.iter().all(|j| whole(&j)));
 }
 
-fn prepared_run(job: &gridrig_tracelab::prepare::PreparedJob) -> u64 {
-    job.run_time.as_nanos()
+fn prepared_run(job: &gridrig_core::job::Submission) -> u64 {
+    job.spec.run_time.as_nanos()
 }
 
 #[test]

@@ -5,21 +5,18 @@ use gridrig_core::time::SimDuration;
 use gridrig_results::JobTable;
 use gridrig_results::jobs::{JobRow, JobState};
 use gridrig_results::rundir::{Manifest, Run};
-use gridrig_tracelab::swf::{Quantity, Record, Writer};
+use gridrig_tracelab::format::{Format, Number, Record, Writer};
 use std::io::{self, Write};
 
 /// Writes the submitted jobs in the order of the workload.
 pub(super) fn write(run: &Run, table: &JobTable, out: &mut impl Write) -> io::Result<()> {
-    let mut writer = Writer::new(out, &header(run, table))?;
+    let mut writer = Writer::new(out, Format::Swf, &header(run, table))?;
     for (row, submission) in table.rows().iter().zip(&run.submissions) {
         if row.submit.is_none() {
             continue;
         }
         let memory = submission.spec.requirements.memory_kib;
-        let requested_memory = (memory > 0).then_some(Quantity {
-            whole: memory,
-            billionths: 0,
-        });
+        let requested_memory = (memory > 0).then(|| Number::from(memory));
         writer.write(&Record {
             requested_time: submission.spec.requested_time,
             requested_memory,

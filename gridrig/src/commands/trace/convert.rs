@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::convert::{Input, Report, Request, convert as run};
 use gridrig_tracelab::error::ConvertError;
-use gridrig_tracelab::open::Format;
+use gridrig_tracelab::format::Format;
 use gridrig_tracelab::sanitize::Rules;
 use gridrig_tracelab::split::Split;
 use serde_json::{Value, json};

@@ -10,12 +10,10 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_tracelab::format::{create, open};
 use gridrig_tracelab::load::load;
-use gridrig_tracelab::open::open;
-use gridrig_tracelab::prepare::Reduced;
-use gridrig_tracelab::reduce::{WriteError, Written, job_lines, write_reduced};
+use gridrig_tracelab::reduce::{Reduced, WriteError, Written, write_reduced};
 use gridrig_tracelab::spec::{Sanitize, SizeFrom, TraceWindow, ZeroRunTime};
-use gridrig_tracelab::swf;
 use gridrig_tracelab::validate::Requirement;
 use pipeline::Pipeline;
 use report::Report;
@@ -233,10 +231,10 @@ fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, 
         let text = format!("{}: the reduced trace cannot be written", out.display());
         Failure::input(anyhow::Error::new(error).context(text))
     };
-    let file = swf::create(out).map_err(told)?;
+    let file = create(out).map_err(told)?;
     let source = open(&pipeline.spec.trace).map_err(Failure::input)?;
     let machine = pipeline.machine;
-    let result = write_reduced(reduced, &pipeline.spec, machine, job_lines(source), file);
+    let result = write_reduced(reduced, &pipeline.spec, machine, source, file);
     let (written, mut file) = result.map_err(|error| match error {
         WriteError::Output(error) => told(error),
         other => Failure::input(other),

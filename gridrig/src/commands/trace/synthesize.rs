@@ -8,9 +8,9 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 pub use args::SynthesizeArgs;
 use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs, What};
+use gridrig_tracelab::format::create;
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::swf;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::lublin::Calibration;
 use gridrig_tracelab::synth::{Extent, Model, SynthError, output};
@@ -45,7 +45,7 @@ pub(super) fn synthesize(args: &SynthesizeArgs) -> Result<(), Failure> {
             let about = |error: std::io::Error| {
                 Failure::input(anyhow!("{}: cannot be written: {error}", path.display()))
             };
-            let file = swf::create(path).map_err(about)?;
+            let file = create(path).map_err(about)?;
             let (file, made) = output::write(&prepared.model, &command_line(), file).map_err(
                 |error| match error {
                     SynthError::Write(source) => about(source),

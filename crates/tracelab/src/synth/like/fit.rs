@@ -6,10 +6,11 @@ use super::turns::Turns;
 use super::week::{Arrivals, Form};
 use super::{Level, LookAlike, Profile, Source, inside, likeness, turns, week};
 use crate::characterize::calendar::Clock;
+use crate::format::Record;
 use crate::load::{Loaded, TraceJob};
-use crate::swf::Record;
 use crate::synth::error::SynthError;
-use crate::synth::model::{Extent, Model, SCHEMA};
+use crate::synth::extent::{Extent, SCHEMA};
+use crate::synth::pretty::pretty;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -139,7 +140,7 @@ impl LookAlike {
         for detail in DETAILS {
             let mut model = fit(trace, processors, &timing, detail);
             model.gap_leanings.clone_from(&leanings);
-            let bytes = Model::LookAlike(Box::new(model.clone())).to_json().len();
+            let bytes = pretty(&model).len();
             // Calibration may add a digit to a number of each profile.
             if bytes + 2 * model.profiles.len() < options.max_bytes {
                 model.calibrate(&timing.submits)?;

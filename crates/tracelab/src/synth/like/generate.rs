@@ -6,7 +6,7 @@ use super::inside::{self, Spread};
 use super::leaning::{self, Leaning, PARTS};
 use super::turns::{Recents, shifted};
 use super::week::{HOUR, Instants};
-use crate::swf::Record;
+use crate::format::Record;
 use crate::synth::error::SynthError;
 use crate::synth::unit::{below, unit};
 use gridrig_core::rng;
@@ -151,11 +151,6 @@ impl LookAlikeJobs<'_> {
         let label = |at: usize| u64::try_from(labels[at]).ok();
         self.made += 1;
         Some(Record {
-            job: Some(self.made),
-            submit_time: Some(SimDuration::from_secs(now)),
-            run_time: Some(SimDuration::from_secs(run_time)),
-            allocated_processors: Some(processors),
-            requested_processors: Some(processors),
             requested_time: requested.map(SimDuration::from_secs),
             status: Some(u64::from(!failed)),
             user: u64::try_from(user).ok(),
@@ -163,7 +158,7 @@ impl LookAlikeJobs<'_> {
             executable: label(1),
             queue: label(2),
             partition: label(3),
-            ..Record::default()
+            ..Record::made(self.made, now, run_time, processors)
         })
     }
 

@@ -1,12 +1,11 @@
 //! Draws the jobs.
 
 use super::{BUCKET_SECONDS, BUCKETS, JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME, SizeLaw};
-use crate::swf::Record;
+use crate::format::Record;
 use crate::synth::error::SynthError;
-use crate::synth::model::Budget;
+use crate::synth::extent::Budget;
 use crate::synth::unit::unit;
 use gridrig_core::rng;
-use gridrig_core::time::SimDuration;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 
@@ -164,16 +163,9 @@ impl Iterator for LublinJobs {
         let size = class.draw_size(self.processors);
         let run_time = class.draw_run_time(size);
         class.advance();
-        let processors = Some(u64::from(size));
         Some(Record {
-            job: Some(number),
-            submit_time: Some(SimDuration::from_secs(submit)),
-            run_time: Some(SimDuration::from_secs(run_time)),
-            allocated_processors: processors,
-            requested_processors: processors,
-            status: Some(1),
             queue: Some(class.queue),
-            ..Record::default()
+            ..Record::made(number, submit, run_time, u64::from(size))
         })
     }
 }

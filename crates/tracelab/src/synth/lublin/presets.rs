@@ -1,7 +1,7 @@
 //! Published parameters.
 
 use super::{ArrivalLaw, JobClass, Lublin, RunTimeLaw, SizeLaw};
-use crate::synth::model::{Extent, SCHEMA};
+use crate::synth::extent::{Extent, SCHEMA};
 use std::collections::BTreeMap;
 
 /// A set of published parameters.

@@ -4,8 +4,9 @@ use super::pipeline::Pipeline;
 use crate::check::human;
 use gridrig_core::time::SimDuration;
 use gridrig_results::text::{cells, table};
-use gridrig_tracelab::prepare::{Reduced, StepReport};
-use gridrig_tracelab::reduce::{COMPONENTS, Provenance, RankedWindow, WindowRanking, Written};
+use gridrig_tracelab::reduce::{
+    COMPONENTS, Load, Provenance, RankedWindow, Reduced, StepReport, WindowRanking, Written,
+};
 use gridrig_tracelab::validate::Validation;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ impl Report {
     pub(super) fn new(pipeline: &Pipeline, reduced: &Reduced, rank: Option<usize>) -> Self {
         let processors = pipeline.processors;
         let last = reduced.steps.last().map(|step| step.after);
-        let offered = |load: gridrig_tracelab::prepare::Load| load.offered(processors?);
+        let offered = |load: Load| load.offered(processors?);
         let steps = reduced.steps.iter().filter(|s| s.before != s.after);
         let mut warnings = pipeline.warnings.clone();
         warnings.extend(reduced.warnings.iter().cloned());

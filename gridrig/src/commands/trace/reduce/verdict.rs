@@ -5,7 +5,7 @@ use super::pipeline::Pipeline;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_tracelab::load::{Loaded, TraceJob, load};
-use gridrig_tracelab::prepare::Reduced;
+use gridrig_tracelab::reduce::Reduced;
 use gridrig_tracelab::sanitize::Facts;
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::validate::{Options, Requirement, Selection, ValJob, Validation, validate};

@@ -1,8 +1,9 @@
 //! Names in place of numbers.
 
+use super::header::{Header, TABLE_KEY_PREFIX};
 use super::record::{COLUMN_NAMES, Record, canonical_number};
-use crate::error::{FieldName, TraceError};
-use std::collections::HashMap;
+use crate::error::{TraceError, field_name};
+use std::collections::{BTreeMap, HashMap};
 
 /// The fields of a job that may be names, with their GWF columns.
 pub const NAMED: [(&str, usize); 6] = [
@@ -85,7 +86,7 @@ impl NameTables {
     /// Takes in the names of a job and answers their numbers.
     ///
     /// # Errors
-    /// [`TraceError::TooManyNames`]; `file` is the name used in it.
+    /// [`TraceError::Line`] when there are too many; `file` is the name used in it.
     pub fn take(
         &mut self,
         record: &Record,
@@ -93,22 +94,18 @@ impl NameTables {
     ) -> Result<[Option<u32>; NAMED.len()], TraceError> {
         let mut numbers = [None; NAMED.len()];
         for ((table, number), (_, column)) in self.tables.iter_mut().zip(&mut numbers).zip(NAMED) {
-            if let Some(name) = record.column(column) {
-                *number =
-                    Some(
-                        table
-                            .number(name)
-                            .map_err(|NamesFull| TraceError::TooManyNames {
-                                file: file.to_owned(),
-                                line: record.common.line,
-                                field: FieldName {
-                                    number: column,
-                                    name: COLUMN_NAMES[column - 1],
-                                },
-                                limit: MAX_NAME_BYTES,
-                            })?,
-                    );
-            }
+            let Some(name) = record.column(column) else {
+                continue;
+            };
+            let found = table.number(name).map_err(|NamesFull| {
+                let field = field_name(column, &COLUMN_NAMES);
+                let problem = format!(
+                    "field {field}: its names take more than {MAX_NAME_BYTES} bytes: expected \
+                     ids that recur"
+                );
+                TraceError::line(file, record.line, problem)
+            })?;
+            *number = Some(found);
         }
         Ok(numbers)
     }
@@ -118,4 +115,38 @@ impl NameTables {
     pub fn of(&self, field: usize) -> &Names {
         &self.tables[field]
     }
+}
+
+/// A table may be so long whatever it holds.
+const MANY_IDS: usize = 1 << 16;
+
+/// The header key of the table of a column.
+pub(crate) fn table_key(column: usize) -> String {
+    format!("{TABLE_KEY_PREFIX}{}", COLUMN_NAMES[column - 1])
+}
+
+/// The names that a conversion from GWF wrote into an SWF header: lines
+/// `; GWF-UserID: 7 U2004S1`. Entry 0 and entries without a line are empty.
+pub(crate) fn from_header(header: &Header) -> BTreeMap<&'static str, Vec<String>> {
+    let mut tables = BTreeMap::new();
+    for (field, column) in NAMED {
+        let lines = header.values(&table_key(column));
+        let mut names: Vec<String> = Vec::new();
+        for (id, name) in lines.iter().filter_map(|line| line.split_once(' ')) {
+            // Ids run from 1 with few holes; a large one in a foreign header
+            // must not make a large table.
+            let most = lines.len() * 64 + MANY_IDS;
+            let Some(id) = id.parse().ok().filter(|id| *id <= most) else {
+                continue;
+            };
+            if names.len() <= id {
+                names.resize(id + 1, String::new());
+            }
+            name.trim().clone_into(&mut names[id]);
+        }
+        if !names.is_empty() {
+            tables.insert(field, names);
+        }
+    }
+    tables
 }

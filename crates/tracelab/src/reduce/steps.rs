@@ -1,16 +1,29 @@
 //! The steps of a reduction, one after the other.
 
-use super::{Load, Reduced, STEPS, StepReport};
+use super::outcome::{Load, Reduced, STEPS, StepReport};
+use super::provenance::Provenance;
+use super::rank::{MAX_WINDOWS, Unrankable, WindowRanking, rank_windows};
+use super::sample;
 use crate::error::TraceError;
 use crate::load::{Loaded, TraceJob};
-use crate::reduce::{self, Provenance, Unrankable, WindowRanking};
 use crate::sanitize::{Facts, Rules, Sanitizer};
 use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
 
-/// Applies all steps but the offset.
-pub(super) fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+impl Loaded {
+    /// All steps but the offset, as jobs of a trace: what is written when a
+    /// reduction becomes a trace of its own.
+    ///
+    /// # Errors
+    /// [`TraceError::File`] for a step that makes no sense, or a time that does
+    /// not fit after scaling.
+    pub fn into_reduced(self, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+        reduce(self, spec)
+    }
+}
+
+fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
     check(spec, &loaded.file)?;
     let mut warnings = loaded.warnings;
     let made_by = match Provenance::of(&loaded.header) {
@@ -60,7 +73,7 @@ pub(super) fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, Tra
 }
 
 /// Refuses steps that no scenario can mean.
-pub(super) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
+pub(crate) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
     let refuse =
         |field, value: String, expected: &str| Err(refusal(file, field, value, expected.into()));
     for (field, factor) in [
@@ -93,21 +106,15 @@ pub(super) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
     }
 }
 
-fn refusal(file: &str, field: &'static str, value: String, expected: String) -> TraceError {
-    TraceError::Step {
-        file: file.to_owned(),
-        field,
-        value,
-        expected,
-    }
+fn refusal(file: &str, field: &str, value: String, expected: String) -> TraceError {
+    let problem = format!("field {field} = \"{value}\": expected {expected}");
+    TraceError::file(file, problem)
 }
 
-pub(super) fn too_long(file: &str, job: &TraceJob, what: &'static str) -> TraceError {
-    TraceError::TooLong {
-        file: file.to_owned(),
-        job: job.trace_id,
-        what,
-    }
+pub(crate) fn too_long(file: &str, job: &TraceJob, what: &str) -> TraceError {
+    let id = job.trace_id;
+    let problem = format!("job {id}: its {what} does not fit 584 years after scaling and offset");
+    TraceError::file(file, problem)
 }
 
 /// The jobs on their way through the steps.
@@ -189,7 +196,7 @@ impl<'a> Reduction<'a> {
 
     /// Ranks the windows of what is left of the whole trace.
     fn rank(&self, choice: &WindowChoice) -> Result<WindowRanking, TraceError> {
-        reduce::rank_windows(&self.jobs, choice).map_err(|why| {
+        rank_windows(&self.jobs, choice).map_err(|why| {
             let (length, step) = (choice.length.to_string(), choice.step.to_string());
             let (field, value, expected) = match why {
                 Unrankable::Zero if choice.step.is_zero() => {
@@ -209,7 +216,7 @@ impl<'a> Reduction<'a> {
                     step,
                     format!(
                         "a step that leaves at most {} windows, not {count}",
-                        reduce::MAX_WINDOWS
+                        MAX_WINDOWS
                     ),
                 ),
                 Unrankable::Empty => (
@@ -255,8 +262,8 @@ impl<'a> Reduction<'a> {
                 });
             }
             Keep::Share { share, seed } => {
-                let bound = reduce::sample_bound(share);
-                let mut draws = reduce::sample_draws(seed);
+                let bound = sample::bound(share);
+                let mut draws = sample::draws(seed);
                 self.jobs
                     .retain(|_| draws.next().is_some_and(|draw| (draw as f64) < bound));
             }
@@ -297,7 +304,7 @@ impl<'a> Reduction<'a> {
                 all / capacity
             ));
         }
-        let share = reduce::share_for_load(&demands, target as u128, seed);
+        let share = sample::share_for_load(&demands, target as u128, seed);
         Keep::Share {
             share: share.unwrap_or(Decimal::ONE),
             seed,
@@ -370,7 +377,7 @@ fn divided(factor: Decimal, time: SimDuration) -> SimDuration {
 fn measure(jobs: &[TraceJob]) -> Load {
     Load {
         jobs: jobs.len() as u64,
-        processor_nanos: jobs.iter().map(reduce::demand).sum(),
+        processor_nanos: jobs.iter().map(TraceJob::demand).sum(),
         span: SimDuration::ZERO,
     }
 }

@@ -3,7 +3,6 @@
 use crate::error::TraceError;
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::path::Path;
@@ -102,12 +101,7 @@ impl TraceFile {
             Source::Gzip(decoder) => decoder.into_inner().into_inner().into_inner(),
         };
         io::copy(&mut reader, &mut io::sink())?;
-        let mut hex = String::with_capacity(64);
-        for byte in reader.hasher.finalize() {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
-        Ok(hex)
+        Ok(hex(&reader.hasher.finalize()))
     }
 }
 
@@ -118,6 +112,11 @@ impl Read for TraceFile {
             Source::Gzip(decoder) => decoder.read(buffer),
         }
     }
+}
+
+/// Bytes in hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 struct HashingReader<R> {

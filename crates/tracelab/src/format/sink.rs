@@ -47,18 +47,21 @@ pub fn create(path: &Path) -> io::Result<OutFile> {
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("gz"));
     let bytes = match gzip {
-        true => Bytes::Gzip(Box::new(
-            GzBuilder::new()
-                .mtime(0)
-                .operating_system(UNKNOWN_SYSTEM)
-                .write(file, Compression::default()),
-        )),
+        true => Bytes::Gzip(Box::new(gzip_writer(file, Compression::default()))),
         false => Bytes::Plain(file),
     };
     Ok(OutFile {
         bytes: Some(bytes),
         rename: (!special).then(|| (target, path.to_owned())),
     })
+}
+
+/// Compresses into one gzip member without name and time.
+pub(crate) fn gzip_writer<W: Write>(out: W, level: Compression) -> GzEncoder<W> {
+    GzBuilder::new()
+        .mtime(0)
+        .operating_system(UNKNOWN_SYSTEM)
+        .write(out, level)
 }
 
 fn partial_name(path: &Path) -> PathBuf {
@@ -121,7 +124,7 @@ impl Drop for OutFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::swf::TraceFile;
+    use crate::format::TraceFile;
     use std::io::Read as _;
 
     fn write(path: &Path, text: &str) {

@@ -16,28 +16,11 @@ pub struct Number {
     pub cut: bool,
 }
 
-/// An amount that is not negative, exact to nine places.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quantity {
-    /// The part before the point.
-    pub whole: u64,
-    /// The part after the point, in billionths.
-    pub billionths: u32,
-}
-
-impl Quantity {
-    /// The smallest whole number that is no less: a requirement must be met.
-    #[must_use]
-    pub const fn rounded_up(self) -> u64 {
-        self.whole.saturating_add((self.billionths > 0) as u64)
-    }
-}
-
-impl From<u64> for Quantity {
+impl From<u64> for Number {
     fn from(whole: u64) -> Self {
-        Quantity {
+        Number {
             whole,
-            billionths: 0,
+            ..Number::default()
         }
     }
 }
@@ -64,6 +47,13 @@ impl Number {
             billionths,
             cut,
         })
+    }
+
+    /// The smallest whole number that is no less, the sign left aside: a
+    /// requirement must be met.
+    #[must_use]
+    pub fn rounded_up(self) -> u64 {
+        self.whole.saturating_add(u64::from(self.billionths > 0))
     }
 
     /// Seconds as a duration; `None` past 584 years. The sign is not looked at.

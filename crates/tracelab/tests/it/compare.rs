@@ -1,7 +1,8 @@
 //! Figures by which a reduced trace is compared with another one, or with a
 //! published table: moments, and the demand on unlimited resources.
 
-use crate::prepare::PreparedJob;
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// Moments of a set of values, as LSAP Tables 1 and 2 give them.
@@ -40,14 +41,14 @@ impl Moments {
 
     /// Of run times in seconds.
     #[must_use]
-    pub fn of_run_times(jobs: &[PreparedJob]) -> Option<Self> {
-        Self::of(jobs.iter().map(|j| j.run_time.as_secs_f64()))
+    pub fn of_run_times(jobs: &[Submission]) -> Option<Self> {
+        Self::of(jobs.iter().map(|j| j.spec.run_time.as_secs_f64()))
     }
 
     /// Of sizes in processors.
     #[must_use]
-    pub fn of_processors(jobs: &[PreparedJob]) -> Option<Self> {
-        Self::of(jobs.iter().map(|j| f64::from(j.processors)))
+    pub fn of_processors(jobs: &[Submission]) -> Option<Self> {
+        Self::of(jobs.iter().map(|j| f64::from(j.spec.processors)))
     }
 
     /// Coefficient of variation; `None` with mean 0 or a single value.
@@ -70,12 +71,12 @@ pub struct Demand {
 impl Demand {
     /// Of these jobs; runs of length 0 count for nothing.
     #[must_use]
-    pub fn of(jobs: &[PreparedJob]) -> Self {
+    pub fn of(jobs: &[Submission]) -> Self {
         let mut changes: Vec<(SimTime, i64, i64)> = Vec::with_capacity(jobs.len() * 2);
-        for job in jobs.iter().filter(|j| !j.run_time.is_zero()) {
-            let processors = i64::from(job.processors);
+        for job in jobs.iter().filter(|j| !j.spec.run_time.is_zero()) {
+            let processors = i64::from(job.spec.processors);
             changes.push((job.at, processors, 1));
-            changes.push((job.at + job.run_time, -processors, -1));
+            changes.push((job.at + job.spec.run_time, -processors, -1));
         }
         changes.sort_unstable();
         let mut steps: Vec<(SimTime, u64, u64)> = Vec::new();
@@ -108,41 +109,31 @@ impl Demand {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gridrig_core::job::{JobLabel, Requirements};
-
-    fn job(at: u64, processors: u32, run: u64) -> PreparedJob {
-        PreparedJob {
-            at: SimTime::from_secs(at),
-            processors,
-            run_time: SimDuration::from_secs(run),
-            requested_time: None,
-            requirements: Requirements::default(),
-            data_kib: 0,
-            domain: None,
-            label: JobLabel::default(),
-        }
+fn job(at: u64, processors: u32, run: u64) -> Submission {
+    Submission {
+        spec: JobSpec::rigid(JobId(0), processors, SimDuration::from_secs(run)),
+        at: SimTime::from_secs(at),
+        entry: Entry::Domain(DomainId(0)),
+        label: JobLabel::default(),
     }
+}
 
-    #[test]
-    fn moments_are_those_of_a_sample() {
-        let moments = Moments::of([2.0, 4.0, 4.0, 6.0].into_iter()).unwrap();
-        assert_eq!(moments.mean, 4.0);
-        assert_eq!(moments.sd, Some((8.0f64 / 3.0).sqrt()));
-        assert_eq!((moments.min, moments.max), (2.0, 6.0));
-        assert_eq!(Moments::of([5.0].into_iter()).unwrap().sd, None);
-        assert_eq!(Moments::of([0.0, 0.0].into_iter()).unwrap().cv(), None);
-        assert_eq!(Moments::of(std::iter::empty()), None);
-    }
+#[test]
+fn moments_are_those_of_a_sample() {
+    let moments = Moments::of([2.0, 4.0, 4.0, 6.0].into_iter()).unwrap();
+    assert_eq!(moments.mean, 4.0);
+    assert_eq!(moments.sd, Some((8.0f64 / 3.0).sqrt()));
+    assert_eq!((moments.min, moments.max), (2.0, 6.0));
+    assert_eq!(Moments::of([5.0].into_iter()).unwrap().sd, None);
+    assert_eq!(Moments::of([0.0, 0.0].into_iter()).unwrap().cv(), None);
+    assert_eq!(Moments::of(std::iter::empty()), None);
+}
 
-    #[test]
-    fn a_job_that_ends_makes_room_before_one_that_starts() {
-        let demand = Demand::of(&[job(0, 4, 10), job(10, 4, 10), job(12, 1, 5), job(3, 9, 0)]);
-        assert_eq!(demand.peak(), Some((SimTime::from_secs(12), 5)));
-        assert_eq!(demand.time_above(4), SimDuration::from_secs(5));
-        assert_eq!(demand.time_above(3), SimDuration::from_secs(20));
-        assert_eq!(Demand::of(&[]).peak(), None);
-    }
+#[test]
+fn a_job_that_ends_makes_room_before_one_that_starts() {
+    let demand = Demand::of(&[job(0, 4, 10), job(10, 4, 10), job(12, 1, 5), job(3, 9, 0)]);
+    assert_eq!(demand.peak(), Some((SimTime::from_secs(12), 5)));
+    assert_eq!(demand.time_above(4), SimDuration::from_secs(5));
+    assert_eq!(demand.time_above(3), SimDuration::from_secs(20));
+    assert_eq!(Demand::of(&[]).peak(), None);
 }

@@ -67,11 +67,9 @@ impl<R: BufRead> Lines<R> {
             Ok(end) => end,
             Err(Stop::Unreadable(source)) => return Err(self.unreadable(source)),
             Err(Stop::TooLong) => {
-                return Err(TraceError::LongLine {
-                    file: self.file.clone(),
-                    line: self.number + 1,
-                    limit: MAX_LINE_BYTES,
-                });
+                let problem =
+                    format!("the line is longer than {MAX_LINE_BYTES} bytes: expected one job");
+                return Err(TraceError::line(&self.file, self.number + 1, problem));
             }
         };
         if end.is_some() {

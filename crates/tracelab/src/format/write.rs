@@ -1,10 +1,9 @@
 //! The streaming writer.
 
-use super::number::Quantity;
-use super::record::Record;
+use super::number::Number;
+use super::record::{Format, NUMBERS, Record, TEXTS};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::io::{self, Write};
-use std::marker::PhantomData;
 
 /// Bytes that are gathered before they are handed on.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -13,33 +12,22 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// places.
 const LINE_BYTES: usize = 18 * 32;
 
-/// A job as a line.
-pub trait Line {
-    /// What comments of the format begin with.
-    const MARK: u8;
-
-    /// Appends the line.
-    fn push(&self, buffer: &mut Vec<u8>);
-}
-
-/// Writes an SWF log.
-///
-/// Numbers are written as the shortest exact decimal, what is *not available*
-/// as -1, and fields are separated by one blank: the same jobs give the same
-/// bytes.
-pub type Writer<W> = LineWriter<W, Record>;
-
 /// Writes a trace line by line: the header first, then one job after the
 /// other. Nothing is kept but the bytes not yet handed on.
+///
+/// Numbers are written as the shortest exact decimal and what is *not
+/// available* as -1; fields are separated by one blank in SWF, by one tab in
+/// GWF: the same jobs give the same bytes. Columns 12 to 16 of GWF are a job's
+/// text where there is one, else its number.
 #[derive(Debug)]
-pub struct LineWriter<W: Write, L> {
+pub struct Writer<W: Write> {
     out: W,
+    format: Format,
     buffer: Vec<u8>,
     records: u64,
-    format: PhantomData<L>,
 }
 
-impl<W: Write, L: Line> LineWriter<W, L> {
+impl<W: Write> Writer<W> {
     /// Begins a trace with these header comments, `key: value` behind its mark.
     ///
     /// A line feed in a value goes on in a comment line of its own. An entry
@@ -47,12 +35,12 @@ impl<W: Write, L: Line> LineWriter<W, L> {
     ///
     /// # Errors
     /// What the output says.
-    pub fn new(out: W, header: &[(String, String)]) -> io::Result<Self> {
-        let mut writer = LineWriter {
+    pub fn new(out: W, format: Format, header: &[(String, String)]) -> io::Result<Self> {
+        let mut writer = Writer {
             out,
+            format,
             buffer: Vec::with_capacity(BUFFER_BYTES + LINE_BYTES),
             records: 0,
-            format: PhantomData,
         };
         for (key, value) in header {
             writer.comment(key, value)?;
@@ -65,7 +53,7 @@ impl<W: Write, L: Line> LineWriter<W, L> {
     /// # Errors
     /// What the output says.
     pub fn comment(&mut self, key: &str, value: &str) -> io::Result<()> {
-        push_comment(&mut self.buffer, L::MARK, key, value);
+        push_comment(&mut self.buffer, self.format.mark(), key, value);
         self.hand_on()
     }
 
@@ -73,8 +61,8 @@ impl<W: Write, L: Line> LineWriter<W, L> {
     ///
     /// # Errors
     /// What the output says.
-    pub fn write(&mut self, record: &L) -> io::Result<()> {
-        record.push(&mut self.buffer);
+    pub fn write(&mut self, record: &Record) -> io::Result<()> {
+        push_record(&mut self.buffer, self.format, record);
         self.records += 1;
         self.hand_on()
     }
@@ -86,7 +74,7 @@ impl<W: Write, L: Line> LineWriter<W, L> {
     }
 
     /// Hands on what is left and gives the output back. A file made by
-    /// [`create`](crate::swf::create) still has to be committed.
+    /// [`create`](crate::format::create) still has to be committed.
     ///
     /// # Errors
     /// What the output says.
@@ -135,65 +123,71 @@ fn push_comment(buffer: &mut Vec<u8>, mark: u8, key: &str, value: &str) {
     buffer.push(b'\n');
 }
 
-impl Line for Record {
-    const MARK: u8 = b';';
-
-    fn push(&self, buffer: &mut Vec<u8>) {
-        push_numbers(buffer, self, None, b' ');
-        for number in [
-            self.user,
-            self.group,
-            self.executable,
-            self.queue,
-            self.partition,
-            self.preceding_job,
-        ] {
-            push_count(buffer, number);
-            buffer.push(b' ');
+/// A job as a line.
+fn push_record(buffer: &mut Vec<u8>, format: Format, record: &Record) {
+    let end = match format {
+        Format::Swf => b' ',
+        Format::Gwf => b'\t',
+    };
+    // SWF has no wait times below zero.
+    let early = record.early.filter(|_| format == Format::Gwf);
+    push_numbers(buffer, record, early, end);
+    let ids = record.ids();
+    match format {
+        Format::Swf => {
+            for number in ids.into_iter().chain([record.preceding_job]) {
+                push_count(buffer, number);
+                buffer.push(end);
+            }
+            push_time(buffer, record.think_time);
         }
-        push_time(buffer, self.think_time);
-        buffer.push(b'\n');
+        Format::Gwf => {
+            for at in 0..TEXTS {
+                if at > 0 {
+                    buffer.push(end);
+                }
+                match record.text.get(at).map_or(&[][..], Vec::as_slice) {
+                    [] => push_count(buffer, ids.get(at).copied().flatten()),
+                    text => {
+                        let plain = |b: &u8| if matches!(b, b'\t' | b'\n') { b' ' } else { *b };
+                        buffer.extend(text.iter().map(plain));
+                    }
+                }
+            }
+        }
     }
+    buffer.push(b'\n');
 }
 
-/// The first 11 fields, which SWF and GWF share, each with `end` behind it; a
-/// job that began `early` has that with a minus as its wait time.
-pub(crate) fn push_numbers(
-    buffer: &mut Vec<u8>,
-    record: &Record,
-    early: Option<SimDuration>,
-    end: u8,
-) {
-    let count = |buffer: &mut Vec<u8>, value| {
-        push_count(buffer, value);
+/// The first 11 fields, which SWF and GWF share, each with `end` behind it. A
+/// job of GWF that began early has that with a minus as its wait time.
+fn push_numbers(buffer: &mut Vec<u8>, record: &Record, early: Option<SimDuration>, end: u8) {
+    let (count, time, amount) = (push_count, push_time, push_amount);
+    for at in 0..NUMBERS {
+        match at {
+            0 => count(buffer, record.job),
+            1 => time(buffer, record.submit_time),
+            2 => {
+                if early.is_some() {
+                    buffer.push(b'-');
+                }
+                time(buffer, early.or(record.wait_time));
+            }
+            3 => time(buffer, record.run_time),
+            4 => count(buffer, record.allocated_processors),
+            5 => time(buffer, record.cpu_time),
+            6 => amount(buffer, record.used_memory),
+            7 => count(buffer, record.requested_processors),
+            8 => time(buffer, record.requested_time),
+            9 => amount(buffer, record.requested_memory),
+            _ => count(buffer, record.status),
+        }
         buffer.push(end);
-    };
-    let time = |buffer: &mut Vec<u8>, value| {
-        push_time(buffer, value);
-        buffer.push(end);
-    };
-    let amount = |buffer: &mut Vec<u8>, value| {
-        push_quantity(buffer, value);
-        buffer.push(end);
-    };
-    count(buffer, record.job);
-    time(buffer, record.submit_time);
-    if early.is_some() {
-        buffer.push(b'-');
     }
-    time(buffer, early.or(record.wait_time));
-    time(buffer, record.run_time);
-    count(buffer, record.allocated_processors);
-    time(buffer, record.cpu_time);
-    amount(buffer, record.used_memory);
-    count(buffer, record.requested_processors);
-    time(buffer, record.requested_time);
-    amount(buffer, record.requested_memory);
-    count(buffer, record.status);
 }
 
 /// A whole number, or -1.
-pub(crate) fn push_count(buffer: &mut Vec<u8>, value: Option<u64>) {
+fn push_count(buffer: &mut Vec<u8>, value: Option<u64>) {
     match value {
         Some(value) => push_digits(buffer, value),
         None => buffer.extend_from_slice(b"-1"),
@@ -213,7 +207,7 @@ pub(crate) fn push_time(buffer: &mut Vec<u8>, value: Option<SimDuration>) {
 }
 
 /// An amount as the shortest exact decimal, or -1.
-fn push_quantity(buffer: &mut Vec<u8>, value: Option<Quantity>) {
+fn push_amount(buffer: &mut Vec<u8>, value: Option<Number>) {
     match value {
         Some(value) => push_decimal(buffer, value.whole, value.billionths),
         None => buffer.extend_from_slice(b"-1"),
@@ -255,10 +249,10 @@ fn push_digits(buffer: &mut Vec<u8>, mut value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::swf::SwfReader;
+    use crate::format::TraceReader;
 
     fn written(header: &[(String, String)], records: &[Record]) -> String {
-        let mut writer = Writer::new(Vec::new(), header).unwrap();
+        let mut writer = Writer::new(Vec::new(), Format::Swf, header).unwrap();
         for record in records {
             writer.write(record).unwrap();
         }
@@ -269,11 +263,9 @@ mod tests {
     #[test]
     fn a_record_is_written_as_it_was_read() {
         let line = "7 0 1.5 90.25 4 0.000000001 2048.5 8 18446744073 -1 1 3 4 5 0 6 2 30\n";
-        let record = SwfReader::new(line.as_bytes(), "t.swf")
-            .next_record()
-            .unwrap()
-            .unwrap();
-        assert_eq!(written(&[], &[record]), line);
+        let mut reader = TraceReader::new(Format::Swf, line.as_bytes(), "t.swf");
+        let record = reader.next_record().unwrap().unwrap();
+        assert_eq!(written(&[], std::slice::from_ref(record)), line);
         let nothing = format!("{}\n", ["-1"; 18].join(" "));
         assert_eq!(written(&[], &[Record::default()]), nothing);
     }
@@ -306,7 +298,7 @@ mod tests {
                 ..Record::default()
             }],
         );
-        let mut reader = SwfReader::new(text.as_bytes(), "t.swf");
+        let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "t.swf");
         reader.next_record().unwrap();
         assert_eq!(reader.header().values("Note"), ["two\nlines", ""]);
         assert_eq!(reader.header().max_processors(), Some(64));
