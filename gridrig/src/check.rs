@@ -220,17 +220,12 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(scenario: &'a Scenario, prepared: &'a [Prepared]) -> Self {
-        let ends = scenario
-            .workloads
-            .iter()
-            .zip(prepared)
-            .map(|(spec, prepared)| {
-                let span = prepared
-                    .steps
-                    .last()
-                    .map_or(0, |step| step.after.span.as_nanos());
-                span.saturating_add(spec.offset.as_nanos())
-            });
+        let ends = scenario.workloads.iter().zip(prepared);
+        let ends = ends.map(|(spec, prepared)| {
+            let last = prepared.steps.last();
+            let span = last.map_or(0, |step| step.after.span.as_nanos());
+            span.saturating_add(spec.offset.as_nanos())
+        });
         let span_s = ends.max().unwrap_or(0) as f64 / NANOS_PER_SEC as f64;
         Facts {
             scenario,
@@ -245,12 +240,8 @@ impl<'a> Facts<'a> {
     }
 
     fn all_clusters(&self) -> Vec<ClusterId> {
-        self.scenario
-            .grid
-            .clusters
-            .iter()
-            .map(|cluster| cluster.config.id)
-            .collect()
+        let clusters = self.scenario.grid.clusters.iter();
+        clusters.map(|cluster| cluster.config.id).collect()
     }
 
     fn resources(&self, id: ClusterId) -> &'a Resources {
@@ -296,10 +287,8 @@ impl<'a> Facts<'a> {
     }
 
     fn runs(&self) -> u64 {
-        let replications = self
-            .scenario
-            .replicate
-            .map_or(1, |replicate| replicate.count);
+        let replicate = self.scenario.replicate;
+        let replications = replicate.map_or(1, |replicate| replicate.count);
         let each = self.scenario.contenders().len() as u64 + u64::from(self.scenario.bounds);
         each * u64::from(replications)
     }
@@ -317,15 +306,13 @@ impl<'a> Facts<'a> {
     }
 
     fn workloads(&self) -> Vec<WorkloadReport> {
+        let grid = &self.scenario.grid;
         let specs = self.scenario.workloads.iter().zip(self.prepared);
         let report = specs.map(|(spec, prepared)| {
             let capacity = self.capacity(&self.reach(prepared.entry)) as u64;
             let count = |(reason, count): (&&str, &u64)| ((*reason).to_owned(), *count);
-            let steps = prepared
-                .steps
-                .iter()
-                .filter(|step| step.before != step.after);
-            let steps = steps.map(|step| {
+            let steps = prepared.steps.iter();
+            let steps = steps.filter(|step| step.before != step.after).map(|step| {
                 let (before, after) = (&step.before, &step.after);
                 let lost = 1.0 - after.processor_seconds() / before.processor_seconds();
                 StepReport {
@@ -341,12 +328,8 @@ impl<'a> Facts<'a> {
                 trace: spec.trace.display().to_string(),
                 entry: match prepared.entry {
                     _ if spec.spread.is_some() => "every domain".to_owned(),
-                    Entry::Domain(id) => {
-                        format!("domain {}", self.scenario.grid.domains[id.index()].name)
-                    }
-                    Entry::Cluster(id) => {
-                        format!("cluster {}", self.scenario.grid.clusters[id.index()].name)
-                    }
+                    Entry::Domain(id) => format!("domain {}", grid.domains[id.index()].name),
+                    Entry::Cluster(id) => format!("cluster {}", grid.clusters[id.index()].name),
                 },
                 jobs: prepared.jobs.len() as u64,
                 skipped: prepared.skipped.iter().map(count).collect(),
@@ -366,16 +349,14 @@ impl<'a> Facts<'a> {
         let domains = (0u16..).zip(&self.scenario.grid.domains);
         let report = domains.map(|(index, domain)| {
             let entry = Entry::Domain(DomainId(index));
-            let work_s = self.entering.work_s_at(entry);
-            let jobs = self.entering.jobs_at(entry);
+            let entering = &self.entering;
+            let (work_s, jobs) = (entering.work_s_at(entry), entering.jobs_at(entry));
             let per = |seconds: f64| match self.span_s > 0.0 {
                 true => jobs as f64 * seconds / self.span_s,
                 false => jobs as f64,
             };
-            let processors = domain
-                .clusters
-                .iter()
-                .map(|id| self.resources(*id).processors());
+            let clusters = domain.clusters.iter();
+            let processors = clusters.map(|id| self.resources(*id).processors());
             DomainReport {
                 name: domain.name.clone(),
                 jobs,
@@ -384,9 +365,7 @@ impl<'a> Facts<'a> {
                 load_on_reachable: self.load(work_s, &self.reach(entry)),
                 jobs_per_cycle: per(domain.broker.interval.as_secs_f64()),
                 jobs_per_exchange: per(domain.broker.exchange.as_secs_f64()),
-                busiest_exchange: self
-                    .entering
-                    .busiest(entry, domain.broker.exchange.as_nanos()),
+                busiest_exchange: entering.busiest(entry, domain.broker.exchange.as_nanos()),
             }
         });
         report.collect()
@@ -395,7 +374,7 @@ impl<'a> Facts<'a> {
     fn clusters(&self) -> Vec<ClusterReport> {
         let grid = &self.scenario.grid;
         let report = grid.clusters.iter().map(|cluster| {
-            let id = cluster.config.id;
+            let (id, domain) = (cluster.config.id, cluster.domain);
             let direct = Entry::Cluster(id);
             let direct_s = self.entering.work_s_at(direct);
             let mut even_s = direct_s;
@@ -409,9 +388,7 @@ impl<'a> Facts<'a> {
             }
             ClusterReport {
                 name: cluster.name.clone(),
-                domain: cluster
-                    .domain
-                    .map(|id| grid.domains[id.index()].name.clone()),
+                domain: domain.map(|id| grid.domains[id.index()].name.clone()),
                 processors: u64::from(cluster.config.resources.processors()),
                 jobs: self.entering.jobs_at(direct),
                 direct_load: self.load(direct_s, &[id]),

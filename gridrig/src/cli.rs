@@ -1,13 +1,17 @@
 //! What the commands take on their lines.
 
 mod services;
+pub mod values;
 
 pub use services::{
     BrokerArgs, BrokerCommand, EmulatorArgs, MonitoringArgs, ReplayArgs, RoleArgs, ServiceArgs,
     SessionArgs,
 };
 
+use crate::runner::CellNumber;
 use clap::{Args, ValueEnum};
+use gridrig_core::inventory::Form;
+use gridrig_results::threshold::{Figure, Threshold};
 use std::path::PathBuf;
 
 /// Forms of a log line.
@@ -96,7 +100,7 @@ pub struct RunArgs {
     /// Run only this one of the scenario's n cells: k from 1, replication by
     /// replication, policies innermost
     #[arg(long, value_name = "K/N")]
-    pub cell: Option<String>,
+    pub cell: Option<CellNumber>,
     /// Kill a service at a time of the run, as in a1@30s; real clock only, may
     /// be repeated
     #[arg(long, value_name = "NAME@TIME")]
@@ -125,12 +129,12 @@ pub struct ComparisonArgs {
     pub baseline: Option<String>,
     /// What policies are judged by, as in delay_s.p95; may be repeated, the
     /// first counts most [default: what the scenario declares]
-    #[arg(long, value_name = "METRIC.STATISTIC")]
-    pub primary: Vec<String>,
+    #[arg(long, value_name = "METRIC.STATISTIC", value_parser = Figure::parse)]
+    pub primary: Vec<Figure>,
     /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
     /// repeated
-    #[arg(long, value_name = "BOUND")]
-    pub require: Vec<String>,
+    #[arg(long, value_name = "BOUND", value_parser = values::bound)]
+    pub require: Vec<Threshold>,
     /// Seed of the bootstrap
     #[arg(long, default_value = "1")]
     pub seed: u64,
@@ -260,8 +264,8 @@ pub struct ResourcesArgs {
     pub files: Vec<PathBuf>,
     /// Print it as flat, unique, one-to-n or n-to-n; unless given, the sizes of
     /// all of them
-    #[arg(long)]
-    pub form: Option<String>,
+    #[arg(long, value_parser = values::one_of(&Form::ALL, Form::name))]
+    pub form: Option<Form>,
     /// How it is aggregated: a schema document such as
     /// resources/inventory/la-grid.xml, which is built in
     #[arg(long, value_name = "FILE")]

@@ -20,7 +20,7 @@ use crate::cli::{ClockArg, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;
 use crate::{init, interrupt, logging};
-use anyhow::anyhow;
+use anyhow::Context as _;
 use clap::{CommandFactory, Parser};
 use line::{Cli, Command};
 use std::io::Write as _;
@@ -48,13 +48,10 @@ fn execute(cli: Cli) -> Result<(), Failure> {
     interrupt::listen().map_err(Failure::run)?;
     match cli.command {
         Command::Init(args) => {
-            init::write_starter(&args.file, args.force).map_err(|source| {
-                let file = args.file.display();
-                Failure::input(anyhow!(
-                    "{file}: {source} (expected a new file, or --force)"
-                ))
-            })?;
-            eprintln!("wrote {}; next: gridrig check {0}", args.file.display());
+            let file = args.file.display();
+            let written = init::write_starter(&args.file, args.force);
+            written.with_context(|| format!("{file}: expected a new file, or --force"))?;
+            eprintln!("wrote {file}; next: gridrig check {file}");
             Ok(())
         }
         Command::Check(args) => check::check(&args),

@@ -15,7 +15,7 @@ mod token;
 
 pub use security::Access;
 pub use serve::{Bound, bind, start};
-pub use token::{TokenError, token};
+pub use token::token;
 
 use control::Control;
 use live::{Hub, Shelf};

@@ -15,6 +15,13 @@ pub enum Failure {
     Interrupted,
 }
 
+/// What a command cannot read or make sense of, its user has to change.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Failure::Input(error)
+    }
+}
+
 impl Failure {
     /// A mistake of the user's.
     pub fn input(error: impl Into<anyhow::Error>) -> Self {

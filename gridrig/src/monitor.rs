@@ -1,15 +1,11 @@
 //! How the services of a run are monitored: what the command line says of it,
 //! and the labels that a scenario gives.
 
-mod dashboards;
 pub(crate) mod files;
-mod panel;
-mod query;
 
 use crate::cli::MonitoringArgs;
-use crate::exit::Failure;
 use crate::scenario::{POOLED, Replication, Scenario};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use gridrig_core::policy::PolicySpec;
 use gridrig_service::http::{Labels, Monitoring};
 
@@ -18,18 +14,16 @@ use gridrig_service::http::{Labels, Monitoring};
 ///
 /// # Errors
 /// Input errors: no label, no folder.
-pub(crate) fn monitoring(args: &MonitoringArgs) -> Result<Monitoring, Failure> {
+pub(crate) fn monitoring(args: &MonitoringArgs) -> anyhow::Result<Monitoring> {
     let mut labels = Labels::default();
     for text in &args.labels {
         let added = labels.add(text);
-        added.map_err(|error| Failure::input(anyhow!("--label {text}: {error}")))?;
+        added.map_err(|error| anyhow!("--label {text}: {error}"))?;
     }
     if let Some(folder) = &args.targets {
-        std::fs::create_dir_all(folder).map_err(|error| {
+        std::fs::create_dir_all(folder).with_context(|| {
             let folder = folder.display();
-            Failure::input(anyhow!(
-                "--targets {folder}: {error} (expected a folder that can be written to)"
-            ))
+            format!("--targets {folder}: expected a folder that can be written to")
         })?;
     }
     Ok(Monitoring {

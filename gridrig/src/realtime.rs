@@ -2,9 +2,9 @@
 //! is a service of its own on loopback, in a thread of its own, and every
 //! message crosses a socket between two listeners.
 
-mod ears;
 mod external;
 mod grid;
+mod listener;
 mod outcome;
 pub mod remote;
 #[cfg(test)]
@@ -12,32 +12,31 @@ mod tests;
 mod watched;
 mod workdir;
 
-pub use ears::Ears;
 pub use external::{outlet, slurm_setup};
 pub use grid::Services;
+pub use listener::Listener;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, WorkDir};
 
 use crate::scenario::external::External;
-use ears::Elsewhere;
-use external::Yard;
-use gridrig_core::agent::SetupError;
+use anyhow::{Context as _, bail};
+use external::Supervisor;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Entry, Submission};
+use gridrig_core::job::Submission;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Progress};
+use gridrig_replayer::player::{self, Patience, PlayConfig, Progress};
 use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{Monitoring, Weather};
+use listener::Elsewhere;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,7 +69,7 @@ pub struct RealOptions {
     /// submitter serve its metrics too.
     pub monitoring: Monitoring,
     /// Who listens while it goes.
-    pub ears: Ears,
+    pub listener: Listener,
     /// Brokers that are not ours.
     pub external: External,
 }
@@ -91,7 +90,7 @@ impl RealOptions {
             clusters: Vec::new(),
             protocols: BTreeMap::new(),
             monitoring: Monitoring::default(),
-            ears: Ears::default(),
+            listener: Listener::default(),
             external: External::default(),
         }
     }
@@ -123,36 +122,7 @@ pub enum FaultKind {
     /// It is gone at once and for good.
     Kill,
     /// It answers slowly, or not at all, or well again.
-    Weather(Weather),
-}
-
-/// Why a grid could not be run in real time.
-#[derive(Debug, thiserror::Error)]
-pub enum RealError {
-    /// The grid cannot run on the wall clock.
-    #[error(transparent)]
-    Grid(#[from] SetupError),
-    /// A clock that stands still.
-    #[error("field speed = \"0\": expected a number above 0")]
-    NoSpeed,
-    /// A service could not be started.
-    #[error("{service} cannot be started")]
-    Start {
-        /// Which.
-        service: String,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// Nobody could be told where the services listen.
-    #[error("the metrics cannot be offered")]
-    Monitoring(#[source] io::Error),
-    /// A broker that is not ours could not be set up.
-    #[error("{0}")]
-    External(String),
-    /// The workload could not be played.
-    #[error("the workload cannot be played")]
-    Play(#[from] PlayError),
+    Answers(Weather),
 }
 
 /// Runs the grid on these submissions in real time, until every job has ended,
@@ -163,17 +133,17 @@ pub enum RealError {
 /// a few times a second.
 ///
 /// # Errors
-/// [`RealError`], before anything is submitted. Whatever goes wrong later is
-/// part of the outcome.
+/// When it cannot begin: nothing has been submitted then. Whatever goes wrong
+/// later is part of the outcome.
 pub async fn run_real(
     grid: &Grid,
     submissions: &[Submission],
     options: &RealOptions,
     shutdown: impl Future<Output = ()>,
     mut progress: impl FnMut(Progress),
-) -> Result<RealOutcome, RealError> {
+) -> anyhow::Result<RealOutcome> {
     if options.speed.is_zero() {
-        return Err(RealError::NoSpeed);
+        bail!("field speed = \"0\": expected a number above 0");
     }
     let mut options = options.clone();
     let workdir = external::prepare(grid, &mut options)?;
@@ -182,18 +152,30 @@ pub async fn run_real(
     let services = Arc::new(Services::start(grid, options, clock).await?);
     services.sessions_open().await;
     clock.begin_in(LEAD);
-    let mut yard = match &workdir {
+    let mut external = match &workdir {
         None => None,
-        Some(dir) => Some(Yard::open(dir, grid, options, &services, clock).await?),
+        Some(dir) => Some(Supervisor::open(dir, grid, options, &services, clock).await?),
     };
-    let begin = Begin::of(grid, submissions, yard.is_some(), clock);
+    let begin = Begin::of(grid, submissions, external.is_some(), clock);
     let submissions = &*begin.submissions;
-    let outlets = yard.as_ref().map(|yard| yard.outlets(grid, &services));
+    let outlets = external
+        .as_ref()
+        .map(|external| external.outlets(grid, &services));
     let outlets = outlets.transpose()?;
     let elsewhere = Elsewhere::of(outlets.as_ref(), begin.shift);
     let entries = services.entries(submissions);
-    let config = play_config(entries, outlets, clock, options);
-    let trouble = tokio::spawn(make_trouble(
+    let config = PlayConfig {
+        entries,
+        outlets: outlets.unwrap_or_default(),
+        clock,
+        run_id: options.run_id.clone(),
+        patience: Patience {
+            every: options.liveness.every,
+            refused: options.liveness.refused,
+            ..Patience::default()
+        },
+    };
+    let injecting = tokio::spawn(inject(
         Arc::clone(&services),
         options.faults.clone(),
         begin.shift,
@@ -201,9 +183,9 @@ pub async fn run_real(
     ));
     let recorder = Recorder::default();
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
-        .map_err(RealError::Monitoring)?;
-    let ears = &options.ears;
-    ears.listen(&services, grid, clock, &recorder, elsewhere);
+        .context("the metrics cannot be offered")?;
+    let listener = &options.listener;
+    listener.listen(&services, grid, clock, &recorder, elsewhere);
     let (mut stopped, stop_at) = (false, options.stop_at);
     let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let stop = async {
@@ -220,47 +202,27 @@ pub async fn run_real(
         progress(now);
     };
     let played = player::play(&config, submissions, &recorder, stop, observe).await;
-    trouble.abort();
-    let mut faults = Yard::close_all(yard.as_mut()).await;
+    injecting.abort();
+    let mut faults = match &mut external {
+        Some(external) => external.close().await,
+        None => Vec::new(),
+    };
     services.wind_up().await;
     faults.extend(services.stop().await);
-    let mut played = played?;
+    let mut played = played.context("the workload cannot be played")?;
     played.interrupted = stopped;
     let known = outcome::Known {
         jobs: submissions.len(),
         trouble_wanted: !options.faults.is_empty(),
-        is_external: yard.is_some(),
+        is_external: external.is_some(),
         shift: begin.shift,
     };
     let mut outcome = outcome::collect(&services, &recorder, played, faults, &known);
-    if let (Some(yard), Some(dir)) = (yard, workdir) {
-        let logs = yard.logs();
+    if let (Some(external), Some(dir)) = (external, workdir) {
+        let logs = external.logs();
         outcome.said = Some(BrokerLogs { dir, logs });
     }
     Ok(outcome)
-}
-
-fn play_config(
-    entries: BTreeMap<Entry, String>,
-    outlets: Option<Outlets>,
-    clock: RunClock,
-    options: &RealOptions,
-) -> PlayConfig {
-    PlayConfig {
-        entries,
-        outlets: outlets.unwrap_or_default(),
-        clock,
-        run_id: options.run_id.clone(),
-        patience: patience(options),
-    }
-}
-
-fn patience(options: &RealOptions) -> Patience {
-    Patience {
-        every: options.liveness.every,
-        refused: options.liveness.refused,
-        ..Patience::default()
-    }
 }
 
 /// When a run begins on its clock, and its submissions from there.
@@ -317,7 +279,7 @@ pub(crate) fn least_common_multiple(a: u64, b: u64) -> u64 {
 /// ready.
 const LEAD: Duration = Duration::from_millis(500);
 
-async fn make_trouble(
+async fn inject(
     services: Arc<Services>,
     mut faults: Vec<Fault>,
     shift: SimDuration,
@@ -326,6 +288,6 @@ async fn make_trouble(
     faults.sort_by_key(|fault| fault.at);
     for fault in faults {
         clock.sleep_until(fault.at + shift).await;
-        services.strike(fault.service, fault.kind);
+        services.inject(fault.service, fault.kind);
     }
 }

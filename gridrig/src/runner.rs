@@ -20,11 +20,12 @@ use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Replication, Scenario};
-use anyhow::anyhow;
+use anyhow::bail;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::InformationNeed;
+use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
 use gridrig_results::{EventLog, JobTable};
@@ -132,7 +133,7 @@ impl Load {
     ///
     /// # Errors
     /// Input errors of the traces; nothing to run at all.
-    pub fn prepare(replication: &Replication) -> Result<Load, Failure> {
+    pub fn prepare(replication: &Replication) -> anyhow::Result<Load> {
         let scenario = &replication.scenario;
         let mut prepared = prepare_workloads(scenario)?;
         let specs = scenario.workloads.iter();
@@ -154,13 +155,13 @@ impl Load {
                 warnings
             }
         };
-        let mut submissions = prepare::merge(prepared).map_err(Failure::input)?;
+        let mut submissions = prepare::merge(prepared)?;
         if submissions.is_empty() {
-            return Err(Failure::input(anyhow!(
+            bail!(
                 "{}: no job is left after the reduction (expected at least one; see what \
                  `gridrig check` says of each step)",
                 scenario.name
-            )));
+            );
         }
         replication.shake(&mut submissions);
         // Ids are positions; the label keeps the number of the trace.
@@ -212,15 +213,13 @@ fn warnings_of(scenario: &Scenario, prepared: &[Prepared]) -> Vec<String> {
 ///
 /// # Errors
 /// Input errors of the traces.
-pub fn prepare_workloads(scenario: &Scenario) -> Result<Vec<Prepared>, Failure> {
-    let numbered = scenario.workloads.iter().enumerate();
-    numbered
-        .map(|(index, spec)| {
-            let prepared = prepare::prepare(spec, index as u16).map_err(Failure::input)?;
-            tell_choices(spec, &prepared);
-            Ok(prepared)
-        })
-        .collect()
+pub fn prepare_workloads(scenario: &Scenario) -> anyhow::Result<Vec<Prepared>> {
+    let prepared = |(index, spec): (u16, &WorkloadSpec)| {
+        let prepared = prepare::prepare(spec, index)?;
+        tell_choices(spec, &prepared);
+        Ok(prepared)
+    };
+    (0..).zip(&scenario.workloads).map(prepared).collect()
 }
 
 /// What the reduction was left to choose, and chose.
@@ -249,12 +248,8 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
         let (start, length, windows) = (window.start, window.length, window.considered);
         tracing::info!(%trace, start, length, windows, "the most representative window was chosen");
     }
-    if let Some(ChosenShare {
-        share,
-        seed,
-        offered,
-    }) = choice.share
-    {
+    if let Some(chosen) = choice.share {
+        let (share, seed, offered) = (chosen.share, chosen.seed, chosen.offered);
         tracing::info!(%trace, offered, share, seed, "the share was chosen by its load");
     }
 }
@@ -304,26 +299,23 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
 ///
 /// # Errors
 /// Input errors.
-pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replication>, Failure> {
+pub fn refuse(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Vec<Replication>> {
     refuse_truth_in_real_time(scenario)?;
-    let mut clusters = scenario.grid.clusters.iter();
-    let real = clusters.find(|cluster| cluster.config.is_real);
-    if let (Clock::Virtual, Some(cluster)) = (scenario.clock, real) {
-        let name = &cluster.name;
-        return Err(Failure::input(anyhow!(
-            "cluster {name}: lrms = \"slurm\": a real Slurm knows no virtual time (expected \
-             clock = \"real\", or lrms = \"emulated\")"
-        )));
-    }
-    if scenario.clock == Clock::Virtual && options.monitoring != Monitoring::default() {
-        return Err(Failure::input(anyhow!(
-            "--label and --targets need services to look at (expected --clock real)"
-        )));
-    }
-    if scenario.clock == Clock::Virtual && !options.kill.is_empty() {
-        return Err(Failure::input(anyhow!(
-            "--kill needs services to kill (expected --clock real)"
-        )));
+    if scenario.clock == Clock::Virtual {
+        let mut clusters = scenario.grid.clusters.iter();
+        if let Some(cluster) = clusters.find(|cluster| cluster.config.is_real) {
+            bail!(
+                "cluster {}: lrms = \"slurm\": a real Slurm knows no virtual time (expected clock \
+                 = \"real\", or lrms = \"emulated\")",
+                cluster.name
+            );
+        }
+        if options.monitoring != Monitoring::default() {
+            bail!("--label and --targets need services to look at (expected --clock real)");
+        }
+        if !options.kill.is_empty() {
+            bail!("--kill needs services to kill (expected --clock real)");
+        }
     }
     let replications = scenario.replications();
     let mut count = 0;
@@ -336,14 +328,14 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Replicati
             count += 1;
         }
     }
-    match options.cell {
-        Some(CellNumber { number, of }) if of != count => Err(Failure::input(anyhow!(
+    if let Some(CellNumber { number, of }) = options.cell.filter(|cell| cell.of != count) {
+        bail!(
             "--cell {number}/{of}: {} has {count} cells (expected k/{count} with k from 1 to \
              {count}; policies are innermost)",
             scenario.name
-        ))),
-        _ => Ok(replications),
+        );
     }
+    Ok(replications)
 }
 
 fn run_cell(
@@ -404,56 +396,38 @@ pub fn conclude(
 
 /// A trace of which no job can run anywhere is a mistake; single jobs that are
 /// too wide are rejected and counted.
-fn refuse_impossible(scenario: &Scenario, load: &Load) -> Result<(), Failure> {
-    let possible = load.submissions.iter().any(|submission| {
-        scenario
-            .grid
-            .clusters
-            .iter()
-            .any(|c| c.config.resources.could_run(&submission.spec))
-    });
-    if possible {
+fn refuse_impossible(scenario: &Scenario, load: &Load) -> anyhow::Result<()> {
+    let jobs = || load.submissions.iter().map(|job| &job.spec);
+    let clusters = || scenario.grid.clusters.iter().map(|c| &c.config.resources);
+    if jobs().any(|job| clusters().any(|resources| resources.could_run(job))) {
         return Ok(());
     }
-    let narrowest = load
-        .submissions
-        .iter()
-        .map(|s| s.spec.processors)
-        .min()
-        .unwrap_or(0);
-    let widest = scenario
-        .grid
-        .clusters
-        .iter()
-        .map(|c| c.config.resources.processors())
-        .max();
-    Err(Failure::input(anyhow!(
+    let narrowest = jobs().map(|job| job.processors).min().unwrap_or(0);
+    let widest = clusters().map(Resources::processors).max().unwrap_or(0);
+    bail!(
         "{}: no job can run anywhere: the narrowest wants {narrowest} processors, the largest \
-         cluster has {} (expected at least one job that fits a cluster)",
-        scenario.name,
-        widest.unwrap_or(0)
-    )))
+         cluster has {widest} (expected at least one job that fits a cluster)",
+        scenario.name
+    )
 }
 
-fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<(), Failure> {
+fn refuse_truth_in_real_time(scenario: &Scenario) -> anyhow::Result<()> {
     let mut policies = scenario.policies.iter().flatten();
     let truth = policies.find(|policy| policy.entry().need == InformationNeed::Truth);
-    match (truth, scenario.clock) {
-        (Some(policy), Clock::Real { .. }) => Err(Failure::input(anyhow!(
-            "{}: policy {policy} needs the truth at once, which no real broker has \
-             (expected clock = \"virtual\" or another policy)",
+    if let (Some(policy), Clock::Real { .. }) = (truth, scenario.clock) {
+        bail!(
+            "{}: policy {policy} needs the truth at once, which no real broker has (expected \
+             clock = \"virtual\" or another policy)",
             scenario.name
-        ))),
-        _ => Ok(()),
+        );
     }
+    Ok(())
 }
 
 /// Whether the loop should go on.
 fn keep_going(options: &RunOptions) -> std::ops::ControlFlow<()> {
-    let stopped = options
-        .watch
-        .as_ref()
-        .is_some_and(|watch| watch.stop_requested());
+    let watch = options.watch.as_ref();
+    let stopped = watch.is_some_and(|watch| watch.stop_requested());
     match interrupt::requested() || stopped {
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),

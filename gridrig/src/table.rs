@@ -43,22 +43,14 @@ fn settings(text: &mut String, scenario: &Scenario) {
     for (index, domain) in grid.domains.iter().enumerate() {
         let broker = &domain.broker;
         if broker.external {
-            let clusters = clusters(grid, &domain.clusters);
-            let _ = writeln!(
-                text,
-                "  domain {}: {clusters}; its broker is not ours",
-                domain.name
-            );
+            let (name, clusters) = (&domain.name, clusters(grid, &domain.clusters));
+            let _ = writeln!(text, "  domain {name}: {clusters}; its broker is not ours");
             continue;
         }
-        let own = match broker.own_dispatch {
-            OwnDispatch::Ignored => "ignored",
-            OwnDispatch::Debited => "debited",
-        };
-        let info = match broker.local_info {
-            LocalInfo::Exchange => "exchange",
-            LocalInfo::Fresh => "fresh",
-        };
+        let is_debited = broker.own_dispatch == OwnDispatch::Debited;
+        let own = if is_debited { "debited" } else { "ignored" };
+        let is_fresh = broker.local_info == LocalInfo::Fresh;
+        let info = if is_fresh { "fresh" } else { "exchange" };
         let mut wandering = String::new();
         if broker.ttl != broker.max_hops {
             let _ = write!(wandering, ", ttl {}", broker.ttl);
@@ -91,16 +83,11 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
     let one = |id: &gridrig_core::ids::ClusterId| {
         let cluster = &grid.clusters[id.index()];
         let config = &cluster.config;
-        let pass = match config.interval.is_zero() {
-            true => String::new(),
-            false => format!(" every {}", config.interval),
-        };
+        let every = (!config.interval.is_zero()).then_some(config.interval);
+        let pass = every.map_or(String::new(), |every| format!(" every {every}"));
         let processors = config.resources.processors();
-        format!(
-            "{} ({processors} processors, {}{pass})",
-            cluster.name,
-            config.discipline.name()
-        )
+        let (name, discipline) = (&cluster.name, config.discipline.name());
+        format!("{name} ({processors} processors, {discipline}{pass})")
     };
     ids.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -111,11 +98,9 @@ fn hours(grid: &Grid, link: &gridrig_core::grid::Link) -> String {
         return String::new();
     };
     let open = table.open().iter();
-    let open: Vec<String> = open
-        .map(|hours| format!("{} to {}", hours.from, hours.until))
-        .collect();
+    let open = open.map(|hours| format!("{} to {}", hours.from, hours.until));
+    let open = open.collect::<Vec<_>>().join(" and ");
     let (day, starts_at) = (table.day(), table.starts_at());
-    let open = open.join(" and ");
     format!(", open {open} of a day of {day}, begun at {starts_at}")
 }
 
@@ -146,11 +131,8 @@ fn listed(peers: &[(String, String)]) -> String {
             format!("{} domains, {first} to {last} ({link} each)", peers.len())
         }
         _ => {
-            let all: Vec<String> = peers
-                .iter()
-                .map(|(name, link)| format!("{name} ({link})"))
-                .collect();
-            all.join(", ")
+            let all = peers.iter().map(|(name, link)| format!("{name} ({link})"));
+            all.collect::<Vec<_>>().join(", ")
         }
     }
 }
@@ -168,11 +150,8 @@ fn one(
     };
     let _ = writeln!(text);
     if several {
-        let _ = writeln!(
-            text,
-            "replication {}: {}",
-            replication.index, replication.key
-        );
+        let (index, key) = (replication.index, &replication.key);
+        let _ = writeln!(text, "replication {index}: {key}");
     }
     let _ = write!(text, "{} jobs submitted", first.summary.jobs.submitted);
     let skipped = &first.summary.skipped;
@@ -182,10 +161,8 @@ fn one(
         let reasons = reasons.collect::<Vec<_>>().join(", ");
         let _ = write!(text, ", {lines} lines of the trace skipped ({reasons})");
     }
-    let (tau, compression) = (
-        scenario.measure.tau.as_secs_f64(),
-        scenario.compression().as_f64(),
-    );
+    let compression = scenario.compression().as_f64();
+    let tau = scenario.measure.tau.as_secs_f64();
     let _ = writeln!(
         text,
         "\ncompared on the {} jobs that completed under every policy; {} left out\n\n{}bounded \
@@ -202,24 +179,10 @@ fn one(
 
 fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {
     let mut lines = vec![
-        cells([
-            "policy",
-            "|",
-            "delay",
-            "sd",
-            "p95",
-            "max",
-            "unwaited",
-            "|",
-            "expansion",
-            "bounded",
-            "|",
-            "waited",
-            "util",
-            "fwd",
-            "|",
-            "audit",
-        ]),
+        "policy | delay sd p95 max unwaited | expansion bounded | waited util fwd | audit"
+            .split(' ')
+            .map(str::to_owned)
+            .collect(),
         cells([
             "", "|", "mean s", "s", "s", "s", "mean s", "|", "mean", "slowdown", "|", "%", "%",
             "%", "|", "",
@@ -280,18 +243,15 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
         if !other.is_empty() {
             let _ = writeln!(text, "{}: {}", run.name(), other.join(", "));
         }
-        if let (Some(p99), Some(max)) = (
-            run.summary.submission_lag_ns_p99,
-            run.summary.submission_lag_ns_max,
-        ) && max > 0
-        {
+        let worst = run.summary.submission_lag_ns_max.filter(|max| *max > 0);
+        if let Some((p99, max)) = run.summary.submission_lag_ns_p99.zip(worst) {
+            let (p99, max) = (p99 / 1e9, max as f64 / 1e9);
             let _ = writeln!(
                 text,
-                "{}: submission lag p99 {:.3} s, worst {:.3} s of run time; {:.1} s of trace time",
+                "{}: submission lag p99 {p99:.3} s, worst {max:.3} s of run time; {:.1} s of trace \
+                 time",
                 run.name(),
-                p99 / 1e9,
-                max as f64 / 1e9,
-                max as f64 / 1e9 * compression
+                max * compression
             );
         }
     }

@@ -30,14 +30,12 @@
 mod aggregate;
 pub mod names;
 mod number;
-mod query;
 mod record;
 mod schema;
 mod site;
 mod value;
 
 pub use number::Number;
-pub use query::{Condition, Fit, Query, Test};
 pub use record::{Inventory, InventoryError, Record, Relation};
 pub use schema::{AttributeRule, RelationRule, Schema, SchemaError, Shape, Statistic, TypeRule};
 pub use site::{SiteCluster, of_clusters};

@@ -55,31 +55,19 @@ impl WindowReport {
             return format!("window: {length} from {start}");
         };
         let distances = chosen.distances.iter();
-        let distances: Vec<String> = distances
-            .map(|(component, distance)| format!("{component} {distance:.3}"))
-            .collect();
+        let distances = distances.map(|(component, far)| format!("{component} {far:.3}"));
+        let distances = distances.collect::<Vec<_>>().join(", ");
+        let (considered, score) = (chosen.considered, chosen.score);
         format!(
-            "window: {length} from {start}, the best of {} (score {:.3}; {})",
-            chosen.considered,
-            chosen.score,
-            distances.join(", ")
+            "window: {length} from {start}, the best of {considered} (score {score:.3}; {distances})"
         )
     }
 }
 
 impl CheckReport {
     fn domain_rows(&self) -> Vec<Vec<String>> {
-        let head = [
-            "domain",
-            "processors",
-            "jobs",
-            "own load",
-            "load in reach",
-            "jobs/cycle",
-            "jobs/exchange",
-            "most",
-        ];
-        let mut rows = vec![cells(head)];
+        let head = "domain|processors|jobs|own load|load in reach|jobs/cycle|jobs/exchange|most";
+        let mut rows = vec![head.split('|').map(str::to_owned).collect()];
         rows.extend(self.domains.iter().map(|domain| {
             vec![
                 domain.name.clone(),
@@ -96,14 +84,8 @@ impl CheckReport {
     }
 
     fn cluster_rows(&self) -> Vec<Vec<String>> {
-        let head = [
-            "cluster",
-            "processors",
-            "direct jobs",
-            "direct load",
-            "load if spread evenly",
-        ];
-        let mut rows = vec![cells(head)];
+        let head = "cluster|processors|direct jobs|direct load|load if spread evenly";
+        let mut rows = vec![head.split('|').map(str::to_owned).collect()];
         rows.extend(self.clusters.iter().map(|cluster| {
             vec![
                 cluster.name.clone(),
@@ -156,10 +138,8 @@ pub(crate) fn human(seconds: f64) -> String {
     };
     // Three digits, without those that say nothing.
     let value = format!("{:.2}", seconds / size);
-    format!(
-        "{} {unit}",
-        value.trim_end_matches('0').trim_end_matches('.')
-    )
+    let value = value.trim_end_matches('0').trim_end_matches('.');
+    format!("{value} {unit}")
 }
 
 #[cfg(test)]

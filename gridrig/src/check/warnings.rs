@@ -20,14 +20,13 @@ const NAMED: usize = 3;
 /// How late a timer of the real clock may be without anything being wrong.
 const TIMER_LATENESS: SimDuration = SimDuration::from_millis(10);
 
+/// Takes a warning: its code, and what it says.
+type Add<'a> = &'a mut dyn FnMut(&'static str, String);
+
 pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
     let mut all = facts.scenario.warnings.clone();
     let mut add = |code, message: String| all.push(Warning { code, message });
-    for message in facts
-        .prepared
-        .iter()
-        .flat_map(|workload| &workload.warnings)
-    {
+    for message in facts.prepared.iter().flat_map(|one| &one.warnings) {
         add("trace", message.clone());
     }
     jobs(report, &mut add);
@@ -41,7 +40,7 @@ pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> 
     all
 }
 
-fn jobs(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
+fn jobs(report: &CheckReport, add: Add<'_>) {
     if report.jobs == 0 {
         add("no-jobs", "no job is left after reduction".to_owned());
     } else if report.impossible_jobs == report.jobs {
@@ -65,11 +64,7 @@ fn jobs(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-fn compression(
-    facts: &Facts<'_>,
-    report: &CheckReport,
-    add: &mut impl FnMut(&'static str, String),
-) {
+fn compression(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
     let factor = report.compression;
     if factor <= 1.0 {
         return;
@@ -117,7 +112,7 @@ fn ours<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Domain> {
     domains.filter(|domain| !domain.broker.external)
 }
 
-fn external(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+fn external(facts: &Facts<'_>, add: Add<'_>) {
     let Clock::Real { speed } = facts.scenario.clock else {
         return;
     };
@@ -130,7 +125,7 @@ fn external(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+fn run_times(facts: &Facts<'_>, add: Add<'_>) {
     let intervals = ours(facts).map(|domain| domain.broker.interval);
     let Some(interval) = intervals.max() else {
         return;
@@ -165,7 +160,7 @@ fn run_times(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-fn herding(facts: &Facts<'_>, report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
+fn herding(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
     let policies = facts.scenario.policies.iter().flatten();
     let stale = policies.filter(|policy| policy.entry().need.is_received());
     let stale: Vec<String> = stale.map(|policy| policy.to_string()).collect();
@@ -204,7 +199,7 @@ fn herding(facts: &Facts<'_>, report: &CheckReport, add: &mut impl FnMut(&'stati
     add("herding", message);
 }
 
-fn reduction(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
+fn reduction(report: &CheckReport, add: Add<'_>) {
     for workload in &report.workloads {
         for step in &workload.steps {
             if step.name == "width-limit" && step.work_lost > 0.0 {
@@ -232,12 +227,9 @@ fn reduction(report: &CheckReport, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-fn edges(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
-    let windows = facts
-        .scenario
-        .workloads
-        .iter()
-        .filter(|workload| workload.window.is_some() || workload.choose.is_some());
+fn edges(facts: &Facts<'_>, add: Add<'_>) {
+    let windows = facts.scenario.workloads.iter();
+    let windows = windows.filter(|one| one.window.is_some() || one.choose.is_some());
     let count = windows.count();
     if count > 0 {
         let message = format!(
@@ -254,7 +246,7 @@ fn edges(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-fn races(facts: &Facts<'_>, add: &mut impl FnMut(&'static str, String)) {
+fn races(facts: &Facts<'_>, add: Add<'_>) {
     let Clock::Real { speed } = facts.scenario.clock else {
         return;
     };

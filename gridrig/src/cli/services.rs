@@ -1,7 +1,16 @@
 //! What the services and the replayer take on their lines.
 
+use super::values;
 use clap::{Args, Subcommand};
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::inventory::Form;
+use gridrig_core::policy::PolicySpec;
+use gridrig_core::session::{Auth, Roles, Threshold};
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_emulator::faces::FaceKind;
+use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where a service listens and how its clock runs.
 #[derive(Clone, Debug, Args)]
@@ -10,8 +19,8 @@ pub struct ServiceArgs {
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
     /// The clock runs so many times faster than the wall
-    #[arg(long, default_value = "1")]
-    pub speed: String,
+    #[arg(long, default_value = "1", value_parser = values::speed)]
+    pub speed: Decimal,
     /// Start of the run's time, in Unix nanoseconds as of `date +%s%N`; services of one run share
     /// it. Absent: when the service starts
     #[arg(long, value_name = "UNIX_NS")]
@@ -69,11 +78,12 @@ pub struct EmulatorArgs {
     #[arg(long, value_name = "FILE")]
     pub resources: Option<PathBuf>,
     /// Scheduling discipline
-    #[arg(long, default_value = "first-in-first-fit")]
-    pub discipline: String,
+    #[arg(long, default_value = "first-in-first-fit",
+          value_parser = values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
+    pub discipline: DisciplineKind,
     /// Time between scheduling passes; 0s follows every change at once
-    #[arg(long, default_value = "0s")]
-    pub interval: String,
+    #[arg(long, default_value = "0s", value_parser = values::duration)]
+    pub interval: SimDuration,
     /// Position among the clusters of its broker, from 0 (without --scenario)
     #[arg(long, default_value = "0", conflicts_with = "scenario")]
     pub index: u16,
@@ -86,13 +96,14 @@ pub struct EmulatorArgs {
     pub all: bool,
     /// Also offer an interface of another system: arc (ARC REST 1.0), bes
     /// (OGSA-BES 1.0); may be repeated, adds to the faces of the scenario
-    #[arg(long = "face", value_name = "FACE")]
-    pub faces: Vec<String>,
+    #[arg(long = "face", value_name = "FACE",
+          value_parser = values::one_of(&FaceKind::ALL, FaceKind::name))]
+    pub faces: Vec<FaceKind>,
     /// With the face arc: how long each of a computing element's own steps
     /// takes, on the wall clock: four before the LRMS, three after it, one to
     /// kill a job [default: the scenario's, else 0s]
-    #[arg(long, value_name = "TIME")]
-    pub arc_step: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub arc_step: Option<SimDuration>,
     /// Speak TLS with this certificate, in PEM
     #[arg(
         long,
@@ -182,23 +193,26 @@ pub struct BrokerArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<String>,
     /// Forwarding policy; unless given, the first of the scenario
-    #[arg(long)]
-    pub policy: Option<String>,
+    #[arg(long, value_parser = values::policy)]
+    pub policy: Option<PolicySpec>,
     /// The address of a cluster of its own; without --scenario, in the order
     /// of their --index
-    #[arg(long = "lrms", value_name = "NAME=URL", required = true)]
-    pub lrms: Vec<String>,
+    #[arg(long = "lrms", value_name = "NAME=URL", required = true,
+          value_parser = values::named_url)]
+    pub lrms: Vec<(String, String)>,
     /// The address of a broker it has a link with
-    #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario")]
-    pub peers: Vec<String>,
+    #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario",
+          value_parser = values::named_url)]
+    pub peers: Vec<(String, String)>,
     /// A program that is no broker and submits by the protocol of LA Grid, as
     /// the initiator of this name: it asks and is never called
     #[arg(long = "client", value_name = "NAME")]
     pub clients: Vec<String>,
     /// How it talks to its peers, whatever the scenario says: native, json,
     /// soap (1.1) or soap12; it understands them all
-    #[arg(long, value_name = "PROTOCOL")]
-    pub protocol: Option<String>,
+    #[arg(long, value_name = "PROTOCOL",
+          value_parser = values::one_of(&LinkProtocol::ALL, LinkProtocol::name))]
+    pub protocol: Option<LinkProtocol>,
     /// Sessions with peers.
     #[command(flatten)]
     pub session: SessionArgs,
@@ -235,7 +249,8 @@ pub struct RoleArgs {
     /// Name of the peer's domain
     pub peer: String,
     /// What the broker shall be to the peer: provider, consumer, both or none
-    pub role: String,
+    #[arg(value_parser = values::roles)]
+    pub role: Roles,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,
@@ -246,8 +261,9 @@ pub struct RoleArgs {
 pub struct SessionArgs {
     /// A way in which peers show who they are, the preferred one first: none
     /// (peers on this machine only), bearer, mutual-tls [default: none]
-    #[arg(long = "auth", value_name = "METHOD")]
-    pub auth: Vec<String>,
+    #[arg(long = "auth", value_name = "METHOD", default_value = "none", hide_default_value = true,
+          value_parser = values::one_of(&Auth::ALL, Auth::name))]
+    pub auth: Vec<Auth>,
     /// The file with the bearer token that this broker and a peer share
     #[arg(long = "peer-token", value_name = "NAME=FILE")]
     pub tokens: Vec<String>,
@@ -259,21 +275,22 @@ pub struct SessionArgs {
     pub mapped: Vec<String>,
     /// Time on the wall between signs of life: where nothing else was said to or
     /// by a peer for so long, it is sent a heartbeat
-    #[arg(long, value_name = "DURATION", default_value = "10s")]
-    pub heartbeat: String,
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::positive)]
+    pub heartbeat: SimDuration,
     /// A peer that has been lost for so long is given up, and the jobs that
     /// are with it fail by name
-    #[arg(long, value_name = "DURATION", default_value = "5min")]
-    pub give_up: String,
+    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::wall)]
+    pub give_up: Duration,
     /// Tell peers of a load only when it has moved by more than this share of
     /// the processors, such as 0.1 [default: tell them at each exchange]
-    #[arg(long, value_name = "SHARE")]
-    pub push_past: Option<String>,
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub push_past: Option<Threshold>,
     /// Tell peers of resources as records in this form, and be told so: flat,
     /// unique, one-to-n or n-to-n; several times, the preferred first [default:
     /// the load of each cluster, and records if the peer wants them]
-    #[arg(long = "resource-form", value_name = "FORM")]
-    pub resource_forms: Vec<String>,
+    #[arg(long = "resource-form", value_name = "FORM",
+          value_parser = values::one_of(&Form::ALL, Form::name))]
+    pub resource_forms: Vec<Form>,
     /// A door of its own for peers; without, they come in by --listen
     #[arg(long, value_name = "ADDRESS")]
     pub peer_listen: Option<std::net::SocketAddr>,
@@ -311,9 +328,10 @@ pub struct ReplayArgs {
     #[arg(
         long = "to",
         value_name = "NAME=URL",
-        required_unless_present = "outlet"
+        required_unless_present = "outlet",
+        value_parser = values::named_url
     )]
-    pub to: Vec<String>,
+    pub to: Vec<(String, String)>,
     /// How the jobs of a domain or cluster leave, if not by our own interface:
     /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP 1.1), lagrid-soap12: or
     /// lagrid-json: (a session as a consumer), slurm:DIR, or command:WORDS with
@@ -323,17 +341,17 @@ pub struct ReplayArgs {
     #[arg(long = "outlet", value_name = "NAME=OUTLET")]
     pub outlet: Vec<String>,
     /// How long a command of --outlet may take, in wall time
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
-    pub outlet_timeout: String,
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
+    pub outlet_timeout: Duration,
     /// How many commands of --outlet run at a time
     #[arg(long, value_name = "N", default_value = "4")]
     pub outlet_at_once: usize,
     /// Jobs that an outlet has taken and no LRMS has had are given up when
     /// nothing is new of any job for so long, in wall time
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
-    pub lost_after: String,
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
+    pub lost_after: Duration,
     /// A service whose events belong to the run; give all of them
-    #[arg(long = "collect", value_name = "URL")]
+    #[arg(long = "collect", value_name = "URL", value_parser = values::url)]
     pub collect: Vec<String>,
     /// Where the run directory goes; needs --collect
     #[arg(long, requires = "collect")]
@@ -344,8 +362,8 @@ pub struct ReplayArgs {
     /// Jobs of a service that stops answering are kept so long: when it is
     /// there again they are submitted once more under their keys [default: it
     /// is given up after three tries]
-    #[arg(long, value_name = "DURATION")]
-    pub patience: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = values::wall)]
+    pub patience: Option<Duration>,
     /// Serve /metrics here while submitting; port 0 takes a free one, which is
     /// said on stderr [default with --targets: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]

@@ -7,11 +7,12 @@ use crate::dashboard::live::{Hub, Shelf, Watch};
 use crate::dashboard::{self, Access, Dashboard};
 use crate::exit::Failure;
 use crate::interrupt;
-use anyhow::anyhow;
+use anyhow::Context as _;
 use gridrig_service::http::{ServiceThread, listening_line};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::runtime::Runtime;
 
 /// Serves the dashboard of a folder of runs until Ctrl-C. What runs then is
 /// stopped and written as a partial run.
@@ -108,7 +109,7 @@ struct Server {
     /// How to get in, unless the user knows the token.
     link: Option<String>,
     control: Arc<Control>,
-    runtime: tokio::runtime::Runtime,
+    runtime: Runtime,
 }
 
 impl Server {
@@ -121,15 +122,12 @@ impl Server {
         hub: Arc<Hub>,
         control: Arc<Control>,
     ) -> Result<Self, Failure> {
-        let bound = dashboard::bind(listen).map_err(|source| {
-            Failure::input(anyhow!(
-                "{flag} {listen}: {source} (expected an address of this machine that is free, or \
-                 port 0)"
-            ))
+        let bound = dashboard::bind(listen).with_context(|| {
+            format!("{flag} {listen} (expected a free address of this machine, or port 0)")
         })?;
         let address = bound.address;
         let given = std::env::var("GRIDRIG_TOKEN").ok();
-        let (token, file) = dashboard::token(given.as_deref()).map_err(Failure::input)?;
+        let (token, file) = dashboard::token(given.as_deref())?;
         let access = Access::new(address, allow_host, &token);
         let link = file.map(|file| {
             let file = file.display();
@@ -143,10 +141,7 @@ impl Server {
             control: Arc::clone(&control),
         };
         let thread = dashboard::start(bound, Arc::new(dashboard)).map_err(Failure::run)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(Failure::run)?;
+        let runtime = Runtime::new().map_err(Failure::run)?;
         Ok(Server {
             thread,
             address,

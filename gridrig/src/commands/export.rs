@@ -4,7 +4,7 @@ mod swf;
 
 use super::{print, print_json};
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use gridrig_results::rundir::{self, CsvError, Run, names};
 use gridrig_results::{JobTable, batsim, compare};
@@ -88,26 +88,24 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     }
     let to_stdout = args.out == Path::new("-");
     if to_stdout && args.json {
-        return Err(Failure::input(anyhow!(
-            "--out -: stdout takes either the export or --json (expected a file with --json)"
-        )));
+        let why = "--out -: stdout takes either the export or --json (expected a file with --json)";
+        return Err(anyhow!(why).into());
     }
     let plan = plan(args, &dirs)?;
     if to_stdout {
         return match plan.as_slice() {
             [(dir, _)] => stdout(dir, args.format),
-            more => Err(Failure::input(anyhow!(
+            more => Err(anyhow!(
                 "--out -: {} runs were found (expected one run, or a folder for --out)",
                 more.len()
-            ))),
-        };
+            )),
+        }
+        .map_err(Failure::Input);
     }
     let existing = plan.iter().find(|(_, out)| out.exists() && !args.force);
     if let Some((_, out)) = existing {
-        return Err(Failure::input(anyhow!(
-            "{}: exists already (expected a new file, or --force)",
-            out.display()
-        )));
+        let out = out.display();
+        return Err(anyhow!("{out}: exists already (expected a new file, or --force)").into());
     }
     let mut files = Vec::with_capacity(plan.len());
     for (dir, out) in &plan {
@@ -142,7 +140,7 @@ fn said(written: &Written) -> String {
 
 /// Which run goes where. A run that was named itself is a file, whatever is
 /// found below a folder goes into one.
-fn plan(args: &ExportArgs, dirs: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>, Failure> {
+fn plan(args: &ExportArgs, dirs: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
     if let ([dir], [named]) = (dirs, args.runs.as_slice())
         && (dir == named || !args.out.is_dir())
     {
@@ -159,12 +157,11 @@ fn plan(args: &ExportArgs, dirs: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>, 
         name.push(args.format.ending());
         let out = args.out.join(name);
         if let Some((other, _)) = plan.iter().find(|(_, taken)| *taken == out) {
-            return Err(Failure::input(anyhow!(
-                "{}: both {} and {} would be written there (expected one folder above both as RUN)",
-                out.display(),
-                other.display(),
-                dir.display()
-            )));
+            let (out, other, dir) = (out.display(), other.display(), dir.display());
+            bail!(
+                "{out}: both {other} and {dir} would be written there (expected one folder above \
+                 both as RUN)"
+            );
         }
         plan.push((dir.clone(), out));
     }
@@ -180,99 +177,67 @@ fn last_names(dir: &Path) -> PathBuf {
     names.iter().skip(names.len().saturating_sub(2)).collect()
 }
 
-fn stdout(dir: &Path, form: Form) -> Result<(), Failure> {
+fn stdout(dir: &Path, form: Form) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let done = write(dir, form, &mut out).and_then(|written| {
-        out.flush().map_err(Refusal::Out)?;
-        Ok(written)
-    });
-    match done {
-        Ok(written) => {
-            if written.left_out > 0 {
-                eprintln!("{}", said(&written));
-            }
-            Ok(())
-        }
+    let written = write(dir, form, &mut out)?.and_then(|written| out.flush().map(|()| written));
+    match written {
+        Ok(written) if written.left_out > 0 => eprintln!("{}", said(&written)),
         // A reader that has gone away (`| head`) is no failure.
-        Err(Refusal::Out(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(refusal) => Err(refusal.failure(Path::new("stdout"))),
-    }
-}
-
-fn to_file(dir: &Path, form: Form, out: &Path) -> Result<Written, Failure> {
-    let refused = |error| Refusal::Out(error).failure(out);
-    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(refused)?;
-    }
-    let mut file = create(out).map_err(refused)?;
-    let written = write(dir, form, &mut file).map_err(|refusal| refusal.failure(out))?;
-    file.commit().map_err(refused)?;
-    Ok(written)
-}
-
-/// Why nothing was written.
-enum Refusal {
-    /// The run is damaged.
-    Run(anyhow::Error),
-    /// The output cannot be written.
-    Out(io::Error),
-}
-
-impl Refusal {
-    fn failure(self, out: &Path) -> Failure {
-        match self {
-            Refusal::Run(error) => Failure::Input(error),
-            Refusal::Out(error) => {
-                let file = out.display().to_string();
-                Failure::Input(
-                    anyhow::Error::new(error).context(format!("{file}: cannot be written")),
-                )
-            }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            return Err(error).context("stdout: cannot be written");
         }
+        _ => {}
     }
+    Ok(())
 }
 
-fn write(dir: &Path, form: Form, out: &mut impl Write) -> Result<Written, Refusal> {
+fn to_file(dir: &Path, form: Form, out: &Path) -> anyhow::Result<Written> {
+    let refused = || format!("{}: cannot be written", out.display());
+    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).with_context(refused)?;
+    }
+    let mut file = create(out).with_context(refused)?;
+    let written = write(dir, form, &mut file)?;
+    let written = written.and_then(|written| file.commit().map(|()| written));
+    written.with_context(refused)
+}
+
+/// The outer error is about the run, the inner one about the output.
+fn write(dir: &Path, form: Form, out: &mut impl Write) -> anyhow::Result<io::Result<Written>> {
     if form == Form::Csv {
-        let jobs = rundir::write_csv(dir, names::JOBS, out).map_err(|error| match error {
-            CsvError::Run(error) => Refusal::Run(error.into()),
-            CsvError::Out(error) => Refusal::Out(error),
-        })?;
-        return Ok(Written { jobs, left_out: 0 });
+        let jobs = match rundir::write_csv(dir, names::JOBS, out) {
+            Ok(jobs) => Ok(Written { jobs, left_out: 0 }),
+            Err(CsvError::Run(error)) => return Err(error.into()),
+            Err(CsvError::Out(error)) => Err(error),
+        };
+        return Ok(jobs);
     }
     let run = whole(dir)?;
-    let table = JobTable::build(
-        &run.log,
-        &run.submissions,
-        &run.grid,
-        &run.manifest.workloads,
-    );
-    match form {
-        Form::Swf => swf::write(&run, &table, out).map_err(Refusal::Out)?,
+    let workloads = &run.manifest.workloads;
+    let table = JobTable::build(&run.log, &run.submissions, &run.grid, workloads);
+    let done = match form {
+        Form::Swf => swf::write(&run, &table, out),
         Form::Batsim | Form::Csv => {
             batsim::jobs_csv(&run.log, &table, &run.submissions, &run.grid, out)
-                .map_err(Refusal::Out)?;
         }
-    }
+    };
     let submitted = table.rows().iter().filter(|row| row.submit.is_some());
     let jobs = submitted.count() as u64;
-    Ok(Written {
-        jobs,
-        left_out: table.rows().len() as u64 - jobs,
-    })
+    let left_out = table.rows().len() as u64 - jobs;
+    Ok(done.map(|()| Written { jobs, left_out }))
 }
 
 /// A run with all of its events.
-fn whole(dir: &Path) -> Result<Run, Refusal> {
-    let run = rundir::read(dir).map_err(|error| Refusal::Run(error.into()))?;
-    match run.unreadable.first() {
-        None => Ok(run),
-        Some(bad) => Err(Refusal::Run(anyhow!(
+fn whole(dir: &Path) -> anyhow::Result<Run> {
+    let run = rundir::read(dir)?;
+    if let Some(bad) = run.unreadable.first() {
+        bail!(
             "{}:{}: {} (expected events; `gridrig audit {}` says more)",
             dir.join(names::EVENTS).display(),
             bad.row,
             bad.message,
             dir.display()
-        ))),
+        );
     }
+    Ok(run)
 }

@@ -9,8 +9,8 @@ mod im;
 mod job;
 mod tm;
 
+use crate::cli::values;
 use crate::exit::Failure;
-use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use clusters::ClusterArgs;
 use gridrig_core::time::SimDuration;
@@ -33,7 +33,7 @@ enum Driver {
         after_help = "Example:\n  printf 'INIT - - -\\nDISCOVER - - -\\nMONITOR 0 a1 -\\n' |\n    \
             gridrig gridway im --cluster a1=http://127.0.0.1:8101"
     )]
-    Im(ImArgs),
+    Im(ClusterArgs),
     /// Execution driver: submits, polls and cancels jobs
     #[command(
         after_help = "Example:\n  gridrig gridway em --clusters clusters.txt --default-run-time 5min"
@@ -45,55 +45,33 @@ enum Driver {
 }
 
 #[derive(Debug, Args)]
-struct ImArgs {
-    #[command(flatten)]
-    clusters: ClusterArgs,
-}
-
-#[derive(Debug, Args)]
 struct EmArgs {
     #[command(flatten)]
     clusters: ClusterArgs,
     /// Length of a job that says none
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
-    default_run_time: String,
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::duration)]
+    default_run_time: SimDuration,
     /// Wall-clock time between two looks at the jobs that have not ended
-    #[arg(long, value_name = "DURATION", default_value = "1s")]
-    interval: String,
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = values::wall)]
+    interval: Duration,
 }
 
 /// Does what was asked for.
 pub(super) fn gridway(args: &GridwayArgs) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(Failure::run)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
     match &args.driver {
-        Driver::Im(args) => {
-            args.clusters.check()?;
-            let driver = im::Driver::new(args.clusters.clone())?;
-            runtime.block_on(filter::run(driver))
+        Driver::Im(clusters) => {
+            clusters.check()?;
+            runtime.block_on(filter::run(im::Driver::new(clusters.clone())?))
         }
         Driver::Em(args) => {
             args.clusters.check()?;
-            let default = length("--default-run-time", &args.default_run_time)?;
-            let interval = length("--interval", &args.interval)?;
-            let interval = Duration::from_nanos(interval.as_nanos()).max(Duration::from_millis(10));
-            let driver = em::Driver::new(args.clusters.clone(), default)?;
+            let driver = em::Driver::new(args.clusters.clone(), args.default_run_time)?;
             runtime.block_on(async {
-                driver.watch(interval);
+                driver.watch(args.interval.max(Duration::from_millis(10)));
                 filter::run(driver).await
             })
         }
         Driver::Tm => runtime.block_on(filter::run(tm::Driver)),
     }
-}
-
-fn length(flag: &str, text: &str) -> Result<SimDuration, Failure> {
-    SimDuration::parse(text).map_err(|error| {
-        Failure::input(anyhow!(
-            "{flag} {text}: {error} (expected a duration such as 5s)"
-        ))
-    })
 }

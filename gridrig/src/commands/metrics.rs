@@ -4,13 +4,13 @@ use super::{print, print_json};
 use crate::cli::MetricsArgs;
 use crate::exit::Failure;
 use crate::monitor::files;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail};
 use std::path::Path;
 
 /// Shows every metric there is, or writes what sets up Prometheus and Grafana.
 pub(super) fn metrics(args: &MetricsArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.out {
-        return write(folder, args.force);
+        return Ok(write(folder, args.force)?);
     }
     match args.json {
         true => print_json(&files::document()),
@@ -18,23 +18,24 @@ pub(super) fn metrics(args: &MetricsArgs) -> Result<(), Failure> {
     }
 }
 
-fn write(folder: &Path, force: bool) -> Result<(), Failure> {
+fn write(folder: &Path, force: bool) -> anyhow::Result<()> {
     let files = files::all();
-    let exists = files.iter().find(|(path, _)| folder.join(path).exists());
-    if let (Some((path, _)), false) = (exists, force) {
-        return Err(Failure::input(anyhow!(
-            "{}: is there already (expected a new folder; give another --out, or --force)",
-            folder.join(path).display()
-        )));
+    let exists = files
+        .iter()
+        .map(|(path, _)| folder.join(path))
+        .find(|path| path.exists());
+    if let (Some(path), false) = (exists, force) {
+        let path = path.display();
+        bail!("{path}: is there already (expected a new folder; give another --out, or --force)");
     }
     let targets = folder.join("targets");
     make(&targets)?;
-    for (path, text) in files {
+    for (path, embedded) in files {
         let file = folder.join(path);
         if let Some(parent) = file.parent() {
             make(parent)?;
         }
-        std::fs::write(&file, text).map_err(|error| refused(&file, &error))?;
+        std::fs::write(&file, &embedded.data).with_context(|| refused(&file))?;
     }
     let folder = folder.display();
     eprintln!(
@@ -46,13 +47,11 @@ fn write(folder: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn make(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| refused(folder, &error))
+fn make(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| refused(folder))
 }
 
-fn refused(path: &Path, error: &std::io::Error) -> Failure {
+fn refused(path: &Path) -> String {
     let path = path.display();
-    Failure::input(anyhow!(
-        "--out: {path}: {error} (expected a folder that can be written to)"
-    ))
+    format!("--out: {path}: expected a folder that can be written to")
 }

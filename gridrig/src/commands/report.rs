@@ -4,18 +4,18 @@ use super::compare::{options, thresholds};
 use super::{print, print_json};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, bail};
 use gridrig_results::report::{self, Options, Report};
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Writes one HTML page about finished runs.
 pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
     // Before the work, which may take seconds.
     refuse_existing(&args.out, args.force)?;
     let options = Options {
-        compare: options(&args.comparison, args.users, true)?,
+        compare: options(&args.comparison, args.users, true),
         replication: args.replication.clone(),
     };
     let report = report::report(&args.comparison.runs, &options).map_err(Failure::input)?;
@@ -37,44 +37,31 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
     thresholds(&report.thresholds)
 }
 
-fn refuse_existing(out: &Path, force: bool) -> Result<(), Failure> {
-    match out.exists() && !force {
-        true => Err(exists(out)),
-        false => Ok(()),
+fn refuse_existing(out: &Path, force: bool) -> anyhow::Result<()> {
+    if out.exists() && !force {
+        let out = out.display();
+        bail!("{out}: exists already (expected a new file, or --force)");
     }
-}
-
-fn exists(out: &Path) -> Failure {
-    Failure::input(anyhow!(
-        "{}: exists already (expected a new file, or --force)",
-        out.display()
-    ))
+    Ok(())
 }
 
 /// Writes the whole page beside its place and renames it: nobody opens half a
 /// page, and a page that could not be written leaves the one before it.
-fn write(out: &Path, force: bool, html: &str) -> Result<(), Failure> {
+fn write(out: &Path, force: bool, html: &str) -> anyhow::Result<()> {
     refuse_existing(out, force)?;
     let mut name = out.file_name().unwrap_or(out.as_os_str()).to_owned();
     name.push(".partial");
-    let partial: PathBuf = out.with_file_name(name);
-    let result = (|| {
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&partial)?;
-        file.write_all(html.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&partial, out)
-    })();
-    result
-        .with_context(|| format!("{}: cannot be written", out.display()))
-        .map_err(|error| {
-            let _ = std::fs::remove_file(&partial);
-            Failure::input(error)
+    let partial = out.with_file_name(name);
+    let written = File::create(&partial)
+        .and_then(|mut file| {
+            file.write_all(html.as_bytes())
+                .and_then(|()| file.sync_all())
         })
+        .and_then(|()| std::fs::rename(&partial, out));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    written.with_context(|| format!("{}: cannot be written", out.display()))
 }
 
 fn document(args: &ReportArgs, report: &Report) -> serde_json::Value {

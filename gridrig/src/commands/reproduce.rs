@@ -8,7 +8,7 @@ use crate::reproduce::private_slurm::missing;
 use crate::reproduce::slurm_fidelity::{
     Backfill, Builtin, Plan, Real, Study, markdown, replay, rows,
 };
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use std::fs;
 use std::path::PathBuf;
@@ -101,9 +101,8 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
     ] {
         let path = args.out.join(name);
         let written = fs::write(&path, content);
-        written
-            .with_context(|| path.display().to_string())
-            .map_err(Failure::Run)?;
+        let written = written.with_context(|| path.display().to_string());
+        written.map_err(Failure::Run)?;
     }
     match args.json {
         true => print_json(&study)?,
@@ -117,29 +116,21 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
 }
 
 /// Refuses what cannot work, before anything is started.
-fn refuse(args: &FidelityArgs) -> Result<(), Failure> {
+fn refuse(args: &FidelityArgs) -> anyhow::Result<()> {
     for (flag, value) in [("--load", args.load), ("--bound", args.bound)] {
-        if !(value > 0.0 && value <= 1000.0) {
-            return Err(Failure::input(anyhow!(
-                "{flag} {value}: expected a number above 0"
-            )));
-        }
+        let fits = value > 0.0 && value <= 1000.0;
+        ensure!(fits, "{flag} {value}: expected a number above 0");
     }
     let out = args.out.display();
     if !args.force && args.out.join(REPORT).exists() {
-        return Err(Failure::input(anyhow!(
-            "--out {out}: there is a study already (expected a new directory, or --force)"
-        )));
+        bail!("--out {out}: there is a study already (expected a new directory, or --force)");
     }
-    let missing = missing();
-    if !missing.is_empty() {
-        let missing = missing.join(", ");
-        return Err(Failure::input(anyhow!(
-            "slurm-fidelity starts a Slurm of its own: expected {missing}"
-        )));
-    }
-    let made = fs::create_dir_all(&args.out);
-    made.map_err(|why| Failure::input(anyhow!("--out {out}: {why} (expected a directory)")))
+    let missing = missing().join(", ");
+    ensure!(
+        missing.is_empty(),
+        "slurm-fidelity starts a Slurm of its own: expected {missing}"
+    );
+    fs::create_dir_all(&args.out).with_context(|| format!("--out {out}: expected a directory"))
 }
 
 fn replayed(plan: &Plan, scheduler: &'static str) -> Result<Real, Failure> {

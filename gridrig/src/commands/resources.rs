@@ -4,7 +4,7 @@
 use super::{print, print_json};
 use crate::cli::ResourcesArgs;
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail};
 use gridrig_core::inventory::{Form, Inventory, Schema, SiteCluster, of_clusters};
 use gridrig_core::resource::Resources;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, read_schema};
@@ -24,26 +24,17 @@ pub(super) fn resources(args: &ResourcesArgs) -> Result<(), Failure> {
         None => Schema::la_grid(),
     };
     let flat = read(&args.files)?;
-    let Some(name) = &args.form else {
-        let all = Form::ALL
-            .into_iter()
-            .map(|form| in_form(&flat, form, &schema));
-        let sizes = all.map(|one| Ok(InventorySize::of(&one?)));
-        return sizes_of(&sizes.collect::<Result<Vec<_>, Failure>>()?, args.json);
+    let Some(form) = args.form else {
+        let size = |form| anyhow::Ok(InventorySize::of(&flat.in_form(form, &schema)?));
+        let sizes = Form::ALL.into_iter().map(size);
+        return sizes_of(&sizes.collect::<Result<Vec<_>, _>>()?, args.json);
     };
-    let form = Form::from_name(name).ok_or_else(|| {
-        let expected = "expected flat, unique, one-to-n or n-to-n";
-        Failure::input(anyhow!("--form {name}: {expected}"))
-    })?;
-    let document = InventoryDocument::from(&in_form(&flat, form, &schema)?);
+    let told = flat.in_form(form, &schema).map_err(Failure::input)?;
+    let document = InventoryDocument::from(&told);
     match args.json {
         true => print_json(&document),
         false => print(&document.to_xml()),
     }
-}
-
-fn in_form(flat: &Inventory, form: Form, schema: &Schema) -> Result<Inventory, Failure> {
-    flat.in_form(form, schema).map_err(Failure::input)
 }
 
 fn sizes_of(sizes: &[InventorySize], json: bool) -> Result<(), Failure> {
@@ -68,31 +59,24 @@ fn sizes_of(sizes: &[InventorySize], json: bool) -> Result<(), Failure> {
 
 /// One inventory document, or the inventory of a domain of these clusters,
 /// each named after its file.
-fn read(files: &[PathBuf]) -> Result<Inventory, Failure> {
-    if let [file] = files {
-        let document = bytes(file)?;
-        if let Some(document) = inventory_document(&document) {
-            let file = file.display();
-            let inventory = document.and_then(|document| document.inventory());
-            return inventory.map_err(|error| Failure::input(anyhow!("{file}: {error}")));
-        }
+fn read(files: &[PathBuf]) -> anyhow::Result<Inventory> {
+    if let [file] = files
+        && let Some(document) = inventory_document(&bytes(file)?)
+    {
+        let inventory = document.and_then(|document| document.inventory());
+        return inventory.with_context(|| file.display().to_string());
     }
     let cluster = |file: &PathBuf| {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let read = resources::read(file).map_err(Failure::input)?;
-        Ok((name.into_owned(), read))
+        anyhow::Ok((name.into_owned(), resources::read(file)?))
     };
-    let read: Result<Vec<(String, Resources)>, Failure> = files.iter().map(cluster).collect();
-    let read = read?;
-    let clusters: Vec<SiteCluster<'_>> = read
-        .iter()
-        .map(|(name, resources)| SiteCluster {
-            name,
-            resources,
-            load: None,
-        })
-        .collect();
-    of_clusters(&clusters).map_err(Failure::input)
+    let read: Vec<(String, Resources)> = files.iter().map(cluster).collect::<Result<_, _>>()?;
+    let clusters = read.iter().map(|(name, resources)| SiteCluster {
+        name,
+        resources,
+        load: None,
+    });
+    Ok(of_clusters(&clusters.collect::<Vec<_>>())?)
 }
 
 /// The document, if it is none of a cluster.
@@ -105,24 +89,19 @@ fn inventory_document(
 }
 
 /// Reads a schema document.
-pub(super) fn schema_file(path: &Path) -> Result<Schema, Failure> {
-    let file = path.display();
-    read_schema(&bytes(path)?).map_err(|error| Failure::input(anyhow!("{file}: {error}")))
+pub(super) fn schema_file(path: &Path) -> anyhow::Result<Schema> {
+    read_schema(&bytes(path)?).with_context(|| path.display().to_string())
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let file = path.display();
-    let failed = |error: std::io::Error| Failure::input(anyhow!("{file}: {error}"));
     let mut all = Vec::new();
     // One byte more than is allowed tells a file that is too large.
-    let handle = File::open(path).map_err(failed)?;
-    handle
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut all)
-        .map_err(failed)?;
+    File::open(path)
+        .and_then(|handle| handle.take(MAX_BYTES + 1).read_to_end(&mut all))
+        .with_context(|| file.to_string())?;
     if all.len() as u64 > MAX_BYTES {
-        let expected = "expected a file of at most 16 MiB";
-        return Err(Failure::input(anyhow!("{file}: it is larger: {expected}")));
+        bail!("{file}: it is larger: expected a file of at most 16 MiB");
     }
     Ok(all)
 }

@@ -5,11 +5,12 @@ use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
 use crate::realtime::WorkDir;
-use crate::runner::{self, CellNumber, PolicyRun, ReplicationRuns, RunOptions};
+use crate::runner::{self, PolicyRun, ReplicationRuns, RunOptions};
 use crate::scenario::Scenario;
 use crate::{memory, monitor, table};
 use anyhow::anyhow;
-use serde::Serialize;
+use gridrig_results::RunSummary;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +27,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let out = (!args.no_out).then(|| args.out.clone());
     let (place, _scratch) = place(out, args.scenario.json)?;
     let options = RunOptions {
-        cell: args.cell.as_deref().map(cell).transpose()?,
+        cell: args.cell,
         force: args.force,
         csv: args.csv,
         kill: args.kill.clone(),
@@ -40,11 +41,6 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         page.close()?;
     }
     ended
-}
-
-fn cell(text: &str) -> Result<CellNumber, Failure> {
-    text.parse()
-        .map_err(|expected| Failure::input(anyhow!("--cell {text}: {expected}")))
 }
 
 /// Options that have runs written below `out`. Where they are to leave nothing,
@@ -90,24 +86,14 @@ pub(super) fn finish(
     json: bool,
 ) -> Result<(), Failure> {
     match json {
-        true => print_json(&Document::of(replications))?,
+        true => print_json(&BTreeMap::from([("runs", summaries(replications))]))?,
         false => print(&table::report(scenario, replications).map_err(Failure::run)?)?,
     }
     verdict(scenario, replications)
 }
 
-/// The document of `--json`.
-#[derive(Serialize)]
-struct Document<'a> {
-    runs: Vec<&'a gridrig_results::RunSummary>,
-}
-
-impl<'a> Document<'a> {
-    fn of(replications: &'a [ReplicationRuns]) -> Self {
-        Document {
-            runs: runs(replications).map(|run| &run.summary).collect(),
-        }
-    }
+fn summaries(replications: &[ReplicationRuns]) -> Vec<&RunSummary> {
+    runs(replications).map(|run| &run.summary).collect()
 }
 
 fn runs(replications: &[ReplicationRuns]) -> impl Iterator<Item = &PolicyRun> {

@@ -11,7 +11,6 @@ pub(super) use replay::replay;
 use crate::cli::ServiceArgs;
 use crate::exit::Failure;
 use anyhow::anyhow;
-use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::RunClock;
 use gridrig_service::http::NotifyHosts;
 use std::future::Future;
@@ -19,18 +18,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The clock of a service: the one it is told, or one that starts now.
-fn clock(args: &ServiceArgs) -> Result<RunClock, Failure> {
-    let speed = Decimal::parse(&args.speed).filter(|speed| !speed.is_zero());
-    let speed = speed.ok_or_else(|| {
-        Failure::input(anyhow!(
-            "--speed {}: expected a number above 0, such as 10",
-            args.speed
-        ))
-    })?;
-    Ok(match args.epoch {
-        Some(epoch) => RunClock::with_epoch(epoch, speed),
-        None => RunClock::starting_in(Duration::ZERO, speed),
-    })
+fn clock(args: &ServiceArgs) -> RunClock {
+    match args.epoch {
+        Some(epoch) => RunClock::with_epoch(epoch, args.speed),
+        None => RunClock::starting_in(Duration::ZERO, args.speed),
+    }
 }
 
 /// Where clients of a service may have news posted to.
@@ -38,26 +30,6 @@ fn notify_hosts(args: &ServiceArgs) -> NotifyHosts {
     match args.notify_anywhere {
         true => NotifyHosts::Anywhere,
         false => NotifyHosts::Loopback,
-    }
-}
-
-fn duration(flag: &str, text: &str) -> Result<SimDuration, Failure> {
-    SimDuration::parse(text).map_err(|e| {
-        Failure::input(anyhow!(
-            "{flag} {text}: {e} (expected a duration such as 5s)"
-        ))
-    })
-}
-
-/// `NAME=URL`, the URL without a slash at its end.
-fn named_url<'a>(flag: &str, text: &'a str) -> Result<(&'a str, String), Failure> {
-    match text.split_once('=') {
-        Some((name, url)) if url.starts_with("http://") || url.starts_with("https://") => {
-            Ok((name, url.trim_end_matches('/').to_owned()))
-        }
-        _ => Err(Failure::input(anyhow!(
-            "{flag} {text}: expected NAME=URL, as in a=http://127.0.0.1:8201"
-        ))),
     }
 }
 

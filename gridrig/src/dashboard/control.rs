@@ -12,12 +12,13 @@ use crate::runner::{self, Observer as _, RunOptions};
 use crate::scenario::Scenario;
 use axum::Router;
 use axum::extract::{Json, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,20 +57,6 @@ struct Order {
 struct Entry {
     id: u64,
     scenario: String,
-}
-
-/// Why a scenario cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// This dashboard only watches.
-    #[error("this dashboard watches one run and starts none (expected `gridrig dashboard`)")]
-    WatchesOnly,
-    /// Enough of them wait.
-    #[error("{QUEUE} scenarios wait already (expected fewer)")]
-    Full,
-    /// The dashboard is about to end.
-    #[error("the dashboard is ending")]
-    Ending,
 }
 
 impl Control {
@@ -136,9 +123,7 @@ impl Control {
                 watch.end("stopped", Some(message.to_owned()));
             }
             Ok(Ok(replications)) => {
-                let mut runs = replications
-                    .iter()
-                    .flat_map(|replication| &replication.runs);
+                let mut runs = replications.iter().flat_map(|all| &all.runs);
                 let failed = runs.find_map(|run| {
                     let violation = run.violations.first().map(|found| found.message.clone());
                     let why = violation.or_else(|| run.failures.first().cloned())?;
@@ -157,17 +142,20 @@ impl Control {
     /// Queues a scenario; answers its number.
     ///
     /// # Errors
-    /// [`StartError`].
-    pub fn start(&self, scenario: Scenario, force: bool) -> Result<u64, StartError> {
+    /// When this dashboard starts none, or none more.
+    pub fn start(&self, scenario: Scenario, force: bool) -> Result<u64, Problem> {
         if !self.starts {
-            return Err(StartError::WatchesOnly);
+            let detail = "this dashboard watches one run and starts none (expected `gridrig \
+                          dashboard`)";
+            return Err(Problem::new(409, "watches-only", detail));
         }
         let mut state = self.state();
         if state.closed {
-            return Err(StartError::Ending);
+            return Err(Problem::new(503, "queue-full", "the dashboard is ending"));
         }
         if state.queue.len() >= QUEUE {
-            return Err(StartError::Full);
+            let detail = format!("{QUEUE} scenarios wait already (expected fewer)");
+            return Err(Problem::new(503, "queue-full", detail));
         }
         let watch = Arc::new(Watch::new(Arc::clone(&self.hub), &self.runs));
         let id = watch.id();
@@ -212,19 +200,19 @@ impl Control {
 
     fn list(&self) -> Queue {
         let state = self.state();
+        let entry = |watch: &Watch, scenario: &String| Entry {
+            id: watch.id(),
+            scenario: scenario.clone(),
+        };
+        let queue = state.queue.iter();
         Queue {
             starts: self.starts,
-            running: state.running.as_ref().map(|(watch, scenario)| Entry {
-                id: watch.id(),
-                scenario: scenario.clone(),
-            }),
-            queue: state
-                .queue
-                .iter()
-                .map(|order| Entry {
-                    id: order.watch.id(),
-                    scenario: order.scenario.name.clone(),
-                })
+            running: state
+                .running
+                .as_ref()
+                .map(|(watch, name)| entry(watch, name)),
+            queue: queue
+                .map(|order| entry(&order.watch, &order.scenario.name))
                 .collect(),
         }
     }
@@ -293,99 +281,69 @@ type Body<T> = Result<Json<T>, axum::extract::rejection::JsonRejection>;
 
 /// A body that is no JSON, or not of this shape.
 fn read<T>(body: Body<T>) -> Result<T, Problem> {
-    let Json(read) = body.map_err(|rejection| {
-        Problem::new(
-            rejection.status().as_u16(),
-            "bad-body",
-            rejection.body_text(),
-        )
-    })?;
-    Ok(read)
+    let refuse = |rejection: axum::extract::rejection::JsonRejection| {
+        let status = rejection.status().as_u16();
+        Problem::new(status, "bad-body", rejection.body_text())
+    };
+    body.map(|Json(read)| read).map_err(refuse)
 }
 
 /// A mistake in a scenario, with its line where it has one.
-#[derive(Serialize)]
-struct Mistake {
-    #[serde(flatten)]
-    problem: Problem,
-    line: Option<usize>,
-}
-
-impl Mistake {
-    fn answer(file: &str, message: String) -> Response {
-        // FILE:LINE: ...
-        let line = message
-            .strip_prefix(file)
-            .and_then(|rest| rest.strip_prefix(':'))
-            .and_then(|rest| rest.split(':').next())
-            .and_then(|line| line.parse().ok());
-        let problem = Problem::new(422, "bad-scenario", message);
-        let mut response = (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            Json(Mistake { problem, line }),
-        )
-            .into_response();
-        let media = axum::http::HeaderValue::from_static("application/problem+json");
-        response
-            .headers_mut()
-            .insert(axum::http::header::CONTENT_TYPE, media);
-        response
-    }
+fn mistake(file: &str, message: String) -> Response {
+    // FILE:LINE: ...
+    let line = message.strip_prefix(file);
+    let line = line.and_then(|rest| rest.strip_prefix(':')?.split(':').next());
+    let line: Option<usize> = line.and_then(|line| line.parse().ok());
+    let mut document = json!(Problem::new(422, "bad-scenario", message));
+    document["line"] = json!(line);
+    let media = [(header::CONTENT_TYPE, "application/problem+json")];
+    (
+        StatusCode::UNPROCESSABLE_ENTITY,
+        media,
+        document.to_string(),
+    )
+        .into_response()
 }
 
 /// What `gridrig check` says of a draft.
-async fn check(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
-    let draft = match read(body) {
-        Ok(draft) => draft,
-        Err(problem) => return ProblemResponse(problem).into_response(),
-    };
+async fn check(
+    State(dashboard): State<Shared>,
+    body: Body<Draft>,
+) -> Result<Response, ProblemResponse> {
+    let draft = read(body)?;
     let file = draft.file.clone();
     // Traces are read, which takes its time.
     let checked = tokio::task::spawn_blocking(move || {
         let scenario = scenarios::parse(&dashboard, &draft)?;
-        let prepared = runner::prepare_workloads(&scenario).map_err(|f| words(&f))?;
+        let prepared = runner::prepare_workloads(&scenario).map_err(|e| format!("{e:#}"))?;
         let report = crate::check::check(&scenario, &prepared);
         let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
-        Ok((report, taken.err().map(|failure| words(&failure))))
+        let taken = taken.err().map(|error| format!("{error:#}"));
+        Ok(json!({ "text": report.to_string(), "report": report, "taken": taken }))
     });
-    match checked.await {
-        Ok(Ok((report, taken))) => {
-            let text = report.to_string();
-            Json(serde_json::json!({ "text": text, "report": report, "taken": taken }))
-                .into_response()
-        }
-        Ok(Err(message)) => Mistake::answer(&file, message),
-        Err(_panicked) => ProblemResponse(Problem::new(
-            500,
-            "check-failed",
-            "the scenario cannot be checked",
-        ))
-        .into_response(),
-    }
+    let panicked = |_| Problem::new(500, "check-failed", "the scenario cannot be checked");
+    Ok(match checked.await.map_err(panicked)? {
+        Ok(checked) => Json(checked).into_response(),
+        Err(message) => mistake(&file, message),
+    })
 }
 
-async fn start(State(dashboard): State<Shared>, body: Body<Draft>) -> Response {
-    let draft = match read(body) {
-        Ok(draft) => draft,
-        Err(problem) => return ProblemResponse(problem).into_response(),
-    };
+fn accepted(id: u64) -> Response {
+    (StatusCode::ACCEPTED, Json(json!({ "id": id }))).into_response()
+}
+
+async fn start(
+    State(dashboard): State<Shared>,
+    body: Body<Draft>,
+) -> Result<Response, ProblemResponse> {
+    let draft = read(body)?;
     let scenario = match scenarios::parse(&dashboard, &draft) {
         Ok(scenario) => scenario,
-        Err(message) => return Mistake::answer(&draft.file, message),
+        Err(message) => return Ok(mistake(&draft.file, message)),
     };
-    let options = options(&dashboard.runs, draft.force, None);
-    if let Err(failure) = runner::refuse(&scenario, &options) {
-        return ProblemResponse(Problem::new(409, "runs-exist", words(&failure))).into_response();
-    }
-    match dashboard.control.start(scenario, draft.force) {
-        Ok(id) => (StatusCode::ACCEPTED, Json(serde_json::json!({ "id": id }))).into_response(),
-        Err(error @ StartError::WatchesOnly) => {
-            ProblemResponse(Problem::new(409, "watches-only", error.to_string())).into_response()
-        }
-        Err(error) => {
-            ProblemResponse(Problem::new(503, "queue-full", error.to_string())).into_response()
-        }
-    }
+    let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
+    taken.map_err(|error| Problem::new(409, "runs-exist", format!("{error:#}")))?;
+    Ok(accepted(dashboard.control.start(scenario, draft.force)?))
 }
 
 #[derive(Deserialize)]
@@ -394,17 +352,14 @@ struct Which {
     id: u64,
 }
 
-async fn stop(State(dashboard): State<Shared>, body: Body<Which>) -> Response {
-    match read(body) {
-        Ok(which) if dashboard.control.stop(which.id) => (
-            StatusCode::ACCEPTED,
-            Json(serde_json::json!({ "id": which.id })),
-        )
-            .into_response(),
-        Ok(which) => {
-            let detail = format!("no scenario {} runs or waits", which.id);
-            ProblemResponse(Problem::new(404, "no-such-scenario", detail)).into_response()
-        }
-        Err(problem) => ProblemResponse(problem).into_response(),
+async fn stop(
+    State(dashboard): State<Shared>,
+    body: Body<Which>,
+) -> Result<Response, ProblemResponse> {
+    let Which { id } = read(body)?;
+    if !dashboard.control.stop(id) {
+        let detail = format!("no scenario {id} runs or waits");
+        return Err(Problem::new(404, "no-such-scenario", detail).into());
     }
+    Ok(accepted(id))
 }

@@ -7,7 +7,7 @@ use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
 
 /// Which entry of the navigation a page belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tab {
     /// What is going on now.
     Live,
@@ -18,11 +18,12 @@ pub(super) enum Tab {
     /// Jobs over time.
     Gantt,
     /// A page that is not in the navigation.
+    #[default]
     None,
 }
 
 /// What `base.html` needs; every template has it as `layout`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Layout {
     tab: Tab,
 }
@@ -81,12 +82,10 @@ struct Message<'a> {
 /// A page that only says something, such as that there is no such page.
 pub(super) fn message(status: StatusCode, tab: Tab, title: &str, text: &str) -> Response {
     let layout = Layout::new(tab);
-    page_with(
-        status,
-        &Message {
-            layout,
-            title,
-            text,
-        },
-    )
+    let message = Message {
+        layout,
+        title,
+        text,
+    };
+    page_with(status, &message)
 }

@@ -15,7 +15,7 @@ mod watch;
 mod words;
 
 pub use exchange::Exchange;
-pub use finished::{FinishedError, Shelf};
+pub use finished::Shelf;
 pub use hub::Hub;
 pub use watch::Watch;
 
@@ -28,11 +28,11 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use finished::Finished;
 use futures_util::{StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::{Life as ServiceLife, ProblemResponse};
+use life::Life;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -71,26 +71,29 @@ struct LivePage {
     starts: bool,
 }
 
+impl LivePage {
+    fn new(dashboard: &Shared, run: Option<String>) -> Self {
+        LivePage {
+            layout: Layout::new(Tab::Live),
+            runs: dashboard.runs.display().to_string(),
+            starts: run.is_none() && dashboard.control.starts(),
+            run,
+        }
+    }
+}
+
 async fn current(State(dashboard): State<Shared>) -> Response {
-    page(&LivePage {
-        layout: Layout::new(Tab::Live),
-        run: None,
-        runs: dashboard.runs.display().to_string(),
-        starts: dashboard.control.starts(),
-    })
+    page(&LivePage::new(&dashboard, None))
 }
 
 async fn chosen(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {
-    if let Err(error) = finished::directory(&dashboard.runs, &run) {
-        let (title, text) = ("There is no such run", error.to_string());
-        return message(StatusCode::NOT_FOUND, Tab::Live, title, &text);
+    match finished::directory(&dashboard.runs, &run) {
+        Ok(_) => page(&LivePage::new(&dashboard, Some(run))),
+        Err(problem) => {
+            let title = "There is no such run";
+            message(StatusCode::NOT_FOUND, Tab::Live, title, &problem.detail)
+        }
     }
-    page(&LivePage {
-        layout: Layout::new(Tab::Live),
-        run: Some(run),
-        runs: dashboard.runs.display().to_string(),
-        starts: false,
-    })
 }
 
 fn json(text: &str) -> Response {
@@ -105,59 +108,46 @@ async fn snapshot(State(dashboard): State<Shared>) -> Response {
 async fn events(
     State(dashboard): State<Shared>,
     Extension(life): Extension<ServiceLife>,
-) -> Response {
-    let Some(reader) = dashboard.hub.reader() else {
+) -> Result<Response, ProblemResponse> {
+    let reader = dashboard.hub.reader().ok_or_else(|| {
         let detail = "too many pages follow this dashboard (expected at most 64)";
-        return ProblemResponse(Problem::new(503, "too-many-readers", detail)).into_response();
-    };
+        Problem::new(503, "too-many-readers", detail)
+    })?;
     let news = stream::unfold(reader, |mut reader| async {
         let news = reader.next().await?;
         let event = Event::default().event(news.kind).data(&*news.json);
         Some((Ok::<_, Infallible>(event), reader))
     });
     let news = news.take_until(Box::pin(async move { life.ended().await }));
-    Sse::new(news)
-        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
-        .into_response()
+    let alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Ok(Sse::new(news).keep_alive(alive).into_response())
 }
 
-/// Reads a finished run on a thread that may take its time.
-async fn read(dashboard: &Shared, run: String) -> Result<Arc<Finished>, Problem> {
-    let dashboard = Arc::clone(dashboard);
-    answered(move || dashboard.shelf.get(&dashboard.runs, &run)).await
-}
-
-async fn answered<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, FinishedError> + Send + 'static,
+/// Reads of a finished run on a thread that may take its time.
+async fn read<T: Send + 'static>(
+    dashboard: &Shared,
+    read: impl FnOnce(&Shared) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    match tokio::task::spawn_blocking(read).await {
-        Ok(Ok(found)) => Ok(found),
-        Ok(Err(error @ FinishedError::NoSuchRun(_))) => {
-            Err(Problem::new(404, "no-such-run", error.to_string()))
-        }
-        Ok(Err(error)) => Err(Problem::new(422, "unreadable-run", error.to_string())),
-        Err(_panicked) => Err(Problem::new(
-            500,
-            "unreadable-run",
-            "the run cannot be read",
-        )),
-    }
+    let dashboard = Arc::clone(dashboard);
+    let read = tokio::task::spawn_blocking(move || read(&dashboard)).await;
+    let panicked = || Problem::new(500, "unreadable-run", "the run cannot be read");
+    read.unwrap_or_else(|_| Err(panicked()))
 }
 
 async fn finished_life(
     dashboard: &Shared,
     run: String,
     job: JobId,
-) -> Result<Option<life::Life>, Problem> {
-    let dashboard = Arc::clone(dashboard);
-    answered(move || finished::life(&dashboard.runs, &run, job)).await
+) -> Result<Option<Life>, Problem> {
+    read(dashboard, move |own| finished::life(&own.runs, &run, job)).await
 }
 
-async fn finished_snapshot(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {
-    match read(&dashboard, run).await {
-        Ok(finished) => json(&finished.snapshot()),
-        Err(problem) => ProblemResponse(problem).into_response(),
-    }
+async fn finished_snapshot(
+    State(dashboard): State<Shared>,
+    Path(run): Path<String>,
+) -> Result<Response, ProblemResponse> {
+    let read = read(&dashboard, move |own| own.shelf.get(&own.runs, &run));
+    Ok(json(&read.await?))
 }
 
 #[derive(Deserialize)]
@@ -171,53 +161,48 @@ async fn job(
     State(dashboard): State<Shared>,
     Path(job): Path<String>,
     Query(of): Query<OfRun>,
-) -> Response {
-    match life(&dashboard, &job, of.run).await {
-        Ok(life) => axum::Json(life).into_response(),
-        Err(problem) => ProblemResponse(problem).into_response(),
-    }
+) -> Result<axum::Json<Life>, ProblemResponse> {
+    let number = job.parse();
+    let expected = "the number of a job, as in jobs.parquet";
+    let number = number.map_err(|_| Problem::field("job", &job, expected))?;
+    let life = life(&dashboard, JobId(number), of.run).await?;
+    let life = life.ok_or_else(|| Problem::unknown_job(number))?;
+    Ok(axum::Json(life))
 }
 
-async fn life(dashboard: &Shared, job: &str, run: Option<String>) -> Result<life::Life, Problem> {
-    let number = job
-        .parse()
-        .map_err(|_| Problem::field("job", job, "the number of a job, as in jobs.parquet"))?;
-    let unknown = || Problem::unknown_job(number);
+async fn life(
+    dashboard: &Shared,
+    job: JobId,
+    run: Option<String>,
+) -> Result<Option<Life>, Problem> {
     if let Some(run) = run {
-        return finished_life(dashboard, run, JobId(number))
-            .await?
-            .ok_or_else(unknown);
+        return finished_life(dashboard, run, job).await;
     }
     let nothing = || Problem::new(404, "no-run", "no run is going on, and none has");
     let current = dashboard.hub.current().ok_or_else(nothing)?;
     if let Some(dir) = current.dir {
-        return finished_life(dashboard, dir, JobId(number))
-            .await?
-            .map(|life| life::Life {
-                exchanges: dashboard.hub.exchanges.about(JobId(life.job)),
-                ..life
-            })
-            .ok_or_else(unknown);
+        let life = finished_life(dashboard, dir, job).await?;
+        return Ok(life.map(|life| Life {
+            exchanges: dashboard.hub.exchanges(job),
+            ..life
+        }));
     }
     let not_kept = || {
         let detail = "the run is over and has no directory below the folder of runs";
         Problem::new(404, "not-kept", detail)
     };
     let busy = || {
-        Problem::new(
-            503,
-            "run-is-busy",
-            "the run cannot answer now, as while it is written; try again",
-        )
+        let detail = "the run cannot answer now, as while it is written; try again";
+        Problem::new(503, "run-is-busy", detail)
     };
     match current.state {
         "running" => {}
         "writing" => return Err(busy()),
         _ => return Err(not_kept()),
     }
-    let asked = dashboard.hub.ask(JobId(number)).ok_or_else(busy)?;
+    let asked = dashboard.hub.ask(job).ok_or_else(busy)?;
     match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(Ok(life)) => life.ok_or_else(unknown),
+        Ok(Ok(life)) => Ok(life),
         Ok(Err(_)) => Err(not_kept()),
         Err(_) => Err(busy()),
     }

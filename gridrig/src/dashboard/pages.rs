@@ -17,9 +17,9 @@ use axum::{Extension, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
 use gridrig_results::compare::said;
-use gridrig_service::http::ProblemResponse;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
 /// So many pages are made at a time: each may hold the jobs of several runs.
@@ -32,8 +32,8 @@ struct Pages {
     catalogue: Mutex<Option<Opened>>,
     /// Taken for as long as a page is being made.
     work: Semaphore,
-    fragments: compare::Fragments,
-    timelines: gantt::Timelines,
+    fragments: Kept<compare::Made>,
+    timelines: Kept<gantt::Timeline>,
 }
 
 struct Opened {
@@ -50,8 +50,8 @@ pub(super) fn routes() -> Router<Shared> {
     let pages = Arc::new(Pages {
         catalogue: Mutex::new(None),
         work: Semaphore::new(AT_ONCE),
-        fragments: compare::Fragments::default(),
-        timelines: gantt::Timelines::default(),
+        fragments: Kept::default(),
+        timelines: Kept::default(),
     });
     Router::new()
         .merge(runs::routes())
@@ -60,76 +60,102 @@ pub(super) fn routes() -> Router<Shared> {
         .layer(Extension(pages))
 }
 
-/// Why there is no answer.
-#[derive(Debug)]
-struct Refused {
-    status: StatusCode,
-    /// A stable name for programs.
-    code: &'static str,
-    text: String,
+/// A mistake in the address or the form.
+fn bad_request(text: impl Into<String>) -> Problem {
+    Problem::new(400, "bad-request", text)
 }
 
-impl Refused {
-    fn new(status: StatusCode, code: &'static str, text: impl Into<String>) -> Self {
-        Refused {
-            status,
-            code,
-            text: text.into(),
-        }
-    }
+/// Runs that are there and cannot be used so.
+fn unusable(code: &str, error: &dyn std::error::Error) -> Problem {
+    Problem::new(422, code, said(error))
+}
 
-    /// A mistake in the address or the form.
-    fn request(text: impl Into<String>) -> Self {
-        Refused::new(StatusCode::BAD_REQUEST, "bad-request", text)
-    }
+/// A mistake of ours.
+fn broken(code: &str, text: &str) -> Problem {
+    let mut problem = Problem::new(500, code, text);
+    "Internal Server Error".clone_into(&mut problem.title);
+    problem
+}
 
-    /// Runs that are there and cannot be used so.
-    fn runs(code: &'static str, error: &dyn std::error::Error) -> Self {
-        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, code, said(error))
+fn of_catalogue(error: &CatalogueError) -> Problem {
+    match error {
+        CatalogueError::Unknown { .. } => Problem::new(404, "no-such-run", said(error)),
+        CatalogueError::Labels(_) => unusable("bad-labels", error),
+        _ => broken("unreadable", &said(error)),
     }
+}
 
-    /// As a page that says it.
-    fn page(&self, tab: Tab) -> Response {
-        let title = match self.status {
-            StatusCode::NOT_FOUND => "There is no such run",
-            StatusCode::BAD_REQUEST => "This address is not understood",
-            StatusCode::UNPROCESSABLE_ENTITY => "These runs cannot be shown so",
+/// A page that says why there is no other; of the table of runs unless it is
+/// told.
+struct NoPage(Problem, Tab);
+
+/// The page under this tab that says what is wrong.
+fn no_page(tab: Tab) -> impl FnOnce(Problem) -> NoPage {
+    move |problem| NoPage(problem, tab)
+}
+
+impl From<Problem> for NoPage {
+    fn from(problem: Problem) -> Self {
+        NoPage(problem, Tab::Runs)
+    }
+}
+
+impl IntoResponse for NoPage {
+    fn into_response(self) -> Response {
+        let NoPage(problem, tab) = self;
+        let title = match problem.status {
+            404 => "There is no such run",
+            400 => "This address is not understood",
+            422 => "These runs cannot be shown so",
             _ => "The runs cannot be read",
         };
-        layout::message(self.status, tab, title, &self.text)
-    }
-
-    /// As a problem document.
-    fn problem(&self) -> Response {
-        let mut problem = Problem::new(self.status.as_u16(), self.code, self.text.as_str());
-        if problem.title == "Error" {
-            let words = self.status.canonical_reason().unwrap_or("Error");
-            problem.title = words.to_owned();
-        }
-        ProblemResponse(problem).into_response()
+        let status = StatusCode::from_u16(problem.status);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        layout::message(status, tab, title, &problem.detail)
     }
 }
 
-impl From<CatalogueError> for Refused {
-    fn from(error: CatalogueError) -> Self {
-        let (status, code) = match &error {
-            CatalogueError::Unknown { .. } => (StatusCode::NOT_FOUND, "no-such-run"),
-            CatalogueError::Labels(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-labels"),
-            _ => (StatusCode::INTERNAL_SERVER_ERROR, "unreadable"),
-        };
-        Refused::new(status, code, said(&error))
+/// What takes its time to make, by what was asked for, the newest first.
+struct Kept<T>(Mutex<VecDeque<(String, Arc<T>)>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept(Mutex::default())
+    }
+}
+
+impl<T> Kept<T> {
+    /// What was made for this key, or is made now; of all the others, the
+    /// newest first, those that `stays` wants are kept.
+    fn get(
+        &self,
+        key: String,
+        make: impl FnOnce() -> Result<T, Problem>,
+        mut stays: impl FnMut(&T) -> bool,
+    ) -> Result<Arc<T>, Problem> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |kept: &VecDeque<(String, _)>| kept.iter().position(|(own, _)| *own == key);
+        let mut all = kept();
+        if let Some(found) = known(&all).and_then(|at| all.remove(at)) {
+            let made = Arc::clone(&found.1);
+            all.push_front(found);
+            return Ok(made);
+        }
+        drop(all);
+        let made = Arc::new(make()?);
+        let mut all = kept();
+        all.push_front((key, Arc::clone(&made)));
+        all.retain(|(_, made)| stays(made));
+        Ok(made)
     }
 }
 
 /// Does blocking work for a page; at most [`AT_ONCE`] of them at a time.
 async fn work<T: Send + 'static>(
     pages: &Arc<Pages>,
-    job: impl FnOnce(&Pages) -> Result<T, Refused> + Send + 'static,
-) -> Result<T, Refused> {
-    let failed = || {
-        let text = "the page could not be made";
-        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "no-page", text)
-    };
+    job: impl FnOnce(&Pages) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let failed = || broken("no-page", "the page could not be made");
     let _permit = pages.work.acquire().await.map_err(|_| failed())?;
     let own = Arc::clone(pages);
     let done = tokio::task::spawn_blocking(move || job(&own)).await;
@@ -152,49 +178,38 @@ struct Chosen {
 }
 
 impl Pages {
-    /// The catalogue of the folder, up to date.
-    fn catalogue(&self, folder: &Path) -> Result<MutexGuard<'_, Option<Opened>>, Refused> {
-        let mut slot = self
-            .catalogue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if slot.is_none() {
-            // Runs that are started from the page go there. Where it cannot be
-            // made, opening it says why.
-            let _ = std::fs::create_dir_all(folder);
-            *slot = Some(Opened {
-                catalogue: Catalogue::open(folder)?,
-                generation: 0,
-            });
-        }
-        if let Some(opened) = slot.as_mut() {
-            let found = opened.catalogue.refresh()?;
-            if found.read + found.gone > 0 {
-                opened.generation += 1;
-            }
-        }
-        Ok(slot)
-    }
-
-    /// Does something with the catalogue of the folder.
+    /// Does something with the catalogue of the folder, which is up to date.
     fn with_catalogue<T>(
         &self,
         folder: &Path,
         ask: impl FnOnce(&mut Opened) -> Result<T, CatalogueError>,
-    ) -> Result<T, Refused> {
-        let mut slot = self.catalogue(folder)?;
-        let opened = slot.as_mut().ok_or_else(|| {
-            let text = "the catalogue is not open";
-            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", text)
-        })?;
-        Ok(ask(opened)?)
+    ) -> Result<T, Problem> {
+        let slot = self.catalogue.lock();
+        let mut slot = slot.unwrap_or_else(PoisonError::into_inner);
+        let opened = || {
+            // Runs that are started from the page go there. Where it cannot be
+            // made, opening it says why.
+            let _ = std::fs::create_dir_all(folder);
+            let catalogue = Catalogue::open(folder)?;
+            Ok(Opened {
+                catalogue,
+                generation: 0,
+            })
+        };
+        let opened = slot.take().map_or_else(opened, Ok);
+        let done = opened.map(|opened| slot.insert(opened)).and_then(|opened| {
+            let found = opened.catalogue.refresh()?;
+            opened.generation += u64::from(found.read + found.gone > 0);
+            ask(opened)
+        });
+        done.map_err(|error| of_catalogue(&error))
     }
 
     /// The runs that an address names.
-    fn chosen(&self, folder: &Path, mut named: Vec<String>) -> Result<Chosen, Refused> {
+    fn chosen(&self, folder: &Path, mut named: Vec<String>) -> Result<Chosen, Problem> {
         if named.len() > MOST_NAMED {
             let count = named.len();
-            return Err(Refused::request(format!(
+            return Err(bad_request(format!(
                 "{count} runs are named (expected at most {MOST_NAMED}; name the folder they lie in)"
             )));
         }

@@ -154,25 +154,15 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
     if public || access.is_known(headers) {
         return None;
     }
-    Some(match path.starts_with("/api/") {
-        true => titled(
-            401,
-            "Unauthorized",
-            "no-token",
-            "this dashboard wants its token",
-        ),
-        false => login(StatusCode::UNAUTHORIZED, false),
-    })
+    if !path.starts_with("/api/") {
+        return Some(login(StatusCode::UNAUTHORIZED, false));
+    }
+    let problem = Problem::new(401, "no-token", "this dashboard wants its token");
+    Some(ProblemResponse(problem).into_response())
 }
 
 fn forbidden(code: &str, detail: &str) -> Response {
-    titled(403, "Forbidden", code, detail)
-}
-
-fn titled(status: u16, title: &str, code: &str, detail: &str) -> Response {
-    let mut problem = Problem::new(status, code, detail);
-    problem.title = title.to_owned();
-    ProblemResponse(problem).into_response()
+    ProblemResponse(Problem::new(403, code, detail)).into_response()
 }
 
 fn put_headers(headers: &mut HeaderMap) {

@@ -1,8 +1,10 @@
 //! The token of the dashboard: the one that the user gives, or one that is made
 //! once and kept where only that user can read it.
 
+use anyhow::{Context as _, bail};
 use rustix::process::geteuid;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fmt::Display;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, symlink_metadata};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -12,47 +14,18 @@ const SHORTEST: usize = 16;
 /// No file of a token is larger.
 const LARGEST: u64 = 4096;
 
-/// Why there is no token.
-#[derive(Debug, thiserror::Error)]
-pub enum TokenError {
-    /// It is too short or holds signs that a URL or cookie cannot.
-    #[error("{0}: expected at least {SHORTEST} letters, digits or signs out of \"-._~\"")]
-    Shape(String),
-    /// Neither variable says where it could be kept.
-    #[error("the token cannot be kept: expected XDG_STATE_HOME or HOME, or a GRIDRIG_TOKEN")]
-    Nowhere,
-    /// Others could have written or could read what is there.
-    #[error("{path}: expected {expected} that is yours and has mode {mode:o}")]
-    NotOurs {
-        /// What is there.
-        path: PathBuf,
-        /// What should be.
-        expected: &'static str,
-        /// Its mode.
-        mode: u32,
-    },
-    /// It cannot be read or written.
-    #[error("{path}: the token cannot be kept there (GRIDRIG_TOKEN needs no file)")]
-    Io {
-        /// The file or its directory.
-        path: PathBuf,
-        /// What the system says.
-        #[source]
-        source: io::Error,
-    },
-}
-
 /// The token to ask for: `given`, or else the one that is kept, which is made
 /// if there is none. Answers the file besides, unless the token was given.
 ///
 /// # Errors
-/// [`TokenError`].
-pub fn token(given: Option<&str>) -> Result<(String, Option<PathBuf>), TokenError> {
+/// When it is too short or odd, or cannot be kept.
+pub fn token(given: Option<&str>) -> anyhow::Result<(String, Option<PathBuf>)> {
     if let Some(token) = given.filter(|token| !token.is_empty()) {
-        let token = fitting(token, || "GRIDRIG_TOKEN".to_owned())?;
-        return Ok((token, None));
+        return Ok((fitting(token, "GRIDRIG_TOKEN")?, None));
     }
-    let folder = state_home().ok_or(TokenError::Nowhere)?.join("gridrig");
+    let folder = state_home()
+        .context("the token cannot be kept: expected XDG_STATE_HOME or HOME, or a GRIDRIG_TOKEN")?;
+    let folder = folder.join("gridrig");
     let file = folder.join("dashboard-token");
     Ok((kept(&folder, &file)?, Some(file)))
 }
@@ -67,50 +40,46 @@ fn state_home() -> Option<PathBuf> {
     absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
 }
 
-fn fitting(token: &str, source: impl Fn() -> String) -> Result<String, TokenError> {
+fn fitting(token: &str, source: impl Display) -> anyhow::Result<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-    match token.len() >= SHORTEST && token.chars().all(fits) {
-        true => Ok(token.to_owned()),
-        false => Err(TokenError::Shape(source())),
+    if token.len() < SHORTEST || !token.chars().all(fits) {
+        bail!("{source}: expected at least {SHORTEST} letters, digits or signs out of \"-._~\"");
     }
+    Ok(token.to_owned())
 }
 
 /// Nobody else can put anything into a folder that is ours alone: what is seen
 /// in it stays what it is.
-fn kept(folder: &Path, file: &Path) -> Result<String, TokenError> {
-    let failed = |path: &Path, source| TokenError::Io {
-        path: path.to_owned(),
-        source,
+fn kept(folder: &Path, file: &Path) -> anyhow::Result<String> {
+    let failed = |path: &Path| {
+        let path = path.display();
+        format!("{path}: the token cannot be kept there (GRIDRIG_TOKEN needs no file)")
     };
-    let look = |path: &Path| std::fs::symlink_metadata(path).map_err(|e| failed(path, e));
-    let ours = |found: &Metadata| found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
     let mut folders = DirBuilder::new();
     let made = folders.recursive(true).mode(0o700).create(folder);
-    made.map_err(|e| failed(folder, e))?;
-    let found = look(folder)?;
+    made.with_context(|| failed(folder))?;
+    let found = symlink_metadata(folder).with_context(|| failed(folder))?;
     if !(found.is_dir() && ours(&found)) {
-        return Err(TokenError::NotOurs {
-            path: folder.to_owned(),
-            expected: "a directory",
-            mode: 0o700,
-        });
+        let folder = folder.display();
+        bail!("{folder}: expected a directory that is yours and has mode 700");
     }
-    if std::fs::symlink_metadata(file).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
-        make(file).map_err(|e| failed(file, e))?;
+    if symlink_metadata(file).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+        make(file).with_context(|| failed(file))?;
     }
-    let found = look(file)?;
+    let found = symlink_metadata(file).with_context(|| failed(file))?;
     if !(found.is_file() && ours(&found)) {
-        return Err(TokenError::NotOurs {
-            path: file.to_owned(),
-            expected: "a file",
-            mode: 0o600,
-        });
+        let file = file.display();
+        bail!("{file}: expected a file that is yours and has mode 600");
     }
     let mut text = String::new();
     File::open(file)
         .and_then(|open| open.take(LARGEST).read_to_string(&mut text))
-        .map_err(|e| failed(file, e))?;
-    fitting(text.trim_end(), || file.display().to_string())
+        .with_context(|| failed(file))?;
+    fitting(text.trim_end(), file.display())
+}
+
+fn ours(found: &Metadata) -> bool {
+    found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0
 }
 
 /// A new token under this name, whole or not at all. Where another process was
@@ -212,8 +181,8 @@ mod tests {
     #[test]
     fn a_short_or_odd_token_is_refused() {
         for given in ["short", "0123456789abcde;", "0123456789abc def"] {
-            let refused = token(Some(given)).unwrap_err();
-            assert!(matches!(&refused, TokenError::Shape(_)), "{refused}");
+            let refused = token(Some(given)).unwrap_err().to_string();
+            assert!(refused.starts_with("GRIDRIG_TOKEN: expected"), "{refused}");
         }
         assert_eq!(token(Some("0123456789abcdef")).unwrap().1, None);
     }

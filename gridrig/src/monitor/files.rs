@@ -1,80 +1,21 @@
 //! The files that set up Prometheus and Grafana, and the table of metrics as
 //! text.
 
-use super::dashboards;
 use gridrig_service::http::metrics::table::{ALL, Metric, SERVICE_LABELS};
+use rust_embed::{EmbeddedFile, RustEmbed};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-/// Files to be written below a folder, with what is in each.
-pub(crate) fn all() -> Vec<(PathBuf, String)> {
-    let text = |path: &str, text: &str| (PathBuf::from(path), text.to_owned());
-    let mut files = vec![
-        text("prometheus.yml", PROMETHEUS),
-        text("provisioning/datasources/gridrig.yml", DATASOURCE),
-        text("provisioning/dashboards/gridrig.yml", PROVIDER),
-    ];
-    for dashboard in dashboards::all() {
-        // A document made of text and numbers has a text.
-        let mut text = serde_json::to_string_pretty(&dashboard.document).unwrap_or_default();
-        text.push('\n');
-        files.push((PathBuf::from("dashboards").join(dashboard.file), text));
-    }
-    files
+#[derive(RustEmbed)]
+#[folder = "../resources/grafana"]
+struct Setup;
+
+/// Files to be written below a folder: path and content.
+pub(crate) fn all() -> Vec<(String, EmbeddedFile)> {
+    let paths = Setup::iter();
+    let files = paths.filter_map(|path| Some((path.to_string(), Setup::get(&path)?)));
+    files.collect()
 }
-
-const PROMETHEUS: &str = "\
-# Written by `gridrig metrics --out DIR`.
-#
-#   gridrig run SCENARIO --clock real --targets DIR/targets
-#   prometheus --config.file=DIR/prometheus.yml --web.listen-address=127.0.0.1:9090
-#
-# Every service that is started with --targets DIR/targets keeps a file there
-# as long as it lives; Prometheus sees files come and go by itself.
-global:
-  # Runs in real time are short, and often faster than the wall. Grafana has to
-  # know this (timeInterval of the data source).
-  scrape_interval: 1s
-  scrape_timeout: 1s
-
-scrape_configs:
-  - job_name: gridrig
-    # The labels of a target (run, policy, domain, cluster, service) are those
-    # of its metrics; they are there so that `up` has them too.
-    honor_labels: true
-    file_sd_configs:
-      - files: [\"targets/*.json\"]
-        refresh_interval: 5s
-    # Services on ports that you have chosen need no file:
-    # static_configs:
-    #   - targets: [\"127.0.0.1:8101\", \"127.0.0.1:8201\"]
-";
-
-const DATASOURCE: &str = "\
-# For Grafana's provisioning folder.
-apiVersion: 1
-datasources:
-  - name: gridrig
-    uid: gridrig
-    type: prometheus
-    access: proxy
-    url: http://127.0.0.1:9090
-    jsonData:
-      # scrape_interval of prometheus.yml: $__rate_interval is made from it.
-      timeInterval: 1s
-";
-
-const PROVIDER: &str = "\
-# For Grafana's provisioning folder; GRIDRIG_DASHBOARDS names the folder of the
-# dashboards.
-apiVersion: 1
-providers:
-  - name: gridrig
-    type: file
-    options:
-      path: $GRIDRIG_DASHBOARDS
-";
 
 /// Every metric, for programs.
 pub(crate) fn document() -> Value {

@@ -1,9 +1,9 @@
 //! Brokers that are somebody else's programs, in a run: set up, asked to take
 //! jobs, and ended with it.
 
-use super::{RealError, RealOptions, Services, WorkDir};
+use super::{RealOptions, Services, WorkDir};
 use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -36,12 +36,13 @@ const READY_EVERY: Duration = Duration::from_millis(300);
 const GENTLY: Duration = Duration::from_secs(5);
 
 /// The brokers of a run that are not ours.
-pub(super) struct Yard {
+pub(super) struct Supervisor {
     dir: Arc<WorkDir>,
     brokers: Vec<Running>,
 }
 
 struct Running {
+    domain: DomainId,
     name: String,
     spec: ExternalBroker,
     dir: PathBuf,
@@ -56,30 +57,24 @@ struct Running {
 pub(super) fn prepare(
     grid: &Grid,
     options: &mut RealOptions,
-) -> Result<Option<Arc<WorkDir>>, RealError> {
+) -> anyhow::Result<Option<Arc<WorkDir>>> {
     if options.external.brokers.is_empty() {
         return Ok(None);
     }
-    let dir = WorkDir::make().map_err(|error| setup("the brokers", &error))?;
+    let dir = WorkDir::make().context("broker the brokers")?;
     for (domain, broker) in &options.external.brokers {
         for (cluster, access) in broker.accesses(grid, *domain) {
             if access != Access::Slurm || options.slurm.contains_key(&cluster) {
                 continue;
             }
             let bin = dir.path().join(format!("slurm-{}", cluster.0));
-            let made = slurm_setup(&bin);
-            let made = made.map_err(|error| RealError::External(format!("{error:#}")))?;
-            options.slurm.insert(cluster, made);
+            options.slurm.insert(cluster, slurm_setup(&bin)?);
         }
     }
     Ok(Some(Arc::new(dir)))
 }
 
-fn setup(domain: &str, error: &dyn std::fmt::Display) -> RealError {
-    RealError::External(format!("broker {domain}: {error}"))
-}
-
-impl Yard {
+impl Supervisor {
     /// Sets up every broker: files, then `start`, then `serve`, then `ready`.
     pub async fn open(
         dir: &Arc<WorkDir>,
@@ -87,21 +82,22 @@ impl Yard {
         options: &RealOptions,
         services: &Services,
         clock: RunClock,
-    ) -> Result<Self, RealError> {
-        let mut yard = Yard {
+    ) -> anyhow::Result<Self> {
+        let mut all = Supervisor {
             dir: Arc::clone(dir),
             brokers: Vec::new(),
         };
         for (domain, spec) in &options.external.brokers {
             let name = grid.domains[domain.index()].name.clone();
-            let dir = yard.dir.path().join(&name);
+            let dir = all.dir.path().join(&name);
             let values = values(&dir, grid, *domain, options, services);
             let written = write_files(&dir, grid, *domain, spec, &values);
             let log = written
                 .and_then(|()| CommandLog::open(&dir.join(LOGS).join("commands.jsonl"), clock));
-            yard.brokers.push(Running {
-                log: Arc::new(log.map_err(|error| setup(&name, &error))?),
+            all.brokers.push(Running {
+                log: Arc::new(log.with_context(|| format!("broker {name}"))?),
                 spec: spec.clone(),
+                domain: *domain,
                 served: None,
                 name,
                 dir,
@@ -109,39 +105,30 @@ impl Yard {
                 clock,
             });
         }
-        for broker in &mut yard.brokers {
+        for broker in &mut all.brokers {
             let limit = wall(broker.spec.start_timeout);
             let begun = tokio::time::timeout(limit, broker.begin()).await;
-            let late = || Err(format!("it was not ready within {limit:?} (start_timeout)"));
+            let late = || Err(anyhow!("it was not ready within {limit:?} (start_timeout)"));
             if let Err(why) = begun.unwrap_or_else(|_| late()) {
-                let failed = setup(&broker.name, &why);
-                yard.close().await;
+                let failed = why.context(format!("broker {}", broker.name));
+                all.close().await;
                 return Err(failed);
             }
         }
-        Ok(yard)
+        Ok(all)
     }
 
     /// How jobs get to the brokers.
-    pub fn outlets(&self, grid: &Grid, services: &Services) -> Result<Outlets, RealError> {
+    pub fn outlets(&self, grid: &Grid, services: &Services) -> anyhow::Result<Outlets> {
         let mut outlets = Outlets::default();
         for broker in &self.brokers {
-            let position = grid
-                .domains
-                .iter()
-                .position(|domain| domain.name == broker.name);
-            let domain = DomainId(position.unwrap_or(0) as u16);
-            let outlet = broker.outlet(grid, domain);
-            let outlet = outlet.map_err(|why| setup(&broker.name, &why))?;
-            outlets.ways.insert(Entry::Domain(domain), outlet);
+            let outlet = broker.outlet(grid);
+            let outlet = outlet.map_err(|why| anyhow!("broker {}: {why}", broker.name))?;
+            outlets.ways.insert(Entry::Domain(broker.domain), outlet);
         }
-        let ours = self
-            .brokers
-            .iter()
-            .map(|broker| wall(broker.spec.lost_after));
-        outlets.lost_after = ours.max().unwrap_or(outlets.lost_after);
-        for index in 0..grid.clusters.len() {
-            let cluster = ClusterId(index as u16);
+        let lost_after = self.brokers.iter().map(|one| wall(one.spec.lost_after));
+        outlets.lost_after = lost_after.max().unwrap_or(outlets.lost_after);
+        for cluster in (0..).map(ClusterId).take(grid.clusters.len()) {
             if let Some(lrms) = services.lrms(cluster) {
                 outlets.logs.insert(cluster, lrms.url());
             }
@@ -156,20 +143,12 @@ impl Yard {
         for broker in &mut self.brokers {
             let limit = wall(broker.spec.start_timeout);
             let ended = tokio::time::timeout(limit, broker.end()).await;
-            let late = || Err(format!("stop took longer than {limit:?}"));
+            let late = || Err(anyhow!("stop took longer than {limit:?}"));
             if let Err(why) = ended.unwrap_or_else(|_| late()) {
-                faults.push(format!("broker {}: {why}", broker.name));
+                faults.push(format!("broker {}: {why:#}", broker.name));
             }
         }
         faults
-    }
-
-    /// Ends the brokers of a run, if it has such.
-    pub async fn close_all(yard: Option<&mut Self>) -> Vec<String> {
-        match yard {
-            Some(yard) => yard.close().await,
-            None => Vec::new(),
-        }
     }
 
     /// What the commands of each broker have said, by its name.
@@ -205,12 +184,10 @@ fn values(
         ("clusters".to_owned(), text(&dir.join(CLUSTERS))),
     ]);
     for id in &grid.domains[domain.index()].clusters {
-        let (name, url) = (
-            &grid.clusters[id.index()].name,
-            services
-                .lrms(*id)
-                .map_or_else(String::new, |lrms| lrms.url()),
-        );
+        let name = &grid.clusters[id.index()].name;
+        let url = services
+            .lrms(*id)
+            .map_or_else(String::new, |lrms| lrms.url());
         let slurm = options.slurm.get(id).map(|setup| text(setup.door.dir()));
         for access in Access::ALL {
             let value = match access {
@@ -248,45 +225,38 @@ fn write_files(
 }
 
 impl Running {
-    fn fill(&self, words: &[String]) -> Result<Vec<String>, String> {
+    fn fill(&self, words: &[String]) -> anyhow::Result<Vec<String>> {
         let known = self.values.keys().cloned().collect();
-        let words = words.iter().map(|word| {
-            let template = Template::read(word, &known).map_err(|error| error.to_string())?;
-            Ok(template.fill(&[&self.values]))
-        });
-        words.collect()
+        let filled = |word: &String| Ok(Template::read(word, &known)?.fill(&[&self.values]));
+        words.iter().map(filled).collect()
     }
 
     /// Runs a command to its end and notes it.
-    async fn call(&self, step: &str, words: &[String]) -> Result<Ran, String> {
+    async fn call(&self, step: &str, words: &[String]) -> anyhow::Result<Ran> {
         let words = self.fill(words)?;
         let began = self.clock.now();
         let ran = run_program(&words, &self.dir, wall(self.spec.start_timeout)).await;
-        let ran = ran.map_err(|error| format!("{step}: {}: {error}", words[0]))?;
+        let ran = ran.with_context(|| format!("{step}: {}", words[0]))?;
         let took = self.clock.wall(self.clock.now().since(began));
         self.log.note(step, None, &ran, took);
         Ok(ran)
     }
 
     /// The same of one that has to end well.
-    async fn must(&self, step: &str, words: &[String]) -> Result<(), String> {
+    async fn must(&self, step: &str, words: &[String]) -> anyhow::Result<()> {
         let ran = self.call(step, words).await?;
-        match ran.exit {
-            Exit::Code(0) => Ok(()),
-            exit => Err(format!(
-                "{step}: {} ended with {}",
-                words[0],
-                how(exit, &ran)
-            )),
+        if ran.exit != Exit::Code(0) {
+            bail!("{step}: {} ended with {}", words[0], how(&ran));
         }
+        Ok(())
     }
 
-    async fn begin(&mut self) -> Result<(), String> {
-        for words in self.spec.start.clone() {
-            self.must("start", &words).await?;
+    async fn begin(&mut self) -> anyhow::Result<()> {
+        for words in &self.spec.start {
+            self.must("start", words).await?;
         }
-        if let Some(words) = self.spec.serve.clone() {
-            self.served = Some(self.serve(&words)?);
+        if let Some(words) = &self.spec.serve {
+            self.served = Some(self.serve(words)?);
         }
         if let Some(words) = self.spec.ready.clone() {
             while self.call("ready", &words).await?.exit != Exit::Code(0) {
@@ -297,39 +267,39 @@ impl Running {
         self.still_serves()
     }
 
-    fn serve(&self, words: &[String]) -> Result<tokio::process::Child, String> {
+    fn serve(&self, words: &[String]) -> anyhow::Result<tokio::process::Child> {
         let words = self.fill(words)?;
-        let refuse = |error: io::Error| format!("serve: {}: {error}", words[0]);
-        let log = File::create(self.dir.join(LOGS).join("serve.log")).map_err(refuse)?;
-        let same = log.try_clone().map_err(refuse)?;
-        let mut command = prepare_program(&words, &self.dir).map_err(refuse)?;
-        command.stdout(log).stderr(same).spawn().map_err(refuse)
+        let log = File::create(self.dir.join(LOGS).join("serve.log"));
+        let served = log.and_then(|log| {
+            let mut command = prepare_program(&words, &self.dir)?;
+            command.stdout(log.try_clone()?).stderr(log).spawn()
+        });
+        served.with_context(|| format!("serve: {}", words[0]))
     }
 
-    fn still_serves(&mut self) -> Result<(), String> {
-        let Some(served) = &mut self.served else {
-            return Ok(());
-        };
-        match served.try_wait() {
-            Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(format!("serve ended too early: {status}")),
-            Err(error) => Err(format!("serve: {error}")),
+    fn still_serves(&mut self) -> anyhow::Result<()> {
+        if let Some(served) = &mut self.served
+            && let Some(status) = served.try_wait().context("serve")?
+        {
+            bail!("serve ended too early: {status}");
         }
+        Ok(())
     }
 
-    async fn end(&mut self) -> Result<(), String> {
+    async fn end(&mut self) -> anyhow::Result<()> {
         let mut ended = Ok(());
-        for words in self.spec.stop.clone() {
-            ended = ended.and(self.must("stop", &words).await);
+        for words in &self.spec.stop {
+            ended = ended.and(self.must("stop", words).await);
         }
         let Some(mut served) = self.served.take() else {
             return ended;
         };
         if let Ok(Some(status)) = served.try_wait() {
             // A program may end by itself when it is told to stop.
-            let stopped = !self.spec.stop.is_empty() || status.success();
-            let early = Err(format!("serve ended by itself: {status}"));
-            return if stopped { ended } else { ended.and(early) };
+            if self.spec.stop.is_empty() && !status.success() {
+                bail!("serve ended by itself: {status}");
+            }
+            return ended;
         }
         end_group(&served, true);
         if tokio::time::timeout(GENTLY, served.wait()).await.is_err() {
@@ -339,14 +309,15 @@ impl Running {
         ended
     }
 
-    fn outlet(&self, grid: &Grid, domain: DomainId) -> Result<Arc<dyn Outlet>, String> {
+    fn outlet(&self, grid: &Grid) -> Result<Arc<dyn Outlet>, String> {
         let limits = Limits {
             timeout: wall(self.spec.timeout),
             at_once: self.spec.at_once,
         };
+        let said = |error: anyhow::Error| format!("{error:#}");
         match &self.spec.submit {
             Submit::Command(words) => {
-                let words = Command::read(words, &places(grid, domain));
+                let words = Command::read(words, &places(grid, self.domain));
                 let words = words.map_err(|error| error.to_string())?;
                 let (values, dir) = (self.values.clone(), self.dir.as_path());
                 let (expect, log) = (self.spec.expect.clone(), Arc::clone(&self.log));
@@ -354,25 +325,24 @@ impl Running {
                 Ok(Arc::new(command.map_err(|error| error.to_string())?))
             }
             Submit::Outlet(text) => {
-                let text = self.fill(std::slice::from_ref(text))?.remove(0);
-                outlet(
-                    &OutletText::read(&text)?,
-                    (&self.dir, &self.dir),
-                    limits,
-                    &self.log,
-                )
+                let text = self
+                    .fill(std::slice::from_ref(text))
+                    .map_err(said)?
+                    .remove(0);
+                let dirs = (self.dir.as_path(), self.dir.as_path());
+                outlet(&OutletText::read(&text)?, dirs, limits, &self.log)
             }
         }
     }
 }
 
-fn how(exit: Exit, ran: &Ran) -> String {
+fn how(ran: &Ran) -> String {
     let said = match ran.stderr.trim() {
         "" => ran.stdout.trim(),
         said => said,
     };
     let said: String = said.chars().take(500).collect();
-    match exit {
+    match ran.exit {
         Exit::Code(code) => format!("code {code}: {said}"),
         Exit::Signal(signal) => format!("signal {signal}: {said}"),
         Exit::TimedOut => format!("no end in time: {said}"),

@@ -1,6 +1,7 @@
 //! The services of a grid, wired to each other.
 
-use super::{FaultKind, RealError, RealOptions, ServiceId};
+use super::{FaultKind, RealOptions, ServiceId};
+use anyhow::Context as _;
 use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::event::MessageKind;
 use gridrig_core::grid::{Grid, GridCluster};
@@ -17,7 +18,6 @@ use gridrig_service::http::metrics::Target;
 use gridrig_service::http::{Labels, Monitoring, NotifyHosts};
 use gridrig_service::incarnation;
 use std::collections::BTreeMap;
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
@@ -46,11 +46,9 @@ impl Services {
         grid: &Grid,
         options: &RealOptions,
         clock: RunClock,
-    ) -> Result<Self, RealError> {
-        let setups = (0..grid.domains.len()).map(|index| {
-            let domain = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
-            BrokerSetup::of(grid, domain, options.seed)
-        });
+    ) -> anyhow::Result<Self> {
+        let domains = (0..).map(DomainId).take(grid.domains.len());
+        let setups = domains.map(|domain| BrokerSetup::of(grid, domain, options.seed));
         let setups: Vec<BrokerSetup> = setups.collect::<Result<_, _>>()?;
         let bind_all = |count: usize| (0..count).map(|_| bind()).collect::<Result<Vec<_>, _>>();
         let lrms_doors = bind_all(grid.clusters.len())?;
@@ -79,7 +77,7 @@ impl Services {
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms
-                .push(started.map_err(|source| failed(&cluster.name, source))?);
+                .push(started.with_context(|| not_started(&cluster.name))?);
         }
         let doors = setups.into_iter().zip(broker_doors);
         for ((setup, door), domain) in doors.zip(&grid.domains) {
@@ -91,7 +89,7 @@ impl Services {
             let peers = peers(grid, &setup, &broker_urls);
             let config = broker::Config {
                 links: links(&setup, &peers, &options.protocols)
-                    .map_err(|source| failed(&name, io::Error::other(source)))?,
+                    .with_context(|| not_started(&name))?,
                 peer_door: None,
                 journal: None,
                 lrms: own_lrms(&setup, &lrms_urls),
@@ -108,7 +106,7 @@ impl Services {
                 liveness: options.liveness,
             };
             let started = broker::spawn(config, door.listener).await;
-            let started = started.map_err(|source| failed(&name, source))?;
+            let started = started.with_context(|| not_started(&name))?;
             services.brokers.push(Some(started));
         }
         Ok(services)
@@ -173,30 +171,18 @@ impl Services {
     }
 
     /// Makes something go wrong with a service.
-    pub(super) fn strike(&self, service: ServiceId, fault: FaultKind) {
+    pub(super) fn inject(&self, service: ServiceId, fault: FaultKind) {
         tracing::info!(?service, ?fault, "a fault is injected");
-        match (service, fault) {
-            (ServiceId::Lrms(cluster), FaultKind::Kill) => {
-                self.lrms(cluster)
-                    .into_iter()
-                    .for_each(emulator::Handle::kill);
-            }
-            (ServiceId::Broker(domain), FaultKind::Kill) => {
-                self.broker(domain)
-                    .into_iter()
-                    .for_each(broker::Handle::kill);
-            }
-            (ServiceId::Lrms(cluster), FaultKind::Weather(weather)) => {
-                self.lrms(cluster)
-                    .into_iter()
-                    .for_each(|lrms| lrms.weather(weather));
-            }
-            (ServiceId::Broker(domain), FaultKind::Weather(weather)) => {
-                self.broker(domain)
-                    .into_iter()
-                    .for_each(|broker| broker.weather(weather));
-            }
-        }
+        match service {
+            ServiceId::Lrms(id) => self.lrms(id).map(|it| match fault {
+                FaultKind::Kill => it.kill(),
+                FaultKind::Answers(weather) => it.weather(weather),
+            }),
+            ServiceId::Broker(id) => self.broker(id).map(|it| match fault {
+                FaultKind::Kill => it.kill(),
+                FaultKind::Answers(weather) => it.weather(weather),
+            }),
+        };
     }
 
     /// Stops all timers and waits until no message is under way: first what
@@ -273,13 +259,13 @@ struct Door {
     url: String,
 }
 
-fn bind() -> Result<Door, RealError> {
+fn bind() -> anyhow::Result<Door> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let door = bound.and_then(|listener| {
         let url = format!("http://{}", listener.local_addr()?);
         Ok(Door { listener, url })
     });
-    door.map_err(|source| failed("a listener on 127.0.0.1", source))
+    door.with_context(|| not_started("a listener on 127.0.0.1"))
 }
 
 /// Whoever is to submit through a face has to know where it is, and the port
@@ -294,11 +280,8 @@ fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
     eprintln!("cluster {cluster} offers {faces} at {url}");
 }
 
-fn failed(service: &str, source: io::Error) -> RealError {
-    RealError::Start {
-        service: service.to_owned(),
-        source,
-    }
+fn not_started(service: &str) -> String {
+    format!("{service} cannot be started")
 }
 
 fn lrms_config(
@@ -385,18 +368,11 @@ fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String>
 fn peers(grid: &Grid, setup: &BrokerSetup, urls: &[String]) -> BTreeMap<DomainId, broker::Peer> {
     let peer = |domain: DomainId| {
         let name = grid.domains.get(domain.index())?.name.clone();
-        Some((
-            domain,
-            broker::Peer {
-                name,
-                url: urls.get(domain.index())?.clone(),
-            },
-        ))
+        let url = urls.get(domain.index())?.clone();
+        Some((domain, broker::Peer { name, url }))
     };
-    setup
-        .config
-        .neighbours
-        .iter()
+    let neighbours = setup.config.neighbours.iter();
+    neighbours
         .filter_map(|neighbour| peer(neighbour.domain))
         .collect()
 }

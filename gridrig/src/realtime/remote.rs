@@ -1,74 +1,29 @@
 //! Services that run as processes of their own: their clock, and their part of
 //! the event log.
 
+use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay, settle, told_once};
-use gridrig_protocol::client::{Client, ClientError};
+use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::Problem;
 use gridrig_replayer::correlate::{Correlation, correlate, withdraw};
 use gridrig_replayer::sighting::Names;
 use gridrig_results::EventLog;
 use std::collections::BTreeMap;
 
-/// Why a remote service is of no use to a run.
-#[derive(Debug, thiserror::Error)]
-pub enum RemoteError {
-    /// It cannot be asked.
-    #[error("{url} cannot be asked")]
-    Ask {
-        /// The service.
-        url: String,
-        /// Why.
-        #[source]
-        source: ClientError,
-    },
-    /// Its answer makes no sense.
-    #[error("{url}: event {position}: {}", .problem.detail)]
-    Event {
-        /// The service.
-        url: String,
-        /// Which of its events.
-        position: u64,
-        /// What is wrong with it.
-        problem: Box<Problem>,
-    },
-    /// It does not have its first events any more.
-    #[error(
-        "{url}: its events before number {first} are forgotten (expected a service started with \
-         a larger --keep-events, for this run only)"
-    )]
-    Forgotten {
-        /// The service.
-        url: String,
-        /// Its oldest event.
-        first: u64,
-    },
-    /// Its clock has no usable speed.
-    #[error("{url}: field clock.speed = \"{speed}\": expected a number above 0")]
-    Speed {
-        /// The service.
-        url: String,
-        /// What it says.
-        speed: String,
-    },
-}
-
 /// The clock of a running service, for everyone who is to take part in its
 /// run.
 ///
 /// # Errors
-/// [`RemoteError`].
-pub async fn clock_of(client: &Client, url: &str) -> Result<RunClock, RemoteError> {
+/// When it does not answer, or its clock has no usable speed.
+pub async fn clock_of(client: &Client, url: &str) -> anyhow::Result<RunClock> {
     let asked = client.clock(url).await;
-    let info = asked.map_err(|source| RemoteError::Ask {
-        url: url.to_owned(),
-        source,
-    })?;
+    let info = asked.with_context(|| format!("{url} cannot be asked"))?;
     let speed = Decimal::parse(&info.speed).filter(|speed| !speed.is_zero());
-    let speed = speed.ok_or_else(|| RemoteError::Speed {
-        url: url.to_owned(),
-        speed: info.speed,
+    let speed = speed.with_context(|| {
+        let speed = info.speed;
+        format!("{url}: field clock.speed = \"{speed}\": expected a number above 0")
     })?;
     Ok(RunClock::with_epoch(info.epoch_unix_ns, speed))
 }
@@ -82,14 +37,14 @@ pub async fn clock_of(client: &Client, url: &str) -> Result<RunClock, RemoteErro
 /// URLs are among `urls`, they go by these names there.
 ///
 /// # Errors
-/// [`RemoteError`] for the first service that cannot be read.
+/// For the first service that cannot be read.
 pub async fn collect(
     client: &Client,
     mut own: Vec<Recorded>,
     urls: &[String],
     lrms: &BTreeMap<ClusterId, String>,
     names: &Names,
-) -> Result<(EventLog, Vec<JobId>, Correlation), RemoteError> {
+) -> anyhow::Result<(EventLog, Vec<JobId>, Correlation)> {
     let mut of_lrms = BTreeMap::new();
     let mut logs = Vec::new();
     let mut restarted = false;
@@ -114,34 +69,29 @@ pub async fn collect(
 }
 
 /// The events of a service, and from how many of its lives they are.
-async fn events_of(client: &Client, url: &str) -> Result<(Vec<Recorded>, u32), RemoteError> {
+async fn events_of(client: &Client, url: &str) -> anyhow::Result<(Vec<Recorded>, u32)> {
     let mut events = Vec::new();
     loop {
         let position = events.len() as u64;
         let asked = client.events(url, position).await;
-        let page = asked.map_err(|source| RemoteError::Ask {
-            url: url.to_owned(),
-            source,
-        })?;
+        let page = asked.with_context(|| format!("{url} cannot be asked"))?;
         // Without all events there is nothing to audit.
         if page.first > position {
-            return Err(RemoteError::Forgotten {
-                url: url.to_owned(),
-                first: page.first,
-            });
+            bail!(
+                "{url}: its events before number {} are forgotten (expected a service started with \
+                 a larger --keep-events, for this run only)",
+                page.first
+            );
         }
         if page.events.is_empty() {
             return Ok((events, page.lives));
         }
         for report in &page.events {
             let (at, placement) = report.at_and_placement();
-            let event = report
-                .event(&placement)
-                .map_err(|problem| RemoteError::Event {
-                    url: url.to_owned(),
-                    position: events.len() as u64,
-                    problem: Box::new(problem),
-                })?;
+            let event = report.event(&placement);
+            let wrong =
+                |problem: Problem| anyhow!("{url}: event {}: {}", events.len(), problem.detail);
+            let event = event.map_err(wrong)?;
             events.push(Recorded::new(at, event));
         }
     }

@@ -323,7 +323,7 @@ async fn a_slow_service_loses_nothing() {
         options.faults.push(Fault {
             at,
             service,
-            kind: FaultKind::Weather(weather),
+            kind: FaultKind::Answers(weather),
         });
     }
     let outcome = run(&grid, &jobs, &options).await;

@@ -5,7 +5,7 @@ use anyhow::{Context as _, anyhow, bail};
 use gridrig_service::free_ports;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -42,17 +42,16 @@ const END_LOOKS: u32 = 50;
 /// What is missing for one to be started; empty if nothing is.
 #[must_use]
 pub fn missing() -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    if !rustix::process::geteuid().is_root() {
+        missing.push("root, whom slurmd needs");
+    }
     let has = |name: &str| {
         let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
         folders
             .iter()
             .any(|folder| Path::new(folder).join(name).exists())
     };
-    let mut missing = Vec::new();
-    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    if !is_root {
-        missing.push("root, whom slurmd needs");
-    }
     for (program, package) in [
         ("munged", "munged (Debian's munge)"),
         ("slurmctld", "slurmctld (Debian's slurmctld)"),
@@ -88,17 +87,17 @@ impl PrivateSlurm {
             slurm.daemon("slurmd", slurmd.args(["-D", "-N", &format!("n{node}")]))?;
         }
         let wanted = setup.nodes.to_string();
-        for _ in 0..LOOKS {
-            let said = slurm.run("sinfo", &["-h", "-t", "idle", "-o", "%D"])?;
-            if said.trim() == wanted {
-                return Ok(slurm);
-            }
-            sleep(LOOK);
+        let idle = ["-h", "-t", "idle", "-o", "%D"];
+        let is_up = || {
+            slurm
+                .run("sinfo", &idle)
+                .is_ok_and(|said| said.trim() == wanted)
+        };
+        if !comes(LOOKS, is_up) {
+            let log = slurm.log();
+            bail!("Slurm does not come up; its controller says:\n{log}");
         }
-        bail!(
-            "Slurm does not come up; its controller says:\n{}",
-            slurm.log()
-        );
+        Ok(slurm)
     }
 
     /// Its `slurm.conf`.
@@ -168,14 +167,11 @@ impl PrivateSlurm {
             munged.arg(format!("--{option}={}", home.join(file).display()));
         }
         self.daemon("munged", &mut munged)?;
-        for _ in 0..LOOKS {
-            if home.join("socket").exists() {
-                return Ok(());
-            }
-            sleep(LOOK);
+        if !comes(LOOKS, || home.join("socket").exists()) {
+            let log = fs::read_to_string(home.join("log")).unwrap_or_default();
+            bail!("munged does not come up:\n{log}");
         }
-        let log = fs::read_to_string(home.join("log")).unwrap_or_default();
-        bail!("munged does not come up:\n{log}");
+        Ok(())
     }
 
     fn configure(&self, setup: &Setup) -> anyhow::Result<()> {
@@ -253,12 +249,7 @@ impl Drop for PrivateSlurm {
         if let Ok(mut cancel) = cancel {
             end(&mut cancel, false);
         }
-        for _ in 0..END_LOOKS {
-            if self.is_empty() {
-                break;
-            }
-            sleep(LOOK);
-        }
+        comes(END_LOOKS, || self.is_empty());
         // The nodes, the controller, munged last.
         while let Some((_, mut daemon)) = self.daemons.pop() {
             end(&mut daemon, true);
@@ -274,14 +265,22 @@ fn end(child: &mut Child, ask: bool) {
         let id = child.id().to_string();
         let _ = Command::new("kill").arg(id).stderr(Stdio::null()).status();
     }
-    for _ in 0..END_LOOKS {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
-        }
-        sleep(LOOK);
+    if !comes(END_LOOKS, || !matches!(child.try_wait(), Ok(None))) {
+        let _ = child.kill();
+        let _ = child.wait();
     }
-    let _ = child.kill();
-    let _ = child.wait();
+}
+
+/// Looks until something is so; whether it is, after so many looks.
+fn comes(looks: u32, mut is_so: impl FnMut() -> bool) -> bool {
+    let mut is_so_now = || {
+        let now = is_so();
+        if !now {
+            sleep(LOOK);
+        }
+        now
+    };
+    (0..looks).any(|_| is_so_now())
 }
 
 /// A new directory that others may look into, as munge wants it.
@@ -302,7 +301,6 @@ fn random_key() -> anyhow::Result<Vec<u8>> {
     Ok(key)
 }
 
-/// Ports that nobody listens at, each another one.
 /// Number and group of the user that munged runs as.
 fn munge_user() -> anyhow::Result<(u32, u32)> {
     let table = fs::read_to_string("/etc/passwd")?;

@@ -16,7 +16,7 @@ pub use report::{markdown, rows};
 
 use super::private_slurm::{PrivateSlurm, Setup};
 use crate::realtime::{RealOptions, run_real};
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::event::EventKind;
@@ -118,11 +118,8 @@ pub fn replay(
     let run_id = format!("slurm-fidelity-{}-{}", plan.seed, std::process::id());
     let mut options = RealOptions::new(Decimal::ONE, plan.seed, &run_id);
     options.lrms.insert(ClusterId(0), site);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
     let run = run_real(&grid, &submissions, &options, shutdown, progress);
-    let outcome = runtime.block_on(run)?;
+    let outcome = tokio::runtime::Runtime::new()?.block_on(run)?;
     let jobs = finished(&submissions, &outcome.log, &slurm.log())?;
     Ok(Real {
         version,
@@ -142,10 +139,11 @@ fn finished(submissions: &[Submission], events: &EventLog, log: &str) -> anyhow:
     let queued = queued.filter_map(|event| submissions.get(event.job?.index()));
     let queued: Vec<&Submission> = queued.collect();
     let logged = log::read(log);
-    if logged.len() != queued.len() {
-        let (logged, queued) = (logged.len(), queued.len());
-        anyhow::bail!("slurmctld has logged {logged} jobs, expected the {queued} of the workload");
-    }
+    let (found, wanted) = (logged.len(), queued.len());
+    ensure!(
+        found == wanted,
+        "slurmctld has logged {found} jobs, expected the {wanted} of the workload"
+    );
     let first = logged.values().find_map(|job| job.submitted).unwrap_or(0);
     let at = |millis: Option<u64>| {
         let since = SimDuration::from_millis(millis?.saturating_sub(first));

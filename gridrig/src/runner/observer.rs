@@ -1,7 +1,7 @@
 //! Who looks on while a scenario runs, and may stop it.
 
 use super::{Load, PolicyRun};
-use crate::realtime::Ears;
+use crate::realtime::Listener;
 use crate::scenario::{Replication, Scenario};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::Grid;
@@ -42,7 +42,7 @@ pub struct Start<'a> {
 }
 
 /// One run under an observer's eyes. A run in virtual time tells it each event;
-/// one in real time gives it ears, and lets it listen a few times a second.
+/// one in real time gives it listener, and lets it listen a few times a second.
 pub trait Observation {
     /// This has happened.
     fn emit(&mut self, at: SimTime, event: Event<'_>);
@@ -51,7 +51,7 @@ pub trait Observation {
     fn look(&mut self, log: &EventLog);
 
     /// A run in real time is heard through these.
-    fn listen(&mut self, ears: &Ears);
+    fn listen(&mut self, listener: &Listener);
 
     /// Takes in what there is to hear, and shows how things are at `now`.
     fn hear(&mut self, now: SimTime);

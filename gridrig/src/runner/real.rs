@@ -3,9 +3,9 @@
 use super::{Executed, Load, Observation, RunOptions, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::realtime::{Ears, Fault, FaultKind, RealOptions, ServiceId, run_real, slurm_setup};
+use crate::realtime::{Fault, FaultKind, Listener, RealOptions, ServiceId, run_real, slurm_setup};
 use crate::scenario::{Clock, Scenario, Stop};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -30,10 +30,7 @@ pub(super) fn execute(
         Clock::Real { speed } => speed,
         Clock::Virtual => scenario.speed,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::run)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
     let run_id = format!("{}-{}-{}", scenario.name, scenario.seed, std::process::id());
     let mut real = RealOptions::new(speed, scenario.seed, &run_id);
     real.stop_at = match scenario.measure.stop {
@@ -42,19 +39,19 @@ pub(super) fn execute(
     };
     real.clusters = scenario.clusters().cloned().collect();
     real.protocols.clone_from(&scenario.protocols);
-    real.faults = kills(grid, &options.kill)?;
+    let kills = options.kill.iter().map(|text| kill(grid, text));
+    real.faults = kills.collect::<Result<_, _>>()?;
     for (id, cluster) in (0..).map(ClusterId).zip(scenario.clusters()) {
         if let Some(dir) = cluster.slurm_bin() {
-            let setup = slurm_setup(&dir).map_err(Failure::input)?;
-            real.slurm.insert(id, setup);
+            real.slurm.insert(id, slurm_setup(&dir)?);
         }
     }
     real.lrms = real_lrms(scenario, grid)?;
     real.monitoring = options.monitoring.clone();
     real.external = scenario.external.clone();
     if let Some(watching) = &mut watching {
-        real.ears = Ears::open();
-        watching.listen(&real.ears);
+        real.listener = Listener::open();
+        watching.listen(&real.listener);
     }
     let mut now = SimTime::ZERO;
     let observe = |p: gridrig_replayer::player::Progress| {
@@ -64,22 +61,21 @@ pub(super) fn execute(
             watching.hear(p.now);
         }
     };
-    let outcome = runtime
-        .block_on(run_real(
-            grid,
-            &load.submissions,
-            &real,
-            wait_for_stop(options),
-            observe,
-        ))
-        .map_err(Failure::run)?;
+    let run = run_real(
+        grid,
+        &load.submissions,
+        &real,
+        wait_for_stop(options),
+        observe,
+    );
+    let outcome = runtime.block_on(run).map_err(Failure::Run)?;
     if let Some(watching) = watching {
         watching.end(None, now.max(outcome.log.end()));
     }
     let notes = outcome.external.as_ref();
     let notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
-    if outcome.strangers > 0 {
-        let jobs = outcome.strangers;
+    let jobs = outcome.strangers;
+    if jobs > 0 {
         tracing::warn!(
             jobs,
             "jobs that are not the workload's took processors; no figure has them"
@@ -133,24 +129,17 @@ pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String
 }
 
 /// The real LRMSs of a scenario, asked what they are made of.
-fn real_lrms(
-    scenario: &Scenario,
-    grid: &Grid,
-) -> Result<BTreeMap<ClusterId, slurm::Site>, Failure> {
+fn real_lrms(scenario: &Scenario, grid: &Grid) -> anyhow::Result<BTreeMap<ClusterId, slurm::Site>> {
     let mut sites = BTreeMap::new();
     for (cluster, written) in grid.clusters.iter().zip(scenario.clusters()) {
         let Some(access) = written.real_lrms() else {
             continue;
         };
-        let wanted = cluster.config.resources.processors();
+        let (name, wanted) = (&cluster.name, cluster.config.resources.processors());
         let site = slurm::Site::expect(&access, wanted);
-        let site =
-            site.map_err(|why| Failure::input(anyhow!("cluster {}: {why}", cluster.name)))?;
-        tracing::info!(
-            cluster = cluster.name,
-            version = site.version(),
-            "a real Slurm runs the jobs"
-        );
+        let site = site.with_context(|| format!("cluster {name}"))?;
+        let version = site.version();
+        tracing::info!(cluster = name, version, "a real Slurm runs the jobs");
         sites.insert(cluster.config.id, site);
     }
     Ok(sites)
@@ -168,24 +157,18 @@ pub(super) fn tolerance(clock: Clock) -> SimDuration {
 }
 
 /// `--kill NAME@TIME`: that service is gone from then on.
-fn kills(grid: &Grid, wanted: &[String]) -> Result<Vec<Fault>, Failure> {
-    wanted.iter().map(|text| kill(grid, text)).collect()
-}
-
-fn kill(grid: &Grid, text: &str) -> Result<Fault, Failure> {
+fn kill(grid: &Grid, text: &str) -> anyhow::Result<Fault> {
     let refuse = |why: String| {
-        Failure::input(anyhow!(
-            "--kill {text}: {why} (expected NAME@TIME with the name of a domain or cluster, as in a1@30s)"
-        ))
+        anyhow!(
+            "--kill {text}: {why} (expected NAME@TIME with the name of a domain or cluster, as in \
+             a1@30s)"
+        )
     };
-    let (name, time) = text
-        .split_once('@')
-        .ok_or_else(|| refuse("it has no @".to_owned()))?;
+    let pair = text.split_once('@');
+    let (name, time) = pair.ok_or_else(|| refuse("it has no @".to_owned()))?;
     let after = SimDuration::parse(time).map_err(|e| refuse(format!("the time: {e}")))?;
-    let cluster = grid
-        .clusters
-        .iter()
-        .position(|cluster| cluster.name == name);
+    let mut clusters = grid.clusters.iter();
+    let cluster = clusters.position(|cluster| cluster.name == name);
     let domain = grid.domains.iter().position(|domain| domain.name == name);
     let service = match (cluster, domain) {
         (Some(index), _) => ServiceId::Lrms(ClusterId(index as u16)),

@@ -4,7 +4,7 @@ use super::{Cell, Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
 use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
 use gridrig_core::time::SimDuration;
@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 
 /// Refuses to overwrite somebody else's run. A deterministic run of the very
 /// same scenario may be written again: it is the same run.
-pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> Result<(), Failure> {
+pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> anyhow::Result<()> {
     let Some(dir) = directory(cell, options) else {
         return Ok(());
     };
     if !dir.exists() || options.force || is_same_run(&cell.replication, &dir) {
         return Ok(());
     }
-    Err(Failure::input(anyhow!(
-        "{}: holds another run already (expected a new directory; give another --out, or --force)",
-        dir.display()
-    )))
+    let dir = dir.display();
+    bail!(
+        "{dir}: holds another run already (expected a new directory; give another --out, or --force)"
+    )
 }
 
 fn is_same_run(replication: &Replication, dir: &Path) -> bool {
@@ -45,11 +45,8 @@ fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     let policy = cell.name();
     let policy = policy.map_or_else(|| "no-broker".to_owned(), |name| as_directory(&name));
     let out = options.out.as_ref()?;
-    Some(
-        out.join(run)
-            .join(policy)
-            .join(format!("r{:03}", replication.index)),
-    )
+    let number = format!("r{:03}", replication.index);
+    Some(out.join(run).join(policy).join(number))
 }
 
 /// Writes a run; answers where.
@@ -107,15 +104,11 @@ pub(super) fn write(
     rundir::write(&dir, true, &files).map_err(Failure::run)?;
     if let Some(xml) = describe(replication)? {
         let path = dir.join(POOLED_RESOURCES);
-        std::fs::write(&path, xml)
-            .with_context(|| format!("{}: cannot be written", path.display()))
-            .map_err(Failure::Run)?;
+        std::fs::write(&path, xml).map_err(|error| unwritten(&path, error))?;
     }
     if let Some(said) = &executed.said {
         let into = dir.join("broker");
-        said.copy(&into)
-            .with_context(|| format!("{}: cannot be written", into.display()))
-            .map_err(Failure::Run)?;
+        said.copy(&into).map_err(|error| unwritten(&into, error))?;
     }
     if options.csv {
         rundir::write_batsim_csv(&dir, log, table, &load.submissions, grid)
@@ -124,37 +117,34 @@ pub(super) fn write(
     Ok(Some(dir))
 }
 
+fn unwritten(path: &Path, error: std::io::Error) -> Failure {
+    let what = format!("{}: cannot be written", path.display());
+    Failure::Run(anyhow::Error::new(error).context(what))
+}
+
 /// The nodes of a pooled cluster as a cluster file, which its resolved scenario
 /// names; `None` where a number of processors says it all.
 ///
 /// # Errors
 /// Nodes that no cluster file can describe beside the others.
-pub(super) fn describe(replication: &Replication) -> Result<Option<String>, Failure> {
+pub(super) fn describe(replication: &Replication) -> anyhow::Result<Option<String>> {
     let scenario = &replication.scenario;
-    let mut entries = scenario.clusters();
-    let from_file = entries
-        .next()
-        .is_some_and(|cluster| cluster.resources.is_some());
-    let (Some(cluster), true, true) = (
-        scenario.grid.clusters.first(),
-        from_file,
-        replication.pooled,
-    ) else {
+    let from_file = scenario.clusters().next();
+    let from_file = from_file.is_some_and(|cluster| cluster.resources.is_some());
+    let cluster = scenario.grid.clusters.first();
+    let Some(cluster) = cluster.filter(|_| from_file && replication.pooled) else {
         return Ok(None);
     };
-    let xml = resources::write(&cluster.config.resources);
-    xml.map(Some).map_err(|error| {
-        Failure::input(anyhow!(
-            "run.bounds = true: the clusters make no pooled cluster: {error} (expected all of them \
-             with processors, or all with resources)"
-        ))
-    })
+    let xml = resources::write(&cluster.config.resources).context(
+        "run.bounds = true: the clusters make no pooled cluster (expected all of them with \
+         processors, or all with resources)",
+    );
+    xml.map(Some)
 }
 
 /// What a comparison of runs has to know of this one.
 fn study(replication: &Replication) -> StudyDoc {
     let scenario = &replication.scenario;
-    let text = |declared: &dyn std::fmt::Display| declared.to_string();
     StudyDoc {
         scenario: scenario.name.clone(),
         key: replication.key.clone(),
@@ -168,8 +158,8 @@ fn study(replication: &Replication) -> StudyDoc {
             arrival: scenario.compression().as_f64(),
             run_time: scenario.run_time_compression().as_f64(),
         }),
-        primary: scenario.primary.iter().map(|figure| text(figure)).collect(),
-        require: scenario.require.iter().map(|bound| text(bound)).collect(),
+        primary: scenario.primary.iter().map(ToString::to_string).collect(),
+        require: scenario.require.iter().map(ToString::to_string).collect(),
         bounds: scenario.bounds,
     }
 }
@@ -186,11 +176,9 @@ fn choices(load: &Load) -> BTreeMap<String, ChoiceDoc> {
 }
 
 fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
-    let hash = |entries| workload_hash(submissions, entries);
-    BTreeMap::from([
-        ("all".to_owned(), hash(true)),
-        ("jobs".to_owned(), hash(false)),
-    ])
+    let hash =
+        |(name, entries): (&str, bool)| (name.to_owned(), workload_hash(submissions, entries));
+    [("all", true), ("jobs", false)].map(hash).into()
 }
 
 fn workload_hash(submissions: &[Submission], entries: bool) -> String {

@@ -236,7 +236,7 @@ fn wrong_faces_and_files_are_mistakes_of_input() {
     );
     let output = run(&["emulator", "--processors", "4", "--face", "condor"]);
     expect_code(&output, 2);
-    assert!(stderr(&output).contains("--face condor: expected one of arc, bes"));
+    assert!(stderr(&output).contains("'condor' for '--face <FACE>': expected one of arc, bes"));
     let missing = bench.path("no.pem");
     let words = [
         "emulator",

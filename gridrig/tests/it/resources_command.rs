@@ -71,7 +71,7 @@ fn what_cannot_be_read_or_aggregated_is_refused() {
         (vec!["resources", "none.xml"], "none.xml: No such file"),
         (
             vec!["resources", &table, "--form", "cosy"],
-            "--form cosy: expected flat, unique",
+            "'cosy' for '--form <FORM>': expected one of flat, unique",
         ),
         (
             vec!["resources", &table, &table],

@@ -116,7 +116,7 @@ fn a_role_changes_at_run_time_and_no_log_has_the_secret() {
     assert_eq!(json(&back)["role"], "provider");
     let wrong = run(&["broker", "role", url, "b", "boss"]);
     expect_code(&wrong, 2);
-    assert!(stderr(&wrong).contains("boss: expected one of provider"));
+    assert!(stderr(&wrong).contains("'boss' for '<ROLE>': expected one of provider"));
     let nobody = run(&["broker", "role", url, "zoe", "both"]);
     expect_code(&nobody, 2);
     for name in ["a", "b"] {
@@ -170,11 +170,11 @@ fn what_sessions_need_and_do_not_have_is_said_before_anything_starts() {
     };
     check(
         &["--protocol", "smtp"],
-        "--protocol smtp: expected one of native, json, soap, soap12",
+        "'smtp' for '--protocol <PROTOCOL>': expected one of native, json, soap, soap12",
     );
     check(
         &["--protocol", "soap", "--auth", "password"],
-        "--auth password: expected one of none",
+        "'password' for '--auth <METHOD>': expected one of mutual-tls, bearer, none",
     );
     check(
         &["--protocol", "soap", "--auth", "bearer"],

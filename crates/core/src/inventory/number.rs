@@ -48,22 +48,10 @@ impl Number {
         Number(u128::from(over) * ONE / u128::from(under))
     }
 
-    /// So many parts of 10^-9.
-    #[must_use]
-    pub(crate) const fn of_billionths(parts: u128) -> Self {
-        Number(parts)
-    }
-
     /// The value times 10^9, a whole number.
     #[must_use]
     pub const fn billionths(self) -> u128 {
         self.0
-    }
-
-    /// The whole part.
-    #[must_use]
-    pub const fn floor(self) -> u128 {
-        self.0 / ONE
     }
 
     /// The sum; it stays at the greatest value that there is.

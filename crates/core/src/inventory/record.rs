@@ -2,7 +2,6 @@
 
 use super::{Attribute, Form, Value, Values};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 /// One resource, or several of one type that are told of together.
@@ -87,13 +86,16 @@ pub struct Inventory {
 }
 
 /// Why records make no inventory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InventoryError {
     /// Two records have this id.
+    #[error("record id = {0:?}: expected one that no other has")]
     SameId(Arc<str>),
     /// A record stands for no resource.
+    #[error("record {0:?}: expected a count of at least 1")]
     NoResource(Arc<str>),
     /// An attribute counts more resources than its record, or none.
+    #[error("record {id:?}, attribute {attribute:?}: expected a count from 1 to the record's")]
     Miscounted {
         /// The record.
         id: Arc<str>,
@@ -102,6 +104,10 @@ pub enum InventoryError {
     },
     /// An attribute's range is the wrong way round, or its list has fewer than
     /// two values, is not sorted or has a value twice.
+    #[error(
+        "record {id:?}, attribute {attribute:?}: expected a range from low to high, or a sorted \
+         list of at least two values, each once"
+    )]
     Disordered {
         /// The record.
         id: Arc<str>,
@@ -109,9 +115,14 @@ pub enum InventoryError {
         attribute: Arc<str>,
     },
     /// A relation begins or ends at no record.
+    #[error("relation with record number {0}: expected one that is there")]
     NoSuchRecord(usize),
     /// A record of the flat form has an attribute that is not one single
     /// value of all its resources.
+    #[error(
+        "record {id:?}, attribute {attribute:?}: expected one value of all its resources in the \
+         flat form"
+    )]
     NotFlat {
         /// The record.
         id: Arc<str>,
@@ -119,42 +130,9 @@ pub enum InventoryError {
         attribute: Arc<str>,
     },
     /// Only the flat form can be aggregated; this is another.
+    #[error("an inventory in the form {0}: expected the flat form")]
     Aggregated(Form),
 }
-
-impl fmt::Display for InventoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SameId(id) => write!(f, "record id = {id:?}: expected one that no other has"),
-            Self::NoResource(id) => write!(f, "record {id:?}: expected a count of at least 1"),
-            Self::Miscounted { id, attribute } => write!(
-                f,
-                "record {id:?}, attribute {attribute:?}: expected a count from 1 to the record's"
-            ),
-            Self::Disordered { id, attribute } => write!(
-                f,
-                "record {id:?}, attribute {attribute:?}: expected a range from low to high, or \
-                 a sorted list of at least two values, each once"
-            ),
-            Self::NoSuchRecord(index) => {
-                write!(
-                    f,
-                    "relation with record number {index}: expected one that is there"
-                )
-            }
-            Self::NotFlat { id, attribute } => write!(
-                f,
-                "record {id:?}, attribute {attribute:?}: expected one value of all its resources \
-                 in the flat form"
-            ),
-            Self::Aggregated(form) => {
-                write!(f, "an inventory in the form {form}: expected the flat form")
-            }
-        }
-    }
-}
-
-impl std::error::Error for InventoryError {}
 
 impl Inventory {
     /// An inventory of these records.

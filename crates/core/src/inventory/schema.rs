@@ -2,7 +2,6 @@
 
 use super::{Form, names};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 /// How an inventory is aggregated. What it does not name is left out of
@@ -95,51 +94,27 @@ pub struct RelationRule {
 }
 
 /// Why rules make no schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// A type has two rules.
+    #[error("type {0:?}: expected one rule for it")]
     SameType(Arc<str>),
     /// An attribute is named twice for one type.
+    #[error("type {0:?}: attribute {1:?}: expected it to be named once")]
     SameAttribute(Arc<str>, Arc<str>),
     /// The same relation has two rules.
+    #[error("relation {0:?}: expected one rule for it between two types")]
     SameRelation(Arc<str>),
     /// A relation begins or ends at a type that has no rule.
+    #[error("relation {0:?}: type {1:?}: expected a type of this schema")]
     UnknownType(Arc<str>, Arc<str>),
     /// The flat form keeps every relation; it aggregates nothing.
+    #[error("relation {0:?}: model = \"flat\": expected unique, one-to-n or n-to-n")]
     FlatRelation(Arc<str>),
     /// A type is related to itself, directly or by way of others.
+    #[error("type {0:?}: expected relations that do not lead back to where they began")]
     Circle(Arc<str>),
 }
-
-impl fmt::Display for SchemaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SameType(name) => write!(f, "type {name:?}: expected one rule for it"),
-            Self::SameAttribute(name, attribute) => write!(
-                f,
-                "type {name:?}: attribute {attribute:?}: expected it to be named once"
-            ),
-            Self::SameRelation(name) => write!(
-                f,
-                "relation {name:?}: expected one rule for it between two types"
-            ),
-            Self::UnknownType(name, kind) => write!(
-                f,
-                "relation {name:?}: type {kind:?}: expected a type of this schema"
-            ),
-            Self::FlatRelation(name) => write!(
-                f,
-                "relation {name:?}: model = \"flat\": expected unique, one-to-n or n-to-n"
-            ),
-            Self::Circle(name) => write!(
-                f,
-                "type {name:?}: expected relations that do not lead back to where they began"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SchemaError {}
 
 impl Schema {
     /// A schema of these rules.

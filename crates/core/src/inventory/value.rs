@@ -46,15 +46,6 @@ impl Value {
             Value::Text(_) => None,
         }
     }
-
-    /// Whether it is written like this, but for ASCII case.
-    #[must_use]
-    pub fn is(&self, text: &str) -> bool {
-        match self {
-            Value::Number(number) => number.to_string() == text,
-            Value::Text(own) => own.eq_ignore_ascii_case(text),
-        }
-    }
 }
 
 impl fmt::Display for Value {
@@ -115,18 +106,6 @@ impl Values {
                 let numbers: Option<Vec<Number>> = values.iter().map(Value::as_number).collect();
                 let numbers = numbers?;
                 Some((*numbers.iter().min()?, *numbers.iter().max()?))
-            }
-        }
-    }
-
-    /// Whether one of the resources may have this value, but for ASCII case.
-    #[must_use]
-    pub fn may_be(&self, text: &str) -> bool {
-        match self {
-            Values::Single(value) => value.is(text),
-            Values::List(values) => values.iter().any(|value| value.is(text)),
-            Values::Range(min, max) => {
-                Number::parse(text).is_some_and(|number| (*min..=*max).contains(&number))
             }
         }
     }
@@ -216,20 +195,5 @@ impl Attribute {
     #[must_use]
     pub fn max(&self) -> Option<Number> {
         self.values.max()
-    }
-
-    /// The sum if it is known, else the most that it can be; `None` if it is
-    /// not about numbers.
-    #[must_use]
-    pub fn at_most_in_total(&self) -> Option<Number> {
-        self.total().or_else(|| Some(self.max()?.times(self.count)))
-    }
-
-    /// What one resource has on average: the mean if it is known, else the
-    /// middle between least and most. `None` if it is not about numbers.
-    #[must_use]
-    pub fn typical(&self) -> Option<Number> {
-        self.mean()
-            .or_else(|| self.min()?.plus(self.max()?).over(2))
     }
 }

@@ -2,6 +2,7 @@
 //! seeded ones.
 
 mod accuracy;
+mod matching;
 mod sites;
 mod table_2;
 

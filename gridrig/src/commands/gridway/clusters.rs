@@ -1,7 +1,7 @@
 //! Which clusters the drivers know, and where they are.
 
-use crate::exit::Failure;
-use anyhow::{Context, anyhow, bail};
+use crate::cli::values;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use gridrig_protocol::client::Client;
 use std::collections::BTreeMap;
@@ -15,9 +15,10 @@ pub(super) struct ClusterArgs {
     #[arg(
         long = "cluster",
         value_name = "NAME=URL",
-        required_unless_present = "clusters"
+        required_unless_present = "clusters",
+        value_parser = named
     )]
-    pub named: Vec<String>,
+    pub named: Vec<(String, String)>,
     /// A file of such clusters: a line NAME=URL each, or the first line that
     /// `gridrig emulator` says. It is read again at every DISCOVER
     #[arg(long, value_name = "FILE")]
@@ -36,8 +37,8 @@ impl ClusterArgs {
     ///
     /// # Errors
     /// When an argument or the file will not do.
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        self.read().map(drop).map_err(Failure::Input)
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        self.read().map(drop)
     }
 
     /// The clusters; those of a line without a name are asked for theirs.
@@ -62,25 +63,21 @@ impl ClusterArgs {
     }
 
     fn read(&self) -> anyhow::Result<Vec<(Option<String>, String)>> {
-        let mut clusters = Vec::new();
-        for text in &self.named {
-            let cluster = named(text).map_err(|e| anyhow!("--cluster {text}: {e}"))?;
-            clusters.push(cluster);
-        }
+        let known = |(name, url): (String, String)| (Some(name), url);
+        let mut clusters: Vec<_> = self.named.iter().cloned().map(known).collect();
         let Some(file) = &self.clusters else {
             return Ok(clusters);
         };
-        let text = read_bounded(file, MAX_BYTES)?;
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let at = || format!("{}:{}", file.display(), number + 1);
+        for (line, number) in read_bounded(file, MAX_BYTES)?
+            .lines()
+            .map(str::trim)
+            .zip(1..)
+        {
+            let at = || format!("{}:{number}", file.display());
             if line.starts_with('{') {
                 clusters.extend(listening(line).with_context(at)?);
-            } else {
-                clusters.push(named(line).with_context(at)?);
+            } else if !line.is_empty() && !line.starts_with('#') {
+                clusters.push(known(named(line).with_context(at)?));
             }
         }
         Ok(clusters)
@@ -103,18 +100,10 @@ pub(super) fn read_bounded(file: &Path, most: u64) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn named(text: &str) -> anyhow::Result<(Option<String>, String)> {
-    match text.split_once('=') {
-        Some((name, url)) if url.starts_with("http://") => {
-            check_name(name)?;
-            Ok((Some(name.to_owned()), address(url)))
-        }
-        _ => bail!("expected NAME=URL, as in a1=http://127.0.0.1:8101"),
-    }
-}
-
-fn address(url: &str) -> String {
-    url.trim_end_matches('/').to_owned()
+fn named(text: &str) -> anyhow::Result<(String, String)> {
+    let (name, url) = values::named_url(text).map_err(anyhow::Error::msg)?;
+    check_name(&name)?;
+    Ok((name, url))
 }
 
 /// The first line of `gridrig emulator`: the clusters it lists, or the one
@@ -123,20 +112,17 @@ fn listening(line: &str) -> anyhow::Result<Vec<(Option<String>, String)>> {
     let said: serde_json::Value =
         serde_json::from_str(line).context("expected the first line of gridrig emulator")?;
     let url = |value: &serde_json::Value| {
-        let url = value.as_str().filter(|url| url.starts_with("http://"));
-        url.map(address)
-            .context("expected an http:// URL under listening or url")
+        let url = value.as_str().and_then(|url| values::url(url).ok());
+        url.context("expected an http:// URL under listening or url")
     };
-    match said["clusters"].as_array() {
-        Some(clusters) => clusters
-            .iter()
-            .map(|cluster| {
-                let name = cluster["name"].as_str().map(str::to_owned);
-                Ok((name, url(&cluster["url"])?))
-            })
-            .collect(),
-        None => Ok(vec![(None, url(&said["listening"])?)]),
-    }
+    let Some(clusters) = said["clusters"].as_array() else {
+        return Ok(vec![(None, url(&said["listening"])?)]);
+    };
+    let cluster = |cluster: &serde_json::Value| {
+        let name = cluster["name"].as_str().map(str::to_owned);
+        Ok((name, url(&cluster["url"])?))
+    };
+    clusters.iter().map(cluster).collect()
 }
 
 /// The protocol separates words by blanks, and a host from its job manager by
@@ -165,7 +151,7 @@ mod tests {
             .map(|(name, _)| name)
             .collect();
         assert_eq!(names, [Some("a".to_owned()), Some("b".to_owned())]);
-        assert!(listening(r#"{"listening":"https://h:1"}"#).is_err());
+        assert!(listening(r#"{"listening":"ftp://h:1"}"#).is_err());
     }
 
     #[test]

@@ -81,8 +81,8 @@ pub(super) async fn run(driver: impl Driver) -> Result<(), Failure> {
             break;
         };
         let request = match line {
-            Line::Whole(line) => parse(&line),
-            Line::TooLong => Err(format!("expected a line of at most {MAX_LINE} bytes")),
+            Some(line) => parse(&line),
+            None => Err(format!("expected a line of at most {MAX_LINE} bytes")),
         };
         match request {
             Ok(None) => {}
@@ -110,12 +110,8 @@ async fn work(driver: Arc<impl Driver>, mut requests: mpsc::Receiver<Request>) {
     while let Some(request) = requests.recv().await {
         let result = driver.handle(&request).await;
         if let Err(problem) = &result {
-            tracing::info!(
-                operation = request.operation,
-                id = request.id,
-                problem,
-                "refused"
-            );
+            let (operation, id) = (&request.operation, &request.id);
+            tracing::info!(operation, id, problem, "refused");
         }
         say(&answer(driver.as_ref(), &request, &result));
         driver.said(&request).await;
@@ -170,13 +166,9 @@ fn number(id: &str) -> usize {
     })
 }
 
-enum Line {
-    Whole(String),
-    TooLong,
-}
-
-/// Passes lines on until the input ends or nobody wants them.
-fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
+/// Passes lines on until the input ends or nobody wants them; `None` for one
+/// that is too long.
+fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Option<String>>) {
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
@@ -188,9 +180,9 @@ fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
                 if skip_line(&mut input).is_none() {
                     return;
                 }
-                Line::TooLong
+                None
             }
-            Ok(_) => Line::Whole(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(_) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         };
         if lines.blocking_send(line).is_err() {
             return;
@@ -238,12 +230,8 @@ mod tests {
         let (lines, mut lines_in) = mpsc::channel(9);
         read_lines(text.as_slice(), &lines);
         drop(lines);
-        assert!(matches!(lines_in.blocking_recv(), Some(Line::TooLong)));
-        let rest: Vec<String> = std::iter::from_fn(|| match lines_in.blocking_recv() {
-            Some(Line::Whole(line)) => Some(line),
-            _ => None,
-        })
-        .collect();
+        assert_eq!(lines_in.blocking_recv(), Some(None));
+        let rest: Vec<String> = std::iter::from_fn(|| lines_in.blocking_recv().flatten()).collect();
         assert_eq!(rest, ["INIT - - -\n", "last"]);
     }
 }

@@ -37,17 +37,13 @@ impl Driver {
     }
 
     async fn monitor(&self, host: &str) -> Result<String, String> {
-        let known = self.clusters.read().await.get(host).cloned();
-        let url = match known {
-            Some(url) => url,
+        if !self.clusters.read().await.contains_key(host) {
             // gwd that has been restarted monitors hosts it knows from before.
-            None => {
-                self.discover().await?;
-                let clusters = self.clusters.read().await;
-                let url = clusters.get(host).cloned();
-                url.ok_or_else(|| format!("host {host}: expected a cluster that was discovered"))?
-            }
-        };
+            self.discover().await?;
+        }
+        let url = self.clusters.read().await.get(host).cloned();
+        let unknown = || format!("host {host}: expected a cluster that was discovered");
+        let url = url.ok_or_else(unknown)?;
         let info = self.client.cluster(&url).await;
         info.map(|info| attributes(host, &info))
             .map_err(|error| error.to_string())

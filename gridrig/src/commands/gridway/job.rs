@@ -34,15 +34,12 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
         file if file.is_file() => read_bounded(&file, MAX_BYTES)?,
         _ => String::new(),
     };
-    let processors = match texts(&root, "count").next() {
-        None => 1,
-        Some(count) => count
-            .trim()
-            .parse()
-            .ok()
-            .filter(|count| *count > 0)
-            .with_context(|| format!("{shown}: count = {count:?}: expected a number from 1 on"))?,
-    };
+    let count = texts(&root, "count")
+        .next()
+        .unwrap_or_else(|| "1".to_owned());
+    let processors = count.trim().parse().ok().filter(|count| *count > 0);
+    let processors = processors
+        .with_context(|| format!("{shown}: count = {count:?}: expected a number from 1 on"))?;
     let limit = wall_time(&root).with_context(|| format!("{shown}: maxWallTime"))?;
     let said = said(&root, &of_user).with_context(|| format!("{shown}: run time"))?;
     let length = said.or(limit).unwrap_or(default);
@@ -109,18 +106,15 @@ fn said(root: &Element, of_user: &str) -> anyhow::Result<Option<SimDuration>> {
     }
     let value = |wanted: &str| {
         let found = variables.iter().find(|(name, _)| name == wanted);
-        found.map(|(_, value)| value.clone()).unwrap_or_default()
+        found.map_or("", |(_, value)| value.as_str())
     };
-    let executable = texts(root, "executable").next().unwrap_or_default();
-    let programs = [
-        (executable, texts(root, "argument").collect()),
+    let words = value("GW_ARGUMENTS").split_whitespace().map(str::to_owned);
+    let programs: [(String, Vec<String>); 2] = [
         (
-            value("GW_EXECUTABLE"),
-            value("GW_ARGUMENTS")
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<String>>(),
+            texts(root, "executable").next().unwrap_or_default(),
+            texts(root, "argument").collect(),
         ),
+        (value("GW_EXECUTABLE").to_owned(), words.collect()),
     ];
     for (executable, arguments) in &programs {
         for argument in arguments {

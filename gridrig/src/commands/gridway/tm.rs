@@ -3,7 +3,6 @@
 
 use super::filter::{self, Request};
 use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What gwd looks for in what a job's wrapper has said.
@@ -66,20 +65,16 @@ fn local(url: &str) -> Option<PathBuf> {
 /// A file that comes from the cluster: what a wrapper says, or nothing. What
 /// is there already stays as it is, but for the words of a wrapper.
 fn fetch(target: &Path) -> Result<String, String> {
-    let name = target
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or("");
-    let is_wrapper = name.starts_with("stdout.wrapper");
-    let mut options = OpenOptions::new();
-    match is_wrapper {
-        true => options.write(true).create(true).truncate(true),
-        false => options.append(true).create(true),
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let written = match name.starts_with("stdout.wrapper") {
+        true => std::fs::write(target, WRAPPER),
+        false => OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(target)
+            .map(drop),
     };
-    let text = if is_wrapper { WRAPPER } else { "" };
-    options
-        .open(target)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
+    written
         .map(|()| "-".to_owned())
         .map_err(|error| format!("{}: {error}", target.display()))
 }

@@ -3,14 +3,14 @@
 mod role;
 mod sessions;
 
-use super::{Threads, clock, named_url, notify_hosts, serve};
+use super::{Threads, clock, notify_hosts, serve};
 use crate::cli::{BrokerArgs, BrokerCommand};
 use crate::commands::resources::schema_file;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::scenario::Scenario;
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
@@ -21,20 +21,17 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_metabroker_stub::{Config, Liveness, Peer};
 use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::ClusterInfo;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tokio::runtime::Runtime;
 
 /// Serves one meta-broker until Ctrl-C.
 pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     if let Some(BrokerCommand::Role(role)) = &args.command {
         return role::set_role(role);
     }
-    let lrms: Vec<(&str, String)> = args
-        .lrms
-        .iter()
-        .map(|text| named_url("--lrms", text))
-        .collect::<Result<_, _>>()?;
-    let policy = args.policy.as_deref().map(policy_named).transpose()?;
+    let policy = args.policy.clone();
     let mut monitoring = monitor::monitoring(&args.service.monitoring)?;
     let mut protocols = BTreeMap::new();
     let (mut grid, domain, seed) = match &args.scenario {
@@ -48,7 +45,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
             (grid, domain, args.seed.unwrap_or(scenario.seed))
         }
         None => (
-            ask_clusters(&args.name, &lrms, policy.unwrap_or_default())?,
+            ask_clusters(&args.name, &args.lrms, policy.unwrap_or_default())?,
             DomainId(0),
             args.seed.unwrap_or(1),
         ),
@@ -58,15 +55,15 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     if let Some(path) = &args.resource_schema {
         setup.resource_schema = schema_file(path)?;
     }
-    let peers = peers(&grid, domain, &args.peers, &args.clients)?;
+    let peers = peers(&grid, domain, args)?;
     let config = Config {
-        lrms: own_clusters(&grid, domain, &lrms)?,
+        lrms: own_clusters(&grid, domain, &args.lrms)?,
         links: sessions::links(args, &setup, &peers, &protocols)?,
         peer_door: sessions::door(args)?,
         journal: args.journal.clone(),
         peers,
         setup,
-        clock: clock(&args.service)?,
+        clock: clock(&args.service),
         notify: notify_hosts(&args.service),
         monitoring,
         keep_events: args.service.keep_events,
@@ -79,83 +76,72 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     )
 }
 
-fn policy_named(name: &str) -> Result<PolicySpec, Failure> {
-    let policy = name.parse();
-    policy.map_err(|expected| Failure::input(anyhow!("--policy {name}: expected {expected}")))
-}
-
-fn find_domain(grid: &Grid, name: &str) -> Result<DomainId, Failure> {
+fn find_domain(grid: &Grid, name: &str) -> anyhow::Result<DomainId> {
     let position = grid.domains.iter().position(|domain| domain.name == name);
     position.map(|index| DomainId(index as u16)).ok_or_else(|| {
         let names: Vec<&str> = grid.domains.iter().map(|d| d.name.as_str()).collect();
-        Failure::input(anyhow!(
-            "--name {name}: there is no such domain (expected one of {})",
-            names.join(", ")
-        ))
+        let names = names.join(", ");
+        anyhow!("--name {name}: there is no such domain (expected one of {names})")
     })
 }
 
 /// A domain of its own out of the clusters at these addresses, as they
 /// describe themselves.
-fn ask_clusters(name: &str, lrms: &[(&str, String)], policy: PolicySpec) -> Result<Grid, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::run)?;
+fn ask_clusters(
+    name: &str,
+    lrms: &[(String, String)],
+    policy: PolicySpec,
+) -> Result<Grid, Failure> {
+    let runtime = Runtime::new().map_err(Failure::run)?;
     let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
-    let broker = BrokerSettings {
-        policy,
-        ..BrokerSettings::default()
-    };
     let mut grid = Grid::default();
-    for (index, (cluster, url)) in lrms.iter().enumerate() {
-        let id = ClusterId(index as u16);
-        let info = runtime.block_on(client.cluster(url)).map_err(|e| {
-            Failure::input(anyhow!(
-                "--lrms {cluster}={url}: {e} (expected a running emulator)"
-            ))
-        })?;
-        if info.cluster != id.0 {
-            return Err(Failure::input(anyhow!(
-                "--lrms {cluster}={url}: it was started with --index {}, but is number {index} \
-                 here (expected the clusters in the order of their --index)",
-                info.cluster
-            )));
-        }
-        let groups: Option<Vec<_>> = info.resources.iter().map(|g| g.to_resource()).collect();
-        let resources = groups.and_then(Resources::new).ok_or_else(|| {
-            Failure::input(anyhow!(
-                "--lrms {cluster}={url}: it describes nodes that cannot be"
-            ))
-        })?;
-        // How the cluster schedules is its own business.
-        let config = ClusterConfig::new(id, resources, DisciplineKind::FirstInFirstFit);
+    for (id, (name, url)) in (0..).map(ClusterId).zip(lrms) {
+        let asked = runtime.block_on(client.cluster(url));
+        let described = asked
+            .map_err(anyhow::Error::new)
+            .and_then(|info| described(id, info));
         grid.clusters.push(GridCluster {
-            name: (*cluster).to_owned(),
+            name: name.clone(),
             domain: Some(DomainId(0)),
-            config,
+            config: described.with_context(|| format!("--lrms {name}={url}"))?,
         });
     }
-    let clusters = grid
-        .clusters
-        .iter()
-        .map(|cluster| cluster.config.id)
-        .collect();
     grid.domains.push(Domain {
         name: name.to_owned(),
-        broker,
-        clusters,
+        broker: BrokerSettings {
+            policy,
+            ..BrokerSettings::default()
+        },
+        clusters: grid.clusters.iter().map(|it| it.config.id).collect(),
     });
     Ok(grid)
 }
 
+/// A cluster as it describes itself. How it schedules is its own business.
+fn described(id: ClusterId, info: ClusterInfo) -> anyhow::Result<ClusterConfig> {
+    if info.cluster != id.0 {
+        bail!(
+            "it was started with --index {}, but is number {} here (expected the clusters in the \
+             order of their --index)",
+            info.cluster,
+            id.0
+        );
+    }
+    let groups: Option<Vec<_>> = info.resources.iter().map(|g| g.to_resource()).collect();
+    let resources = groups.and_then(Resources::new);
+    let resources = resources.context("it describes nodes that cannot be")?;
+    Ok(ClusterConfig::new(
+        id,
+        resources,
+        DisciplineKind::FirstInFirstFit,
+    ))
+}
+
 /// Those who submit by the protocol of LA Grid are domains without clusters.
-fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> Result<(), Failure> {
+fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> anyhow::Result<()> {
     for name in clients {
         if name.is_empty() || grid.domains.iter().any(|domain| domain.name == *name) {
-            return Err(Failure::input(anyhow!(
-                "--client {name}: expected a name that no domain and no other client has"
-            )));
+            bail!("--client {name}: expected a name that no domain and no other client has");
         }
         let consumer = DomainId(grid.domains.len() as u16);
         grid.domains.push(Domain {
@@ -173,59 +159,46 @@ fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> Resul
     Ok(())
 }
 
+/// The address given with a name.
+fn address(given: &[(String, String)], name: &str) -> Option<String> {
+    let found = given.iter().find(|(known, _)| known == name);
+    found.map(|(_, url)| url.clone())
+}
+
 /// The address of every cluster of the domain.
 fn own_clusters(
     grid: &Grid,
     domain: DomainId,
-    lrms: &[(&str, String)],
-) -> Result<BTreeMap<ClusterId, String>, Failure> {
-    let own = &grid.domains[domain.index()].clusters;
-    let address = |id: &ClusterId| {
+    lrms: &[(String, String)],
+) -> anyhow::Result<BTreeMap<ClusterId, String>> {
+    let url = |id: &ClusterId| {
         let name = &grid.clusters[id.index()].name;
-        let given = lrms.iter().find(|(given, _)| given == name);
-        given.map(|(_, url)| (*id, url.clone())).ok_or_else(|| {
-            Failure::input(anyhow!(
-                "cluster {name} has no address (expected --lrms {name}=URL)"
-            ))
-        })
+        let url = address(lrms, name);
+        let why = || format!("cluster {name} has no address (expected --lrms {name}=URL)");
+        Ok((*id, url.with_context(why)?))
     };
-    own.iter().map(address).collect()
+    grid.domains[domain.index()]
+        .clusters
+        .iter()
+        .map(url)
+        .collect()
 }
 
 /// The address of every broker it has a link with.
 fn peers(
     grid: &Grid,
     domain: DomainId,
-    given: &[String],
-    clients: &[String],
-) -> Result<BTreeMap<DomainId, Peer>, Failure> {
-    let given: Vec<(&str, String)> = given
-        .iter()
-        .map(|text| named_url("--peer", text))
-        .collect::<Result<_, _>>()?;
+    args: &BrokerArgs,
+) -> anyhow::Result<BTreeMap<DomainId, Peer>> {
     let providers = grid.providers_of(domain).map(|link| link.provider);
     let consumers = grid.consumers_of(domain).map(|link| link.consumer);
-    providers
-        .chain(consumers)
-        .map(|peer| {
-            let name = &grid.domains[peer.index()].name;
-            let url = given
-                .iter()
-                .find(|(given, _)| given == name)
-                .map(|(_, url)| url.clone());
-            let url = url.or_else(|| clients.contains(name).then(String::new));
-            let url = url.ok_or_else(|| {
-                Failure::input(anyhow!(
-                    "peer {name} has no address (expected --peer {name}=URL)"
-                ))
-            })?;
-            Ok((
-                peer,
-                Peer {
-                    name: name.clone(),
-                    url,
-                },
-            ))
-        })
-        .collect()
+    let peer = |peer: DomainId| {
+        let name = grid.domains[peer.index()].name.clone();
+        let silent = || args.clients.contains(&name).then(String::new);
+        let url = address(&args.peers, &name).or_else(silent);
+        let why = || format!("peer {name} has no address (expected --peer {name}=URL)");
+        let url = url.with_context(why)?;
+        Ok((peer, Peer { name, url }))
+    };
+    providers.chain(consumers).map(peer).collect()
 }

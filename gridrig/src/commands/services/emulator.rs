@@ -3,19 +3,19 @@
 mod all;
 mod lrms;
 
-use super::{Threads, clock, duration, notify_hosts, serve};
+use super::{Threads, clock, notify_hosts, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::realtime::slurm_setup;
 use crate::scenario::Scenario;
-use anyhow::anyhow;
-use gridrig_core::discipline::DisciplineKind;
+use anyhow::{Context as _, bail};
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
-use gridrig_emulator::faces::{FaceKind, Faces, slurm};
+use gridrig_core::time::Decimal;
+use gridrig_emulator::faces::{Faces, slurm};
 use gridrig_emulator::{Broker, Config};
 use gridrig_scenario::document::Cluster;
 use gridrig_scenario::value::Str;
@@ -25,11 +25,8 @@ use std::path::Path;
 
 /// Serves one emulated cluster, or all of a scenario, until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
-    let faces = faces(&args.faces)?;
     let tls = tls(args)?;
     let monitoring = monitor::monitoring(&args.service.monitoring)?;
-    let step = args.arc_step.as_deref();
-    let step = step.map(|text| duration("--arc-step", text)).transpose()?;
     let finish = |mut config: Config, mut written: Cluster| {
         config.notify = notify_hosts(&args.service);
         config.keep_events = args.service.keep_events;
@@ -37,8 +34,8 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
             labels: config.monitoring.labels.and(&monitoring.labels),
             ..monitoring.clone()
         };
-        faces.iter().for_each(|face| written.show(*face));
-        written.arc_step = step.map(Str).or(written.arc_step);
+        args.faces.iter().for_each(|face| written.show(*face));
+        written.arc_step = args.arc_step.map(Str).or(written.arc_step);
         config.faces = Faces::written(&written);
         let bin = args.slurm_bin.clone().filter(|_| !args.all);
         let bin = bin.or_else(|| written.slurm_bin());
@@ -62,61 +59,34 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
     )
 }
 
-fn faces(names: &[String]) -> Result<Vec<FaceKind>, Failure> {
-    let face = |name: &String| {
-        FaceKind::from_name(name).ok_or_else(|| {
-            let known = FaceKind::ALL.map(FaceKind::name).join(", ");
-            Failure::input(anyhow!("--face {name}: expected one of {known}"))
-        })
-    };
-    names.iter().map(face).collect()
-}
-
-fn tls(args: &EmulatorArgs) -> Result<Option<ServerTls>, Failure> {
-    let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
-        return Ok(None);
-    };
-    let files = TlsFiles {
-        cert: cert.clone(),
-        key: key.clone(),
+fn tls(args: &EmulatorArgs) -> anyhow::Result<Option<ServerTls>> {
+    let pair = args.tls_cert.clone().zip(args.tls_key.clone());
+    let files = pair.map(|(cert, key)| TlsFiles {
+        cert,
+        key,
         client_ca: args.tls_client_ca.clone(),
-    };
-    ServerTls::read(&files).map(Some).map_err(Failure::input)
+    });
+    Ok(files.as_ref().map(ServerTls::read).transpose()?)
 }
 
-fn from_flags(args: &EmulatorArgs) -> Result<Config, Failure> {
+fn from_flags(args: &EmulatorArgs) -> anyhow::Result<Config> {
     let resources = match (args.processors, &args.resources) {
         // Those of the real one, once it has been asked.
         (None, None) if args.lrms.as_deref() == Some("slurm") => Resources::homogeneous(1),
-        (Some(0), _) => {
-            return Err(Failure::input(anyhow!(
-                "--processors 0: expected at least 1"
-            )));
-        }
+        (Some(0), _) => bail!("--processors 0: expected at least 1"),
         (Some(processors), _) => Resources::homogeneous(processors),
-        (None, Some(file)) => gridrig_protocol::resources::read(file).map_err(Failure::input)?,
+        (None, Some(file)) => gridrig_protocol::resources::read(file)?,
         (None, None) => {
-            return Err(Failure::input(anyhow!(
-                "the cluster has no nodes (expected --processors, --resources or --scenario)"
-            )));
+            bail!("the cluster has no nodes (expected --processors, --resources or --scenario)")
         }
     };
-    let discipline = DisciplineKind::from_name(&args.discipline).ok_or_else(|| {
-        let names: Vec<_> = DisciplineKind::ALL.iter().map(|k| k.name()).collect();
-        let names = names.join(", ");
-        Failure::input(anyhow!(
-            "--discipline {}: expected one of {names}",
-            args.discipline
-        ))
-    })?;
-    let mut config = Config::new(&args.name, resources, discipline, clock(&args.service)?);
+    let clock = clock(&args.service);
+    let mut config = Config::new(&args.name, resources, args.discipline, clock);
     config.cluster.id = ClusterId(args.index);
-    config.cluster.interval = duration("--interval", &args.interval)?;
+    config.cluster.interval = args.interval;
     let settings = BrokerSettings::default();
-    config.broker = args
-        .broker
-        .as_ref()
-        .map(|url| broker(DomainId(0), url, &settings));
+    let home = args.broker.as_ref();
+    config.broker = home.map(|url| broker(DomainId(0), url, &settings));
     Ok(config)
 }
 
@@ -132,23 +102,19 @@ fn labels(scenario: &Scenario, cluster: &GridCluster) -> Labels {
     }
 }
 
-fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Cluster), Failure> {
+fn from_scenario(args: &EmulatorArgs) -> anyhow::Result<(Config, Cluster)> {
     let (path, scenario) = scenario(args)?;
     let grid = &scenario.grid;
     let mut clusters = grid.clusters.iter().zip(scenario.clusters());
     let cluster = clusters.find(|(cluster, _)| cluster.name == args.name);
-    let (cluster, written) = cluster.ok_or_else(|| {
+    let (cluster, written) = cluster.with_context(|| {
         let names: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
-        Failure::input(anyhow!(
-            "{}: there is no cluster {} (expected --name with one of {})",
-            path.display(),
-            args.name,
-            names.join(", ")
-        ))
+        let (file, name, names) = (path.display(), &args.name, names.join(", "));
+        format!("{file}: there is no cluster {name} (expected --name with one of {names})")
     })?;
     let resources = cluster.config.resources.clone();
-    let clock = clock(&args.service)?;
-    let mut config = Config::new(&args.name, resources, cluster.config.discipline, clock);
+    let discipline = cluster.config.discipline;
+    let mut config = Config::new(&args.name, resources, discipline, clock(&args.service));
     config.cluster = cluster.config.clone();
     config.monitoring.labels = labels(&scenario, cluster);
     if args.lrms.is_none() {
@@ -160,28 +126,24 @@ fn from_scenario(args: &EmulatorArgs) -> Result<(Config, Cluster), Failure> {
     Ok((config, written.clone()))
 }
 
-fn scenario(args: &EmulatorArgs) -> Result<(&Path, Scenario), Failure> {
+fn scenario(args: &EmulatorArgs) -> anyhow::Result<(&Path, Scenario)> {
     let path = args.scenario.as_deref().unwrap_or(Path::new(""));
-    let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
-    Ok((path, scenario))
+    Ok((path, Scenario::load(path, &args.set)?))
 }
 
 /// The commands of Slurm, installed, if they are asked for.
-fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> Result<Option<slurm::Setup>, Failure> {
+fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> anyhow::Result<Option<slurm::Setup>> {
     let Some(dir) = dir else {
-        let alone = args.slurm_execute.then(|| {
-            let what = "--slurm-execute: expected --slurm-bin, or a cluster with slurm_bin";
-            Failure::input(anyhow!(what))
-        });
-        return alone.map_or(Ok(None), Err);
+        if args.slurm_execute {
+            bail!("--slurm-execute: expected --slurm-bin, or a cluster with slurm_bin");
+        }
+        return Ok(None);
     };
-    if args.slurm_execute && args.service.speed != "1" {
-        return Err(Failure::input(anyhow!(
-            "--speed {}: expected 1 with --slurm-execute, since scripts run in real time",
-            args.service.speed
-        )));
+    let speed = args.service.speed;
+    if args.slurm_execute && speed != Decimal::ONE {
+        bail!("--speed {speed}: expected 1 with --slurm-execute, since scripts run in real time");
     }
-    let mut setup = slurm_setup(dir).map_err(Failure::input)?;
+    let mut setup = slurm_setup(dir)?;
     setup.partition.clone_from(&args.slurm_partition);
     let at_once = args.slurm_at_once;
     setup.execute = args.slurm_execute.then_some(slurm::Execute { at_once });

@@ -2,7 +2,6 @@
 
 mod sessions;
 
-use super::{duration, named_url};
 use crate::cli::ReplayArgs;
 use crate::commands::run::{finish, place, say_where};
 use crate::commands::{print, print_json};
@@ -16,10 +15,11 @@ use crate::runner::{
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Entry, Submission};
+use gridrig_core::job::Entry;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_protocol::client::Client;
@@ -33,31 +33,24 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Runtime;
 
 /// Wall time between the command and the workload's time 0, at the least.
 const LEAD: Duration = Duration::from_millis(500);
 
 /// Plays the workload of a scenario to running services.
 pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    let patience = patience(args)?;
     let mut scenario = Scenario::load(&args.scenario, &args.set).map_err(Failure::input)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::run)?;
+    let runtime = Runtime::new().map_err(Failure::run)?;
     let entries = entries(&scenario.grid, &args.to)?;
-    let urls: Vec<String> = args
-        .collect
-        .iter()
-        .map(|url| url.trim_end_matches('/').to_owned())
-        .collect();
-    let asked: Vec<String> = entries.values().chain(&urls).cloned().collect();
+    let urls = &args.collect;
+    let asked: Vec<String> = entries.values().chain(urls).cloned().collect();
     let clock = runtime.block_on(service_clock(&asked, scenario.speed))?;
     let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
     runtime.block_on(sessions::open(&client, &asked, &scenario.grid));
     let workdir = WorkDir::make().map_err(Failure::run)?;
-    let outlets = Wanted::read(args, &scenario.grid)?.outlets(args, workdir.path(), clock)?;
-    let outlets = runtime.block_on(with_logs(outlets, &scenario.grid, &urls))?;
+    let outlets = outlets(args, &scenario.grid, workdir.path(), clock)?;
+    let outlets = runtime.block_on(with_logs(outlets, &scenario.grid, urls))?;
     for entry in outlets.ways.keys() {
         if let Entry::Domain(domain) = entry {
             // Whatever takes the jobs there is not the broker of the scenario.
@@ -71,7 +64,8 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     };
     let replication = scenario.replications().swap_remove(0);
     let mut load = Load::prepare(&replication)?;
-    shift(&mut load.submissions, start(&scenario.grid, clock));
+    let start = start(&scenario.grid, clock);
+    load.submissions.iter_mut().for_each(|job| job.at += start);
     let recorder = Recorder::default();
     let metrics = offer_metrics(args, &replication, load.submissions.len(), clock, &recorder)?;
     let watched = metrics.as_ref().map(|(metrics, _file)| metrics);
@@ -80,7 +74,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         &scenario,
         &load,
         (entries, outlets),
-        (clock, patience),
+        (clock, args.patience.unwrap_or_default()),
         &recorder,
         watched,
     );
@@ -91,8 +85,8 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     }
     let client = Client::new(Duration::from_secs(10)).map_err(Failure::run)?;
     let own = recorder.take();
-    let collected = remote::collect(&client, own, &urls, &logs, &played.names);
-    let (log, _withdrawn, found) = runtime.block_on(collected).map_err(Failure::run)?;
+    let collected = remote::collect(&client, own, urls, &logs, &played.names);
+    let (log, _withdrawn, found) = runtime.block_on(collected).map_err(Failure::Run)?;
     let notes = match logs.is_empty() {
         true => Vec::new(),
         false => notes_of(&scenario.grid, &found, &played.unseen),
@@ -101,46 +95,31 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
 }
 
 /// The outlets that are asked for.
-struct Wanted(BTreeMap<Entry, OutletText>);
-
-impl Wanted {
-    fn read(args: &ReplayArgs, grid: &Grid) -> Result<Self, Failure> {
-        let one = |text: &String| {
-            let refuse = |why: String| Failure::input(anyhow!("--outlet {text}: expected {why}"));
-            let (name, outlet) = text
-                .split_once('=')
-                .ok_or_else(|| refuse(format!("NAME={}", OutletText::EXPECTED)))?;
-            let entry = entry_named(grid, name, &format!("--outlet {text}"))?;
-            Ok((entry, OutletText::read(outlet).map_err(refuse)?))
-        };
-        args.outlet
-            .iter()
-            .map(one)
-            .collect::<Result<_, _>>()
-            .map(Wanted)
+fn outlets(
+    args: &ReplayArgs,
+    grid: &Grid,
+    dir: &Path,
+    clock: RunClock,
+) -> Result<Outlets, Failure> {
+    let limits = Limits {
+        timeout: args.outlet_timeout,
+        at_once: args.outlet_at_once,
+    };
+    let log = Arc::new(CommandLog::none(clock));
+    let here = std::env::current_dir().map_err(Failure::run)?;
+    let mut outlets = Outlets {
+        lost_after: args.lost_after,
+        ..Outlets::default()
+    };
+    for text in &args.outlet {
+        let refuse = |why: String| anyhow!("--outlet {text}: expected {why}");
+        let pair = text.split_once('=');
+        let (name, way) = pair.ok_or_else(|| refuse(format!("NAME={}", OutletText::EXPECTED)))?;
+        let entry = entry_named(grid, name, || format!("--outlet {text}"))?;
+        let read = OutletText::read(way).and_then(|way| outlet(&way, (dir, &here), limits, &log));
+        outlets.ways.insert(entry, read.map_err(refuse)?);
     }
-
-    fn outlets(self, args: &ReplayArgs, dir: &Path, clock: RunClock) -> Result<Outlets, Failure> {
-        let wall = |flag: &str, text: &str| {
-            duration(flag, text).map(|length| Duration::from_nanos(length.as_nanos()))
-        };
-        let limits = Limits {
-            timeout: wall("--outlet-timeout", &args.outlet_timeout)?,
-            at_once: args.outlet_at_once,
-        };
-        let log = Arc::new(CommandLog::none(clock));
-        let here = std::env::current_dir().map_err(Failure::run)?;
-        let mut outlets = Outlets {
-            lost_after: wall("--lost-after", &args.lost_after)?,
-            ..Outlets::default()
-        };
-        for (entry, text) in self.0 {
-            let outlet = outlet(&text, (dir, &here), limits, &log);
-            let refuse = |why| Failure::input(anyhow!("--outlet: expected {why}"));
-            outlets.ways.insert(entry, outlet.map_err(refuse)?);
-        }
-        Ok(outlets)
-    }
+    Ok(outlets)
 }
 
 /// With other outlets than ours, the LRMSs among these services are where
@@ -158,51 +137,34 @@ async fn with_logs(mut outlets: Outlets, grid: &Grid, urls: &[String]) -> Result
         let cluster = ClusterId(info.cluster);
         let known = grid.clusters.get(cluster.index());
         if known.is_none_or(|known| known.config.resources.processors() != info.processors) {
-            return Err(Failure::input(anyhow!(
-                "--collect {url}: cluster {} has {} processors and number {}: expected a cluster \
-                 of the scenario (give the emulator --scenario and --name, or --index)",
-                info.name,
-                info.processors,
-                info.cluster
-            )));
+            let (name, processors, number) = (info.name, info.processors, info.cluster);
+            let why = anyhow!(
+                "--collect {url}: cluster {name} has {processors} processors and number {number}: \
+                 expected a cluster of the scenario (give the emulator --scenario and --name, or \
+                 --index)"
+            );
+            return Err(why.into());
         }
         outlets.logs.insert(cluster, url.clone());
     }
     Ok(outlets)
 }
 
-fn entry_named(grid: &Grid, name: &str, flag: &str) -> Result<Entry, Failure> {
+fn entry_named(grid: &Grid, name: &str, flag: impl Fn() -> String) -> anyhow::Result<Entry> {
     let domain = grid.domains.iter().position(|domain| domain.name == name);
-    let cluster = grid
-        .clusters
-        .iter()
-        .position(|cluster| cluster.name == name);
-    match (domain, cluster) {
+    let mut clusters = grid.clusters.iter();
+    match (domain, clusters.position(|cluster| cluster.name == name)) {
         (Some(index), _) => Ok(Entry::Domain(DomainId(index as u16))),
         (None, Some(index)) => Ok(Entry::Cluster(ClusterId(index as u16))),
-        (None, None) => Err(Failure::input(anyhow!(
-            "{flag}: the scenario has no domain or cluster {name}"
-        ))),
+        (None, None) => bail!("{}: the scenario has no domain or cluster {name}", flag()),
     }
 }
 
-/// How long services may stay away.
-fn patience(args: &ReplayArgs) -> Result<Patience, Failure> {
-    let comes_back = match &args.patience {
-        Some(text) => duration("--patience", text)?,
-        None => SimDuration::ZERO,
-    };
-    Ok(Patience {
-        comes_back: Duration::from_nanos(comes_back.as_nanos()),
-        ..Patience::default()
-    })
-}
-
 /// The address of every domain or cluster that jobs are sent to.
-fn entries(grid: &Grid, to: &[String]) -> Result<BTreeMap<Entry, String>, Failure> {
-    let one = |text: &String| {
-        let (name, url) = named_url("--to", text)?;
-        Ok((entry_named(grid, name, &format!("--to {text}"))?, url))
+fn entries(grid: &Grid, to: &[(String, String)]) -> anyhow::Result<BTreeMap<Entry, String>> {
+    let one = |(name, url): &(String, String)| {
+        let entry = entry_named(grid, name, || format!("--to {name}={url}"))?;
+        Ok((entry, url.clone()))
     };
     to.iter().map(one).collect()
 }
@@ -213,17 +175,16 @@ async fn service_clock(urls: &[String], speed: Decimal) -> Result<RunClock, Fail
     let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
     let mut found: Option<RunClock> = None;
     for url in urls {
-        let clock = remote::clock_of(&client, url)
-            .await
-            .map_err(Failure::input)?;
+        let clock = remote::clock_of(&client, url).await?;
         let differs = |other: &RunClock| {
             (other.epoch_unix_ns(), other.speed()) != (clock.epoch_unix_ns(), clock.speed())
         };
         if found.as_ref().is_some_and(differs) {
-            return Err(Failure::input(anyhow!(
-                "{url}: its clock differs from the others' (expected services started with \
-                 the same --epoch, such as $(date +%s%N), and the same --speed)"
-            )));
+            let why = anyhow!(
+                "{url}: its clock differs from the others' (expected services started with the \
+                 same --epoch, such as $(date +%s%N), and the same --speed)"
+            );
+            return Err(why.into());
         }
         found = Some(clock);
     }
@@ -246,12 +207,6 @@ fn start(grid: &Grid, clock: RunClock) -> SimDuration {
         .since(SimTime::ZERO)
 }
 
-fn shift(submissions: &mut [Submission], by: SimDuration) {
-    for submission in submissions {
-        submission.at += by;
-    }
-}
-
 /// Serves the submitter's metrics if they are asked for, and says where.
 fn offer_metrics(
     args: &ReplayArgs,
@@ -266,17 +221,10 @@ fn offer_metrics(
         (None, Some(_)) => (Ipv4Addr::LOCALHOST, 0).into(),
         (None, None) => return Ok(None),
     };
-    let policy = replication
-        .scenario
-        .policies
-        .first()
-        .and_then(Option::as_ref);
-    let monitoring = monitor::of_run(replication, policy, &monitoring);
+    let monitoring = monitor::of_run(replication, policy(replication), &monitoring);
     let served = SubmitterMetrics::serve(bind, &monitoring.labels, jobs, clock, recorder);
-    let metrics = served.map_err(|error| {
-        Failure::input(anyhow!(
-            "--metrics {bind}: {error} (expected an address that is free, or port 0)"
-        ))
+    let metrics = served.with_context(|| {
+        format!("--metrics {bind} (expected an address that is free, or port 0)")
     })?;
     let address = metrics.address();
     eprintln!("metrics: http://{address}/metrics");
@@ -288,7 +236,7 @@ async fn play(
     scenario: &Scenario,
     load: &Load,
     (entries, outlets): (BTreeMap<Entry, String>, Outlets),
-    (clock, patience): (RunClock, Patience),
+    (clock, comes_back): (RunClock, Duration),
     recorder: &Recorder,
     watched: Option<&SubmitterMetrics>,
 ) -> Result<Played, Failure> {
@@ -303,7 +251,10 @@ async fn play(
             clock.now().as_nanos(),
             std::process::id()
         ),
-        patience,
+        patience: Patience {
+            comes_back,
+            ..Patience::default()
+        },
     };
     let progress = Progress::new("replay", load.submissions.len());
     let observe = |p: player::Progress| {
@@ -312,19 +263,13 @@ async fn play(
         }
         progress.update(p.now, p.ended, Some(p.worst_lag));
     };
-    let played = player::play(
-        &config,
-        &load.submissions,
-        recorder,
-        interrupt::wait(),
-        observe,
-    )
-    .await
-    .map_err(Failure::input)?;
+    let jobs = &load.submissions;
+    let played = player::play(&config, jobs, recorder, interrupt::wait(), observe).await;
+    let played = played.map_err(Failure::input)?;
     progress.finish(&format!(
         "{} of {} jobs ended",
         played.ends.len(),
-        load.submissions.len()
+        jobs.len()
     ));
     Ok(played)
 }
@@ -352,11 +297,7 @@ fn with_log(
         force: args.force,
         ..place
     };
-    let policy = replication
-        .scenario
-        .policies
-        .first()
-        .and_then(Option::as_ref);
+    let policy = policy(replication);
     let grid = replication.scenario.grid_for(policy);
     let cell = Cell {
         contender: Contender {
@@ -371,6 +312,11 @@ fn with_log(
         say_where(&replications);
     }
     finish(&replication.scenario, &replications, args.json)
+}
+
+/// The policy of the brokers, if they are ours.
+fn policy(replication: &Replication) -> Option<&PolicySpec> {
+    replication.scenario.policies.first()?.as_ref()
 }
 
 fn faults(played: &Played) -> Vec<String> {

@@ -6,11 +6,11 @@ use crate::dashboard::Dashboard;
 use crate::scenario::{Scenario, ScenarioText, confined};
 use axum::Router;
 use axum::extract::{Json, Query, State};
-use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -25,14 +25,6 @@ pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/api/scenarios", get(list))
         .route("/api/scenarios/text", get(text))
-}
-
-#[derive(Serialize)]
-struct Listed {
-    /// Its path, which names it.
-    file: String,
-    /// Its first comment.
-    about: String,
 }
 
 /// The scenario files by path.
@@ -65,31 +57,22 @@ fn is_scenario(text: &str) -> bool {
         let name = line.trim_start().trim_start_matches('[');
         name.starts_with("workload") || name.starts_with("run]")
     };
-    text.lines()
-        .filter(|line| line.trim_start().starts_with('['))
-        .any(table)
+    let mut tables = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with('['));
+    tables.any(table)
 }
 
-async fn list(State(dashboard): State<Shared>) -> Response {
+async fn list(State(dashboard): State<Shared>) -> Result<Json<Value>, ProblemResponse> {
     let listed = tokio::task::spawn_blocking(move || {
         let texts = files(&dashboard).into_iter().filter_map(|(file, path)| {
             let text = std::fs::read_to_string(path).ok()?;
-            is_scenario(&text).then(|| Listed {
-                about: about(&text),
-                file,
-            })
+            is_scenario(&text).then(|| json!({ "file": file, "about": about(&text) }))
         });
-        texts.collect::<Vec<_>>()
+        json!({ "scenarios": texts.collect::<Vec<_>>() })
     });
-    match listed.await {
-        Ok(listed) => Json(serde_json::json!({ "scenarios": listed })).into_response(),
-        Err(_panicked) => ProblemResponse(Problem::new(
-            500,
-            "no-list",
-            "the scenarios cannot be listed",
-        ))
-        .into_response(),
-    }
+    let panicked = |_| Problem::new(500, "no-list", "the scenarios cannot be listed");
+    Ok(Json(listed.await.map_err(panicked)?))
 }
 
 /// The first paragraph of the comment at the top.
@@ -106,20 +89,17 @@ struct Wanted {
 }
 
 /// Only a listed file is read: its name is looked up, not followed.
-async fn text(State(dashboard): State<Shared>, Query(wanted): Query<Wanted>) -> Response {
-    let Wanted { file } = wanted;
-    let listed = files(&dashboard);
-    let read = listed.get(&file).map(std::fs::read_to_string);
-    match read {
-        Some(Ok(text)) if is_scenario(&text) => {
-            Json(serde_json::json!({ "file": file, "text": text })).into_response()
+async fn text(
+    State(dashboard): State<Shared>,
+    Query(Wanted { file }): Query<Wanted>,
+) -> Result<Json<Value>, ProblemResponse> {
+    let text = files(&dashboard).get(&file).map(std::fs::read_to_string);
+    match text {
+        Some(Ok(text)) if is_scenario(&text) => Ok(Json(json!({ "file": file, "text": text }))),
+        _ => {
+            let detail = "there is no such scenario in the list";
+            Err(Problem::new(404, "no-such-scenario", detail).into())
         }
-        _ => ProblemResponse(Problem::new(
-            404,
-            "no-such-scenario",
-            "there is no such scenario in the list",
-        ))
-        .into_response(),
     }
 }
 
@@ -151,28 +131,17 @@ pub(super) fn parse(dashboard: &Dashboard, draft: &Draft) -> Result<Scenario, St
             "field file = \"{file}\": expected one of the listed scenarios"
         ));
     }
-    let name = draft
-        .name
-        .as_deref()
-        .map(str::trim)
-        .filter(|name| !name.is_empty());
-    let sets: Vec<String> = match name {
-        // The name becomes that of a folder.
-        Some(name)
-            if !name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-                || name.starts_with('.')
-                || name.len() > 80 =>
-        {
-            let name: String = name.chars().take(100).collect();
-            return Err(format!(
-                "field run.name = \"{name}\": expected up to 80 letters, digits, \"-\", \"_\" or \".\""
-            ));
-        }
-        Some(name) => vec![format!("run.name=\"{name}\"")],
-        None => Vec::new(),
-    };
+    let name = draft.name.as_deref().map(str::trim).unwrap_or_default();
+    // The name becomes that of a folder.
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !name.chars().all(fits) || name.starts_with('.') || name.len() > 80 {
+        let name: String = name.chars().take(100).collect();
+        return Err(format!(
+            "field run.name = \"{name}\": expected up to 80 letters, digits, \"-\", \"_\" or \".\""
+        ));
+    }
+    let set = (!name.is_empty()).then(|| format!("run.name=\"{name}\""));
+    let sets = Vec::from_iter(set);
     let text = ScenarioText {
         file: Path::new(&draft.file),
         text: &draft.text,

@@ -1,13 +1,15 @@
 //! What the page is told: one whole state, then what is new.
 
-use super::tap::Tap;
+use super::tap::{ClusterNow, Counts, Tap};
 use super::words::Line;
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::names::Names;
 use serde::Serialize;
+use serde_json::Value;
 use std::time::Duration;
 
 /// Pairs of domains that a forwarding matrix shows; the busiest of more.
@@ -42,7 +44,7 @@ pub struct SessionDoc {
 }
 
 /// One run of the session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunDoc {
     /// The policy; null without a broker.
     pub policy: Option<String>,
@@ -71,6 +73,21 @@ pub struct RunDoc {
     pub dir: Option<String>,
 }
 
+impl RunDoc {
+    /// Takes over the figures of a summary, as `run --json` has it.
+    pub fn take(&mut self, summary: &Value) {
+        let number = |at: &str| summary.pointer(at).and_then(Value::as_f64);
+        let count = |at: &str| summary.pointer(at).and_then(Value::as_u64);
+        self.completed = count("/jobs/completed");
+        self.jobs = count("/jobs/submitted");
+        self.delay_mean_s = number("/delay_s/mean");
+        self.delay_p95_s = number("/delay_s/p95");
+        self.waited_share = number("/waited_share");
+        self.valid = summary["valid"].as_bool();
+        self.audit = summary["audit"].as_str().map(str::to_owned);
+    }
+}
+
 /// A cluster of the grid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterDoc {
@@ -95,7 +112,7 @@ impl GridDoc {
     /// The grid as far as the page needs it.
     #[must_use]
     pub fn of(grid: &Grid) -> Self {
-        let names = super::words::names(grid);
+        let names = Names::of(grid);
         let clusters = grid
             .clusters
             .iter()
@@ -123,30 +140,15 @@ pub struct Now {
     pub pace: Option<f64>,
     /// Jobs of the run.
     pub jobs: u64,
-    /// Jobs whose end has been seen.
-    pub ended: u64,
     /// Time on the wall until the run ends, were it to go on like this.
     pub eta_s: Option<f64>,
     /// Events so far, information included.
     pub events: u64,
-    /// Jobs handed over.
-    pub submitted: u64,
     /// Jobs that brokers hold.
     pub with_brokers: u64,
-    /// Jobs in the queues of LRMSs.
-    pub queued: u64,
-    /// Jobs that run.
-    pub running: u64,
-    /// Jobs that ran to their end.
-    pub finished: u64,
-    /// Jobs turned away.
-    pub rejected: u64,
-    /// Jobs removed.
-    pub cancelled: u64,
-    /// Jobs lost to a fault.
-    pub failed: u64,
-    /// Jobs forwarded at least once.
-    pub forwarded: u64,
+    /// Jobs so far: those whose end has been seen have ended.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Of the jobs that started, the share that waited for processors.
     pub waited_share: Option<f64>,
     /// Mean delay so far.
@@ -258,47 +260,33 @@ impl Now {
     #[must_use]
     pub fn of(tap: &Tap, context: &Context, wall: Duration) -> Self {
         const S: f64 = 1e-9;
-        let counts = tap.counts();
-        let jobs = tap.jobs() as u64;
+        let counts = tap.counts;
+        let jobs = tap.jobs as u64;
         let wall_s = wall.as_secs_f64();
         let share = counts.seen as f64 / jobs.max(1) as f64;
-        let lag_p99_s = tap.lags().quantile(0.99).map(|lag| lag * S);
+        let lag_p99_s = tap.lags.quantile(0.99).map(|lag| lag * S);
         let lag_trace_s = lag_p99_s.map(|lag| lag * context.compression);
         let (forwards, more_forwards) = forwards(tap, &context.grid);
-        let mut now = Now {
-            t_s: tap.now().as_secs_f64(),
+        Now {
+            t_s: tap.now.as_secs_f64(),
             wall_s,
-            pace: (wall_s > 0.0).then(|| tap.now().as_secs_f64() / wall_s),
+            pace: (wall_s > 0.0).then(|| tap.now.as_secs_f64() / wall_s),
             jobs,
-            ended: counts.seen,
             eta_s: (share > 0.0).then(|| wall_s * (1.0 - share) / share),
             events: tap.events(),
-            submitted: counts.submitted,
             with_brokers: counts.with_brokers(),
-            queued: u64::from(counts.queued),
-            running: u64::from(counts.running),
-            finished: counts.finished,
-            rejected: counts.rejected,
-            cancelled: counts.cancelled,
-            failed: counts.failed,
-            forwarded: counts.forwarded,
+            counts,
             waited_share: share_of(counts.waited, counts.started),
-            delay_mean_s: tap.delays().mean().map(|delay| delay * S),
-            delay_p95_s: tap.delays().quantile(0.95).map(|delay| delay * S),
+            delay_mean_s: tap.delays.mean().map(|delay| delay * S),
+            delay_p95_s: tap.delays.quantile(0.95).map(|delay| delay * S),
             lag_p99_s,
             lag_trace_s,
             late: lag_trace_s.is_some_and(|lag| lag > context.lag_tolerance_s),
-            clusters: Vec::new(),
+            clusters: tap.clusters.iter().map(ClusterNow::figures).collect(),
             ages: ages(tap, context),
             forwards,
             more_forwards,
-        };
-        now.clusters = tap
-            .clusters()
-            .iter()
-            .map(|c| [c.queued.into(), c.running.into(), c.busy.into(), c.finished])
-            .collect();
-        now
+        }
     }
 }
 
@@ -323,14 +311,14 @@ fn forwards(tap: &Tap, grid: &Grid) -> (Vec<(u16, u16, u64)>, u64) {
 fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
     let truth = context.is_of_truth();
     let grid = &context.grid;
-    let now = tap.now();
+    let now = tap.now;
     let domain_ids = (0..grid.domains.len()).map(|index| DomainId(index as u16));
     domain_ids
         .zip(&grid.domains)
         .map(|(id, domain)| {
             let settings = &domain.broker;
             let own = domain.clusters.iter().filter_map(|cluster| {
-                let sampled = tap.clusters().get(cluster.index())?.sampled;
+                let sampled = tap.clusters.get(cluster.index())?.sampled;
                 age(now, sampled, settings.lrms_latency, settings.exchange)
             });
             let fresh = truth || settings.local_info == LocalInfo::Fresh;

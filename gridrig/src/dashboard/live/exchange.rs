@@ -1,9 +1,8 @@
 //! What was said about a job over HTTP, as the page shows it.
 
-use crate::realtime::Ears;
+use crate::realtime::Listener;
 use gridrig_core::ids::JobId;
 use serde::Serialize;
-use std::sync::{Mutex, PoisonError};
 
 /// A request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,10 +21,10 @@ pub struct Exchange {
     pub response: String,
 }
 
-/// The exchanges about a job that these ears have heard.
+/// The exchanges about a job that these listener have heard.
 #[must_use]
-pub fn about(ears: &Ears, job: JobId) -> Vec<Exchange> {
-    let heard = ears.about(job.0).into_iter();
+pub fn about(listener: &Listener, job: JobId) -> Vec<Exchange> {
+    let heard = listener.about(job.0).into_iter();
     heard
         .map(|one| Exchange {
             t_ms: one.at.as_nanos() / 1_000_000,
@@ -36,26 +35,4 @@ pub fn about(ears: &Ears, job: JobId) -> Vec<Exchange> {
             response: one.response,
         })
         .collect()
-}
-
-/// The ears of the run that goes on or was the last one.
-#[derive(Default)]
-pub struct LastHeard(Mutex<Ears>);
-
-impl LastHeard {
-    /// A new run begins, with these ears.
-    pub fn set(&self, ears: Ears) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ears;
-    }
-
-    /// What was said about a job.
-    #[must_use]
-    pub fn about(&self, job: JobId) -> Vec<Exchange> {
-        let ears = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        about(&ears, job)
-    }
 }

@@ -11,25 +11,13 @@ use gridrig_core::event::{EventSink as _, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_protocol::rest::Problem;
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-
-/// Why a finished run cannot be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum FinishedError {
-    /// The name leads out of the folder of runs, or nowhere.
-    #[error(
-        "run \"{0}\": expected a run directory below the folder of runs, as in two-sites-1/round-robin/r000"
-    )]
-    NoSuchRun(String),
-    /// It cannot be read.
-    #[error(transparent)]
-    Read(#[from] RunDirError),
-}
 
 /// Events beyond which a run is not played again but counted from its tables.
 /// They have each job once: of one that was lost and queued again, as faults do
@@ -44,85 +32,79 @@ pub struct Shelf(Mutex<Option<Kept>>);
 struct Kept {
     dir: PathBuf,
     written: Option<SystemTime>,
-    run: Arc<Finished>,
-}
-
-/// A finished run.
-pub struct Finished {
-    snapshot: Arc<str>,
+    page: Arc<str>,
 }
 
 /// The directory of a run by its path below the folder of runs.
 ///
 /// # Errors
 /// When the path leads elsewhere or to no run.
-pub fn directory(runs: &Path, run: &str) -> Result<PathBuf, FinishedError> {
+pub fn directory(runs: &Path, run: &str) -> Result<PathBuf, Problem> {
     let below = Path::new(run);
-    let plain = below
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let mut parts = below.components();
+    let plain = parts.all(|part| matches!(part, Component::Normal(_)));
     let dir = runs.join(below);
-    let there = dir.join(rundir::names::MANIFEST).is_file();
-    match plain && !run.is_empty() && there {
-        true => Ok(dir),
-        false => Err(FinishedError::NoSuchRun(run.chars().take(200).collect())),
+    if plain && !run.is_empty() && dir.join(rundir::names::MANIFEST).is_file() {
+        return Ok(dir);
     }
+    let run: String = run.chars().take(200).collect();
+    let detail = format!(
+        "run \"{run}\": expected a run directory below the folder of runs, as in \
+         two-sites-1/round-robin/r000"
+    );
+    Err(Problem::new(404, "no-such-run", detail))
+}
+
+fn unreadable(error: RunDirError) -> Problem {
+    Problem::new(422, "unreadable-run", error.to_string())
 }
 
 impl Shelf {
-    /// Reads a run, or answers the one that was read before. It may take
-    /// seconds: not for a thread that serves.
+    /// The state of the page at the end of a run, as JSON: read, or the one that
+    /// was read before. It may take seconds: not for a thread that serves.
     ///
     /// # Errors
-    /// [`FinishedError`].
-    pub fn get(&self, runs: &Path, run: &str) -> Result<Arc<Finished>, FinishedError> {
+    /// A run that is not there or cannot be read.
+    pub fn get(&self, runs: &Path, run: &str) -> Result<Arc<str>, Problem> {
         let dir = directory(runs, run)?;
         let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
         let written = manifest.and_then(|manifest| manifest.modified()).ok();
         // Held while reading: who asks next most likely wants the same run.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.as_ref() {
-            Some(kept) if kept.dir == dir && kept.written == written => {
-                return Ok(Arc::clone(&kept.run));
-            }
-            _ => *kept = None,
+        if let Some(kept) = kept.as_ref()
+            && kept.dir == dir
+            && kept.written == written
+        {
+            return Ok(Arc::clone(&kept.page));
         }
-        let finished = Arc::new(Finished::read(&dir, run)?);
+        *kept = None;
+        let page = read(&dir, run).map_err(unreadable)?;
         *kept = Some(Kept {
             dir,
             written,
-            run: Arc::clone(&finished),
+            page: Arc::clone(&page),
         });
-        Ok(finished)
+        Ok(page)
     }
 }
 
-impl Finished {
-    fn read(dir: &Path, below: &str) -> Result<Self, RunDirError> {
-        let manifest = rundir::read_manifest(dir)?;
-        let events = manifest.files.get(rundir::names::EVENTS);
-        let played = match events.and_then(|file| file.rows) {
-            Some(rows) if rows > MANY_EVENTS => Played::tables(dir, &manifest, rows)?,
-            _ => Played::log(dir)?,
-        };
-        let snapshot = snapshot(dir, below, &manifest, &played);
-        Ok(Finished { snapshot })
-    }
-
-    /// The state of the page at the end of the run, as JSON.
-    #[must_use]
-    pub fn snapshot(&self) -> Arc<str> {
-        Arc::clone(&self.snapshot)
-    }
+fn read(dir: &Path, below: &str) -> Result<Arc<str>, RunDirError> {
+    let manifest = rundir::read_manifest(dir)?;
+    let events = manifest.files.get(rundir::names::EVENTS);
+    let played = match events.and_then(|file| file.rows) {
+        Some(rows) if rows > MANY_EVENTS => Played::tables(dir, &manifest, rows)?,
+        _ => Played::log(dir)?,
+    };
+    Ok(snapshot(dir, below, &manifest, &played))
 }
 
 /// The life of a job of a finished run; `None` if it has no such job. Reads no
 /// more of the run than that.
 ///
 /// # Errors
-/// [`FinishedError`].
-pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Life>, FinishedError> {
-    let found = rundir::read_job(&directory(runs, run)?, job)?;
+/// A run that is not there or cannot be read.
+pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Life>, Problem> {
+    let found = rundir::read_job(&directory(runs, run)?, job).map_err(unreadable)?;
     Ok(found.as_ref().map(Life::of_finished))
 }
 
@@ -138,7 +120,7 @@ impl Played {
     /// Event by event.
     fn log(dir: &Path) -> Result<Self, RunDirError> {
         let run = rundir::read(dir)?;
-        let names = words::names(&run.grid);
+        let names = Names::of(&run.grid);
         let last = run.submissions.last().map_or(SimTime::ZERO, |last| last.at);
         let jobs = run.submissions.len();
         let mut tap = Tap::new(&run.grid, jobs, last, tolerance(&run.manifest));
@@ -159,7 +141,7 @@ impl Played {
     /// From the tables, which takes a tenth of the time.
     fn tables(dir: &Path, manifest: &Manifest, rows: u64) -> Result<Self, RunDirError> {
         let grid = rundir::read_grid(dir, manifest)?;
-        let names = words::names(&grid);
+        let names = Names::of(&grid);
         let end = SimTime::from_nanos(manifest.end_ns);
         let mut tap = Tap::of_tables(dir, &grid, tolerance(manifest), end, rows)?;
         recall(&mut tap, manifest, &names);
@@ -213,6 +195,7 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
         ages_of_run(&mut now, grid, &information(manifest, &played.names));
     }
     let hub = Hub::default();
+    let state = if manifest.partial { "stopped" } else { "done" };
     let session = SessionDoc {
         id: 0,
         scenario: manifest.study.scenario.clone(),
@@ -222,23 +205,20 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
             .map(|s| s.speed.as_f64()),
         compression,
         run_time_compression: scale.map_or(1.0, |scale| scale.run_time),
-        lag_tolerance_s: if lag_tolerance_s.is_finite() {
-            lag_tolerance_s
-        } else {
-            0.0
-        },
-        state: if manifest.partial { "stopped" } else { "done" },
+        lag_tolerance_s: Some(lag_tolerance_s)
+            .filter(|s| s.is_finite())
+            .unwrap_or(0.0),
+        state,
         message: None,
         warnings: manifest.warnings.clone(),
     };
     hub.begin(session, vec![run_doc(manifest, below)]);
     hub.start_run(0, GridDoc::of(grid));
-    let state = if manifest.partial { "stopped" } else { "done" };
     hub.change_run(0, |doc| doc.state = state);
     hub.publish(Shown {
         now,
-        course: tap.course().clone(),
-        sparks: tap.sparks().clone(),
+        history: tap.history.clone(),
+        sparks: tap.sparks.clone(),
         feed: played.feed.clone(),
     });
     hub.snapshot()
@@ -296,26 +276,16 @@ fn scenario(dir: &Path) -> Option<Scenario> {
 }
 
 fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
-    let summary = &manifest.summary;
-    let number = |at: &str| summary.pointer(at).and_then(serde_json::Value::as_f64);
-    let count = |at: &str| summary.pointer(at).and_then(serde_json::Value::as_u64);
-    let text = |at: &str| summary.pointer(at).and_then(|value| value.as_str());
-    RunDoc {
+    let mut doc = RunDoc {
         policy: manifest.policy_or_bound(),
         replication: manifest.replication,
         key: manifest.study.key.clone(),
         state: "waiting",
-        completed: count("/jobs/completed"),
-        jobs: count("/jobs/submitted"),
-        delay_mean_s: number("/delay_s/mean"),
-        delay_p95_s: number("/delay_s/p95"),
-        waited_share: number("/waited_share"),
-        valid: summary
-            .pointer("/valid")
-            .and_then(serde_json::Value::as_bool),
-        audit: text("/audit").map(str::to_owned),
         dir: Some(below.to_owned()),
-    }
+        ..RunDoc::default()
+    };
+    doc.take(&manifest.summary);
+    doc
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What is going on, between the run that tells it and the pages that show it.
 
 use super::document::{GridDoc, Message, Now, Rows, RunDoc, SessionDoc};
-use super::exchange::LastHeard;
+use super::exchange::{self, Exchange};
 use super::life::Life;
 use super::series::Series;
 use super::words::Line;
+use crate::realtime::Listener;
 use gridrig_core::ids::JobId;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,8 +39,8 @@ pub struct Hub {
     news: broadcast::Sender<News>,
     readers: Arc<Semaphore>,
     asked: AtomicBool,
-    /// What was said about jobs, of a run in real time.
-    pub exchanges: LastHeard,
+    /// Of the run that goes on or was the last one.
+    listener: Mutex<Listener>,
 }
 
 /// A question about a job of the run that goes on.
@@ -55,7 +56,7 @@ pub struct Shown {
     /// How things are.
     pub now: Now,
     /// Jobs over time.
-    pub course: Series,
+    pub history: Series,
     /// Queues over time.
     pub sparks: Series,
     /// The newest events.
@@ -81,7 +82,7 @@ struct State {
 #[derive(Clone, Copy)]
 struct Sent {
     runs: bool,
-    course: (u32, usize),
+    history: (u32, usize),
     sparks: (u32, usize),
     feed: Option<u64>,
 }
@@ -93,7 +94,7 @@ impl Default for Hub {
             news: broadcast::Sender::new(BACKLOG),
             readers: Arc::new(Semaphore::new(READERS)),
             asked: AtomicBool::new(false),
-            exchanges: LastHeard::default(),
+            listener: Mutex::default(),
         }
     }
 }
@@ -142,13 +143,13 @@ impl Hub {
     fn join(&self) -> (broadcast::Receiver<News>, News) {
         let state = self.state();
         let news = self.news.subscribe();
-        (news, state.snapshot())
+        (news, state.since(None))
     }
 
     /// The whole state as JSON.
     #[must_use]
     pub fn snapshot(&self) -> Arc<str> {
-        self.state().snapshot().json
+        self.state().since(None).json
     }
 
     /// Sends what is new, four times a second at the most, for ever.
@@ -209,14 +210,7 @@ impl Hub {
 
     /// A run of the session looks like this now.
     pub fn change_run(&self, position: usize, change: impl FnOnce(&mut RunDoc)) {
-        let mut state = self.state();
-        if let Some(run) = state.runs.get_mut(position) {
-            change(run);
-        }
-        if let Some(sent) = state.sent.as_mut() {
-            sent.runs = false;
-        }
-        state.dirty = true;
+        self.state().changed_runs().get_mut(position).map(change);
     }
 
     /// The run that goes on has come to its end and is audited and written.
@@ -229,12 +223,19 @@ impl Hub {
 
     /// All runs of the session, to be changed.
     pub fn change_runs(&self, change: impl FnMut(&mut RunDoc)) {
-        let mut state = self.state();
-        state.runs.iter_mut().for_each(change);
-        if let Some(sent) = state.sent.as_mut() {
-            sent.runs = false;
-        }
-        state.dirty = true;
+        self.state().changed_runs().iter_mut().for_each(change);
+    }
+
+    /// A run in real time begins, which is listened to.
+    pub fn listen(&self, listener: &Listener) {
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener.clone();
+    }
+
+    /// What was said about a job in the last run in real time.
+    #[must_use]
+    pub fn exchanges(&self, job: JobId) -> Vec<Exchange> {
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        exchange::about(&listener, job)
     }
 
     /// The run that goes on looks like this.
@@ -293,7 +294,7 @@ impl State {
         let of = |series: Option<&Series>| series.map_or((0, 0), |s| (s.epoch(), s.len()));
         Sent {
             runs: true,
-            course: of(self.shown.as_ref().map(|shown| &shown.course)),
+            history: of(self.shown.as_ref().map(|shown| &shown.history)),
             sparks: of(self.shown.as_ref().map(|shown| &shown.sparks)),
             feed: self
                 .shown
@@ -303,27 +304,13 @@ impl State {
         }
     }
 
-    fn snapshot(&self) -> News {
-        let shown = self.shown.as_ref();
-        let all = |series: Option<&Series>| Rows {
-            from: 0,
-            rows: series.map_or_else(Vec::new, |series| series.rows(0)),
-        };
-        let message = Message {
-            seq: self.seq,
-            session: self.session.as_ref(),
-            runs: Some(&self.runs),
-            current: self.current,
-            grid: Some(&self.grid),
-            now: shown.map(|shown| &shown.now),
-            course: all(shown.map(|shown| &shown.course)),
-            sparks: all(shown.map(|shown| &shown.sparks)),
-            feed: shown.map_or(&[], |shown| &shown.feed),
-        };
-        News {
-            kind: "snapshot",
-            json: json(&message),
+    /// The runs, which readers are to have again.
+    fn changed_runs(&mut self) -> &mut [RunDoc] {
+        if let Some(sent) = self.sent.as_mut() {
+            sent.runs = false;
         }
+        self.dirty = true;
+        &mut self.runs
     }
 
     /// What readers do not have yet, if there is anything.
@@ -333,37 +320,40 @@ impl State {
         }
         self.seq += 1;
         let now = self.now();
-        let Some(sent) = self.sent.replace(now) else {
-            return Some(self.snapshot());
-        };
+        let sent = self.sent.replace(now);
+        Some(self.since(sent))
+    }
+
+    /// What readers who have this do not have; the whole state for none.
+    fn since(&self, sent: Option<Sent>) -> News {
         let shown = self.shown.as_ref();
-        let new = |series: Option<&Series>, (epoch, len): (u32, usize)| {
-            let from = match series {
-                Some(series) if series.epoch() == epoch => len.min(series.len()),
-                _ => 0,
+        let rows = |series: Option<&Series>, sent: Option<(u32, usize)>| {
+            let Some(series) = series else {
+                return Rows::default();
             };
-            Rows {
-                from,
-                rows: series.map_or_else(Vec::new, |series| series.rows(from)),
-            }
+            let known = sent.filter(|(epoch, _)| *epoch == series.epoch());
+            let from = known.map_or(0, |(_, len)| len.min(series.len()));
+            let rows = series.rows(from);
+            Rows { from, rows }
         };
         let feed = shown.map_or(&[][..], |shown| &shown.feed);
-        let known = feed.partition_point(|line| sent.feed.is_some_and(|last| line.n <= last));
+        let last = sent.and_then(|sent| sent.feed);
+        let known = feed.partition_point(|line| last.is_some_and(|last| line.n <= last));
         let message = Message {
             seq: self.seq,
             session: self.session.as_ref(),
-            runs: (!sent.runs).then_some(&self.runs[..]),
+            runs: sent.is_none_or(|sent| !sent.runs).then_some(&self.runs[..]),
             current: self.current,
-            grid: None,
+            grid: sent.is_none().then_some(&self.grid),
             now: shown.map(|shown| &shown.now),
-            course: new(shown.map(|shown| &shown.course), sent.course),
-            sparks: new(shown.map(|shown| &shown.sparks), sent.sparks),
+            course: rows(shown.map(|s| &s.history), sent.map(|sent| sent.history)),
+            sparks: rows(shown.map(|s| &s.sparks), sent.map(|sent| sent.sparks)),
             feed: feed.get(known..).unwrap_or_default(),
         };
-        Some(News {
-            kind: "delta",
+        News {
+            kind: if sent.is_none() { "snapshot" } else { "delta" },
             json: json(&message),
-        })
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use gridrig_core::event::{Event, EventKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_protocol::rest::PlacementReport;
 use gridrig_results::EventLog;
 use gridrig_results::jobs::JobRow;
 use gridrig_results::names::Names;
@@ -54,22 +55,9 @@ pub struct Life {
     /// Steps that are not shown.
     pub more_steps: u64,
     /// Its processors, node by node.
-    pub placement: Vec<Place>,
+    pub placement: Vec<PlacementReport>,
     /// What was said about it over HTTP; empty in virtual time.
     pub exchanges: Vec<super::Exchange>,
-}
-
-/// Neighbouring nodes that give a job the same number of processors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// Position of the resource in its file.
-    pub resource: u16,
-    /// The first node.
-    pub node: u32,
-    /// How many nodes.
-    pub nodes: u32,
-    /// Processors on each.
-    pub processors: u32,
 }
 
 impl Life {
@@ -156,16 +144,7 @@ impl Life {
             EventKind::Started => {
                 self.state = "running";
                 self.cluster = event.by.cluster().map(|cluster| names.cluster(cluster));
-                self.placement = event
-                    .placement
-                    .iter()
-                    .map(|run| Place {
-                        resource: run.resource,
-                        node: run.node,
-                        nodes: run.nodes,
-                        processors: run.processors,
-                    })
-                    .collect();
+                self.placement = event.placement.iter().map(PlacementReport::from).collect();
             }
             EventKind::Finished => self.state = "completed",
             EventKind::Submitted

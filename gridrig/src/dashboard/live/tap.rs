@@ -11,10 +11,11 @@ use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::{SimDuration, SimTime};
+use serde::Serialize;
 
-/// Rows of the course of the whole grid.
-const COURSE: usize = 360;
-/// Rows of the courses of the clusters.
+/// Rows of the history of the whole grid.
+const HISTORY: usize = 360;
+/// Rows of the histories of the clusters.
 const SPARK: usize = 64;
 
 /// What is known of a cluster now.
@@ -32,8 +33,20 @@ pub struct ClusterNow {
     pub sampled: Option<SimTime>,
 }
 
+impl ClusterNow {
+    /// Queued, running, busy processors, finished.
+    pub fn figures(&self) -> [u64; 4] {
+        [
+            self.queued.into(),
+            self.running.into(),
+            self.busy.into(),
+            self.finished,
+        ]
+    }
+}
+
 /// Jobs so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// Handed over.
     pub submitted: u64,
@@ -50,14 +63,15 @@ pub struct Counts {
     /// Lost to a fault.
     pub failed: u64,
     /// Their end is known where they came in.
+    #[serde(rename = "ended")]
     pub seen: u64,
     /// Forwarded at least once.
     pub forwarded: u64,
-    /// Forwards.
-    pub forwards: u64,
     /// Started.
+    #[serde(skip)]
     pub started: u64,
     /// Started later than they were queued.
+    #[serde(skip)]
     pub waited: u64,
 }
 
@@ -95,23 +109,31 @@ struct Slot {
 /// Counts a run's events.
 pub struct Tap {
     slots: Vec<Slot>,
-    jobs: usize,
-    counts: Counts,
-    clusters: Vec<ClusterNow>,
+    /// All jobs of the run.
+    pub jobs: usize,
+    /// Jobs so far.
+    pub counts: Counts,
+    /// The clusters in file order.
+    pub clusters: Vec<ClusterNow>,
     domains: usize,
     /// Forwards from (row) to (column).
     forwards: Vec<u64>,
     /// When (row) last sent its information to (column); 0 is never.
     told: Vec<u64>,
-    delays: Histogram,
-    lags: Histogram,
-    course: Series,
-    sparks: Series,
+    /// Delays of the jobs whose end has been seen, in nanoseconds.
+    pub delays: Histogram,
+    /// How late jobs were handed over, in nanoseconds.
+    pub lags: Histogram,
+    /// Jobs with brokers, queued and running over time.
+    pub history: Series,
+    /// The queue of each cluster over time.
+    pub sparks: Series,
     next_row: SimTime,
     next_spark: SimTime,
     /// The earlier of the two: one comparison for every event.
     due: SimTime,
-    now: SimTime,
+    /// The instant of the last event.
+    pub now: SimTime,
     events: u64,
     /// Messages with resource information, at the last look.
     informed: u64,
@@ -136,7 +158,7 @@ impl Tap {
             told: vec![0; domains * domains],
             delays: Histogram::default(),
             lags: Histogram::default(),
-            course: Series::new(3, COURSE, part(COURSE / 2)),
+            history: Series::new(3, HISTORY, part(HISTORY / 2)),
             sparks: Series::new(clusters, SPARK, part(SPARK / 2)),
             next_row: SimTime::ZERO,
             next_spark: SimTime::ZERO,
@@ -146,18 +168,6 @@ impl Tap {
             informed: 0,
             tolerance: tolerance.as_nanos(),
         }
-    }
-
-    /// Jobs so far.
-    #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
-    /// The clusters in file order.
-    #[must_use]
-    pub fn clusters(&self) -> &[ClusterNow] {
-        &self.clusters
     }
 
     /// Forwards from one domain to another.
@@ -175,46 +185,10 @@ impl Tap {
         told.checked_sub(1).map(SimTime::from_nanos)
     }
 
-    /// Delays of the jobs whose end has been seen, in nanoseconds.
-    #[must_use]
-    pub fn delays(&self) -> &Histogram {
-        &self.delays
-    }
-
-    /// How late jobs were handed over, in nanoseconds.
-    #[must_use]
-    pub fn lags(&self) -> &Histogram {
-        &self.lags
-    }
-
-    /// Jobs with brokers, queued and running over time.
-    #[must_use]
-    pub fn course(&self) -> &Series {
-        &self.course
-    }
-
-    /// The queue of each cluster over time.
-    #[must_use]
-    pub fn sparks(&self) -> &Series {
-        &self.sparks
-    }
-
-    /// The instant of the last event.
-    #[must_use]
-    pub fn now(&self) -> SimTime {
-        self.now
-    }
-
     /// How many events there were.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events + self.informed
-    }
-
-    /// All jobs of the run.
-    #[must_use]
-    pub fn jobs(&self) -> usize {
-        self.jobs
     }
 
     /// Time passes without an event.
@@ -225,7 +199,7 @@ impl Tap {
         self.now = self.now.max(at);
     }
 
-    /// Ends the courses with how things are at `at`.
+    /// Ends the histories with how things are at `at`.
     pub fn close(&mut self, at: SimTime) {
         self.now = self.now.max(at);
         self.add_row(self.now);
@@ -239,7 +213,7 @@ impl Tap {
     fn catch_up(&mut self, at: SimTime) {
         while self.next_row <= at {
             self.add_row(self.next_row);
-            self.next_row = self.course.next_after(self.next_row);
+            self.next_row = self.history.next_after(self.next_row);
         }
         while self.next_spark <= at {
             self.add_spark(self.next_spark);
@@ -251,12 +225,22 @@ impl Tap {
     fn add_row(&mut self, at: SimTime) {
         let brokers = u32::try_from(self.counts.with_brokers()).unwrap_or(u32::MAX);
         let row = [brokers, self.counts.queued, self.counts.running];
-        self.course.push(at, row.into_iter());
+        self.history.push(at, row.into_iter());
     }
 
     fn add_spark(&mut self, at: SimTime) {
         let queues = self.clusters.iter().map(|cluster| cluster.queued);
         self.sparks.push(at, queues);
+    }
+
+    fn queue(&mut self, at: u64, job: JobId, cluster: ClusterId) {
+        if let Some(slot) = self.slots.get_mut(job.index()) {
+            (slot.mark, slot.cluster, slot.phase) = (at, cluster.0, Phase::Queued);
+        }
+        self.counts.queued += 1;
+        if let Some(seen) = self.clusters.get_mut(cluster.index()) {
+            seen.queued += 1;
+        }
     }
 
     fn start(&mut self, at: u64, job: JobId, cluster: ClusterId, processors: u32) {
@@ -358,7 +342,6 @@ impl Tap {
     }
 
     fn forward(&mut self, job: JobId, from: DomainId, to: DomainId) {
-        self.counts.forwards += 1;
         let cell = from.index() * self.domains + to.index();
         if let Some(count) = self.forwards.get_mut(cell) {
             *count += 1;
@@ -393,16 +376,8 @@ impl EventSink for Tap {
                 }
             }
             EventKind::Queued => {
-                let cluster = event.by.cluster();
-                if let (Some(slot), Some(cluster)) = (self.slots.get_mut(job.index()), cluster) {
-                    slot.mark = nanos;
-                    slot.cluster = cluster.0;
-                    slot.phase = Phase::Queued;
-                }
-                self.counts.queued += 1;
-                let seen = cluster.and_then(|cluster| self.clusters.get_mut(cluster.index()));
-                if let Some(seen) = seen {
-                    seen.queued += 1;
+                if let Some(cluster) = event.by.cluster() {
+                    self.queue(nanos, job, cluster);
                 }
             }
             EventKind::Started => {
@@ -415,9 +390,8 @@ impl EventSink for Tap {
             EventKind::Finished => self.finish(nanos, job),
             EventKind::FinishSeen => self.see(nanos, job),
             EventKind::Forwarded => {
-                if let (Some(from), Some(to)) =
-                    (event.by.domain(), event.to.and_then(Party::domain))
-                {
+                let to = event.to.and_then(Party::domain);
+                if let Some((from, to)) = event.by.domain().zip(to) {
                     self.forward(job, from, to);
                 }
             }

@@ -4,9 +4,8 @@ use super::document::{Context, GridDoc, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Question, Shown};
 use super::life::Life;
 use super::tap::Tap;
-use super::words;
-use super::{clock, exchange};
-use crate::realtime::Ears;
+use super::{clock, exchange, words};
+use crate::realtime::Listener;
 use crate::runner::{Observation, Observer, PolicyRun, Start, cells};
 use crate::scenario::{Clock, Replication, Scenario};
 use gridrig_core::event::{Event, EventSink};
@@ -116,14 +115,7 @@ impl Observer for Watch {
                 replication: replication.index,
                 key: replication.key,
                 state: "waiting",
-                completed: None,
-                jobs: None,
-                delay_mean_s: None,
-                delay_p95_s: None,
-                waited_share: None,
-                valid: None,
-                audit: None,
-                dir: None,
+                ..RunDoc::default()
             }
         });
         self.hub.begin(self.session(scenario), runs.collect());
@@ -148,9 +140,9 @@ impl Observer for Watch {
                 compression: scenario.compression().as_f64(),
                 lag_tolerance_s: scenario.lag_tolerance.as_secs_f64(),
             },
-            names: words::names(start.grid),
+            names: Names::of(start.grid),
             submissions,
-            ears: Ears::default(),
+            listener: Listener::default(),
             log: EventLog::default(),
             started: now,
             looked: now,
@@ -161,19 +153,14 @@ impl Observer for Watch {
 
     fn finish(&self, position: usize, run: &PolicyRun) {
         let summary = &run.summary;
+        let figures = serde_json::to_value(summary).unwrap_or_default();
         let below = run
             .dir
             .as_deref()
             .and_then(|dir| dir.strip_prefix(&self.runs).ok());
         self.hub.change_run(position, |doc| {
             doc.state = if run.interrupted { "stopped" } else { "done" };
-            doc.completed = Some(summary.jobs.completed);
-            doc.jobs = Some(summary.jobs.submitted);
-            doc.delay_mean_s = summary.metrics.delay_s.mean;
-            doc.delay_p95_s = summary.metrics.delay_s.p95;
-            doc.waited_share = summary.waited_share;
-            doc.valid = Some(summary.valid);
-            doc.audit = Some(summary.audit.clone());
+            doc.take(&figures);
             doc.dir = below.map(|dir| dir.display().to_string());
         });
         self.hub
@@ -192,8 +179,8 @@ pub struct Watching<'a> {
     context: Context,
     names: Names,
     submissions: &'a [Submission],
-    ears: Ears,
-    /// What the ears have heard: the log of a run in real time so far.
+    listener: Listener,
+    /// What the listener have heard: the log of a run in real time so far.
     log: EventLog,
     started: Instant,
     looked: Instant,
@@ -207,14 +194,14 @@ impl Watching<'_> {
         let wall = self.looked.saturating_duration_since(self.started);
         self.watch.hub.publish(Shown {
             now: Now::of(&self.tap, &self.context, wall),
-            course: self.tap.course().clone(),
-            sparks: self.tap.sparks().clone(),
+            history: self.tap.history.clone(),
+            sparks: self.tap.sparks.clone(),
             feed: words::newest(log, &self.names, 0),
         });
         for Question { job, answer } in self.watch.hub.questions() {
             let life = Life::of(job, self.submissions, log, &self.names);
             let life = life.map(|life| Life {
-                exchanges: exchange::about(&self.ears, job),
+                exchanges: exchange::about(&self.listener, job),
                 ..life
             });
             // Whoever asked may have gone.
@@ -235,13 +222,13 @@ impl Observation for Watching<'_> {
         }
     }
 
-    fn listen(&mut self, ears: &Ears) {
-        self.ears = ears.clone();
-        self.watch.hub.exchanges.set(ears.clone());
+    fn listen(&mut self, listener: &Listener) {
+        self.listener = listener.clone();
+        self.watch.hub.listen(listener);
     }
 
     fn hear(&mut self, now: SimTime) {
-        for recorded in self.ears.events() {
+        for recorded in self.listener.events() {
             self.log.emit(recorded.at, recorded.event());
             self.tap.emit(recorded.at, recorded.event());
         }

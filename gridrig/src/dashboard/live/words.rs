@@ -1,7 +1,6 @@
 //! Events in words, for the feed and for the life of a job.
 
 use gridrig_core::event::Event;
-use gridrig_core::grid::Grid;
 use gridrig_core::time::SimTime;
 use gridrig_results::EventLog;
 use gridrig_results::names::Names;
@@ -60,10 +59,4 @@ pub fn newest(log: &EventLog, names: &Names, from: usize) -> Vec<Line> {
             Line::of(n, at, event, names)
         })
         .collect()
-}
-
-/// The names of a grid.
-#[must_use]
-pub fn names(grid: &Grid) -> Names {
-    Names::of(grid)
 }

@@ -1,23 +1,25 @@
 //! The Compare page: the report of some runs, as it is when they are looked at.
 
 use super::query::{Pairs, repeated};
-use super::{Chosen, Ours, Pages, Refused, count, work};
+use super::{Chosen, NoPage, Ours, Pages, bad_request, count, no_page, unusable, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{Layout, Tab, page};
 use askama::Template;
 use axum::Router;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::RunEntry;
 use gridrig_results::compare::{self, CompareError, Options, Role};
 use gridrig_results::plot;
 use gridrig_results::report::{self, Fragment, ReportError};
 use gridrig_results::rundir::is_bound;
 use gridrig_results::threshold::{Figure, Threshold};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use gridrig_service::http::ProblemResponse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Pages that are kept, the last ones asked for.
 const KEPT: usize = 8;
@@ -34,34 +36,33 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/api/compare", get(api))
 }
 
-/// Insides of pages by what was asked for, the newest first.
-#[derive(Default)]
-pub(super) struct Fragments(Mutex<VecDeque<(String, Arc<Made>)>>);
-
 /// The inside of a page.
-struct Made {
+pub(super) struct Made {
     fragment: Fragment,
     /// What may be the baseline, and whether it is.
     policies: Vec<(String, bool)>,
 }
 
+/// What an address says under a name, each time that it does.
+fn parsed<T>(
+    pairs: &Pairs,
+    name: &str,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, Problem> {
+    let texts = pairs.all(name).into_iter().filter(|text| !text.is_empty());
+    let parsed = texts.map(|text| {
+        parse(&text).map_err(|why| bad_request(format!("field {name} = \"{text}\": {why}")))
+    });
+    parsed.collect()
+}
+
 /// How an address wants its runs compared.
-fn options(pairs: &Pairs) -> Result<Options, Refused> {
-    let primary = pairs.all("primary");
-    let primary = primary.iter().filter(|text| !text.is_empty()).map(|text| {
-        Figure::parse(text)
-            .map_err(|why| Refused::request(format!("field primary = \"{text}\": {why}")))
-    });
-    let require = pairs.all("require");
-    let require = require.iter().filter(|text| !text.is_empty()).map(|text| {
-        Threshold::parse(text)
-            .map_err(|why| Refused::request(format!("field require = \"{text}\": {why}")))
-    });
+fn options(pairs: &Pairs) -> Result<Options, Problem> {
     let plain = Options::default();
     Ok(Options {
         baseline: pairs.one("baseline").map(str::to_owned),
-        primary: primary.collect::<Result<_, _>>()?,
-        require: require.collect::<Result<_, _>>()?,
+        primary: parsed(pairs, "primary", Figure::parse)?,
+        require: parsed(pairs, "require", Threshold::parse)?,
         users: pairs
             .number("users", "a number of users")?
             .unwrap_or(plain.users),
@@ -80,7 +81,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<Self, Refused> {
+    fn read(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<Self, Problem> {
         let options = options(pairs)?;
         let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
         let mut query = repeated("run", &chosen.named);
@@ -92,8 +93,8 @@ impl Asked {
             "seed",
             "skip_damaged",
         ] {
-            let values: Vec<String> = pairs.all(name);
-            let values: Vec<String> = values.into_iter().filter(|v| !v.is_empty()).collect();
+            let mut values = pairs.all(name);
+            values.retain(|value| !value.is_empty());
             if !values.is_empty() {
                 query.push('&');
                 query.push_str(&repeated(name, &values));
@@ -104,6 +105,15 @@ impl Asked {
             options,
             query,
         })
+    }
+
+    /// The same of an address that has to name a run.
+    fn some(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<Self, Problem> {
+        let asked = Asked::read(pages, dashboard, pairs)?;
+        match asked.chosen.named.is_empty() {
+            true => Err(bad_request("no run is named (expected run=PATH)")),
+            false => Ok(asked),
+        }
     }
 
     /// The options of the page: without a baseline in the address, the pinned
@@ -122,27 +132,18 @@ impl Asked {
     }
 
     /// Makes the inside of the page, unless it has been made.
-    fn make(&self, pages: &Pages) -> Result<Arc<Made>, Refused> {
+    fn make(&self, pages: &Pages) -> Result<Arc<Made>, Problem> {
         let key = format!("{} {}", self.chosen.generation, self.query);
-        let kept = &pages.fragments.0;
-        {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = kept.iter().position(|(known, _)| *known == key)
-                && let Some(found) = kept.remove(at)
-            {
-                let made = Arc::clone(&found.1);
-                kept.push_front(found);
-                return Ok(made);
-            }
-        }
-        let made = Arc::new(self.fresh()?);
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_front((key, Arc::clone(&made)));
-        kept.truncate(KEPT);
-        Ok(made)
+        let mut places = KEPT;
+        let stays = |_: &Made| {
+            let stays = places > 0;
+            places = places.saturating_sub(1);
+            stays
+        };
+        pages.fragments.get(key, || self.fresh(), stays)
     }
 
-    fn fresh(&self) -> Result<Made, Refused> {
+    fn fresh(&self) -> Result<Made, Problem> {
         let of = |compare: Options| report::Options {
             compare,
             replication: None,
@@ -165,14 +166,14 @@ impl Asked {
 }
 
 /// Why there is no page or document.
-fn refused(error: &ReportError) -> Refused {
+fn refused(error: &ReportError) -> Problem {
     match error {
         ReportError::Compare(error) => not_compared(error),
-        other => Refused::runs("unreadable-run", other),
+        other => unusable("unreadable-run", other),
     }
 }
 
-fn not_compared(error: &CompareError) -> Refused {
+fn not_compared(error: &CompareError) -> Problem {
     let code = match error {
         CompareError::NotComparable(_) => "not-comparable",
         CompareError::OnePolicy { .. } => "one-policy",
@@ -182,28 +183,25 @@ fn not_compared(error: &CompareError) -> Refused {
         CompareError::Damaged(_) => "damaged-run",
         _ => "cannot-compare",
     };
-    Refused::runs(code, error)
+    unusable(code, error)
 }
 
 /// `/api/compare`: what `gridrig compare --json` prints, to the byte.
-async fn api(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+async fn api(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    pairs: Pairs,
+) -> Result<Response, ProblemResponse> {
     let made = work(&pages, move |pages| {
-        let asked = Asked::read(pages, &dashboard, &pairs)?;
-        if asked.chosen.named.is_empty() {
-            return Err(Refused::request("no run is named (expected run=PATH)"));
-        }
+        let asked = Asked::some(pages, &dashboard, &pairs)?;
         let comparison = compare::compare(&asked.chosen.dirs, &asked.options);
         let comparison = comparison.map_err(|error| not_compared(&error))?;
         let mut text = serde_json::to_string_pretty(&comparison)
-            .map_err(|error| Refused::runs("no-document", &error))?;
+            .map_err(|error| unusable("no-document", &error))?;
         text.push('\n');
         Ok(text)
     });
-    match made.await {
-        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(refused) => refused.problem(),
-    }
+    Ok(([(header::CONTENT_TYPE, "application/json")], made.await?).into_response())
 }
 
 /// A study that can be compared as a whole.
@@ -214,7 +212,7 @@ struct Study {
     runs: String,
 }
 
-#[derive(Template)]
+#[derive(Default, Template)]
 #[template(path = "compare.html")]
 struct ComparePage {
     layout: Layout,
@@ -236,9 +234,8 @@ struct ComparePage {
 async fn compare_page(
     State(dashboard): State<Shared>,
     pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+    pairs: Pairs,
+) -> Result<Response, NoPage> {
     let made = work(&pages, move |pages| {
         let asked = Asked::read(pages, &dashboard, &pairs)?;
         if asked.chosen.named.is_empty() {
@@ -247,16 +244,15 @@ async fn compare_page(
         let mut answer = ComparePage {
             layout: Layout::new(Tab::Compare),
             title: "Compare".to_owned(),
-            query: asked.query.clone(),
             runs_query: repeated("run", &asked.chosen.named),
-            studies: Vec::new(),
-            html: String::new(),
             jobs: count(asked.jobs()),
             runs: asked.chosen.runs.len(),
             policies: policies_of(&asked.chosen.runs, asked.pinned().baseline.as_deref()),
             figures: figures(&asked.options.primary),
             skip_damaged: asked.options.skip_damaged,
             named: asked.chosen.named.clone(),
+            query: asked.query.clone(),
+            ..ComparePage::default()
         };
         if asked.jobs() <= QUICK || pairs.flag("whole") {
             let made = asked.make(pages)?;
@@ -268,10 +264,7 @@ async fn compare_page(
         }
         Ok(answer)
     });
-    match made.await {
-        Ok(answer) => page(&answer),
-        Err(refused) => refused.page(Tab::Compare),
-    }
+    Ok(page(&made.await.map_err(no_page(Tab::Compare))?))
 }
 
 /// The policies that the catalogue knows of, before anything is compared, and
@@ -298,7 +291,7 @@ fn figures(primary: &[Figure]) -> Vec<(String, bool)> {
 }
 
 /// The page without runs: which studies there are.
-fn start_page(pages: &Pages, dashboard: &Shared) -> Result<ComparePage, Refused> {
+fn start_page(pages: &Pages, dashboard: &Shared) -> Result<ComparePage, Problem> {
     let runs = pages.with_catalogue(&dashboard.runs, |opened| opened.catalogue.runs())?;
     let mut found: BTreeMap<&str, Vec<&RunEntry>> = BTreeMap::new();
     for run in &runs {
@@ -321,16 +314,9 @@ fn start_page(pages: &Pages, dashboard: &Shared) -> Result<ComparePage, Refused>
     Ok(ComparePage {
         layout: Layout::new(Tab::Compare),
         title: "Compare".to_owned(),
-        named: Vec::new(),
-        query: String::new(),
-        runs_query: String::new(),
         studies: found.into_iter().filter_map(study).collect(),
-        html: String::new(),
-        jobs: String::new(),
         runs: runs.len(),
-        policies: Vec::new(),
-        figures: Vec::new(),
-        skip_damaged: false,
+        ..ComparePage::default()
     })
 }
 
@@ -340,35 +326,29 @@ impl ComparePage {
     }
 }
 
+const HTML: &str = "text/html; charset=utf-8";
+
 /// `/compare/body`: the inside of a page that takes its time.
-async fn body(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+async fn body(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    pairs: Pairs,
+) -> Result<Response, ProblemResponse> {
     let made = work(&pages, move |pages| {
-        let asked = Asked::read(pages, &dashboard, &pairs)?;
-        let made = asked.make(pages)?;
+        let made = Asked::read(pages, &dashboard, &pairs)?.make(pages)?;
         Ok(made.fragment.html.clone())
     });
-    match made.await {
-        Ok(html) => {
-            let media = (header::CONTENT_TYPE, "text/html; charset=utf-8");
-            ([media], html).into_response()
-        }
-        Err(refused) => refused.problem(),
-    }
+    Ok(([(header::CONTENT_TYPE, HTML)], made.await?).into_response())
 }
 
 /// `/compare/report.html`: one file to pass on, as `gridrig report` writes it.
 async fn download(
     State(dashboard): State<Shared>,
     pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+    pairs: Pairs,
+) -> Result<Response, NoPage> {
     let made = work(&pages, move |pages| {
-        let asked = Asked::read(pages, &dashboard, &pairs)?;
-        if asked.chosen.named.is_empty() {
-            return Err(Refused::request("no run is named (expected run=PATH)"));
-        }
+        let asked = Asked::some(pages, &dashboard, &pairs)?;
         let options = report::Options {
             compare: Options {
                 users: 10,
@@ -379,17 +359,13 @@ async fn download(
         let report = report::report(&asked.chosen.dirs, &options);
         Ok(report.map_err(|error| refused(&error))?.html)
     });
-    match made.await {
-        Ok(html) => {
-            let name = "attachment; filename=\"report.html\"";
-            let headers = [
-                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-                (header::CONTENT_DISPOSITION, name),
-            ];
-            (headers, html).into_response()
-        }
-        Err(refused) => refused.page(Tab::Compare),
-    }
+    let html = made.await.map_err(no_page(Tab::Compare))?;
+    let name = "attachment; filename=\"report.html\"";
+    let headers = [
+        (header::CONTENT_TYPE, HTML),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, html).into_response())
 }
 
 /// The classes of the pictures: those of the report, from where it has them.

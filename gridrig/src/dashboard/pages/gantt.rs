@@ -8,22 +8,25 @@ mod bins;
 mod boxes;
 mod load;
 
+pub(super) use load::Timeline;
+
 use super::query::{Pairs, repeated};
-use super::{Ours, Pages, Refused, work};
+use super::{NoPage, Ours, Pages, bad_request, no_page, unusable, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{Layout, Tab, page};
 use askama::Template;
-use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
+use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::RunEntry;
 use gridrig_results::rundir;
-use load::Timeline;
+use gridrig_service::http::ProblemResponse;
 use serde::Serialize;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Policies stacked on a page.
 const MOST_RUNS: usize = 4;
@@ -37,36 +40,23 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/api/gantt", get(part))
 }
 
-/// Timelines by run and generation, the newest first.
-#[derive(Default)]
-pub(super) struct Timelines(Mutex<VecDeque<(String, Arc<Timeline>)>>);
-
-impl Timelines {
-    /// The timeline of a run.
-    fn of(&self, folder: &Path, run: &str, generation: u64) -> Result<Arc<Timeline>, Refused> {
-        let key = format!("{generation} {run}");
-        {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = kept.iter().position(|(known, _)| *known == key)
-                && let Some(found) = kept.remove(at)
-            {
-                let timeline = Arc::clone(&found.1);
-                kept.push_front(found);
-                return Ok(timeline);
-            }
-        }
-        let read = Timeline::read(&folder.join(run));
-        let timeline = Arc::new(read.map_err(|error| Refused::runs("unreadable-run", &error))?);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_front((key, Arc::clone(&timeline)));
-        let mut jobs = 0;
-        kept.retain(|(_, timeline)| {
-            let before = jobs;
-            jobs += timeline.jobs();
-            before == 0 || jobs <= KEPT_JOBS
-        });
-        Ok(timeline)
-    }
+/// The timeline of a run.
+fn timeline(
+    pages: &Pages,
+    folder: &Path,
+    run: &str,
+    generation: u64,
+) -> Result<Arc<Timeline>, Problem> {
+    let read = || Timeline::read(&folder.join(run)).map_err(|e| unusable("unreadable-run", &e));
+    let mut jobs = 0;
+    let stays = |timeline: &Timeline| {
+        let before = jobs;
+        jobs += timeline.jobs();
+        before == 0 || jobs <= KEPT_JOBS
+    };
+    pages
+        .timelines
+        .get(format!("{generation} {run}"), read, stays)
 }
 
 /// A cluster and how it was used in the part that is shown.
@@ -119,41 +109,38 @@ struct Part {
     picture: Picture,
 }
 
-async fn part(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+async fn part(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    pairs: Pairs,
+) -> Result<Json<Part>, ProblemResponse> {
     let made = work(&pages, move |pages| {
-        let run = one_run(pages, &dashboard, &pairs)?;
-        let timeline = pages.timelines.of(&dashboard.runs, &run.0.path, run.1)?;
-        let seconds = "seconds from 0";
-        let from = pairs.number::<f64>("from", seconds)?.unwrap_or(0.0);
-        let to = pairs
-            .number::<f64>("to", seconds)?
-            .unwrap_or(timeline.end_s());
+        let (run, generation) = one_run(pages, &dashboard, &pairs)?;
+        let timeline = timeline(pages, &dashboard.runs, &run.path, generation)?;
+        let seconds = |name| pairs.number::<f64>(name, "seconds from 0");
+        let from = seconds("from")?.unwrap_or(0.0);
+        let to = seconds("to")?.unwrap_or(timeline.end_s());
         if !(from >= 0.0 && to > from) && timeline.end_s() > 0.0 {
             let text = format!("fields from, to = {from}, {to}: expected seconds with from < to");
-            return Err(Refused::request(text));
+            return Err(bad_request(text));
         }
-        Ok(draw(&run.0, &timeline, from, to))
+        Ok(draw(&run, &timeline, from, to))
     });
-    match made.await {
-        Ok(part) => Json(part).into_response(),
-        Err(refused) => refused.problem(),
-    }
+    Ok(Json(made.await?))
 }
 
 /// The run that an address names; of a folder of runs, the first.
-fn one_run(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<(RunEntry, u64), Refused> {
+fn one_run(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<(RunEntry, u64), Problem> {
     let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
     let run = chosen.runs.into_iter().next();
-    let run = run.ok_or_else(|| Refused::request("no run is named (expected run=PATH)"))?;
+    let run = run.ok_or_else(|| bad_request("no run is named (expected run=PATH)"))?;
     Ok((run, chosen.generation))
 }
 
 fn draw(run: &RunEntry, timeline: &Timeline, from_s: f64, to_s: f64) -> Part {
     let window = (nanos(from_s), nanos(to_s));
     let found = timeline.window(window);
-    let boxes = boxes::draw(timeline, &found, window);
-    let picture = match boxes {
+    let picture = match boxes::draw(timeline, &found, window) {
         Some((boxes, jobs)) => Picture::Boxes { boxes, jobs },
         None => Picture::Bins(bins::draw(timeline, &found, window)),
     };
@@ -209,9 +196,8 @@ impl GanttPage {
 async fn gantt_page(
     State(dashboard): State<Shared>,
     pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+    pairs: Pairs,
+) -> Result<Response, NoPage> {
     let made = work(&pages, move |pages| {
         let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
         let all = pages.with_catalogue(&dashboard.runs, |opened| opened.catalogue.runs())?;
@@ -227,10 +213,7 @@ async fn gantt_page(
             left_out,
         })
     });
-    match made.await {
-        Ok(answer) => page(&answer),
-        Err(refused) => refused.page(Tab::Gantt),
-    }
+    Ok(page(&made.await.map_err(no_page(Tab::Gantt))?))
 }
 
 /// Of a folder of runs the first replication of each policy, as it would be a

@@ -1,6 +1,10 @@
 //! Addresses and forms: names and values, of which some come more than once.
 
-use super::Refused;
+use super::bad_request;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use gridrig_protocol::rest::Problem;
+use std::convert::Infallible;
 
 /// The pairs of a query or of a form (`application/x-www-form-urlencoded`), in
 /// their order.
@@ -10,14 +14,11 @@ pub(super) struct Pairs(Vec<(String, String)>);
 impl Pairs {
     pub(super) fn read(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        Pairs(
-            pairs
-                .map(|pair| {
-                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    (decoded(name), decoded(value))
-                })
-                .collect(),
-        )
+        let pairs = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        });
+        Pairs(pairs.collect())
     }
 
     /// All values of a name.
@@ -42,19 +43,28 @@ impl Pairs {
         &self,
         name: &str,
         expected: &str,
-    ) -> Result<Option<T>, Refused> {
+    ) -> Result<Option<T>, Problem> {
         let Some(text) = self.one(name) else {
             return Ok(None);
         };
         text.parse().map(Some).map_err(|_| {
             let shown: String = text.chars().take(80).collect();
-            Refused::request(format!("field {name} = \"{shown}\": expected {expected}"))
+            bad_request(format!("field {name} = \"{shown}\": expected {expected}"))
         })
     }
 
     /// Whether a name is there with a value that means yes.
     pub(super) fn flag(&self, name: &str) -> bool {
         matches!(self.one(name), Some("1" | "true" | "yes" | "on"))
+    }
+}
+
+/// Those of the address that is asked for.
+impl<S: Send + Sync> FromRequestParts<S> for Pairs {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Pairs::read(parts.uri.query().unwrap_or_default()))
     }
 }
 
@@ -65,25 +75,16 @@ fn decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let escape = || {
-            let digits = text.get(at + 1..at + 3)?;
-            let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            plain.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
+        let digits = text.get(at + 1..at + 3);
+        let digits = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let escape = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (byte, length) = match (bytes[at], escape) {
+            (b'%', Some(byte)) => (byte, 3),
+            (b'+', _) => (b' ', 1),
+            (byte, _) => (byte, 1),
         };
-        match (bytes[at], escape()) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                at += 3;
-            }
-            (b'+', _) => {
-                out.push(b' ');
-                at += 1;
-            }
-            (byte, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
+        out.push(byte);
+        at += length;
     }
     String::from_utf8_lossy(&out).into_owned()
 }

@@ -3,16 +3,18 @@
 mod forms;
 
 use super::query::{Pairs, encoded, repeated};
-use super::{Ours, Refused, count, figure, share, work};
+use super::{NoPage, Ours, bad_request, count, figure, share, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab};
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
+use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Filter, Order, Row, rows};
+use gridrig_service::http::ProblemResponse;
 use serde::Serialize;
 
 /// Rows on the page; the filter finds the others.
@@ -35,7 +37,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(pairs: &Pairs) -> Result<Self, Refused> {
+    fn read(pairs: &Pairs) -> Result<Self, Problem> {
         let name = pairs.one("sort").unwrap_or("path");
         let (bare, down) = match name.strip_prefix('-') {
             Some(bare) => (bare, true),
@@ -43,7 +45,7 @@ impl Wanted {
         };
         let known = Order::NAMES.iter().find(|order| **order == bare);
         let order = known.ok_or_else(|| {
-            Refused::request(format!(
+            bad_request(format!(
                 "field sort = \"{}\": expected one of {}, with - in front for the largest first",
                 bare.chars().take(40).collect::<String>(),
                 Order::NAMES.join(", ")
@@ -83,9 +85,9 @@ struct Table {
     rows: Vec<Row>,
 }
 
-async fn read(dashboard: &Shared, pages: &Ours, wanted: &Wanted) -> Result<Table, Refused> {
+async fn read(dashboard: &Shared, pages: &Ours, wanted: &Wanted) -> Result<Table, Problem> {
     let filter = Filter::parse(&wanted.filter)
-        .map_err(|error| Refused::new(StatusCode::BAD_REQUEST, "bad-filter", error.to_string()))?;
+        .map_err(|error| Problem::new(400, "bad-filter", error.to_string()))?;
     let folder = dashboard.runs.clone();
     let order = Order::from_name(wanted.order).unwrap_or_default();
     let (each, down) = (wanted.each, wanted.down);
@@ -104,16 +106,13 @@ async fn read(dashboard: &Shared, pages: &Ours, wanted: &Wanted) -> Result<Table
 }
 
 /// `/api/runs`: the table as a document.
-async fn api(State(dashboard): State<Shared>, pages: Ours, RawQuery(query): RawQuery) -> Response {
-    let wanted = Wanted::read(&Pairs::read(&query.unwrap_or_default()));
-    let read = match wanted {
-        Ok(wanted) => read(&dashboard, &pages, &wanted).await,
-        Err(refused) => Err(refused),
-    };
-    match read {
-        Ok(table) => Json(table).into_response(),
-        Err(refused) => refused.problem(),
-    }
+async fn api(
+    State(dashboard): State<Shared>,
+    pages: Ours,
+    pairs: Pairs,
+) -> Result<Json<Table>, ProblemResponse> {
+    let wanted = Wanted::read(&pairs)?;
+    Ok(Json(read(&dashboard, &pages, &wanted).await?))
 }
 
 /// A column that can be sorted by.
@@ -138,7 +137,7 @@ struct Shown {
     forwarded: String,
     replication: String,
     written: String,
-    trouble: Vec<(&'static str, String)>,
+    remarks: Vec<(&'static str, String)>,
 }
 
 #[derive(Template)]
@@ -159,55 +158,31 @@ struct RunsPage {
 async fn table(
     State(dashboard): State<Shared>,
     pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let pairs = Pairs::read(&query.unwrap_or_default());
-    let wanted = match Wanted::read(&pairs) {
-        Ok(wanted) => wanted,
-        Err(refused) => return refused.page(Tab::Runs),
-    };
+    pairs: Pairs,
+) -> Result<Response, NoPage> {
+    let wanted = Wanted::read(&pairs)?;
+    let mut read_as = wanted.clone();
+    let (mut status, mut error) = (StatusCode::OK, String::new());
     // A filter that is not understood is shown as it is, with all runs.
-    let read_as = match Filter::parse(&wanted.filter) {
-        Ok(_) => (wanted.clone(), String::new()),
-        Err(error) => {
-            let filter = String::new();
-            let all = Wanted {
-                filter,
-                ..wanted.clone()
-            };
-            (all, error.to_string())
-        }
-    };
-    let (read_as, error) = read_as;
-    let mut table = match read(&dashboard, &pages, &read_as).await {
-        Ok(table) => table,
-        Err(refused) => return refused.page(Tab::Runs),
-    };
-    let status = match error.is_empty() {
-        true => StatusCode::OK,
-        false => StatusCode::BAD_REQUEST,
-    };
+    if let Err(why) = Filter::parse(&wanted.filter) {
+        read_as.filter = String::new();
+        (status, error) = (StatusCode::BAD_REQUEST, why.to_string());
+    }
+    let mut table = read(&dashboard, &pages, &read_as).await?;
     let all = std::mem::take(&mut table.rows);
-    let more = all.len().saturating_sub(MOST_ROWS);
-    let rows = all.into_iter().take(MOST_ROWS).map(shown).collect();
-    layout::page_with(
-        status,
-        &RunsPage {
-            layout: Layout::new(Tab::Runs),
-            heads: heads(&wanted),
-            sort: match wanted.down {
-                true => format!("-{}", wanted.order),
-                false => wanted.order.to_owned(),
-            },
-            done: done(&pairs),
-            filter: wanted.filter,
-            each: wanted.each,
-            error,
-            table,
-            rows,
-            more,
-        },
-    )
+    let answer = RunsPage {
+        layout: Layout::new(Tab::Runs),
+        heads: heads(&wanted),
+        sort: format!("{}{}", if wanted.down { "-" } else { "" }, wanted.order),
+        done: done(&pairs),
+        filter: wanted.filter,
+        each: wanted.each,
+        error,
+        more: all.len().saturating_sub(MOST_ROWS),
+        rows: all.into_iter().take(MOST_ROWS).map(shown).collect(),
+        table,
+    };
+    Ok(layout::page_with(status, &answer))
 }
 
 fn heads(wanted: &Wanted) -> Vec<Head> {
@@ -243,17 +218,17 @@ fn heads(wanted: &Wanted) -> Vec<Head> {
 }
 
 fn shown(row: Row) -> Shown {
-    let mut trouble = Vec::new();
+    let mut remarks = Vec::new();
     if row.state.name() != "complete" {
-        trouble.push(("bad", row.state.name().to_owned()));
+        remarks.push(("bad", row.state.name().to_owned()));
     }
     match (row.invalid, row.runs) {
         (0, _) => {}
-        (1, 1) => trouble.push(("bad", "not valid".to_owned())),
-        (invalid, runs) => trouble.push(("bad", format!("{invalid} of {runs} not valid"))),
+        (1, 1) => remarks.push(("bad", "not valid".to_owned())),
+        (invalid, runs) => remarks.push(("bad", format!("{invalid} of {runs} not valid"))),
     }
     if row.partial > 0 {
-        trouble.push(("warn", "partial".to_owned()));
+        remarks.push(("warn", "partial".to_owned()));
     }
     let jobs = &row.jobs;
     let left = [
@@ -267,13 +242,11 @@ fn shown(row: Row) -> Shown {
         .map(|(what, n)| format!("{} {what}", count(*n)))
         .collect();
     Shown {
-        policy: row
-            .policy
-            .clone()
-            .unwrap_or_else(|| match row.state.name() {
-                "complete" => "no broker".to_owned(),
-                _ => row.path.clone(),
-            }),
+        policy: match (&row.policy, row.state.name()) {
+            (Some(policy), _) => policy.clone(),
+            (None, "complete") => "no broker".to_owned(),
+            (None, _) => row.path.clone(),
+        },
         jobs: count(jobs.completed),
         jobs_note: left.join(", "),
         delay: figure(row.figures.delay_s_mean),
@@ -283,7 +256,7 @@ fn shown(row: Row) -> Shown {
         forwarded: share(row.figures.forwarding_ratio),
         replication: gridrig_results::report::key_words(&row.replication),
         written: row.written_unix_s.map_or_else(String::new, date),
-        trouble,
+        remarks,
         row,
     }
 }
@@ -323,7 +296,7 @@ impl RunsPage {
     }
 
     /// Address of the Live page of a finished run.
-    fn course(&self, path: &str) -> String {
+    fn live(&self, path: &str) -> String {
         format!("/live/{}", encoded(path))
     }
 }

@@ -88,6 +88,7 @@ impl Builtin {
     /// Compares what Slurm did with what the model does.
     #[must_use]
     pub fn of(real: &Real, processors: u32, bound_s: f64) -> Self {
+        let jobs = &real.jobs;
         let fcfs = |interval, lengths| {
             let setup = Model {
                 processors,
@@ -95,24 +96,24 @@ impl Builtin {
                 interval,
                 lengths,
             };
-            model(&real.jobs, setup)
+            model(jobs, setup)
         };
         let starts = fcfs(LOOK, Lengths::Measured);
         let at_once = fcfs(SimDuration::ZERO, Lengths::Measured);
         let asked = fcfs(LOOK, Lengths::Asked);
-        let difference = differences(&real.jobs, &starts);
-        let overhead = real.jobs.iter().map(|job| {
+        let difference = differences(jobs, &starts);
+        let overhead = jobs.iter().map(|job| {
             let really = job.finish.since(job.start).as_secs_f64();
             really - job.spec.run_time.as_secs_f64()
         });
         Builtin {
-            jobs: real.jobs.len(),
+            jobs: jobs.len(),
             others: real.others,
-            slurm_wait_s: Distribution::of(waits(&real.jobs, &slurm_starts(&real.jobs))),
-            model_wait_s: Distribution::of(waits(&real.jobs, &starts)),
+            slurm_wait_s: Distribution::of(waits(jobs, &slurm_starts(jobs))),
+            model_wait_s: Distribution::of(waits(jobs, &starts)),
             overhead_s: Distribution::of(overhead),
-            start_difference_at_once_s: differences(&real.jobs, &at_once),
-            start_difference_asked_s: differences(&real.jobs, &asked),
+            start_difference_at_once_s: differences(jobs, &at_once),
+            start_difference_asked_s: differences(jobs, &asked),
             kept: difference.p95.is_some_and(|p95| p95 <= bound_s),
             start_difference_s: difference,
             bound_s,

@@ -1,9 +1,10 @@
 //! The price of aggregation on seeded domains: a looser form never misses a
 //! match and takes in more that is none.
 
+use super::matching::{Matching as _, Query};
 use super::*;
 use gridrig_core::ids::JobId;
-use gridrig_core::inventory::{Query, SiteCluster, of_clusters};
+use gridrig_core::inventory::{SiteCluster, of_clusters};
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;

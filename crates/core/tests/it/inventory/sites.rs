@@ -1,8 +1,9 @@
 //! Inventories of gridrig's own clusters.
 
+use super::matching::{Matching as _, Query};
 use super::*;
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::inventory::{InventoryError, Number, Query, SiteCluster, of_clusters};
+use gridrig_core::inventory::{InventoryError, Number, SiteCluster, of_clusters};
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::load::{FreeSpace, LoadSample};
 use gridrig_core::resource::{Resource, Resources};

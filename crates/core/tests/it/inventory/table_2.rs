@@ -1,7 +1,8 @@
 //! LA Grid's Table 2 in every form, with the figures of its text.
 
+use super::matching::{Matching as _, Query, Test};
 use super::*;
-use gridrig_core::inventory::{InventoryError, Number, Query, Relation, Test, Value};
+use gridrig_core::inventory::{InventoryError, Number, Relation, Value};
 
 /// Table 2: five computer systems.
 fn table_2() -> Inventory {

@@ -16,20 +16,10 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Changes a role and waits until the peers have agreed.
 pub(super) fn set_role(args: &RoleArgs) -> Result<(), Failure> {
-    let wanted = Roles::from_name(&args.role).ok_or_else(|| {
-        Failure::input(anyhow!(
-            "{}: expected one of provider, consumer, both, none",
-            args.role
-        ))
-    })?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::run)?;
-    let session = runtime.block_on(change(args, wanted))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
+    let session = runtime.block_on(change(args))?;
     if args.json {
-        let document = serde_json::to_value(&session).map_err(Failure::run)?;
-        return print_json(&document);
+        return print_json(&session);
     }
     let role = session.role.as_deref().unwrap_or("none");
     print(&format!(
@@ -42,11 +32,11 @@ pub(super) fn set_role(args: &RoleArgs) -> Result<(), Failure> {
     clippy::disallowed_methods,
     reason = "waiting for a running broker takes real time"
 )]
-async fn change(args: &RoleArgs, wanted: Roles) -> Result<SessionInfo, Failure> {
+async fn change(args: &RoleArgs) -> Result<SessionInfo, Failure> {
     let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
     let base = args.url.trim_end_matches('/');
     client
-        .set_role(base, &args.peer, wanted.name())
+        .set_role(base, &args.peer, args.role.name())
         .await
         .map_err(Failure::input)?;
     let end = Instant::now() + PATIENCE;
@@ -56,7 +46,7 @@ async fn change(args: &RoleArgs, wanted: Roles) -> Result<SessionInfo, Failure> 
         let session = peer.and_then(|peer| peer.session);
         match session {
             Some(session) if session.role.is_some() && !session.negotiating => {
-                return settled(session, wanted);
+                return settled(session, args.role);
             }
             Some(session) if Instant::now() >= end => {
                 return Err(Failure::run(anyhow!(

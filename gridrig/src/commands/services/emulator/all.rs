@@ -4,7 +4,7 @@ use super::{Cluster, Threads, clock, labels, lrms, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
-use anyhow::anyhow;
+use anyhow::Context as _;
 use gridrig_emulator::Config;
 use gridrig_service::http::base_url;
 use serde_json::json;
@@ -18,7 +18,7 @@ type Finish<'a> = dyn Fn(Config, Cluster) -> Result<Config, Failure> + 'a;
 /// the first of them, as for one cluster, and lists all.
 pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), Failure> {
     let (_, scenario) = scenario(args)?;
-    let clock = clock(&args.service)?;
+    let clock = clock(&args.service);
     let mut services = Vec::new();
     let mut listed = Vec::new();
     let clusters = scenario.grid.clusters.iter().zip(scenario.clusters());
@@ -60,18 +60,21 @@ pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), 
 }
 
 /// The port of `listen` and those after it, or free ones.
-fn bind(listen: SocketAddr, index: usize) -> Result<TcpListener, Failure> {
+fn bind(listen: SocketAddr, index: usize) -> anyhow::Result<TcpListener> {
     let port = match listen.port() {
         0 => Some(0),
         first => u16::try_from(index)
             .ok()
             .and_then(|index| first.checked_add(index)),
     };
-    let refuse = |problem: String| {
-        Failure::input(anyhow!(
-            "--listen {listen}: cluster {index}: {problem} (expected as many free ports from there on as there are clusters, or port 0)"
-        ))
+    let bound = match port {
+        Some(port) => TcpListener::bind(SocketAddr::new(listen.ip(), port)),
+        None => Err(io::Error::other("there are no more ports")),
     };
-    let port = port.ok_or_else(|| refuse("there are no more ports".to_owned()))?;
-    TcpListener::bind(SocketAddr::new(listen.ip(), port)).map_err(|error| refuse(error.to_string()))
+    bound.with_context(|| {
+        format!(
+            "--listen {listen}: cluster {index} (expected as many free ports from there on as \
+             there are clusters, or port 0)"
+        )
+    })
 }

@@ -1,23 +1,18 @@
 //! What runs the jobs of a cluster that is served.
 
 use crate::cli::EmulatorArgs;
-use crate::exit::Failure;
 use crate::scenario::document::Cluster;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail};
 use gridrig_emulator::Config;
 use gridrig_emulator::lrms::Lrms;
 use gridrig_emulator::lrms::slurm::{Settings, Site};
 
 /// Puts a real LRMS into its place, if the flags say so.
-pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> Result<(), Failure> {
+pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> anyhow::Result<()> {
     match args.lrms.as_deref() {
         Some("slurm") => {}
         None | Some("emulated") => return Ok(()),
-        Some(other) => {
-            return Err(Failure::input(anyhow!(
-                "--lrms {other}: expected one of emulated, slurm"
-            )));
-        }
+        Some(other) => bail!("--lrms {other}: expected one of emulated, slurm"),
     }
     let mut settings = Settings {
         bin: args.lrms_bin.clone(),
@@ -26,24 +21,18 @@ pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> Result<(), Failur
         ..Settings::default()
     };
     if let Some(file) = &args.lrms_template {
-        let refuse = |why: String| {
-            let file = file.display();
-            Failure::input(anyhow!(
-                "--lrms-template {file}: {why} (expected a script that begins with #!)"
-            ))
-        };
-        let text = std::fs::read_to_string(file).map_err(|why| refuse(why.to_string()))?;
-        if !text.starts_with("#!") {
-            return Err(refuse("it is no script".to_owned()));
+        let flag = || format!("--lrms-template {}", file.display());
+        settings.template = std::fs::read_to_string(file).with_context(flag)?;
+        if !settings.template.starts_with("#!") {
+            bail!("{}: expected a script that begins with #!", flag());
         }
-        settings.template = text;
     }
     let is_said = args.processors.is_some() || args.resources.is_some() || args.scenario.is_some();
     let site = match is_said {
         true => Site::expect(&settings, config.cluster.resources.processors()),
         false => Site::ask(&settings),
     };
-    let site = site.map_err(|why| Failure::input(anyhow!("--lrms slurm: {why}")))?;
+    let site = site.context("--lrms slurm")?;
     if !is_said {
         config.cluster.resources = site.resources();
     }
@@ -52,13 +41,11 @@ pub(super) fn set(config: &mut Config, args: &EmulatorArgs) -> Result<(), Failur
 }
 
 /// Puts the real LRMS that is written of a cluster into its place.
-pub(super) fn written(config: &mut Config, cluster: &Cluster) -> Result<(), Failure> {
-    let Some(access) = cluster.real_lrms() else {
-        return Ok(());
-    };
-    let site = Site::expect(&access, config.cluster.resources.processors());
-    let name = &config.name;
-    let site = site.map_err(|why| Failure::input(anyhow!("cluster {name}: {why}")))?;
-    config.lrms = Lrms::Slurm(Box::new(site));
+pub(super) fn written(config: &mut Config, cluster: &Cluster) -> anyhow::Result<()> {
+    if let Some(access) = cluster.real_lrms() {
+        let site = Site::expect(&access, config.cluster.resources.processors());
+        let site = site.with_context(|| format!("cluster {}", config.name))?;
+        config.lrms = Lrms::Slurm(Box::new(site));
+    }
     Ok(())
 }

@@ -51,14 +51,14 @@ fn run_job(tap: &mut Tap, job: JobId, times: [u64; 5]) {
             .at(intended),
     );
     at(tap, times[1], Event::new(EventKind::Queued, job, C));
-    assert_eq!(tap.clusters()[0].queued, 1);
+    assert_eq!(tap.clusters[0].queued, 1);
     let placement = &placement;
     at(
         tap,
         times[2],
         Event::new(EventKind::Started, job, C).on(placement),
     );
-    assert_eq!((tap.clusters()[0].busy, tap.clusters()[0].queued), (6, 0));
+    assert_eq!((tap.clusters[0].busy, tap.clusters[0].queued), (6, 0));
     at(tap, times[3], Event::new(EventKind::Finished, job, C));
     at(
         tap,
@@ -72,17 +72,17 @@ fn a_job_counts_in_one_place_at_a_time() {
     let mut tap = tap(2);
     run_job(&mut tap, JobId(0), [1, 3, 3, 10, 11]);
     run_job(&mut tap, JobId(1), [20, 22, 30, 40, 45]);
-    let counts = *tap.counts();
+    let counts = tap.counts;
     assert_eq!((counts.submitted, counts.finished, counts.seen), (2, 2, 2));
     assert_eq!((counts.started, counts.waited), (2, 1));
     assert_eq!(
         (counts.queued, counts.running, counts.with_brokers()),
         (0, 0, 0)
     );
-    assert_eq!(tap.clusters()[0].busy, 0);
+    assert_eq!(tap.clusters[0].busy, 0);
     // 11 - 1 - 7 = 3 s and 45 - 20 - 10 = 15 s.
-    assert_eq!(tap.delays().mean(), Some(9e9));
-    assert_eq!(tap.lags().len(), 2);
+    assert_eq!(tap.delays.mean(), Some(9e9));
+    assert_eq!(tap.lags.len(), 2);
 }
 
 #[test]
@@ -115,12 +115,9 @@ fn a_job_that_never_ran_has_no_delay_and_leaves_no_trace() {
         Event::new(EventKind::Rejected, job, by).because(reason),
     );
     at(&mut tap, 4, Event::new(EventKind::FinishSeen, job, by));
-    let counts = tap.counts();
-    assert_eq!(
-        (counts.rejected, counts.forwarded, counts.forwards),
-        (1, 1, 2)
-    );
-    assert_eq!((tap.forwards(from, to), tap.delays().len()), (1, 0));
+    let counts = tap.counts;
+    assert_eq!((counts.rejected, counts.forwarded), (1, 1));
+    assert_eq!((tap.forwards(from, to), tap.delays.len()), (1, 0));
     let job = JobId(1);
     at(
         &mut tap,
@@ -135,7 +132,7 @@ fn a_job_that_never_ran_has_no_delay_and_leaves_no_trace() {
         7,
         Event::new(EventKind::Cancelled, job, Party::Lrms(C)),
     );
-    assert_eq!((tap.counts().queued, tap.clusters()[0].queued), (0, 0));
+    assert_eq!((tap.counts.queued, tap.clusters[0].queued), (0, 0));
     // A job that is not of the run harms nobody.
     at(
         &mut tap,
@@ -149,7 +146,7 @@ fn the_course_has_a_row_at_every_instant_of_its_grid_and_one_at_the_end() {
     let mut tap = tap(1);
     run_job(&mut tap, JobId(0), [1, 2, 2, 60, 60]);
     tap.close(SimTime::from_secs(100));
-    let rows = tap.course().rows(0);
+    let rows = tap.history.rows(0);
     let steps: Vec<f64> = rows
         .windows(2)
         .map(|pair| pair[1][0] - pair[0][0])
@@ -195,5 +192,5 @@ fn information_is_told_by_whom_to_whom() {
     }
     assert_eq!(tap.told(a, b), Some(SimTime::ZERO));
     assert_eq!(tap.told(b, a), None);
-    assert_eq!(tap.clusters()[0].sampled, Some(SimTime::from_secs(15)));
+    assert_eq!(tap.clusters[0].sampled, Some(SimTime::from_secs(15)));
 }

@@ -63,9 +63,9 @@ pub(super) fn draw(
         } else {
             for node in 0..span.nodes {
                 let first = span.first + node * span.per_node;
-                let lanes = free.entry(first);
-                let lanes = lanes.or_insert_with(|| vec![i64::MIN; span.per_node as usize]);
-                for (at, count) in take(lanes, start, end, span.taken) {
+                let until = free.entry(first);
+                let until = until.or_insert_with(|| vec![i64::MIN; span.per_node as usize]);
+                for (at, count) in take(until, start, end, span.taken) {
                     push(first + at, count);
                 }
             }
@@ -79,10 +79,10 @@ pub(super) fn draw(
 
 /// Takes the lowest processors that are free from `start` on; as stretches
 /// of neighbours.
-fn take(lanes: &mut [i64], start: i64, end: i64, wanted: u32) -> Vec<(u32, u32)> {
+fn take(free_from: &mut [i64], start: i64, end: i64, wanted: u32) -> Vec<(u32, u32)> {
     let mut stretches: Vec<(u32, u32)> = Vec::new();
     let mut left = wanted;
-    for (at, until) in (0..).zip(lanes.iter_mut()) {
+    for (at, until) in (0..).zip(free_from.iter_mut()) {
         if left == 0 {
             break;
         }
@@ -128,18 +128,18 @@ mod tests {
 
     #[test]
     fn the_lowest_free_processors_are_taken() {
-        let mut lanes = vec![i64::MIN; 5];
-        assert_eq!(take(&mut lanes, 0, 10, 2), [(0, 2)]);
-        assert_eq!(take(&mut lanes, 0, 5, 2), [(2, 2)]);
+        let mut free_from = vec![i64::MIN; 5];
+        assert_eq!(take(&mut free_from, 0, 10, 2), [(0, 2)]);
+        assert_eq!(take(&mut free_from, 0, 5, 2), [(2, 2)]);
         // Free are 4 and, from 5 on, 2 and 3.
-        assert_eq!(take(&mut lanes, 5, 9, 3), [(2, 3)]);
-        assert_eq!(take(&mut lanes, 9, 12, 2), [(2, 2)]);
-        assert_eq!(take(&mut lanes, 10, 12, 2), [(0, 2)]);
+        assert_eq!(take(&mut free_from, 5, 9, 3), [(2, 3)]);
+        assert_eq!(take(&mut free_from, 9, 12, 2), [(2, 2)]);
+        assert_eq!(take(&mut free_from, 10, 12, 2), [(0, 2)]);
     }
 
     #[test]
     fn stretches_are_of_neighbours() {
-        let mut lanes = vec![0, 9, 0, 0];
-        assert_eq!(take(&mut lanes, 3, 4, 3), [(0, 1), (2, 2)]);
+        let mut free_from = vec![0, 9, 0, 0];
+        assert_eq!(take(&mut free_from, 3, 4, 3), [(0, 1), (2, 2)]);
     }
 }

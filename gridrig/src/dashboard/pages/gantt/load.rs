@@ -38,7 +38,7 @@ impl Span {
 
 /// The jobs of a run, row by row, and where they lay.
 #[derive(Debug)]
-pub(super) struct Timeline {
+pub(in crate::dashboard::pages) struct Timeline {
     clusters: Vec<(String, u64, u64)>,
     end: i64,
     pub(super) job: Vec<u32>,

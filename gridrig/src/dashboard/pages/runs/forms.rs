@@ -3,13 +3,14 @@
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab, page};
 use crate::dashboard::pages::query::Pairs;
-use crate::dashboard::pages::{Chosen, Opened, Ours, Refused, count, work};
+use crate::dashboard::pages::{Chosen, NoPage, Opened, Ours, bad_request, count, work};
 use askama::Template;
 use axum::Router;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{CatalogueError, Removed, RunEntry};
 use std::collections::BTreeSet;
 
@@ -26,20 +27,6 @@ pub(super) fn routes() -> Router<Shared> {
 /// A page, or one that says why not.
 type Answer = Result<Response, NoPage>;
 
-struct NoPage(Refused);
-
-impl From<Refused> for NoPage {
-    fn from(refused: Refused) -> Self {
-        NoPage(refused)
-    }
-}
-
-impl IntoResponse for NoPage {
-    fn into_response(self) -> Response {
-        self.0.page(Tab::Runs)
-    }
-}
-
 #[derive(Template)]
 #[template(path = "runs_label.html")]
 struct LabelPage {
@@ -50,12 +37,7 @@ struct LabelPage {
     note: String,
 }
 
-async fn label_form(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+async fn label_form(State(dashboard): State<Shared>, pages: Ours, pairs: Pairs) -> Answer {
     let chosen = chosen(&dashboard, &pages, &pairs).await?;
     let labels = || chosen.runs.iter().map(|run| &run.labels);
     let tags: BTreeSet<&str> = labels().flat_map(|l| &l.tags).map(String::as_str).collect();
@@ -71,10 +53,10 @@ async fn label_form(
 }
 
 /// The runs that a form or an address names, of which there must be one.
-async fn chosen(dashboard: &Shared, pages: &Ours, pairs: &Pairs) -> Result<Chosen, Refused> {
+async fn chosen(dashboard: &Shared, pages: &Ours, pairs: &Pairs) -> Result<Chosen, Problem> {
     let named = pairs.all("run");
     if named.is_empty() {
-        return Err(Refused::request(
+        return Err(bad_request(
             "no run is named (expected run=PATH; choose runs in the table first)",
         ));
     }
@@ -88,7 +70,7 @@ async fn change(
     pages: &Ours,
     pairs: &Pairs,
     each: impl Fn(&mut Opened, &str) -> Result<u64, CatalogueError> + Send + 'static,
-) -> Result<u64, Refused> {
+) -> Result<u64, Problem> {
     let chosen = chosen(dashboard, pages, pairs).await?;
     let folder = dashboard.runs.clone();
     work(pages, move |pages| {
@@ -130,7 +112,7 @@ async fn pin(State(dashboard): State<Shared>, pages: Ours, body: String) -> Answ
     let named = pairs.all("run").len();
     if pinned && named > 1 {
         let text = format!("{named} rows are chosen (expected one: there is one baseline)");
-        return Err(Refused::request(text).into());
+        return Err(bad_request(text).into());
     }
     let done = change(&dashboard, &pages, &pairs, move |opened, name| {
         opened.catalogue.pin(name, pinned)
@@ -151,12 +133,7 @@ struct DeletePage {
 }
 
 /// Says what would be deleted, and asks.
-async fn delete_form(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    let pairs = Pairs::read(&query.unwrap_or_default());
+async fn delete_form(State(dashboard): State<Shared>, pages: Ours, pairs: Pairs) -> Answer {
     let chosen = chosen(&dashboard, &pages, &pairs).await?;
     let noted = |run: &&RunEntry| !run.labels.tags.is_empty() || !run.labels.note.is_empty();
     let paths = chosen.runs.iter().map(|run| run.path.clone());
@@ -174,7 +151,7 @@ async fn delete(State(dashboard): State<Shared>, pages: Ours, body: String) -> A
     let pairs = Pairs::read(&body);
     if !pairs.flag("sure") {
         let text = "field sure: expected 1, from the page that asks";
-        return Err(Refused::request(text).into());
+        return Err(bad_request(text).into());
     }
     let chosen = chosen(&dashboard, &pages, &pairs).await?;
     let folder = dashboard.runs.clone();

@@ -92,16 +92,20 @@ fn kind(kinds: &Kinds, record: &Record, attribute: &str) -> Kind {
     named.map_or(UNSAID, |name| kinds.find(&name.values.to_string()))
 }
 
+fn floor(number: Number) -> u64 {
+    narrow(number.billionths() / 1_000_000_000)
+}
+
 fn total(record: &Record, attribute: &str) -> u64 {
     let total = record.attribute(attribute).and_then(Attribute::total);
-    total.map_or(0, |total| narrow(total.floor()))
+    total.map_or(0, |total| floor(total))
 }
 
 /// The upper end of a range; `None` where a resource has no bound.
 fn most(record: &Record, attribute: &str) -> Option<u64> {
     let having = record.attribute(attribute)?;
     let most = having.max().filter(|_| having.count == record.count)?;
-    Some(narrow(most.floor()))
+    Some(floor(most))
 }
 
 fn the_one<'a>(told: &'a Inventory, kind: &'a str) -> &'a Record {
@@ -144,12 +148,14 @@ fn a_policy_goes_by_the_totals_and_means_that_a_domain_tells_of_its_systems() {
                 "seed {seed}"
             );
             let speed = system.attribute(names::PROC_SPEED).unwrap();
-            let mean = Number::of_billionths(own.speed.into());
-            assert!(speed.min() <= Some(mean) && Some(mean) <= speed.max());
+            let mean = own.speed.into();
+            let bounds = [speed.min(), speed.max()].map(|end| end.unwrap().billionths());
+            assert!((bounds[0]..=bounds[1]).contains(&mean));
             // There a node counts once, here each of its processors does.
             let per_node = system.attribute(names::PROC_NUM).unwrap();
             if per_node.min() == per_node.max() {
-                assert_eq!(speed.mean(), Some(mean), "seed {seed}");
+                let told = speed.mean().map(Number::billionths);
+                assert_eq!(told, Some(mean), "seed {seed}");
                 means += 1;
             }
             for relation in told.relations_of(index) {

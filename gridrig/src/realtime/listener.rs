@@ -21,7 +21,7 @@ const PAGE: usize = 4096;
 /// Hears the events of all machines of a run, and what they say to each other
 /// about jobs. The default hears nothing and costs nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Ears(Option<Arc<Heard>>);
+pub struct Listener(Option<Arc<Heard>>);
 
 #[derive(Debug)]
 struct Heard {
@@ -74,11 +74,11 @@ impl Elsewhere {
     }
 }
 
-impl Ears {
-    /// Ears that hear.
+impl Listener {
+    /// One that hears.
     #[must_use]
     pub fn open() -> Self {
-        Ears(Some(Arc::new(Heard {
+        Listener(Some(Arc::new(Heard {
             machines: Mutex::default(),
             exchanges: Exchanges::keeping(EXCHANGES),
         })))

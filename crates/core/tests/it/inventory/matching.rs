@@ -1,8 +1,9 @@
-//! Matching a job against an inventory of any form: on ranges and lists, so
-//! that a looser form never misses what a closer one has (LA Grid 2.3).
+//! Matching a job against an inventory of any form, on ranges and lists, so
+//! that a looser form never misses what a closer one has (LA Grid 2.3): the
+//! measure of what each form forgets.
 
-use super::{Inventory, Number, Record, names};
-use crate::job::JobSpec;
+use gridrig_core::inventory::{Attribute, Inventory, Number, Record, Value, Values, names};
+use gridrig_core::job::JobSpec;
 use std::sync::Arc;
 
 /// What a job wants of a computer system and of what that is related to.
@@ -55,7 +56,6 @@ pub struct Fit<'a> {
 
 impl Query {
     /// What this job wants of gridrig's own clusters.
-    #[must_use]
     pub fn of_job(job: &JobSpec) -> Self {
         let wanted = &job.requirements;
         let mut query = Query {
@@ -76,16 +76,18 @@ impl Query {
             query = query.with(names::FILE_SYSTEM, names::SIZE_MB, test);
         }
         if wanted.speed_millionths > 0 {
-            let test = Test::AtLeast(Number::of_billionths(
-                u128::from(wanted.speed_millionths) * 1000,
-            ));
+            let (whole, rest) = (
+                wanted.speed_millionths / 1_000_000,
+                wanted.speed_millionths % 1_000_000,
+            );
+            let speed = Number::parse(&format!("{whole}.{rest:06}")).unwrap();
+            let test = Test::AtLeast(speed);
             query = query.with(names::COMPUTER_SYSTEM, names::PROC_SPEED, test);
         }
         query
     }
 
     /// The same with one more condition.
-    #[must_use]
     pub fn with(mut self, kind: &str, attribute: &str, test: Test) -> Self {
         let (kind, attribute) = (Arc::from(kind), Arc::from(attribute));
         self.conditions.push(Condition {
@@ -112,7 +114,7 @@ impl Test {
             most.is_some_and(|most| most >= *least)
         };
         match self {
-            Test::Is(text) => found.is_some_and(|attribute| attribute.values.may_be(text)),
+            Test::Is(text) => found.is_some_and(|attribute| may_be(&attribute.values, text)),
             Test::AtLeast(least) => reaches(least),
             Test::AtLeastIfBounded(least) => is_open(record, attribute) || reaches(least),
         }
@@ -125,11 +127,20 @@ fn is_open(record: &Record, attribute: &str) -> bool {
     having.is_none_or(|attribute| attribute.count < record.count)
 }
 
-impl Inventory {
+/// Matching of inventories, as methods.
+pub trait Matching {
     /// Every place where a job could run, as far as this inventory tells, in
     /// the order of its records.
-    #[must_use]
-    pub fn fits(&self, query: &Query) -> Vec<Fit<'_>> {
+    fn fits(&self, query: &Query) -> Vec<Fit<'_>>;
+
+    /// Whether a job could run anywhere, as far as this inventory tells.
+    fn could_run(&self, query: &Query) -> bool {
+        !self.fits(query).is_empty()
+    }
+}
+
+impl Matching for Inventory {
+    fn fits(&self, query: &Query) -> Vec<Fit<'_>> {
         let mut fits = Vec::new();
         let mut in_cluster = vec![false; self.records().len()];
         for (index, cluster) in self.of_kind(names::CLUSTER) {
@@ -140,7 +151,7 @@ impl Inventory {
                     continue;
                 }
                 in_cluster[relation.to] = true;
-                if let Some(most) = self.capacity(relation.to, query) {
+                if let Some(most) = capacity(self, relation.to, query) {
                     systems.push(&self.records()[relation.to]);
                     processors = processors.saturating_add(most);
                 }
@@ -158,7 +169,7 @@ impl Inventory {
         }
         for (index, system) in self.of_kind(names::COMPUTER_SYSTEM) {
             let most = system.attribute(names::PROC_NUM).and_then(|one| one.max());
-            let capacity = self.capacity(index, query).filter(|_| !in_cluster[index]);
+            let capacity = capacity(self, index, query).filter(|_| !in_cluster[index]);
             let processors = capacity.map(|all| all.min(most.map_or(1, whole)));
             if let Some(processors) = processors.filter(|most| *most >= query.processors) {
                 fits.push(Fit {
@@ -170,52 +181,72 @@ impl Inventory {
         }
         fits
     }
+}
 
-    /// Whether a job could run anywhere, as far as this inventory tells.
-    #[must_use]
-    pub fn could_run(&self, query: &Query) -> bool {
-        !self.fits(query).is_empty()
+/// The most processors that a job may have of the systems of this record
+/// together; `None` if they do not meet its conditions.
+fn capacity(inventory: &Inventory, index: usize, query: &Query) -> Option<u64> {
+    let system = &inventory.records()[index];
+    let related = || {
+        let children = inventory.relations_of(index).iter();
+        children.map(|relation| &inventory.records()[relation.to])
+    };
+    let is_met_by_related = |kind: &str| {
+        let mut children = related().filter(|child| &*child.kind == kind);
+        children.any(|child| query.admits(child))
+    };
+    let mut others = query.conditions.iter().map(|one| &*one.kind);
+    let elsewhere = others.all(|kind| kind == &*system.kind || is_met_by_related(kind));
+    if !elsewhere || !query.admits(system) {
+        return None;
     }
-
-    /// The most processors that a job may have of the systems of this record
-    /// together; `None` if they do not meet its conditions.
-    fn capacity(&self, index: usize, query: &Query) -> Option<u64> {
-        let system = &self.records()[index];
-        let related = || {
-            let children = self.relations_of(index).iter();
-            children.map(|relation| &self.records()[relation.to])
-        };
-        let is_met_by_related = |kind: &str| {
-            let mut children = related().filter(|child| &*child.kind == kind);
-            children.any(|child| query.admits(child))
-        };
-        let mut others = query.conditions.iter().map(|one| &*one.kind);
-        let elsewhere = others.all(|kind| kind == &*system.kind || is_met_by_related(kind));
-        if !elsewhere || !query.admits(system) {
-            return None;
-        }
-        let processors = match system.attribute(names::PROC_NUM) {
-            Some(number) => whole(number.at_most_in_total()?),
-            None => system.count,
-        };
-        if query.memory_kib == 0 {
-            return Some(processors);
-        }
-        let admitted = related()
-            .filter(|child| &*child.kind == names::OPERATING_SYSTEM && query.admits(child));
-        let per_system = admitted.map(|os| match os.attribute(names::TOTAL_MEM) {
-            Some(memory) if !is_open(os, names::TOTAL_MEM) => {
-                let kib = memory.max().map_or(Number::ZERO, |mib| mib.times(1024));
-                kib.floor() / u128::from(query.memory_kib)
-            }
-            _ => u128::MAX,
-        });
-        let by_memory = per_system.max()?.saturating_mul(u128::from(system.count));
-        let most = processors.min(u64::try_from(by_memory).unwrap_or(u64::MAX));
-        (most > 0).then_some(most)
+    let processors = match system.attribute(names::PROC_NUM) {
+        Some(number) => whole(at_most_in_total(number)?),
+        None => system.count,
+    };
+    if query.memory_kib == 0 {
+        return Some(processors);
     }
+    let admitted =
+        related().filter(|child| &*child.kind == names::OPERATING_SYSTEM && query.admits(child));
+    let per_system = admitted.map(|os| match os.attribute(names::TOTAL_MEM) {
+        Some(memory) if !is_open(os, names::TOTAL_MEM) => {
+            let kib = memory.max().map_or(Number::ZERO, |mib| mib.times(1024));
+            floor(kib) / u128::from(query.memory_kib)
+        }
+        _ => u128::MAX,
+    });
+    let by_memory = per_system.max()?.saturating_mul(u128::from(system.count));
+    let most = processors.min(u64::try_from(by_memory).unwrap_or(u64::MAX));
+    (most > 0).then_some(most)
 }
 
 fn whole(number: Number) -> u64 {
-    u64::try_from(number.floor()).unwrap_or(u64::MAX)
+    u64::try_from(floor(number)).unwrap_or(u64::MAX)
+}
+
+fn floor(number: Number) -> u128 {
+    number.billionths() / 1_000_000_000
+}
+
+/// The sum if it is known, else the most that it can be; `None` if it is not
+/// about numbers.
+fn at_most_in_total(attribute: &Attribute) -> Option<Number> {
+    let most = || Some(attribute.max()?.times(attribute.count));
+    attribute.total().or_else(most)
+}
+
+/// Whether one of the resources may have this value, but for ASCII case.
+fn may_be(values: &Values, text: &str) -> bool {
+    let is = |value: &Value| match value {
+        Value::Number(number) => number.to_string() == text,
+        Value::Text(own) => own.eq_ignore_ascii_case(text),
+    };
+    match values {
+        Values::Single(value) => is(value),
+        Values::List(values) => values.iter().any(is),
+        Values::Range(min, max) => {
+            Number::parse(text).is_some_and(|number| (*min..=*max).contains(&number))
+        }
+    }
 }

@@ -1,0 +1,85 @@
+//! Values of flags: what is wrong with one is said before anything starts.
+
+use gridrig_core::policy::PolicySpec;
+use gridrig_core::session::{Roles, Threshold};
+use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_scenario::threshold;
+use std::time::Duration;
+
+/// A length of time of the run.
+pub fn duration(text: &str) -> Result<SimDuration, String> {
+    let length = SimDuration::parse(text);
+    length.map_err(|why| format!("{why} (expected a duration such as 5s)"))
+}
+
+/// A length of time of the run that is not 0.
+pub fn positive(text: &str) -> Result<SimDuration, String> {
+    let length = duration(text)?;
+    let some = (!length.is_zero()).then_some(length);
+    some.ok_or_else(|| "expected a duration above 0".to_owned())
+}
+
+/// A length of wall-clock time.
+pub fn wall(text: &str) -> Result<Duration, String> {
+    duration(text).map(|length| Duration::from_nanos(length.as_nanos()))
+}
+
+/// By how much a clock is faster than the wall.
+pub fn speed(text: &str) -> Result<Decimal, String> {
+    let speed = Decimal::parse(text).filter(|speed| !speed.is_zero());
+    speed.ok_or_else(|| "expected a number above 0, such as 10".to_owned())
+}
+
+/// A share, exactly to a millionth.
+pub fn share(text: &str) -> Result<Threshold, String> {
+    let share: Option<f64> = text.parse().ok();
+    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    let share = share.ok_or("expected a share from 0 to 1, such as 0.1")?;
+    Ok(Threshold::of_millionths((share * 1e6).round() as u32))
+}
+
+/// A bound on a figure of a run.
+pub fn bound(text: &str) -> Result<threshold::Threshold, String> {
+    threshold::Threshold::parse(text)
+        .map_err(|why| format!("expected a threshold such as \"delay_s.p95 < 60\" ({why})"))
+}
+
+/// A policy with its parameters.
+pub fn policy(text: &str) -> Result<PolicySpec, String> {
+    text.parse().map_err(|what| format!("expected {what}"))
+}
+
+/// What a broker is to a peer.
+pub fn roles(text: &str) -> Result<Roles, String> {
+    Roles::from_name(text)
+        .ok_or_else(|| "expected one of provider, consumer, both, none".to_owned())
+}
+
+/// The address of a service, without a slash at its end.
+pub fn url(text: &str) -> Result<String, String> {
+    match text.starts_with("http://") || text.starts_with("https://") {
+        true => Ok(text.trim_end_matches('/').to_owned()),
+        false => Err("expected an address such as http://127.0.0.1:8201".to_owned()),
+    }
+}
+
+/// `NAME=URL`.
+pub fn named_url(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let pair = pair.and_then(|(name, address)| Some((name.to_owned(), url(address).ok()?)));
+    pair.ok_or_else(|| "expected NAME=URL, as in a=http://127.0.0.1:8201".to_owned())
+}
+
+/// One of several values by its name.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let found = all.iter().copied().find(|one| name(*one) == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+            format!("expected one of {}", names.join(", "))
+        })
+    }
+}
