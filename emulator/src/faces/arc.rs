@@ -12,12 +12,13 @@ mod create;
 mod delegations;
 mod info;
 mod jobs;
+mod look;
 mod session;
 mod soap;
 mod state;
 mod store;
 
-use crate::config::Config;
+use crate::Config;
 use answer::{Fault, Format, Reply};
 use axum::Router;
 use axum::extract::{ConnectInfo, FromRequestParts};

@@ -12,7 +12,7 @@ mod documents;
 mod operations;
 mod wsdl;
 
-use crate::config::Config;
+use crate::Config;
 use axum::Router;
 use axum::extract::{ConnectInfo, FromRequestParts, State};
 use axum::http::request::Parts;

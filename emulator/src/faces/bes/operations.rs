@@ -15,7 +15,6 @@ use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::{EndpointReference, Fault};
 use gridrig_protocol::xml::{Element, Name};
-use gridrig_service::gone;
 use gridrig_service::soap::Request;
 use gridrig_service::tls::ServerTls;
 use std::sync::atomic::Ordering;
@@ -77,8 +76,7 @@ async fn create(
         ..Arrival::of(spec)
     };
     let call = |machine: &mut Driven<LrmsAgent>, now| machine.handle(now, arrival);
-    let receipt = face.app.actor.message(None, call).await;
-    let receipt = receipt.map_err(gone)?;
+    let receipt = face.app.message(None, call).await?;
     let receipt = receipt.map_err(|error| {
         let message = format!("header wsa:MessageID: {error}");
         BesFault::invalid("Header/MessageID", message)
@@ -142,7 +140,7 @@ async fn about(
         };
         wanted.iter().map(look).collect()
     };
-    let mut views = face.app.actor.call(look).await.map_err(gone)?.into_iter();
+    let mut views = face.app.call(look).await?.into_iter();
     let answers: Vec<Element> = references
         .iter()
         .zip(jobs)
@@ -236,7 +234,7 @@ async fn attributes(face: &Face) -> Result<Element, BesFault> {
         let cluster = machine.cluster();
         (cluster.present(), cluster.queued(), cluster.busy())
     };
-    let (present, queued, busy) = face.app.actor.call(look).await.map_err(gone)?;
+    let (present, queued, busy) = face.app.call(look).await?;
     let config = &face.app.config;
     let resources = &config.cluster.resources;
     let scheduled = match config.lrms {

@@ -6,14 +6,12 @@
 //! asked first and ended after [`KILL_WAIT`].
 
 mod environment;
-mod names;
-
-pub(super) use names::{Facts, fill};
 
 use super::Execute;
 use super::batch::{Batch, Interpreter, OpenMode};
-use super::book::Job;
+use super::file_names::{Facts, fill};
 use super::site::Site;
+use super::store::Job;
 use environment::environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::{BTreeMap, VecDeque};
@@ -70,16 +68,6 @@ struct Launch {
     input: Option<PathBuf>,
 }
 
-/// The file that a pattern names for a job; for pending tasks of an array that
-/// stand together, with Slurm's number for "no task".
-pub(super) fn fill_for(pattern: &str, job: &Job, together: bool, site: &Site) -> String {
-    let mut facts = Facts::of(job, site);
-    if together {
-        facts.task = (u32::MAX - 1).to_string();
-    }
-    fill(pattern, &facts)
-}
-
 impl Runner {
     pub fn new(bounds: &Execute, dir: &Path, spool: &Path, exits: UnboundedSender<Exited>) -> Self {
         Runner {
@@ -126,7 +114,7 @@ impl Runner {
                 let exits = exits.clone();
                 move || {
                     let exited = launch.run(&process);
-                    // The desk has gone when the service has ended.
+                    // The handler has gone when the service has ended.
                     let _ = exits.send(exited);
                 }
             });

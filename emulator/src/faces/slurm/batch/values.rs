@@ -2,7 +2,7 @@
 //! same when they are mistaken.
 
 use super::{BAD_OPTION, Parsed, Refusal};
-use crate::faces::slurm::times::Limit;
+use crate::slurm::times::Limit;
 
 /// Refuses what sbatch refuses, in its words.
 pub(super) fn check(all: &Parsed) -> Result<(), Refusal> {

@@ -1,16 +1,16 @@
 //! `scontrol show job`
 
 use super::layout;
-use crate::faces::slurm::book::{Book, Record, State};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::group_name;
-use crate::faces::slurm::execute::fill_for;
+use crate::faces::slurm::file_names::fill_for;
 use crate::faces::slurm::show::{targets, tres};
-use crate::faces::slurm::times;
+use crate::faces::slurm::store::{JobStore, Record, State};
+use crate::faces::slurm::users::group_name;
 use crate::faces::slurm::wire::Answer;
+use crate::slurm::times;
 use gridrig_core::time::SimTime;
 
-pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
+pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
     let unknown = |of: &str| Answer::failed(1, format!("{of} error: Invalid job id specified\n"));
     let chosen = match wanted {
         None => None,
@@ -19,11 +19,11 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
             None => return unknown("scontrol_print_job"),
         },
     };
-    let mut records = book.records(now, chosen.as_deref(), false);
+    let mut records = store.records(now, chosen.as_deref(), false);
     if records.is_empty() {
         return match wanted {
             // The array is known, its task is not.
-            Some(word) if is_array(book, chosen.as_deref()) => Answer {
+            Some(word) if is_array(store, chosen.as_deref()) => Answer {
                 code: 1,
                 ..Answer::said(format!("Job {word} not found\n"))
             },
@@ -37,7 +37,7 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
     }
     let mut out = String::new();
     for record in &records {
-        let lines = lines(book, record, now);
+        let lines = lines(store, record, now);
         let text = layout(&lines, one_line);
         // The last of Slurm's lines is blank but for its indentation.
         out.push_str(&text);
@@ -47,15 +47,15 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
 }
 
 /// Whether the one job is a task of an array that is there.
-fn is_array(book: &Book, chosen: Option<&[Target]>) -> bool {
+fn is_array(store: &JobStore, chosen: Option<&[Target]>) -> bool {
     let Some([Target { id, task: Some(_) }]) = chosen else {
         return false;
     };
     let (id, task) = (*id, None);
-    !book.find(Target { id, task }).is_empty()
+    !store.find(Target { id, task }).is_empty()
 }
 
-fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
+fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
     let job = record.job;
     let batch = &*job.batch;
     let null = |text: &Option<String>| text.clone().unwrap_or("(null)".to_owned());
@@ -86,10 +86,10 @@ fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
         job.exit.0,
         job.exit.1
     ));
-    lines.extend(time_lines(book, record, now));
+    lines.extend(time_lines(store, record, now));
     lines.push(format!(
         "Partition={} AllocNode:Sid=localhost:0",
-        book.site.partition
+        store.site.partition
     ));
     lines.push(format!(
         "ReqNodeList={} ExcNodeList={}",
@@ -97,14 +97,14 @@ fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
         null(&batch.unwanted_nodes)
     ));
     lines.push(format!("NodeList={}", record.node_list));
-    lines.extend(size_lines(book, record));
+    lines.extend(size_lines(store, record));
     lines.push(format!("Command={}", batch.called()));
     lines.push(format!("WorkDir={}", batch.work_dir));
     if batch.comment.is_some() {
         lines.push(format!("Comment={} ", null(&batch.comment)));
     }
-    let output = file(book, record, batch.output.as_deref(), None);
-    let error = file(book, record, batch.error.as_deref(), Some(&output));
+    let output = file(store, record, batch.output.as_deref(), None);
+    let error = file(store, record, batch.error.as_deref(), Some(&output));
     lines.push(format!("StdErr={error}"));
     let input = batch.input.as_deref().unwrap_or("/dev/null");
     lines.push(format!("StdIn={input}"));
@@ -131,10 +131,10 @@ fn name_line(record: &Record<'_>) -> String {
     )
 }
 
-fn time_lines(book: &Book, record: &Record<'_>, now: SimTime) -> [String; 5] {
+fn time_lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> [String; 5] {
     let job = record.job;
     let stamp = |at: Option<SimTime>| match at {
-        Some(at) => times::stamp(book.site.unix(at)),
+        Some(at) => times::stamp(store.site.unix(at)),
         None => "Unknown".to_owned(),
     };
     let limit = job.limit.map(|limit| limit.as_nanos() / 1_000_000_000);
@@ -167,7 +167,7 @@ fn time_lines(book: &Book, record: &Record<'_>, now: SimTime) -> [String; 5] {
     ]
 }
 
-fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
+fn size_lines(store: &JobStore, record: &Record<'_>) -> Vec<String> {
     let batch = &*record.job.batch;
     let (nodes, cpus) = (record.nodes, record.cpus);
     let pending = record.job.state == State::Pending;
@@ -183,7 +183,7 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
     };
     let shared = if batch.exclusive { "NO" } else { "OK" };
     let mut lines = Vec::new();
-    let host = book.site.nodes_of(&record.job.placement);
+    let host = store.site.nodes_of(&record.job.placement);
     if let Some((first, _)) = host.first() {
         lines.push(format!("BatchHost=n{first}"));
     }
@@ -192,7 +192,7 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
             "NumNodes={nodes} NumCPUs={cpus} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*",
             batch.tasks, batch.cpus_per_task
         ),
-        format!("TRES={}", tres(&book.site, record)),
+        format!("TRES={}", tres(&store.site, record)),
         format!("Socks/Node=* NtasksPerN:B:S:C={per_node}:0:*:* CoreSpec=*"),
         format!(
             "MinCPUsNode={} {memory} MinTmpDiskNode=0",
@@ -212,16 +212,21 @@ fn mebibytes(mib: u64) -> String {
 }
 
 /// Where an output goes: the pattern's file in the working directory.
-fn file(book: &Book, record: &Record<'_>, pattern: Option<&str>, other: Option<&str>) -> String {
+fn file(
+    store: &JobStore,
+    record: &Record<'_>,
+    pattern: Option<&str>,
+    other: Option<&str>,
+) -> String {
     let name = match (pattern, other) {
-        (Some(pattern), _) => fill_for(pattern, record.job, record.tasks.is_some(), &book.site),
+        (Some(pattern), _) => fill_for(pattern, record.job, record.tasks.is_some(), &store.site),
         (None, Some(other)) => return other.to_owned(),
         (None, None) => {
             let default = match record.job.task {
                 Some(_) => "slurm-%A_%a.out",
                 None => "slurm-%j.out",
             };
-            fill_for(default, record.job, record.tasks.is_some(), &book.site)
+            fill_for(default, record.job, record.tasks.is_some(), &store.site)
         }
     };
     match name.starts_with('/') {
