@@ -21,7 +21,9 @@ use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
     PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
-use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
+use gridrig_service::http::{
+    BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
+};
 use gridrig_service::{routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -236,11 +238,7 @@ async fn notify(
     )
 )]
 async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, ProblemResponse> {
-    // The broker does not know by which address it is reached; its reader does.
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    let base = format!("http://{}", host.unwrap_or("localhost"));
+    let base = base_of(&headers, false);
     let document = glue2::document(&app, &base).await?;
     let media = [(header::CONTENT_TYPE, "application/xml")];
     Ok((media, document.to_document()).into_response())

@@ -9,7 +9,7 @@ mod environment;
 
 use super::Execute;
 use super::batch::{Batch, Interpreter, OpenMode};
-use super::file_names::{Facts, fill};
+use super::file_names::{Facts, default_output, fill};
 use super::site::Site;
 use super::store::Job;
 use environment::environment;
@@ -85,15 +85,11 @@ impl Runner {
         let spool = self.spool.join(format!("job{:05}", job.id));
         let work_dir = Path::new(&job.batch.work_dir);
         let file = |pattern: &str| work_dir.join(fill(pattern, &Facts::of(job, site)));
-        let default = match job.task {
-            Some(_) => "slurm-%A_%a.out",
-            None => "slurm-%j.out",
-        };
         let launch = Launch {
             seq: job.seq,
             batch: Arc::clone(&job.batch),
             env: environment(job, site, &self.dir),
-            output: file(job.batch.output.as_deref().unwrap_or(default)),
+            output: file(job.batch.output.as_deref().unwrap_or(default_output(job))),
             error: job.batch.error.as_deref().map(file),
             input: job.batch.input.as_deref().map(file),
             spool,

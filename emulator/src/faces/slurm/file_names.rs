@@ -89,6 +89,14 @@ pub(super) fn fill(pattern: &str, facts: &Facts) -> String {
     name
 }
 
+/// The pattern of the output where none is given.
+pub(super) fn default_output(job: &Job) -> &'static str {
+    match job.task {
+        Some(_) => "slurm-%A_%a.out",
+        None => "slurm-%j.out",
+    }
+}
+
 /// The file that a pattern names for a job; for pending tasks of an array that
 /// stand together, with Slurm's number for "no task".
 pub(super) fn fill_for(pattern: &str, job: &Job, together: bool, site: &Site) -> String {

@@ -165,6 +165,13 @@ impl Filter {
     }
 }
 
+fn in_directory(record: &Record<'_>, name: &str) -> String {
+    match name.starts_with('/') {
+        true => name.to_owned(),
+        false => format!("{}/{name}", record.job.batch.work_dir),
+    }
+}
+
 /// What a job takes of each kind of resource. Until it has nodes, Slurm counts
 /// the fewest that it asks for, with all of their memory.
 fn tres(site: &Site, record: &Record<'_>) -> String {

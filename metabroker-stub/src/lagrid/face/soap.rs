@@ -2,7 +2,7 @@
 
 use super::caller::From;
 use axum::extract::State;
-use axum::http::{Uri, header};
+use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{
@@ -10,7 +10,6 @@ use gridrig_protocol::lagrid::{
     NotifyConn, NotifyJob, OpenConn, Operation, QueryJob, RequestResourceData, SOAP_PATH,
     SendResourceData, SubmitJob, wsdl,
 };
-use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
 use gridrig_service::http::ProblemResponse;
@@ -83,12 +82,6 @@ async fn ask<H: Answers<R>, R: peers::Request>(
 
 /// The WSDL, with the address that the client came to.
 pub(super) async fn describe(From(caller): From, uri: Uri) -> Result<Response, ProblemResponse> {
-    let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
-    if !uri.query().is_some_and(asks) {
-        let detail = format!("{SOAP_PATH} takes SOAP by POST; its WSDL is at ?wsdl");
-        return Err(Problem::new(405, "method-not-allowed", detail).into());
-    }
     let address = format!("{}{SOAP_PATH}", caller.base);
-    let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];
-    Ok((media, wsdl::document(&address)).into_response())
+    soap::describe(&uri, || wsdl::document(&address))
 }

@@ -96,7 +96,12 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
     let site = &store.site;
     let group = &site.resources.groups()[node.group];
     let stamp = |at: SimTime| times::stamp(site.unix(at));
-    let (cpus, taken) = (node.cpus, node.taken);
+    let (name, cpus, taken) = (&node.name, node.cpus, node.taken);
+    let (state, disk) = (
+        node.state().0.to_ascii_uppercase(),
+        group.disk_mib.unwrap_or(0),
+    );
+    let booted = stamp(SimTime::ZERO);
     let memory = group.memory_mib.unwrap_or(1);
     let architecture = group.architecture.as_deref().unwrap_or("x86_64");
     let system = group.os.as_deref().unwrap_or("Linux");
@@ -105,30 +110,17 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
         taken => format!("cpu={taken}"),
     };
     vec![
-        format!(
-            "NodeName={} Arch={architecture} CoresPerSocket=1 ",
-            node.name
-        ),
-        format!(
-            "CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={}.00",
-            taken
-        ),
+        format!("NodeName={name} Arch={architecture} CoresPerSocket=1 "),
+        format!("CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={taken}.00"),
         "AvailableFeatures=(null)".to_owned(),
         "ActiveFeatures=(null)".to_owned(),
         "Gres=(null)".to_owned(),
-        format!(
-            "NodeAddr={} NodeHostName={} Port=0 Version={VERSION}",
-            node.name, node.name
-        ),
+        format!("NodeAddr={name} NodeHostName={name} Port=0 Version={VERSION}"),
         format!("OS={system} "),
         format!("RealMemory={memory} AllocMem=0 FreeMem={memory} Sockets={cpus} Boards=1"),
-        format!(
-            "State={} ThreadsPerCore=1 TmpDisk={} Weight=1 Owner=N/A MCS_label=N/A",
-            node.state().0.to_ascii_uppercase(),
-            group.disk_mib.unwrap_or(0)
-        ),
+        format!("State={state} ThreadsPerCore=1 TmpDisk={disk} Weight=1 Owner=N/A MCS_label=N/A"),
         format!("Partitions={} ", site.partition),
-        format!("BootTime={0} SlurmdStartTime={0}", stamp(SimTime::ZERO)),
+        format!("BootTime={booted} SlurmdStartTime={booted}"),
         format!("LastBusyTime={}", stamp(now)),
         format!("CfgTRES=cpu={cpus},mem={memory}M,billing={cpus}"),
         format!("AllocTRES={allocated}"),
