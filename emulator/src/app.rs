@@ -1,6 +1,6 @@
 //! The routes of an LRMS.
 
-use crate::config::Config;
+use crate::Config;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -11,7 +11,7 @@ use gridrig_protocol::rest::{
     ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
 use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
-use gridrig_service::{gone, routes as common, submission};
+use gridrig_service::{routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -73,14 +73,11 @@ async fn cancel(
     Path(id): Path<u32>,
 ) -> Result<Json<JobStatus>, ProblemResponse> {
     let job = JobId(id);
-    let call = app.actor.call(move |lrms, now| {
+    let call = app.call(move |lrms, now| {
         lrms.handle(now, Cancel(job));
         lrms.view(job)
     });
-    let view = call
-        .await
-        .map_err(gone)?
-        .ok_or_else(|| Problem::unknown_job(id))?;
+    let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
     let status = common::status(&view);
     match status.state.as_str() {
         "cancelled" => Ok(Json(status)),
@@ -100,11 +97,7 @@ async fn cancel(
     )
 )]
 async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>, ProblemResponse> {
-    let sample = app
-        .actor
-        .call(|lrms, now| lrms.sample_at(now))
-        .await
-        .map_err(gone)?;
+    let sample = app.call(|lrms, now| lrms.sample_at(now)).await?;
     let resources = &app.config.cluster.resources;
     Ok(Json(ClusterInfo {
         cluster: app.config.cluster.id.0,

@@ -5,7 +5,7 @@ pub mod arc;
 pub mod bes;
 pub mod slurm;
 
-use crate::config::Config;
+use crate::Config;
 use axum::Router;
 use gridrig_scenario::document::Cluster;
 pub use gridrig_scenario::interface::FaceKind;

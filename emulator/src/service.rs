@@ -1,7 +1,7 @@
 //! An emulated LRMS as one of the services.
 
+use crate::Config;
 use crate::app;
-use crate::config::Config;
 use crate::faces;
 use crate::lrms::{Lrms, slurm};
 use crate::transport::HttpTransport;

@@ -1,32 +1,33 @@
 //! The routes of a broker.
 
-use crate::config::Config;
+use crate::App;
 use crate::glue2;
 use crate::lagrid::Link;
+use crate::news::take_news;
 use crate::resources;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, JobKeeper as _, LetterId, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, Cancel, JobKeeper as _, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
-use gridrig_core::message::{JobEnd, News, Target};
+use gridrig_core::message::Target;
 use gridrig_core::session::Roles;
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{CallError, Driven};
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
-    LetterName, NoticeKind, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
+    PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
-use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
-use gridrig_service::{gone, routes as common, submission};
+use gridrig_service::http::{
+    BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
+};
+use gridrig_service::{routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-
-type App = gridrig_service::App<Config>;
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -96,14 +97,11 @@ async fn submit(
 )]
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, ProblemResponse> {
     let job = JobId(id);
-    let call = app.actor.call(move |broker, now| {
+    let call = app.call(move |broker, now| {
         broker.handle(now, Cancel(job));
         broker.view(job)
     });
-    let view = call
-        .await
-        .map_err(gone)?
-        .ok_or_else(|| Problem::unknown_job(id))?;
+    let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
     let status = common::status(&view);
     match status.state.as_str() {
         "cancelled" => Ok(Json(status).into_response()),
@@ -134,7 +132,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
         });
         (core.queued(), core.held(), candidates.collect(), now)
     };
-    let (queued, held, candidates, now) = app.actor.call(look).await.map_err(gone)?;
+    let (queued, held, candidates, now) = app.call(look).await?;
     let setup = &app.config.setup;
     Ok(Json(BrokerInfo {
         domain: setup.config.domain.0,
@@ -167,14 +165,12 @@ async fn inform(
     let meant = report.meant_ns.map(SimTime::from_nanos);
     let info = Received {
         from,
-        id: report.letter.map(letter_id),
+        id: report.letter.map(Into::into),
         meant,
         said: report.samples()?,
     };
-    let call = app
-        .actor
-        .message(meant, move |broker, now| broker.handle(now, info));
-    match call.await.map_err(gone)? {
+    let call = app.message(meant, move |broker, now| broker.handle(now, info));
+    match call.await? {
         Ok(true) => app.metrics.count_message(MessageKind::Info),
         Ok(false) => app.metrics.count_repeated(),
         Err(Unexpected) => {
@@ -184,13 +180,6 @@ async fn inform(
         }
     }
     Ok(StatusCode::NO_CONTENT)
-}
-
-pub(crate) fn letter_id(name: LetterName) -> LetterId {
-    LetterId {
-        incarnation: name.incarnation,
-        number: name.number,
-    }
 }
 
 /// A peer that holds a session speaks in it: here anybody could say to be it.
@@ -228,39 +217,14 @@ async fn notify(
 ) -> Result<StatusCode, ProblemResponse> {
     let by = sender(notice.from)?;
     refuse_session_peer(&app, notice.from.into())?;
-    let said = match notice.kind {
-        NoticeKind::Ended => News::Ended(JobEnd::try_from(&notice.job)?),
-        NoticeKind::Refused => News::Refused {
-            job: JobId(notice.job.job),
-            reason: notice.reason()?,
-        },
-    };
     let news = Received {
         from: by,
-        id: notice.letter.map(letter_id),
+        id: notice.letter.map(Into::into),
         meant: notice.meant_ns.map(SimTime::from_nanos),
-        said,
+        said: notice.news()?,
     };
-    take_news(&app, news).await.map_err(gone)?;
+    take_news(&app, news).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Tells the broker news of a job, and counts them; `false` if their letter was
-/// here before.
-pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, CallError> {
-    let (said, meant) = (news.said, news.meant);
-    let hear = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, news);
-    // An end changes no decision, so it need not wait for a cycle; a job that
-    // comes back is decided in the next one.
-    let new = match said {
-        News::Ended(_) => app.actor.call(hear).await?,
-        News::Refused { .. } => app.actor.message(meant, hear).await?,
-    };
-    match new {
-        true => app.metrics.count_message(said.kind()),
-        false => app.metrics.count_repeated(),
-    }
-    Ok(new)
 }
 
 /// The domain in GLUE 2.0 (GFD.147, by the OGF's XML schema): the broker as a
@@ -274,16 +238,10 @@ pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, C
     )
 )]
 async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, ProblemResponse> {
-    let look = |broker: &mut Driven<BrokerAgent>, now| glue2::Known::of(broker, now);
-    let known = app.actor.call(look).await.map_err(gone)?;
-    // The broker does not know by which address it is reached; its reader does.
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    let base = format!("http://{}", host.unwrap_or("localhost"));
-    let document = glue2::document(&app.config, &known, &base);
+    let base = base_of(&headers, false);
+    let document = glue2::document(&app, &base).await?;
     let media = [(header::CONTENT_TYPE, "application/xml")];
-    Ok((media, document.element().to_document()).into_response())
+    Ok((media, document.to_document()).into_response())
 }
 
 fn session(link: &Link) -> SessionInfo {

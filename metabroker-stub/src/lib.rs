@@ -10,16 +10,26 @@
 //! The name is that of the paper trail; it is no test double.
 
 mod app;
-mod config;
 mod glue2;
 pub mod lagrid;
+mod news;
 mod resources;
 mod service;
 mod transport;
 mod watch;
 
-pub use config::{Config, Liveness, Peer, PeerDoor};
 pub use gridrig_service::{run, serve, spawn};
+
+use gridrig_core::agent::BrokerSetup;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_drivers::real_time::RunClock;
+use gridrig_service::http::{Monitoring, NotifyHosts};
+use gridrig_service::tls::ServerTls;
+use lagrid::Links;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// A running broker.
 pub type Handle = gridrig_service::Handle<gridrig_core::agent::BrokerAgent>;
@@ -28,4 +38,77 @@ pub type Handle = gridrig_service::Handle<gridrig_core::agent::BrokerAgent>;
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     gridrig_service::openapi::<Config>()
+}
+
+/// The application that routes share.
+type App = gridrig_service::App<Config>;
+
+/// How a broker service is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The broker: policy, intervals, what it knows of its own clusters and of
+    /// its peers. [`BrokerSetup::of`] makes it from a grid.
+    pub setup: BrokerSetup,
+    /// The addresses of its own LRMSs, such as `http://127.0.0.1:8081`.
+    pub lrms: BTreeMap<ClusterId, String>,
+    /// The brokers it has links with.
+    pub peers: BTreeMap<DomainId, Peer>,
+    /// The sessions with those that speak the peer protocol of LA Grid.
+    pub links: Links,
+    /// A door of its own for these; without, they come in by the same one as
+    /// everybody.
+    pub peer_door: Option<PeerDoor>,
+    /// The file of its events, for one that may die and be started anew.
+    pub journal: Option<PathBuf>,
+    /// The clock it runs on, shared by all participants of a run.
+    pub clock: RunClock,
+    /// Where clients may have the news of their jobs posted to.
+    pub notify: NotifyHosts,
+    /// How it is monitored.
+    pub monitoring: Monitoring,
+    /// Events that are kept; older ones are forgotten, and a run that wants
+    /// them has no audit.
+    pub keep_events: usize,
+    /// When a service that has jobs of this broker counts as lost.
+    pub liveness: Liveness,
+}
+
+/// Where peers come in that speak the protocol of LA Grid.
+#[derive(Clone, Debug)]
+pub struct PeerDoor {
+    /// Its address.
+    pub listen: SocketAddr,
+    /// How it speaks TLS; `None` is plain HTTP.
+    pub tls: Option<ServerTls>,
+}
+
+/// A broker at the other end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Name of its domain, for people.
+    pub name: String,
+    /// Its address, such as `http://127.0.0.1:8080`.
+    pub url: String,
+}
+
+/// When a service that has jobs of this broker counts as lost, in wall time:
+/// how fast the run's clock goes does not change how fast a process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Liveness {
+    /// Time between looks at it.
+    pub every: Duration,
+    /// So many looks in a row that nobody answers the door to.
+    pub refused: u32,
+    /// So long without an answer from someone who is there.
+    pub silent: Duration,
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Liveness {
+            every: Duration::from_millis(500),
+            refused: 3,
+            silent: Duration::from_secs(30),
+        }
+    }
 }

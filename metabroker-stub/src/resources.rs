@@ -1,24 +1,21 @@
 //! What the domain has to offer, in the forms that brokers tell each other
 //! (LA Grid 2.2): from the cluster files and what the broker was last told.
 
-use crate::config::Config;
+use crate::App;
+use crate::glue2::own_samples;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::BrokerAgent;
+use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::inventory::{Form, Inventory, InventoryError, SiteCluster, of_clusters};
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::Target;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::gone;
 use gridrig_service::http::{BadQuery, ProblemResponse, Query, ResourcesQuery, Unavailable};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-
-type App = gridrig_service::App<Config>;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -98,29 +95,34 @@ fn xml(document: String) -> Response {
     ([(header::CONTENT_TYPE, "application/xml")], document).into_response()
 }
 
-/// The flat inventory of the domain's own clusters.
+/// What the domain has, with the load that was last reported.
 pub(crate) async fn inventory(app: &App) -> Result<Inventory, Problem> {
-    let look = |broker: &mut Driven<BrokerAgent>, _| {
-        let own = broker
-            .broker()
-            .samples()
-            .filter(|(target, _)| matches!(target, Target::Cluster(_)));
-        own.flat_map(|(_, samples)| samples.to_vec())
-            .collect::<Vec<LoadSample>>()
-    };
-    let loads = app.actor.call(look).await.map_err(gone)?;
-    let setup = &app.config.setup;
-    let names = setup.config.clusters.iter();
-    let names: Vec<_> = names.map(|(id, _)| setup.names.cluster(*id)).collect();
-    let clusters = setup.config.clusters.iter().zip(&names);
-    let clusters: Vec<SiteCluster<'_>> = clusters
-        .map(|((id, resources), name)| SiteCluster {
-            name,
-            resources,
-            load: loads.iter().find(|sample| sample.cluster == *id),
-        })
-        .collect();
-    of_clusters(&clusters).map_err(contradiction)
+    let look = |broker: &mut Driven<BrokerAgent>, _| own_samples(broker);
+    let loads = app.call(look).await?;
+    flat(&app.config.setup, &loads).map_err(contradiction)
+}
+
+/// The same in a form, under these loads.
+pub(crate) fn in_form(
+    setup: &BrokerSetup,
+    form: Form,
+    loads: &[LoadSample],
+) -> Result<InventoryDocument, InventoryError> {
+    let wanted = flat(setup, loads)?.in_form(form, &setup.resource_schema)?;
+    Ok(InventoryDocument::from(&wanted))
+}
+
+/// The clusters of a domain under these loads.
+fn flat(setup: &BrokerSetup, loads: &[LoadSample]) -> Result<Inventory, InventoryError> {
+    let own = &setup.config.clusters;
+    let names: Vec<_> = own.iter().map(|(id, _)| setup.names.cluster(*id)).collect();
+    let clusters = own.iter().zip(&names);
+    let clusters = clusters.map(|((id, resources), name)| SiteCluster {
+        name,
+        resources,
+        load: loads.iter().find(|sample| sample.cluster == *id),
+    });
+    of_clusters(&clusters.collect::<Vec<_>>())
 }
 
 /// Clusters of one name, which a grid refuses.

@@ -1,8 +1,8 @@
 //! A meta-broker as one of the services.
 
+use crate::Config;
 use crate::app;
-use crate::config::Config;
-use crate::lagrid::{self, BrokerDesk, keep, say_goodbye};
+use crate::lagrid::{self, BrokerHandler, keep, say_goodbye};
 use crate::transport::HttpTransport;
 use crate::watch::watch;
 use axum::Router;
@@ -45,7 +45,7 @@ impl Service for Config {
 
     fn faces(app: &App<Self>) -> Router {
         match (app.config.links.is_empty(), &app.config.peer_door) {
-            (false, None) => lagrid::routes(Arc::new(BrokerDesk::new(app.clone()))),
+            (false, None) => lagrid::routes(Arc::new(BrokerHandler::new(app.clone()))),
             _ => Router::new(),
         }
     }
@@ -61,7 +61,7 @@ impl Service for Config {
         Ok(Some(SideDoor {
             listener,
             tls: door.tls.clone(),
-            routes: lagrid::routes(Arc::new(BrokerDesk::new(app.clone()))),
+            routes: lagrid::routes(Arc::new(BrokerHandler::new(app.clone()))),
         }))
     }
 
@@ -99,7 +99,7 @@ impl Service for Config {
             lrms: self.lrms.clone(),
             peers: self.peers.clone(),
             links: self.links.clone(),
-            site: lagrid::Site::of(&self.setup),
+            setup: self.setup.clone(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a broker sends, over HTTP.
 
-use crate::config::Peer;
-use crate::lagrid::{Links, Site};
-use gridrig_core::agent::{FromBroker, Letter, ToLrms, ToPeer};
+use crate::Peer;
+use crate::lagrid::Links;
+use gridrig_core::agent::{BrokerSetup, FromBroker, Letter, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
@@ -19,7 +19,7 @@ pub struct HttpTransport {
     pub peers: BTreeMap<DomainId, Peer>,
     pub links: Links,
     /// What peers are told of the clusters here.
-    pub(crate) site: Site,
+    pub(crate) setup: BrokerSetup,
 }
 
 impl HttpTransport {
@@ -97,7 +97,7 @@ impl Transport for HttpTransport {
         match &letter.message {
             FromBroker::Lrms(cluster, what) => self.to_lrms(*cluster, what).await,
             FromBroker::Peer(domain, what) => match self.links.get(*domain) {
-                Some(link) => link.deliver(what, letter, &self.site).await,
+                Some(link) => link.deliver(what, letter, &self.setup).await,
                 None => self.to_peer(*domain, what, letter).await,
             },
             FromBroker::Client(end) => {

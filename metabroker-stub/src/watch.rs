@@ -1,6 +1,6 @@
 //! Watching the services that have jobs of this broker.
 
-use crate::config::Liveness;
+use crate::Liveness;
 use crate::transport::HttpTransport;
 use gridrig_core::agent::{BrokerAgent, Lost};
 use gridrig_core::message::Target;

@@ -13,12 +13,10 @@ pub use messages::{
     factory_attributes_response, identifiers, response, responses,
 };
 
+pub use crate::xml::{FACTORY, MANAGEMENT};
+
 use crate::xml::Element;
 
-/// The factory's namespace.
-pub const FACTORY: &str = "http://schemas.ggf.org/bes/2006/08/bes-factory";
-/// The management port's namespace.
-pub const MANAGEMENT: &str = "http://schemas.ggf.org/bes/2006/08/bes-management";
 /// GridSAM's own namespace; its clients look into endpoint references for the
 /// elements of it.
 pub const GRIDSAM: &str = "http://www.icenigrid.org/service/gridsam";

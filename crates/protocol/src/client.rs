@@ -53,6 +53,15 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Why a request came to nothing.
+    fn of(url: &str, source: reqwest::Error) -> Self {
+        let url = url.to_owned();
+        match source.is_connect() {
+            true => ClientError::NotReached { url, source },
+            false => ClientError::NoAnswer { url, source },
+        }
+    }
+
     /// Whether the other side may be there no more, as opposed to having
     /// answered something else than wanted.
     #[must_use]
@@ -99,12 +108,6 @@ pub struct Client {
     timeout: Duration,
 }
 
-/// How long to wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Kept connections are closed before the service's own bound on idleness, so
-/// that no request is sent into a connection that is being closed.
-const KEEP_IDLE: Duration = Duration::from_secs(45);
-
 /// Longest answer in a language that is not ours, in bytes.
 const MOST_ANSWER: usize = 1024 * 1024;
 
@@ -114,14 +117,8 @@ impl Client {
     /// # Errors
     /// [`ClientError::Setup`].
     pub fn new(timeout: Duration) -> Result<Self, ClientError> {
-        crate::tls::init();
-        let builder = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT.min(timeout))
-            .pool_idle_timeout(KEEP_IDLE)
-            .tcp_nodelay(true)
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none());
-        let http = builder.build().map_err(ClientError::Setup)?;
+        let http = crate::tls::http_client(timeout).build();
+        let http = http.map_err(ClientError::Setup)?;
         Ok(Client { http, timeout })
     }
 
@@ -289,13 +286,8 @@ impl Client {
         let request = self.http.post(url).header("content-type", media_type);
         let request = request.body(text).timeout(self.timeout);
         let url = url.to_owned();
-        let mut response = match request.send().await {
-            Ok(response) => response,
-            Err(source) if source.is_connect() => {
-                return Err(ClientError::NotReached { url, source });
-            }
-            Err(source) => return Err(ClientError::NoAnswer { url, source }),
-        };
+        let sent = request.send().await;
+        let mut response = sent.map_err(|source| ClientError::of(&url, source))?;
         let status = response.status().as_u16();
         let mut body = Vec::new();
         loop {
@@ -329,13 +321,8 @@ impl Client {
         timeout: Duration,
     ) -> Result<Response, ClientError> {
         let url = url.to_owned();
-        let response = match request.timeout(timeout).send().await {
-            Ok(response) => response,
-            Err(source) if source.is_connect() => {
-                return Err(ClientError::NotReached { url, source });
-            }
-            Err(source) => return Err(ClientError::NoAnswer { url, source }),
-        };
+        let sent = request.timeout(timeout).send().await;
+        let response = sent.map_err(|source| ClientError::of(&url, source))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);

@@ -31,6 +31,7 @@ mod range;
 mod records;
 mod resources;
 
+pub use crate::xml::{HPC_PROFILE, JSDL, JSDL_OWN as OWN, POSIX, SPMD};
 pub use error::{JsdlError, Position};
 pub use language::Lenient;
 pub use length::{LengthPlace, annotated, sleep_length};
@@ -40,17 +41,6 @@ pub use resources::{OperatingSystem, Quantity, Resources};
 
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
-
-/// JSDL 1.0.
-pub const JSDL: &str = "http://schemas.ggf.org/jsdl/2005/11/jsdl";
-/// The POSIX application of JSDL 1.0.
-pub const POSIX: &str = "http://schemas.ggf.org/jsdl/2005/11/jsdl-posix";
-/// The application of the HPC Profile.
-pub const HPC_PROFILE: &str = "http://schemas.ggf.org/jsdl/2006/07/jsdl-hpcpa";
-/// The SPMD application.
-pub const SPMD: &str = "http://schemas.ogf.org/jsdl/2007/02/jsdl-spmd";
-/// Our own elements; `resources/xsd/gridrig-jsdl.xsd` describes them.
-pub const OWN: &str = "urn:gridrig:jsdl:1";
 
 /// The document: one job.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 //!
 //! One model of messages has two codecs. Every operation is a request with an
 //! answer; what goes wrong is a [`PeerFault`], which becomes a SOAP Fault or a
-//! problem document with the same code. Whoever answers is a [`Desk`]: it is
+//! problem document with the same code. Whoever answers is a [`Handler`]: it is
 //! handed messages that have been read and checked for form, together with who
 //! asks. `docs/la-grid.md` describes the wire.
 //!
@@ -23,8 +23,8 @@
 mod check;
 mod client;
 mod connection;
-mod desk;
 mod fault;
+mod handler;
 mod initiator;
 mod job;
 mod message;
@@ -36,13 +36,15 @@ mod words;
 pub mod wsdl;
 mod xml;
 
+pub use crate::rest::JobState;
+pub use crate::xml::LAGRID;
 pub use client::{Codec, PeerClient, PeerError, envelope};
 pub use connection::{
     Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
     Terms, Verdict,
 };
-pub use desk::{Caller, Desk, Token};
 pub use fault::{PeerFault, codes};
+pub use handler::{Answers, Caller, Handler, Token};
 pub use initiator::{Agreed, Initiator, NoConnection};
 pub use job::{CancelJob, JobReport, NotifyJob, Origin, QueryJob, SubmitJob, SubmitJobAnswer};
 pub use message::{Message, Request};
@@ -51,12 +53,10 @@ pub use resource::{
     ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
 };
 pub use words::{
-    AuthMethod, ConnEvent, JobLanguage, JobNews, JobState, ResourceForm, ResourceLanguage, Role,
-    UpdateKind, UpdateVerdict,
+    AuthMethod, ConnEvent, JobLanguage, JobNews, ResourceForm, ResourceLanguage, Role, UpdateKind,
+    UpdateVerdict,
 };
 
-/// The namespace of the messages.
-pub const LAGRID: &str = "urn:gridrig:lagrid:1";
 /// Where a broker takes the messages in SOAP; its WSDL is at `?wsdl`.
 pub const SOAP_PATH: &str = "/lagrid";
 /// Under it a broker takes them in JSON: `POST /v1/peers/openConn` and so on.

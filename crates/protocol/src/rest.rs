@@ -18,7 +18,7 @@ pub use info::{
     NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
 pub use job::{
-    EndPage, JobEndReport, JobList, JobReceipt, JobRequirements, JobStatus, JobSubmission,
+    EndPage, JobEndReport, JobList, JobReceipt, JobRequirements, JobState, JobStatus, JobSubmission,
 };
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};

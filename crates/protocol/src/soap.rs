@@ -21,10 +21,9 @@ mod fault;
 pub use addressing::{ANONYMOUS, Addressing, EndpointReference, NONE};
 pub use fault::{Fault, FaultKind};
 
-use crate::xml::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2, excerpt};
+pub use crate::xml::PROBLEM;
 
-/// The namespace of the `problem` element in the detail of our faults.
-pub const PROBLEM: &str = "urn:gridrig:soap:1";
+use crate::xml::{ADDRESSING, Element, SOAP_1_1, SOAP_1_2, excerpt};
 
 /// A version of SOAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +96,7 @@ impl Envelope {
             fault: Box::new(fault),
         };
         let root = Element::parse(document)
-            .map_err(|error| refuse(assumed, Fault::sender(error.code(), error.to_string())))?;
+            .map_err(|error| refuse(assumed, Fault::sender(error.code, error.to_string())))?;
         let version = match (root.name.as_ref(), root.namespace.as_ref()) {
             ("Envelope", SOAP_1_1) => Version::Soap11,
             ("Envelope", SOAP_1_2) => Version::Soap12,
@@ -275,8 +274,8 @@ mod tests {
             let envelope = Envelope::read(text.as_bytes(), Version::Soap12).unwrap();
             envelope.check_understood(&[("urn:known", "Known")])
         };
-        let stranger = r#"<s xmlns="urn:s" e:mustUnderstand="true"/>"#;
-        let fault = header(stranger).unwrap_err();
+        let unknown = r#"<s xmlns="urn:s" e:mustUnderstand="true"/>"#;
+        let fault = header(unknown).unwrap_err();
         assert_eq!(fault.kind, FaultKind::MustUnderstand);
         assert!(fault.reason.contains("{urn:s}s"), "{}", fault.reason);
         for fine in [

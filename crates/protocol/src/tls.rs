@@ -2,6 +2,7 @@
 //! provider for the whole process.
 
 use crate::lagrid::{Codec, PeerClient};
+use reqwest::ClientBuilder;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,13 +67,7 @@ pub struct OutgoingTls {
 /// # Errors
 /// [`TlsError`]
 pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerClient, TlsError> {
-    init();
-    let mut builder = reqwest::Client::builder()
-        .connect_timeout(CONNECT.min(timeout))
-        .pool_idle_timeout(KEEP_IDLE)
-        .tcp_nodelay(true)
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none());
+    let mut builder = http_client(timeout);
     let mut named = None;
     if let Some(tls) = tls {
         named = Some(tls.ca.as_path());
@@ -94,6 +89,17 @@ pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerC
         TlsError::file(path, error, "a set-up that holds together")
     })?;
     Ok(PeerClient::new(http, Codec::default(), timeout))
+}
+
+/// How services are connected to, with so much patience at most.
+pub(crate) fn http_client(timeout: Duration) -> ClientBuilder {
+    init();
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT.min(timeout))
+        .pool_idle_timeout(KEEP_IDLE)
+        .tcp_nodelay(true)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
 }
 
 /// How long to wait for a connection.

@@ -15,9 +15,12 @@
 //! ```
 
 mod json;
+mod namespaces;
 mod read;
 pub(crate) mod record;
 mod write;
+
+pub use namespaces::*;
 
 use std::borrow::Cow;
 
@@ -30,17 +33,6 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_NODES: usize = 100_000;
 /// Most attributes of one element.
 pub const MAX_ATTRIBUTES: usize = 64;
-
-/// SOAP 1.1.
-pub const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
-/// SOAP 1.2.
-pub const SOAP_1_2: &str = "http://www.w3.org/2003/05/soap-envelope";
-/// WS-Addressing 1.0.
-pub const ADDRESSING: &str = "http://www.w3.org/2005/08/addressing";
-/// The attributes that XML itself defines.
-pub const XML: &str = "http://www.w3.org/XML/1998/namespace";
-/// Attributes such as `xsi:nil` and `xsi:schemaLocation`.
-pub const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,71 +69,16 @@ pub enum Node {
     Text(String),
 }
 
-/// Why a document could not be read.
+/// Why a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum XmlError {
-    /// The bytes are not UTF-8.
-    #[error("line {line}: the text is not UTF-8: expected XML in UTF-8")]
-    NotUtf8 {
-        /// The line, from 1.
-        line: usize,
-    },
-    /// It is not well-formed XML with namespaces.
-    #[error("line {line}: not well-formed XML: {problem}")]
-    Malformed {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// It has a document type or an entity.
-    #[error("line {line}: {what}: expected none, document types and entities are refused")]
-    Refused {
-        /// The line, from 1.
-        line: usize,
-        /// What it has.
-        what: String,
-    },
-    /// It is larger than any document of ours.
-    #[error("line {line}: expected at most {most} {what}")]
-    TooComplex {
-        /// The line, from 1.
-        line: usize,
-        /// The bound.
-        most: usize,
-        /// What there is too much of.
-        what: &'static str,
-    },
-}
-
-impl XmlError {
-    /// The code of problem documents and faults.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            XmlError::NotUtf8 { .. } | XmlError::Malformed { .. } => "malformed-xml",
-            XmlError::Refused { .. } => "doctype-refused",
-            XmlError::TooComplex { .. } => "too-complex",
-        }
-    }
-
-    /// What is wrong, without the line.
-    pub(crate) fn problem(&self) -> String {
-        let text = self.to_string();
-        let (_, problem) = text.split_once(": ").unwrap_or(("", &text));
-        problem.to_owned()
-    }
-
-    /// The line at fault, from 1.
-    #[must_use]
-    pub fn line(&self) -> usize {
-        match self {
-            XmlError::NotUtf8 { line }
-            | XmlError::Malformed { line, .. }
-            | XmlError::Refused { line, .. }
-            | XmlError::TooComplex { line, .. } => *line,
-        }
-    }
+#[error("line {line}: {problem}")]
+pub struct XmlError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// `malformed-xml`, `doctype-refused` or `too-complex`.
+    pub code: &'static str,
+    /// What is wrong, and what was expected.
+    pub problem: String,
 }
 
 impl Element {

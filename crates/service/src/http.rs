@@ -13,7 +13,7 @@ mod query;
 mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
-pub use door::{Door, Peer, Stream};
+pub use door::{Door, Io, Peer, Stream};
 pub use exchanges::{Ear, Exchange, Exchanges, overhear};
 pub use extract::{Body, Path, Query};
 pub use listener::BoundedListener;
@@ -23,7 +23,7 @@ pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
 pub use thread::{Life, ServiceThread, Stall, Weather};
 
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -199,6 +199,21 @@ pub fn listening_line(address: SocketAddr) -> String {
 #[must_use]
 pub fn listening_at(url: &str) -> String {
     format!("{{\"listening\":\"{url}\"}}")
+}
+
+/// The address by which a client came: a broker or LRMS does not know it by
+/// itself. A host that is none is not repeated.
+#[must_use]
+pub fn base_of(headers: &HeaderMap, is_secure: bool) -> String {
+    let is_host = |text: &&str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+        !text.is_empty() && text.len() <= 255 && text.chars().all(fits)
+    };
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let scheme = if is_secure { "https" } else { "http" };
+    format!("{scheme}://{}", host.filter(is_host).unwrap_or("localhost"))
 }
 
 /// Where a service that listens there is found.

@@ -1,11 +1,11 @@
 //! What a machine writes, as it goes over HTTP.
 
-use gridrig_core::agent::{Letter, LetterId};
+use gridrig_core::agent::Letter;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::{InfoReport, JobNotice, LetterName, LoadReport};
+use gridrig_protocol::rest::{InfoReport, JobNotice, LoadReport};
 
 /// Posts the news of a job that are in this letter, to where its submitter
 /// wants them or else to the service at `base`.
@@ -18,11 +18,7 @@ pub async fn notify<M>(
     news: News,
     base: Result<&str, TransportError>,
 ) -> Result<(), TransportError> {
-    let (from, name) = (letter.from.into(), letter_name(letter.id));
-    let notice = match news {
-        News::Ended(end) => JobNotice::ended(from, name, letter.due, &end),
-        News::Refused { job, reason } => JobNotice::refused(from, name, letter.due, job, reason),
-    };
+    let notice = JobNotice::of(letter.from.into(), letter.id.into(), letter.due, &news);
     let url = match &letter.address {
         Some(address) => address.to_string(),
         None => format!("{}/v1/notifications", base?),
@@ -45,7 +41,7 @@ pub async fn inform<M>(
 ) -> Result<(), TransportError> {
     let info = InfoReport {
         from: letter.from.into(),
-        letter: Some(letter_name(letter.id)),
+        letter: Some(letter.id.into()),
         meant_ns: Some(letter.due.as_nanos()),
         samples: samples.iter().map(LoadReport::from).collect(),
     };
@@ -53,13 +49,4 @@ pub async fn inform<M>(
         .inform(base, &info)
         .await
         .map_err(TransportError::from)
-}
-
-/// A letter's name on the wire.
-#[must_use]
-pub fn letter_name(id: LetterId) -> LetterName {
-    LetterName {
-        incarnation: id.incarnation,
-        number: id.number,
-    }
 }

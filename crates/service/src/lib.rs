@@ -16,7 +16,7 @@ pub mod tls;
 
 pub use host::{Handle, incarnation, run, serve, spawn};
 pub use journal::journal;
-pub use letters::{inform, letter_name, notify};
+pub use letters::{inform, notify};
 pub use observe::{clock_samples, count_samples, lag_samples};
 pub use ports::free_ports;
 pub use submission::conflict;
@@ -27,7 +27,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use gridrig_core::agent::{JobKeeper, Participant};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Actor, CallError, Recorder, RunClock, Transport};
+use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{ClockInfo, Problem};
 use std::future::Future;
@@ -166,6 +166,30 @@ impl<S: Service> Clone for App<S> {
 }
 
 impl<S: Service> App<S> {
+    /// Has this done with the machine.
+    ///
+    /// # Errors
+    /// When it has too much to do or has stopped.
+    pub async fn call<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Driven<S::Machine>, SimTime) -> R + Send + 'static,
+    ) -> Result<R, Problem> {
+        self.actor.call(call).await.map_err(gone)
+    }
+
+    /// The same for a message that was meant to arrive at `meant`
+    /// ([`Actor::message`]).
+    ///
+    /// # Errors
+    /// When it has too much to do or has stopped.
+    pub async fn message<R: Send + 'static>(
+        &self,
+        meant: Option<SimTime>,
+        call: impl FnOnce(&mut Driven<S::Machine>, SimTime) -> R + Send + 'static,
+    ) -> Result<R, Problem> {
+        self.actor.message(meant, call).await.map_err(gone)
+    }
+
     /// The clock as clients are told of it.
     #[must_use]
     pub fn clock_at(&self, now: SimTime) -> ClockInfo {

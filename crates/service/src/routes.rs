@@ -6,7 +6,7 @@ use crate::http::{
     self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, ProblemResponse, Query,
     Samples, Unavailable, UnknownJob,
 };
-use crate::{App, Service, clock_samples, count_samples, gone};
+use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -35,10 +35,8 @@ pub async fn list<S: Service>(
     let limit = query.limit()?;
     let after = query.after.map(JobId);
     let views = app
-        .actor
         .call(move |machine, _| machine.list(after, limit))
-        .await
-        .map_err(gone)?;
+        .await?;
     let next = (views.len() == limit)
         .then(|| views.last().map(|view| view.spec.id.0))
         .flatten();
@@ -85,11 +83,7 @@ pub async fn show<S: Service>(
     State(app): State<App<S>>,
     Path(id): Path<u32>,
 ) -> Result<Json<JobStatus>, ProblemResponse> {
-    let view = app
-        .actor
-        .call(move |machine, _| machine.view(JobId(id)))
-        .await
-        .map_err(gone)?;
+    let view = app.call(move |machine, _| machine.view(JobId(id))).await?;
     let view = view.ok_or_else(|| Problem::unknown_job(id))?;
     Ok(Json(status(&view)))
 }
@@ -116,11 +110,8 @@ pub async fn ends<S: Service>(
     let _ = tokio::time::timeout(wait, news)
         .await
         .map(|seen| seen.map(|_| ()));
-    let (first, ends) = app
-        .actor
-        .call(move |machine, _| machine.ends(after, ENDS_PAGE))
-        .await
-        .map_err(gone)?;
+    let look = move |machine: &mut Driven<S::Machine>, _| machine.ends(after, ENDS_PAGE);
+    let (first, ends) = app.call(look).await?;
     let next = first + ends.len() as u64;
     Ok(Json(EndPage {
         first,
@@ -185,7 +176,7 @@ pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, 
         config.observe(machine, now, &mut samples);
         samples
     };
-    let mut samples = app.actor.call(look).await.map_err(gone)?;
+    let mut samples = app.call(look).await?;
     count_samples(&app.recorder.counts(), &mut samples);
     app.metrics.observe_received(&mut samples);
     Ok(http::metrics_text(app.metrics.text(samples)))

@@ -1,10 +1,12 @@
 //! SOAP over HTTP: requests as an axum handler takes them, answers as it gives
 //! them.
 
+use crate::http::ProblemResponse;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request as HttpRequest};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::{Addressing, Envelope, Fault, Unreadable, Version};
 use gridrig_protocol::xml::{Element, excerpt};
 
@@ -25,31 +27,6 @@ pub struct Reply {
     status: u16,
     version: Version,
     text: String,
-}
-
-impl Request {
-    /// The answer with this body, under this WS-Addressing action.
-    #[must_use]
-    pub fn reply(&self, action: &str, body: Element) -> Reply {
-        let version = self.envelope.version;
-        let envelope = Envelope {
-            version,
-            header: self.addressing.answer(action).write(&[]),
-            body,
-        };
-        Reply {
-            status: 200,
-            version,
-            text: envelope.write(),
-        }
-    }
-
-    /// The answer that tells of a fault, under this WS-Addressing action.
-    #[must_use]
-    pub fn fault(&self, action: &str, fault: &Fault) -> Reply {
-        let header = self.addressing.answer(action).write(&[]);
-        Reply::fault(fault, self.envelope.version, header)
-    }
 }
 
 impl Reply {
@@ -145,9 +122,37 @@ pub fn answer(
     actions: (&str, &str),
     result: Result<Element, Fault>,
 ) -> Response {
-    match result {
-        Ok(body) => request.reply(actions.0, body),
-        Err(fault) => request.fault(actions.1, &fault),
+    let version = request.envelope.version;
+    let header = |action| request.addressing.answer(action).write(&[]);
+    let reply = match result {
+        Ok(body) => {
+            let header = header(actions.0);
+            let envelope = Envelope {
+                version,
+                header,
+                body,
+            };
+            Reply {
+                status: 200,
+                version,
+                text: envelope.write(),
+            }
+        }
+        Err(fault) => Reply::fault(&fault, version, header(actions.1)),
+    };
+    reply.into_response()
+}
+
+/// The WSDL of a service, to whoever asks for it by `?wsdl`.
+///
+/// # Errors
+/// To whoever asks for anything else.
+pub fn describe(uri: &Uri, document: impl FnOnce() -> String) -> Result<Response, ProblemResponse> {
+    let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
+    if !uri.query().is_some_and(asks) {
+        let detail = format!("{} takes SOAP by POST; its WSDL is at ?wsdl", uri.path());
+        return Err(Problem::new(405, "method-not-allowed", detail).into());
     }
-    .into_response()
+    let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];
+    Ok((media, document()).into_response())
 }

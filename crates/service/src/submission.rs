@@ -1,7 +1,7 @@
 //! Jobs as they come in.
 
 use crate::http::{NotifyHosts, ProblemResponse};
-use crate::{App, Service, gone};
+use crate::{App, Service};
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -59,8 +59,7 @@ pub async fn submit<S: Service>(
 ) -> Result<Response, ProblemResponse> {
     let (meant, from) = (arrival.meant, arrival.from());
     let call = |machine: &mut Driven<S::Machine>, now| machine.handle(now, arrival);
-    let receipt = app.actor.message(meant, call).await;
-    let receipt = receipt.map_err(gone)?.map_err(conflict)?;
+    let receipt = app.message(meant, call).await?.map_err(conflict)?;
     match (receipt.repeated, from) {
         (true, _) => app.metrics.count_repeated(),
         (false, Party::Broker(_)) => app.metrics.count_message(from_broker),

@@ -12,15 +12,16 @@ mod create;
 mod delegations;
 mod info;
 mod jobs;
+mod look;
 mod session;
 mod soap;
 mod state;
 mod store;
 
-use crate::config::Config;
+use crate::Config;
 use answer::{Fault, Format, Reply};
 use axum::Router;
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::{ConnectInfo, FromRequestParts, Query};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::routing::any;
@@ -222,10 +223,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Call {
             .map(axum::http::uri::Authority::as_str);
         let authority = authority.or(host).unwrap_or("localhost");
         let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for pair in parts.uri.query().unwrap_or_default().split('&') {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let values = query.entry(answer::unescaped(name)).or_default();
-            values.push(answer::unescaped(value));
+        let given = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        for (name, value) in given.unwrap_or_default().0 {
+            query.entry(name).or_default().push(value);
         }
         Ok(Call {
             method: parts.method.clone(),

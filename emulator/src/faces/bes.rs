@@ -12,19 +12,18 @@ mod documents;
 mod operations;
 mod wsdl;
 
-use crate::config::Config;
+use crate::Config;
 use axum::Router;
 use axum::extract::{ConnectInfo, FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use documents::{Documents, Owners};
+use documents::Documents;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::bes::Operation;
-use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::Fault;
-use gridrig_service::http::{Peer, ProblemResponse};
+use gridrig_service::http::{Peer, ProblemResponse, base_of};
 use gridrig_service::soap::{self, Reply, Request};
 use gridrig_service::{App, incarnation};
 use std::convert::Infallible;
@@ -65,7 +64,6 @@ struct Face {
     life: String,
     accepting: AtomicBool,
     documents: Mutex<Documents>,
-    owners: Mutex<Owners>,
 }
 
 /// Who asks: the name in the certificate of a client that has presented one.
@@ -93,7 +91,6 @@ pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
             setup.max_documents,
             setup.max_document_bytes,
         )),
-        owners: Mutex::default(),
     });
     let mut routes = Router::new();
     for path in PATHS {
@@ -143,30 +140,16 @@ async fn describe(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
-    let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
-    if !uri.query().is_some_and(asks) {
-        let detail = format!("{} takes SOAP by POST; its WSDL is at ?wsdl", uri.path());
-        return Err(Problem::new(405, "method-not-allowed", detail).into());
-    }
-    let text = wsdl::document(&face.address(&headers, &uri));
-    let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];
-    Ok((StatusCode::OK, media, text).into_response())
+    let address = face.address(&headers, &uri);
+    soap::describe(&uri, || wsdl::document(&address))
 }
 
 impl Face {
     /// The service's address as this client has it, so that references work
     /// from where it stands.
     fn address(&self, headers: &HeaderMap, uri: &Uri) -> String {
-        let scheme = if self.app.config.tls.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        let host = headers
-            .get(header::HOST)
-            .and_then(|host| host.to_str().ok());
-        let host = host.filter(|host| is_host(host)).unwrap_or("localhost");
-        format!("{scheme}://{host}{}", uri.path())
+        let base = base_of(headers, self.app.config.tls.is_some());
+        format!("{base}{}", uri.path())
     }
 
     /// The names this cluster goes by: its own, and the host that the client
@@ -180,11 +163,4 @@ impl Face {
         };
         [&self.app.config.name, host]
     }
-}
-
-/// Whether a text is a host with or without a port, and nothing that would
-/// have to be escaped in an answer.
-fn is_host(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
-    !text.is_empty() && text.len() <= 255 && text.chars().all(fits)
 }

@@ -3,32 +3,32 @@
 //! The commands are links to the `gridrig` program in a directory of their
 //! own ([`install`]). A call finds the socket beside its link, sends its
 //! arguments and shows the answer ([`client`]); everything it means is decided
-//! here, by one task that owns the book of jobs.
+//! here, by one task that owns the store of jobs.
 //!
-//! - Words: [`options`](self) as getopt reads them, node lists, times.
+//! - Words: [`options`](self) as getopt reads them, names of files and users.
 //! - What is asked: `batch` (sbatch), `depend`, `length`.
-//! - What is known: `book`, pure; `site`, the cluster's names and nodes.
+//! - What is known: `store`, pure; `site`, the cluster's names and nodes.
 //! - What is shown: `show`, one module per command.
-//! - What acts: `desk` (the task), `door` (the socket), `execute` (scripts).
+//! - What acts: `handler` (the task), `door` (the socket), `execute` (scripts).
 
 mod batch;
-mod book;
 pub mod client;
 mod depend;
-mod desk;
 mod door;
 mod execute;
-pub(crate) mod hostlist;
+mod file_names;
+mod handler;
 mod length;
 mod options;
 mod show;
 mod site;
-pub(crate) mod times;
+mod store;
+mod users;
 mod wire;
 
 pub use door::{Door, InstallError, install};
 
-use crate::config::Config;
+use crate::Config;
 use axum::Router;
 use gridrig_service::App;
 use std::path::PathBuf;
@@ -85,6 +85,6 @@ fn socket_path(dir: &std::path::Path) -> PathBuf {
 
 /// Starts answering; there are no routes over HTTP.
 pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
-    desk::open(app, setup);
+    handler::open(app, setup);
     Router::new()
 }

@@ -7,14 +7,14 @@
 //! - [`Site`]: the cluster as it was found before anything began.
 //! - `commands`: one call of a command, bounded in time and in what it says.
 //! - `listing`: what `scontrol show job` says.
-//! - `book`: which job is where, pure.
+//! - `store`: which job is where, pure.
 //! - `outlet`: the task that submits, looks and tells.
 
-mod book;
 mod commands;
 mod listing;
 mod outlet;
 mod site;
+mod store;
 
 pub(crate) use outlet::open;
 pub use site::{Site, SiteError};

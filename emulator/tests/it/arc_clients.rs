@@ -469,7 +469,7 @@ async fn arcsub_submits_over_tls_and_its_jobs_are_its_users_alone() {
     // Somebody without a certificate sees none of it.
     let authority = std::fs::read(bench.path("ca/ARC-TestCA-rig.pem")).unwrap();
     let authority = reqwest::Certificate::from_pem(&authority).unwrap();
-    let stranger = reqwest::Client::builder()
+    let unknown = reqwest::Client::builder()
         .tls_certs_only([authority])
         .build();
     let place = CLUSTERS
@@ -477,7 +477,7 @@ async fn arcsub_submits_over_tls_and_its_jobs_are_its_users_alone() {
         .position(|(other, ..)| *other == name)
         .unwrap();
     let url = format!("{}/arex/rest/1.0/jobs", Bench::url(&bench.clusters[place]));
-    let list = stranger
+    let list = unknown
         .unwrap()
         .get(url)
         .send()

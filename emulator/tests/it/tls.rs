@@ -127,8 +127,8 @@ async fn jobs_belong_to_the_person_behind_a_certificate_or_a_proxy() {
         elements(&ce.get("jobs").await.1, "id"),
         [first.as_str(), second.as_str()]
     );
-    for stranger in [Some(authority.user("bob", true)), None] {
-        ce.client = authority.client(stranger.as_deref());
+    for unknown in [Some(authority.user("bob", true)), None] {
+        ce.client = authority.client(unknown.as_deref());
         assert!(elements(&ce.get("jobs").await.1, "id").is_empty());
         let (_, answer) = ce.post("jobs?action=kill", &Ce::list(&[&first])).await;
         assert_eq!(element(&answer, "status-code"), "404");

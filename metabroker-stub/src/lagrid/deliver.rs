@@ -1,13 +1,12 @@
 //! What a broker says to a peer, as operations of the protocol.
 
 use super::links::Link;
-use super::site::Site;
-use gridrig_core::agent::{Arrival, FromBroker, Letter, ToPeer};
+use crate::resources;
+use gridrig_core::agent::{Arrival, BrokerSetup, FromBroker, Letter, ToPeer};
 use gridrig_core::ids::JobId;
-use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{EndState, JobEnd, News};
-use gridrig_core::session::{Beat, Push};
+use gridrig_core::message::News;
+use gridrig_core::session::Push;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::jsdl::JobDefinition;
@@ -17,8 +16,7 @@ use gridrig_protocol::lagrid::{
     Reference, Request, ResourceForm, ResourceUpdate, SendResourceData, SubmitJob, UpdateKind,
     UpdateVerdict,
 };
-use gridrig_protocol::rest::{JobEndReport, LoadReport};
-use gridrig_service::letter_name;
+use gridrig_protocol::rest::LoadReport;
 
 impl Link {
     /// Delivers what this letter says to the peer, on the open connection.
@@ -29,7 +27,7 @@ impl Link {
         &self,
         what: &ToPeer,
         letter: &Letter<FromBroker>,
-        site: &Site,
+        setup: &BrokerSetup,
     ) -> Result<(), TransportError> {
         if self.setup.passive {
             // It asks for what it wants to know.
@@ -44,31 +42,31 @@ impl Link {
         match what {
             ToPeer::Forward(job) => {
                 let answer = self.call(&self.submission(connection, job)).await?;
-                self.state().callings.went(job.spec.id, answer.job);
+                self.state().job_names.went(job.spec.id, answer.job);
                 Ok(())
             }
             ToPeer::News(News::Ended(end)) => {
-                let report = report_of(end);
+                let report = end.into();
                 self.tell_news(connection, letter, JobNews::State, report)
                     .await
             }
             ToPeer::News(News::Refused { job, reason }) => {
-                let report = refused(*job, *reason);
+                let report = JobReport::refused(*job, *reason);
                 self.tell_news(connection, letter, JobNews::Refused, report)
                     .await
             }
-            ToPeer::Info(push) => self.update(connection, push, letter, site).await,
+            ToPeer::Info(push) => self.update(connection, push, letter, setup).await,
             ToPeer::Cancel(job) => {
                 let request = CancelJob {
                     connection,
-                    job: self.state().callings.theirs(*job),
+                    job: self.state().job_names.theirs(*job),
                 };
                 self.call(&request).await.map(drop)
             }
             ToPeer::Locate(job) => {
                 let request = QueryJob {
                     connection,
-                    job: self.state().callings.theirs(*job),
+                    job: self.state().job_names.theirs(*job),
                 };
                 match self.call(&request).await?.state {
                     JobState::Rejected => Err(self.turned_away("it has turned the job away")),
@@ -91,23 +89,12 @@ impl Link {
         let to = self.setup.url.clone();
         match error {
             PeerError::Fault { .. } if !error.is_passing() && error.forgets() => {
-                self.note_forgotten();
+                self.forgotten();
                 let why = error.to_string();
                 TransportError::NotReached { to, why }
             }
             error => error.delivering(to),
         }
-    }
-
-    /// The keeper finds out by its next heartbeat, which is now.
-    fn note_forgotten(&self) {
-        let mut state = self.state();
-        let now = self.now();
-        if state.session.may_talk() && state.session.beat(now, Beat::Forgotten).is_some() {
-            state.closed();
-        }
-        drop(state);
-        self.bell.notify_one();
     }
 
     fn turned_away(&self, why: &str) -> TransportError {
@@ -173,14 +160,14 @@ impl Link {
         let job = JobId(report.job);
         let request = NotifyJob {
             connection,
-            letter: Some(letter_name(letter.id)),
+            letter: Some(letter.id.into()),
             meant_ns: Some(letter.due.as_nanos()),
             news,
             report,
-            reference: self.state().callings.reference(job),
+            reference: self.state().job_names.reference(job),
         };
         self.call(&request).await?;
-        self.state().callings.told(job);
+        self.state().job_names.told(job);
         Ok(())
     }
 
@@ -189,17 +176,17 @@ impl Link {
         connection: String,
         push: &Push,
         letter: &Letter<FromBroker>,
-        site: &Site,
+        setup: &BrokerSetup,
     ) -> Result<(), TransportError> {
         let mut update = update_of(push);
         let loads = self.tell(push);
         if let Some(form) = self.agreed_form() {
-            update.inventory = site.in_form(terms::form(form), &loads);
+            update.inventory = resources::in_form(setup, terms::form(form), &loads).ok();
             update.form = form;
         }
         let request = SendResourceData {
             connection,
-            letter: Some(letter_name(letter.id)),
+            letter: Some(letter.id.into()),
             meant_ns: Some(letter.due.as_nanos()),
             update,
         };
@@ -235,33 +222,5 @@ pub(super) fn update_of(push: &Push) -> ResourceUpdate {
         clusters: clusters.collect(),
         inventory: None,
         removed: Vec::new(),
-    }
-}
-
-pub(super) fn report_of(end: &JobEnd) -> JobReport {
-    let told = JobEndReport::from(end);
-    JobReport {
-        job: told.job,
-        state: match end.state {
-            EndState::Completed => JobState::Completed,
-            EndState::Rejected(_) => JobState::Rejected,
-            EndState::Cancelled => JobState::Cancelled,
-            EndState::Failed(_) => JobState::Failed,
-        },
-        reason: told.reason,
-        cluster: told.cluster,
-        start_ns: told.start_ns,
-        finish_ns: told.finish_ns,
-    }
-}
-
-fn refused(job: JobId, reason: Reason) -> JobReport {
-    JobReport {
-        job: job.0,
-        state: JobState::Rejected,
-        reason: Some(reason.name().to_owned()),
-        cluster: None,
-        start_ns: None,
-        finish_ns: None,
     }
 }

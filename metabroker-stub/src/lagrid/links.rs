@@ -1,11 +1,11 @@
 //! The sessions of a broker: their state, and who may speak in them.
 
-use super::callings::Callings;
+use super::job_names::JobNames;
 use super::setup::LinkSetup;
 use gridrig_core::agent::GridNames;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{Auth, Change, Phase, Roles, Session, Stance, Terms, Threshold};
+use gridrig_core::session::{Auth, Beat, Change, Phase, Roles, Session, Stance, Terms, Threshold};
 use gridrig_core::time::WallTime;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
@@ -40,7 +40,7 @@ pub struct Link {
     pub(super) client: PeerClient,
     address: Arc<OnceLock<String>>,
     state: Mutex<State>,
-    /// Rung when the state has changed so that the keeper must look.
+    /// Rung when the state has changed so that the task must look.
     pub(super) bell: Notify,
     began: Instant,
 }
@@ -70,15 +70,13 @@ pub(super) struct State {
     pub named: u64,
     /// Why there was no session the last time, so that it is said once.
     pub complaint: Option<String>,
-    /// Since when there is no session, after there was one.
-    pub away: Option<Instant>,
     pub given_up: bool,
     /// What the peer was last told of each cluster here.
     pub told: BTreeMap<ClusterId, LoadSample>,
     /// What the peer has last told of its resources as records.
     pub records: Option<Arc<InventoryDocument>>,
     /// What the sides call the jobs that travel between them.
-    pub callings: Callings,
+    pub job_names: JobNames,
 }
 
 /// A negotiation that is under way.
@@ -326,10 +324,36 @@ impl Link {
         due + Duration::from_nanos(u64::try_from(wait).unwrap_or(0))
     }
 
+    /// A session is open under this name. Whether the peer, or this life of
+    /// it, has to be told again what was said before.
+    pub(super) fn opened(&self, name: Arc<str>, terms: Terms, life: u64) -> bool {
+        let (now, mut state) = (self.now(), self.state());
+        let same = state.peer_life == Some(life) && state.session.may_talk();
+        state.open(now, name, terms, life) == Change::Found && !same
+    }
+
+    /// The peer knows nothing of the session.
+    pub(super) fn forgotten(&self) {
+        let (now, mut state) = (self.now(), self.state());
+        if state.session.may_talk() && state.session.beat(now, Beat::Forgotten).is_some() {
+            state.closed();
+        }
+        drop(state);
+        self.bell.notify_one();
+    }
+
+    /// The peer ends the session; whether there was one.
+    pub(super) fn ended(&self) -> bool {
+        let (now, mut state) = (self.now(), self.state());
+        let ended = state.session.end(now);
+        state.closed();
+        ended.is_some()
+    }
+
     /// The peer has answered: a sign of life as good as a heartbeat's.
     pub(super) fn note_answer(&self) {
         let now = self.now();
-        // A keeper that finds it alive says again what it has missed.
+        // A task that finds it alive says again what it has missed.
         let _ = self.state().session.answered(now);
     }
 
@@ -370,11 +394,10 @@ impl State {
             followed: WallTime::ZERO,
             named: 0,
             complaint: None,
-            away: None,
             given_up: false,
             told: BTreeMap::new(),
             records: None,
-            callings: Callings::default(),
+            job_names: JobNames::default(),
         }
     }
 
@@ -392,7 +415,6 @@ impl State {
         self.told.clear();
         self.renew = false;
         self.complaint = None;
-        self.away = None;
         self.given_up = false;
         self.session.open(now, name, terms)
     }
@@ -401,6 +423,5 @@ impl State {
     pub fn closed(&mut self) {
         self.names.clear();
         self.talks = None;
-        self.away.get_or_insert_with(Instant::now);
     }
 }

@@ -1,15 +1,14 @@
-//! The routes of the peer protocol: what is good reaches the desk as it was
+//! The routes of the peer protocol: what is good reaches the handler as it was
 //! sent and its answer comes back, in every codec; what is not gets a fault
-//! with a code and never reaches the desk.
+//! with a code and never reaches the handler.
 
-mod book;
 mod hostile;
 mod need;
+mod recorder;
 mod zeep;
 
 use crate::wire;
 use axum::Router;
-use book::Book;
 use gridrig_metabroker_stub::lagrid::routes;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
@@ -19,26 +18,27 @@ use gridrig_protocol::lagrid::{
     SubmitJob, Token, UpdateVerdict, Verdict,
 };
 use gridrig_service::http::{self, Door, Labels, Life, Metrics, Stall};
+use recorder::Recorder;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A desk behind real sockets, with all the bounds of a service. It ends with
+/// A handler behind real sockets, with all the bounds of a service. It ends with
 /// this value.
 struct Served {
     url: String,
-    book: Arc<Book>,
+    recorder: Arc<Recorder>,
     _end: oneshot::Sender<()>,
 }
 
 fn serve() -> Served {
-    let book = Arc::new(Book::default());
+    let recorder = Arc::new(Recorder::default());
     let (end, ended) = oneshot::channel();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let metrics = Arc::new(Metrics::new(Labels::of("broker"), 1));
-    let router: Router = http::bounded(routes(Arc::clone(&book)), metrics, Stall::default());
+    let router: Router = http::bounded(routes(Arc::clone(&recorder)), metrics, Stall::default());
     let life = Life::until(async move {
         let _ = ended.await;
     });
@@ -46,7 +46,7 @@ fn serve() -> Served {
     tokio::spawn(http::serve(door, router, life));
     Served {
         url,
-        book,
+        recorder,
         _end: end,
     }
 }
@@ -142,7 +142,7 @@ async fn every_operation_is_answered_in_every_codec() {
             since: None,
         };
         let update = peer.call(at, &pull).await.unwrap();
-        assert_eq!(update, book::update());
+        assert_eq!(update, recorder::update());
         let push = SendResourceData {
             connection: connection.to_owned(),
             letter: None,
@@ -188,7 +188,7 @@ async fn a_job_in_its_life(
     let second = peer.call(at, &sent).await.unwrap();
     assert_eq!((second.job, second.repeated), (first.job, true));
     // The job is as it was sent, with the name and the length it had.
-    assert_eq!(served.book.submitted(first.job), Some(sent));
+    assert_eq!(served.recorder.submitted(first.job), Some(sent));
 
     let (connection, job) = (connection.to_owned(), first.job);
     let query = QueryJob {
@@ -220,7 +220,7 @@ async fn a_job_in_its_life(
     };
     assert!(!peer.call(at, &news).await.unwrap().repeated);
     // SOAP had the parameters in the header, JSON in the message.
-    assert_eq!(served.book.news(), Some(news));
+    assert_eq!(served.recorder.news(), Some(news));
     query
 }
 
@@ -230,7 +230,7 @@ async fn the_desk_is_told_who_asks() {
     for codec in Codec::ALL {
         let peer = client(codec).with_token(Some(Token::new("sesame")));
         peer.call(&served.url, &open(1000)).await.unwrap();
-        let caller = served.book.caller().unwrap();
+        let caller = served.recorder.caller().unwrap();
         assert!(caller.is_local() && !caller.is_secure);
         assert!(
             caller
@@ -250,7 +250,7 @@ async fn the_desk_is_told_who_asks() {
         // A token is in no log.
         assert!(!format!("{caller:?}").contains("sesame"));
         client(codec).call(&served.url, &open(1000)).await.unwrap();
-        assert!(served.book.caller().unwrap().token.is_none());
+        assert!(served.recorder.caller().unwrap().token.is_none());
     }
     wire::holds_at(&served.url, &["openConn", "openConnResponse"]).await;
 }
@@ -264,14 +264,14 @@ async fn a_job_goes_on_from_one_broker_to_the_next_in_another_codec() {
         let opened = peer.call(&served.url, &open(1000)).await.unwrap();
         let key = format!("chain-{}", codec.name());
         let mut sent = submission(&opened.connection, &key);
-        // What the desk before took in is what is sent on.
+        // What the handler before took in is what is sent on.
         if let Some(last) = keys.last() {
-            let before: SubmitJob = served.book.submitted(*last).unwrap();
+            let before: SubmitJob = served.recorder.submitted(*last).unwrap();
             sent.job = before.job;
         }
         keys.push(peer.call(&served.url, &sent).await.unwrap().job);
     }
-    let last = served.book.submitted(*keys.last().unwrap()).unwrap();
+    let last = served.recorder.submitted(*keys.last().unwrap()).unwrap();
     assert_eq!(last.job, job());
     let (length, _) = last.job.virtual_length().unwrap().unwrap();
     assert_eq!(length.to_string(), "5400s");

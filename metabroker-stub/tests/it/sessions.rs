@@ -125,14 +125,14 @@ pub fn update(connection: &str, sequence: u64, kind: UpdateKind) -> SendResource
 }
 
 #[tokio::test]
-async fn a_stranger_can_do_nothing() {
+async fn an_unknown_peer_can_do_nothing() {
     let broker = broker(|_| ()).await;
-    let (stranger, url) = (b(None), broker.url());
+    let (foreign, url) = (b(None), broker.url());
     let hello = OpenConn {
         initiator: "mallory".to_owned(),
         ..round(1, None, proposal())
     };
-    assert_eq!(code(stranger.call(&url, &hello).await), "not-authorized");
+    assert_eq!(code(foreign.call(&url, &hello).await), "not-authorized");
     let connection = "a-b-1-1".to_owned();
     let unknown = "unknown-connection";
     let beat = Heartbeat {
@@ -140,24 +140,24 @@ async fn a_stranger_can_do_nothing() {
         sequence: 1,
         incarnation: 1,
     };
-    assert_eq!(code(stranger.call(&url, &beat).await), unknown);
+    assert_eq!(code(foreign.call(&url, &beat).await), unknown);
     assert_eq!(
-        code(stranger.call(&url, &job(&connection, 1)).await),
+        code(foreign.call(&url, &job(&connection, 1)).await),
         unknown
     );
     let query = QueryJob {
         connection: connection.clone(),
         job: 1,
     };
-    assert_eq!(code(stranger.call(&url, &query).await), unknown);
+    assert_eq!(code(foreign.call(&url, &query).await), unknown);
     let ask = RequestResourceData {
         connection: connection.clone(),
         form: None,
         since: None,
     };
-    assert_eq!(code(stranger.call(&url, &ask).await), unknown);
+    assert_eq!(code(foreign.call(&url, &ask).await), unknown);
     let told = update(&connection, 1, UpdateKind::Full);
-    assert_eq!(code(stranger.call(&url, &told).await), unknown);
+    assert_eq!(code(foreign.call(&url, &told).await), unknown);
     // Nor by the native way, which knows no sessions.
     let native = json!({"processors": 1, "run_time": "1s", "from": 1, "hop": 1});
     let (status, problem) = ask_native(&broker, "/v1/jobs", native).await;

@@ -81,7 +81,7 @@ async fn a_forwarded_job_is_answered_as_a_message() {
 }
 
 #[tokio::test]
-async fn a_stranger_cannot_forward() {
+async fn an_unknown_peer_cannot_forward() {
     let broker = start_idle().await;
     let mut forwarded = job(7, 2);
     forwarded["from"] = 5.into();

@@ -77,7 +77,7 @@ pub enum Change {
 ///
 /// - Getters: [`phase`](Self::phase), [`terms`](Self::terms),
 ///   [`connection`](Self::connection), [`may_talk`](Self::may_talk),
-///   [`lost_since`](Self::lost_since).
+///   [`away_since`](Self::away_since).
 /// - Messages: [`open`](Self::open), [`hear`](Self::hear),
 ///   [`answered`](Self::answered), [`end`](Self::end).
 /// - Time: [`poll_timeout`](Self::poll_timeout) says when the next heartbeat
@@ -100,7 +100,7 @@ pub struct Session {
     misses: u32,
     /// It has been open before, so that opening it means finding the peer.
     known: bool,
-    lost_since: Option<WallTime>,
+    away_since: Option<WallTime>,
 }
 
 impl Session {
@@ -119,7 +119,7 @@ impl Session {
             beaten: WallTime::ZERO,
             misses: 0,
             known: false,
-            lost_since: None,
+            away_since: None,
         }
     }
 
@@ -147,10 +147,10 @@ impl Session {
         matches!(self.phase, Phase::Open | Phase::Suspect)
     }
 
-    /// Since when the peer is lost.
+    /// Since when the peer has been lost, or the session ended or forgotten.
     #[must_use]
-    pub fn lost_since(&self) -> Option<WallTime> {
-        self.lost_since
+    pub fn away_since(&self) -> Option<WallTime> {
+        self.away_since
     }
 
     /// Both sides have agreed: whatever was before is over.
@@ -165,7 +165,7 @@ impl Session {
         (self.asked, self.answered, self.beaten) = (now, now, now);
         self.misses = 0;
         self.known = true;
-        self.lost_since = None;
+        self.away_since = None;
         change
     }
 
@@ -254,7 +254,7 @@ impl Session {
                 self.answered = self.answered.max(now);
                 self.misses = 0;
                 self.phase = Phase::Open;
-                self.lost_since = None;
+                self.away_since = None;
                 match before {
                     Phase::Suspect => Some(Change::Recovered),
                     Phase::Lost => Some(Change::Found),
@@ -263,7 +263,7 @@ impl Session {
             }
             (Beat::Forgotten, before) => {
                 self.forget();
-                self.lost_since.get_or_insert(now);
+                self.away_since.get_or_insert(now);
                 (before != Phase::Lost).then_some(Change::Lost)
             }
             (Beat::Silence, Phase::Lost) => None,
@@ -271,7 +271,7 @@ impl Session {
                 self.misses += 1;
                 if self.misses >= self.vigilance.misses.max(1) {
                     self.phase = Phase::Lost;
-                    self.lost_since = Some(now);
+                    self.away_since = Some(now);
                     return Some(Change::Lost);
                 }
                 self.phase = Phase::Suspect;
@@ -281,11 +281,11 @@ impl Session {
     }
 
     /// One of the sides has ended it in good order.
-    pub fn end(&mut self) -> Option<Change> {
+    pub fn end(&mut self, now: WallTime) -> Option<Change> {
         let was = self.phase;
         self.forget();
         self.phase = Phase::Ended;
-        self.lost_since = None;
+        self.away_since.get_or_insert(now);
         matches!(was, Phase::Open | Phase::Suspect | Phase::Lost).then_some(Change::Ended)
     }
 
@@ -348,7 +348,7 @@ mod tests {
             Some(Change::Lost)
         );
         assert!(!session.may_talk());
-        assert_eq!(session.lost_since(), Some(at(15)));
+        assert_eq!(session.away_since(), Some(at(15)));
         // It is tried again and again, and lost once.
         assert_eq!(session.poll_timeout(), Some(at(20)));
         assert_eq!(beat(&mut session, at(20), Beat::Silence), None);
@@ -356,7 +356,7 @@ mod tests {
             beat(&mut session, at(25), Beat::Answered),
             Some(Change::Found)
         );
-        assert_eq!((session.phase(), session.lost_since()), (Phase::Open, None));
+        assert_eq!((session.phase(), session.away_since()), (Phase::Open, None));
     }
 
     #[test]
@@ -392,8 +392,8 @@ mod tests {
     #[test]
     fn a_session_that_has_ended_has_no_heartbeat() {
         let mut session = open();
-        assert_eq!(session.end(), Some(Change::Ended));
-        assert_eq!(session.end(), None);
+        assert_eq!(session.end(at(20)), Some(Change::Ended));
+        assert_eq!(session.end(at(20)), None);
         assert_eq!(session.poll_timeout(), None);
         assert_eq!(beat(&mut session, at(5), Beat::Answered), None);
         assert_eq!(session.phase(), Phase::Ended);

@@ -76,8 +76,8 @@ fn what_is_expired_foreign_or_no_chain_is_refused() {
         "{late:?}"
     );
     let leaf = &made.pem[..made.pem.find("-----END").unwrap() + 25];
-    let stranger = proxied(|_| ()).pem;
-    let user = &stranger[stranger.find("-----END").unwrap() + 26..];
+    let unknown = proxied(|_| ()).pem;
+    let user = &unknown[unknown.find("-----END").unwrap() + 26..];
     let broken = check(&format!("{leaf}\n{user}"), NOW);
     assert!(
         matches!(broken, Err(CertificateError::Broken { .. })),

@@ -2,26 +2,38 @@
 //! `GLUE2.xsd`): flat lists of entities below one root, which name each other
 //! by their ids. What a broker publishes of its domain.
 
-use super::{Benchmark, ComputingEndpoint, ComputingManager, ComputingShare, ExecutionEnvironment};
-use super::{NAMESPACE, distribution, multiplicity, text_or_unknown};
+use super::{
+    NAMESPACE, associations, benchmark_id, distribution, implementation, largest_memory,
+    multiplicity, os_family,
+};
 use crate::xml::Element;
+use gridrig_core::load::LoadSample;
+use gridrig_core::resource::{Resource, Resources};
+
+/// What the endpoint can do, in the words of GLUE 2.0's `Capability_t`.
+const CAPABILITIES: [&str; 3] = [
+    "executionmanagement.jobexecution",
+    "executionmanagement.jobmanager",
+    "information.monitoring",
+];
+
+/// The one benchmark: the speed of the model.
+const SPEED: &str = "gridrig.speed";
 
 /// The state of a domain as its broker knows it: one computing service, whose
 /// shares and managers are the clusters behind the broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DomainDocument {
+#[derive(Clone, Debug)]
+pub struct Domain<'a> {
     /// Name of the domain, for people.
-    pub domain: String,
+    pub name: &'a str,
     /// When the document was made; see [`instant`](super::instant).
     pub created: String,
-    /// What the service is, such as `gridrig.broker`.
-    pub kind: String,
-    /// Where jobs are submitted.
-    pub endpoint: ComputingEndpoint,
-    /// Jobs that wait in the broker and no LRMS has yet.
-    pub waiting_in_broker: u64,
-    /// The clusters.
-    pub clusters: Vec<ClusterState>,
+    /// Where the broker is, as its reader knows it.
+    pub base: &'a str,
+    /// Jobs that wait in the broker.
+    pub waiting: u64,
+    /// The clusters that have reported.
+    pub clusters: Vec<Cluster<'a>>,
     /// Names of the domains whose brokers take jobs of this one. Each publishes
     /// a document of its own, in which its service has the id named here.
     pub providers: Vec<String>,
@@ -30,14 +42,16 @@ pub struct DomainDocument {
 /// One cluster as the broker knows it. A broker is not told how many jobs run,
 /// only how many wait and how many processors are busy: the numbers of running
 /// jobs are not written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterState {
+#[derive(Clone, Debug)]
+pub struct Cluster<'a> {
+    /// Its name.
+    pub name: String,
     /// When the information was taken, which may be long ago.
     pub created: String,
-    /// Its queue.
-    pub share: ComputingShare,
-    /// Its LRMS and nodes.
-    pub manager: ComputingManager,
+    /// Its nodes.
+    pub resources: &'a Resources,
+    /// Its load, as it was last reported.
+    pub sample: &'a LoadSample,
 }
 
 /// What GFD.147 (appendix on place-holder values) writes for an integer of 64
@@ -46,7 +60,7 @@ const UNKNOWN_NUMBER: u64 = 999_999_999_999_999_999;
 
 /// A part of an id: what the schema's `LocalID_t` allows, other bytes as `_XX`.
 #[must_use]
-pub fn id_part(text: &str) -> String {
+fn id_part(text: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
             char::from(byte).to_string()
@@ -61,185 +75,189 @@ fn service_id(domain: &str) -> String {
     format!("urn:ogf:ComputingService:{}", id_part(domain))
 }
 
-impl DomainDocument {
-    /// The whole document, from `GLUE2` down.
+impl Domain<'_> {
+    /// The whole document.
     #[must_use]
     pub fn element(&self) -> Element {
-        let managers = self.clusters.iter().map(|one| self.manager(one));
-        let nodes = self.clusters.iter().flat_map(|one| self.environments(one));
-        let benchmarks = self.clusters.iter().flat_map(|one| self.benchmarks(one));
+        let all = |of: fn(&Self, &Cluster<'_>) -> Vec<Element>| {
+            self.clusters
+                .iter()
+                .flat_map(move |cluster| of(self, cluster))
+        };
         Element::new(NAMESPACE, "GLUE2")
             .with(self.admin_domain())
             .with(self.service())
             .with(self.endpoint())
-            .with_all(self.clusters.iter().map(|one| self.share(one)))
-            .with_all(managers)
-            .with_all(nodes)
-            .with_all(benchmarks)
+            .with_all(all(|domain, of| vec![domain.share(of)]))
+            .with_all(all(|domain, of| vec![domain.manager(of)]))
+            .with_all(all(Self::environments))
+            .with_all(all(Self::benchmarks))
     }
 
-    fn service_id(&self) -> String {
-        service_id(&self.domain)
+    fn endpoint_id(&self) -> String {
+        format!("urn:ogf:ComputingEndpoint:{}:rest", id_part(self.name))
     }
 
-    fn shares(&self) -> impl Iterator<Item = &String> {
-        self.clusters.iter().map(|one| &one.share.id)
+    fn id(&self, kind: &str, of: &Cluster<'_>) -> String {
+        format!(
+            "urn:ogf:{kind}:{}:{}",
+            id_part(self.name),
+            id_part(&of.name)
+        )
+    }
+
+    fn ids(&self, kind: &str) -> impl Iterator<Item = String> {
+        self.clusters.iter().map(move |of| self.id(kind, of))
+    }
+
+    fn environment_ids(&self, of: &Cluster<'_>) -> impl Iterator<Item = String> {
+        let id = self.id("ExecutionEnvironment", of);
+        (0..of.resources.groups().len()).map(move |index| format!("{id}:{index}"))
     }
 
     fn admin_domain(&self) -> Element {
+        let id = format!("urn:ogf:AdminDomain:{}", id_part(self.name));
         entity("AdminDomain", Some("Domain"), &self.created)
-            .field(
-                "ID",
-                format!("urn:ogf:AdminDomain:{}", id_part(&self.domain)),
-            )
-            .field("Name", &self.domain)
+            .field("ID", id)
+            .field("Name", self.name)
             .field("Distributed", "false")
-            .with(Element::new(NAMESPACE, "Associations").field("ServiceID", self.service_id()))
+            .with(associations().field("ServiceID", service_id(self.name)))
     }
 
     fn service(&self) -> Element {
-        let waiting: u64 = self.clusters.iter().map(|one| one.share.jobs.waiting).sum();
-        let nodes = self.clusters.iter().map(|one| &one.manager.environments);
+        let waiting: u64 = self.clusters.iter().map(|one| one.sample.queued).sum();
+        let kinds = self.clusters.iter().map(|one| one.resources.groups().len());
         let complexity = format!(
             "endpointType=1, share={}, resource={}",
             self.clusters.len(),
-            nodes.map(Vec::len).sum::<usize>()
+            kinds.sum::<usize>()
         );
-        let managers = self.clusters.iter().map(|one| &one.manager.id);
         let providers = self.providers.iter().map(|name| service_id(name));
         entity("ComputingService", Some("Service"), &self.created)
-            .field("ID", self.service_id())
-            .field("Name", &self.domain)
-            .fields("Capability", &self.endpoint.capabilities)
-            .field("Type", &self.kind)
+            .field("ID", service_id(self.name))
+            .field("Name", self.name)
+            .fields("Capability", CAPABILITIES)
+            .field("Type", "gridrig.broker")
             .field("QualityLevel", "testing")
             .field("Complexity", complexity)
             .field("WaitingJobs", waiting)
-            .field("PreLRMSWaitingJobs", self.waiting_in_broker)
+            .field("PreLRMSWaitingJobs", self.waiting)
             .with(
-                Element::new(NAMESPACE, "Associations")
-                    .field("EndpointID", &self.endpoint.id)
-                    .fields("ShareID", self.shares())
-                    .fields("ManagerID", managers)
+                associations()
+                    .field("EndpointID", self.endpoint_id())
+                    .fields("ShareID", self.ids("ComputingShare"))
+                    .fields("ManagerID", self.ids("ComputingManager"))
                     .fields("ServiceID", providers),
             )
     }
 
     fn endpoint(&self) -> Element {
-        let of = &self.endpoint;
-        let element = entity("ComputingEndpoint", Some("Endpoint"), &self.created);
-        super::endpoint(element, of, "testing")
-            .fields("JobDescription", &of.job_descriptions)
-            .field("PreLRMSWaitingJobs", self.waiting_in_broker)
+        let element = entity("ComputingEndpoint", Some("Endpoint"), &self.created)
+            .field("ID", self.endpoint_id())
+            .field("Name", "gridrig REST")
+            .field("URL", format!("{}/v1", self.base))
+            .fields("Capability", CAPABILITIES)
+            .field("Technology", "rest")
+            .field("InterfaceName", "gridrig.rest")
+            .field("InterfaceVersion", "1");
+        implementation(element, "testing")
+            .field("PreLRMSWaitingJobs", self.waiting)
             .with(
-                Element::new(NAMESPACE, "Associations")
-                    .field("ServiceID", self.service_id())
-                    .fields("ShareID", self.shares()),
+                associations()
+                    .field("ServiceID", service_id(self.name))
+                    .fields("ShareID", self.ids("ComputingShare")),
             )
     }
 
-    fn share(&self, of: &ClusterState) -> Element {
-        let (share, nodes) = (&of.share, of.manager.environments.iter());
+    fn share(&self, of: &Cluster<'_>) -> Element {
+        let (name, sample) = (&of.name, of.sample);
+        let description = format!("cluster {name}, as last reported to the broker");
         entity("ComputingShare", Some("Share"), &of.created)
-            .field("ID", &share.id)
-            .field("Name", &share.name)
-            .field("Description", &share.description)
-            .field("MappingQueue", &share.name)
-            .field("MaxSlotsPerJob", share.max_slots_per_job)
-            .optional("MaxMainMemory", share.max_memory_mib)
+            .field("ID", self.id("ComputingShare", of))
+            .field("Name", name)
+            .field("Description", description)
+            .field("MappingQueue", name)
+            .field("MaxSlotsPerJob", sample.processors)
+            .optional("MaxMainMemory", largest_memory(of.resources))
             .field("ServingState", "production")
-            .field("WaitingJobs", share.jobs.waiting)
-            .field("FreeSlots", share.free_slots)
-            .field("UsedSlots", share.used_slots)
-            .field("RequestedSlots", share.requested_slots)
+            .field("WaitingJobs", sample.queued)
+            .field("FreeSlots", sample.free())
+            .field("UsedSlots", sample.busy)
+            .field("RequestedSlots", sample.queued_processors)
             .with(
-                Element::new(NAMESPACE, "Associations")
-                    .field("EndpointID", &self.endpoint.id)
-                    .fields("ResourceID", nodes.map(|kind| &kind.id))
-                    .field("ServiceID", self.service_id()),
+                associations()
+                    .field("EndpointID", self.endpoint_id())
+                    .fields("ResourceID", self.environment_ids(of))
+                    .field("ServiceID", service_id(self.name)),
             )
     }
 
-    fn manager(&self, of: &ClusterState) -> Element {
-        let manager = &of.manager;
-        let kinds = || manager.environments.iter();
-        let marks = manager.benchmarks.iter();
+    fn manager(&self, of: &Cluster<'_>) -> Element {
         entity("ComputingManager", Some("Manager"), &of.created)
-            .field("ID", &manager.id)
-            .field("ProductName", &manager.product)
-            .field("ProductVersion", &manager.version)
-            .field("TotalLogicalCPUs", manager.total_slots)
-            .field("TotalSlots", manager.total_slots)
-            .field("Homogeneous", manager.environments.len() <= 1)
-            .field("LogicalCPUDistribution", distribution(manager))
+            .field("ID", self.id("ComputingManager", of))
+            .field("ProductName", "gridrig")
+            .field("ProductVersion", env!("CARGO_PKG_VERSION"))
+            .field("TotalLogicalCPUs", of.sample.processors)
+            .field("TotalSlots", of.sample.processors)
+            .field("Homogeneous", of.resources.groups().len() <= 1)
+            .field("LogicalCPUDistribution", distribution(of.resources))
             .with(
-                Element::new(NAMESPACE, "Associations")
-                    .field("ServiceID", self.service_id())
-                    .fields("ResourceID", kinds().map(|kind| &kind.id))
-                    .fields("BenchmarkID", marks.map(|one| mark_id(&manager.id, one))),
+                associations()
+                    .field("ServiceID", service_id(self.name))
+                    .fields("ResourceID", self.environment_ids(of)),
             )
     }
 
-    fn environments(&self, of: &ClusterState) -> impl Iterator<Item = Element> {
-        let environments = of.manager.environments.iter();
-        environments.map(|nodes| environment(of, nodes))
-    }
-
-    fn benchmarks(&self, of: &ClusterState) -> Vec<Element> {
-        let manager = &of.manager;
-        let mark = |owner: &str, association: &'static str, one: &Benchmark| {
-            entity("Benchmark", None, &of.created)
-                .field("ID", mark_id(owner, one))
-                .field("Type", &one.kind)
-                .field("Value", &one.value)
-                .with(Element::new(NAMESPACE, "Associations").field(association, owner))
+    fn environments(&self, of: &Cluster<'_>) -> Vec<Element> {
+        let kinds = of.resources.groups().iter().enumerate();
+        let environment = |((index, kind), id): ((usize, &Resource), String)| {
+            let name = kind.name.clone();
+            let unknown = || "UNDEFINEDVALUE".to_owned();
+            entity("ExecutionEnvironment", Some("Resource"), &of.created)
+                .field("ID", &id)
+                .field("Name", name.unwrap_or_else(|| format!("nodes{index}")))
+                .field(
+                    "Platform",
+                    kind.architecture.clone().unwrap_or_else(unknown),
+                )
+                .field("TotalInstances", kind.count)
+                .field("PhysicalCPUs", kind.cpu_count)
+                .field("LogicalCPUs", kind.cpu_count)
+                .field("CPUMultiplicity", multiplicity(kind))
+                .field("MainMemorySize", kind.memory_mib.unwrap_or(UNKNOWN_NUMBER))
+                .field("OSFamily", os_family(kind).unwrap_or_else(unknown))
+                .field("ConnectivityIn", "undefined")
+                .field("ConnectivityOut", "undefined")
+                .with(
+                    associations()
+                        .field("ManagerID", self.id("ComputingManager", of))
+                        .field("ShareID", self.id("ComputingShare", of))
+                        .field("BenchmarkID", benchmark_id(&id, SPEED)),
+                )
         };
-        let own = manager.benchmarks.iter();
-        let mut all: Vec<Element> = own.map(|one| mark(&manager.id, "ManagerID", one)).collect();
-        for nodes in &manager.environments {
-            let marks = nodes.benchmarks.iter();
-            all.extend(marks.map(|one| mark(&nodes.id, "ResourceID", one)));
-        }
-        all
+        kinds
+            .zip(self.environment_ids(of))
+            .map(environment)
+            .collect()
+    }
+
+    fn benchmarks(&self, of: &Cluster<'_>) -> Vec<Element> {
+        let benchmark = |(kind, id): (&Resource, String)| {
+            entity("Benchmark", None, &of.created)
+                .field("ID", benchmark_id(&id, SPEED))
+                .field("Type", SPEED)
+                .field("Value", kind.speed)
+                .with(associations().field("ResourceID", id))
+        };
+        let kinds = of.resources.groups().iter();
+        kinds.zip(self.environment_ids(of)).map(benchmark).collect()
     }
 }
 
-fn environment(of: &ClusterState, nodes: &ExecutionEnvironment) -> Element {
-    let marks = nodes.benchmarks.iter();
-    entity("ExecutionEnvironment", Some("Resource"), &of.created)
-        .field("ID", &nodes.id)
-        .field("Name", &nodes.name)
-        .field("Platform", text_or_unknown(nodes.platform.as_deref()))
-        .field("TotalInstances", nodes.instances)
-        .optional("UsedInstances", nodes.used_instances)
-        .field("PhysicalCPUs", nodes.cpus)
-        .field("LogicalCPUs", nodes.cpus)
-        .field("CPUMultiplicity", multiplicity(nodes.cpus))
-        .field("MainMemorySize", nodes.memory_mib.unwrap_or(UNKNOWN_NUMBER))
-        .field("OSFamily", text_or_unknown(nodes.os.as_deref()))
-        .field("ConnectivityIn", "undefined")
-        .field("ConnectivityOut", "undefined")
-        .with(
-            Element::new(NAMESPACE, "Associations")
-                .field("ManagerID", &of.manager.id)
-                .field("ShareID", &of.share.id)
-                .fields("BenchmarkID", marks.map(|one| mark_id(&nodes.id, one))),
-        )
-}
-
-/// An element with the attributes that entities have.
 fn entity(name: &'static str, base: Option<&str>, created: &str) -> Element {
-    let element = Element::new(NAMESPACE, name);
-    let element = match base {
-        Some(base) => element.with_attribute("BaseType", base),
-        None => element,
-    };
+    let mut element = Element::new(NAMESPACE, name);
+    element.set("BaseType", base.map(str::to_owned));
     element.with_attribute("CreationTime", created)
-}
-
-fn mark_id(owner: &str, mark: &Benchmark) -> String {
-    let owner = owner.replace("urn:ogf:", "urn:ogf:Benchmark:");
-    format!("{owner}:{}", id_part(&mark.kind))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl InventoryDocumentError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Xml(error) => error.code(),
+            Self::Xml(error) => error.code,
             Self::Element { .. } => "bad-element",
             Self::Field { .. } => "bad-field",
             Self::Inventory(_) => "bad-inventory",

@@ -70,8 +70,8 @@ impl Language for Documents {
             Wrong::NoAttribute(name) => format!("missing attribute {name}"),
             Wrong::Text(text) => format!("unexpected text {:?}", excerpt(text)),
             Wrong::Inner(_) => "expected a text".to_owned(),
-            Wrong::Stranger(stranger, tags) => {
-                element = stranger;
+            Wrong::Unknown(unknown, tags) => {
+                element = unknown;
                 let names: Vec<&str> = tags.iter().map(|tag| tag.1).collect();
                 match names.is_empty() {
                     true => "expected no element here".to_owned(),

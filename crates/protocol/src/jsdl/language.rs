@@ -51,9 +51,9 @@ impl JobDefinition {
     pub fn read(file: &str, document: &[u8]) -> Result<Self, JsdlError> {
         let root = Element::parse(document).map_err(|error| JsdlError::Xml {
             file: file.to_owned(),
-            line: error.line(),
-            code: error.code(),
-            problem: error.problem(),
+            line: error.line,
+            code: error.code,
+            problem: error.problem,
         })?;
         Self::read_element(file, &root)
     }
@@ -143,7 +143,7 @@ impl Language for Jsdl {
                 let name = format!("/@{name}");
                 return self.unsupported(at, &name, ": an attribute that is not known");
             }
-            Wrong::Stranger(element, _) => {
+            Wrong::Unknown(element, _) => {
                 let why = match is_jsdl(element) {
                     true => String::new(),
                     false => format!(": it is in the namespace \"{}\"", element.namespace),
@@ -174,7 +174,7 @@ impl Language for Jsdl {
         let left_out = match what {
             Wrong::Text(_) => format!("{at}/text()"),
             Wrong::Attribute(name, _) => format!("{at}/@{name}"),
-            Wrong::Stranger(element, _) if !is_jsdl(element) => at.inner(element).to_string(),
+            Wrong::Unknown(element, _) if !is_jsdl(element) => at.inner(element).to_string(),
             _ => return Err(self.error(at, what)),
         };
         if !self.lenient {

@@ -231,11 +231,11 @@ macro_rules! listed_names {
 
         impl Record<Jsdl> for $kind {
             fn put_all(&self, element: &mut Element) {
-                put_listed(element, $name, &$list, &self.0);
+                put_listed(element, $name, $list, &self.0);
             }
 
             fn take_all(fields: &mut Fields<'_, Jsdl>) -> Read<Self> {
-                take_listed(fields, $name, &$list).map($kind)
+                take_listed(fields, $name, $list).map($kind)
             }
         }
     )+};
@@ -246,7 +246,7 @@ listed_names! {
     Architecture of ARCHITECTURES in "CPUArchitectureName"
 }
 
-fn put_listed(element: &mut Element, inner: &'static str, list: &[&'static str], name: &str) {
+fn put_listed(element: &mut Element, inner: &'static str, list: &'static str, name: &str) {
     let known = listed(list, name);
     element.push(Element::with_text(JSDL, inner, known.unwrap_or("other")));
     if known.is_none() {
@@ -257,7 +257,7 @@ fn put_listed(element: &mut Element, inner: &'static str, list: &[&'static str],
 fn take_listed(
     fields: &mut Fields<'_, Jsdl>,
     inner: &'static str,
-    list: &[&'static str],
+    list: &'static str,
 ) -> Read<String> {
     let name: String = fields.take((JSDL, inner))?;
     let own: Option<String> = fields.take((OWN, "Name"))?;

@@ -91,84 +91,19 @@ impl Quantity {
 }
 
 /// The processor architectures of JSDL 1.0, besides `other`.
-pub(super) const ARCHITECTURES: [&str; 9] = [
-    "sparc", "powerpc", "x86", "x86_32", "x86_64", "parisc", "mips", "ia64", "arm",
-];
+pub(super) const ARCHITECTURES: &str = "sparc powerpc x86 x86_32 x86_64 parisc mips ia64 arm";
 
 /// The operating systems of JSDL 1.0 (from CIM), besides `other`.
-pub(super) const OPERATING_SYSTEMS: [&str; 68] = [
-    "Unknown",
-    "MACOS",
-    "ATTUNIX",
-    "DGUX",
-    "DECNT",
-    "Tru64_UNIX",
-    "OpenVMS",
-    "HPUX",
-    "AIX",
-    "MVS",
-    "OS400",
-    "OS_2",
-    "JavaVM",
-    "MSDOS",
-    "WIN3x",
-    "WIN95",
-    "WIN98",
-    "WINNT",
-    "WINCE",
-    "NCR3000",
-    "NetWare",
-    "OSF",
-    "DC_OS",
-    "Reliant_UNIX",
-    "SCO_UnixWare",
-    "SCO_OpenServer",
-    "Sequent",
-    "IRIX",
-    "Solaris",
-    "SunOS",
-    "U6000",
-    "ASERIES",
-    "TandemNSK",
-    "TandemNT",
-    "BS2000",
-    "LINUX",
-    "Lynx",
-    "XENIX",
-    "VM",
-    "Interactive_UNIX",
-    "BSDUNIX",
-    "FreeBSD",
-    "NetBSD",
-    "GNU_Hurd",
-    "OS9",
-    "MACH_Kernel",
-    "Inferno",
-    "QNX",
-    "EPOC",
-    "IxWorks",
-    "VxWorks",
-    "MiNT",
-    "BeOS",
-    "HP_MPE",
-    "NextStep",
-    "PalmPilot",
-    "Rhapsody",
-    "Windows_2000",
-    "Dedicated",
-    "OS_390",
-    "VSE",
-    "TPF",
-    "Windows_R_Me",
-    "Caldera_Open_UNIX",
-    "OpenBSD",
-    "Not_Applicable",
-    "Windows_XP",
-    "z_OS",
-];
+pub(super) const OPERATING_SYSTEMS: &str = "Unknown MACOS ATTUNIX DGUX DECNT Tru64_UNIX OpenVMS HPUX AIX MVS OS400 OS_2 JavaVM MSDOS \
+    WIN3x WIN95 WIN98 WINNT WINCE NCR3000 NetWare OSF DC_OS Reliant_UNIX SCO_UnixWare \
+    SCO_OpenServer Sequent IRIX Solaris SunOS U6000 ASERIES TandemNSK TandemNT BS2000 LINUX \
+    Lynx XENIX VM Interactive_UNIX BSDUNIX FreeBSD NetBSD GNU_Hurd OS9 MACH_Kernel Inferno \
+    QNX EPOC IxWorks VxWorks MiNT BeOS HP_MPE NextStep PalmPilot Rhapsody Windows_2000 \
+    Dedicated OS_390 VSE TPF Windows_R_Me Caldera_Open_UNIX OpenBSD Not_Applicable \
+    Windows_XP z_OS";
 
 /// The name of a list that is this one but for the case of letters.
-pub(super) fn listed(list: &[&'static str], name: &str) -> Option<&'static str> {
-    let mut names = list.iter().copied();
+pub(super) fn listed(list: &'static str, name: &str) -> Option<&'static str> {
+    let mut names = list.split_ascii_whitespace();
     names.find(|listed| listed.eq_ignore_ascii_case(name))
 }

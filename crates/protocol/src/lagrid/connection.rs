@@ -3,12 +3,11 @@
 use super::reference::Reference;
 use super::words::{AuthMethod, ConnEvent, JobLanguage, ResourceForm, ResourceLanguage, Role};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A round of a negotiation (section 2.1): what the initiator proposes. One
 /// that names an established connection negotiates its terms anew; the old
 /// ones hold until there are others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenConn {
     /// The initiator's domain, by name.
@@ -23,17 +22,15 @@ pub struct OpenConn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
     /// Which round it is, from 1.
-    #[schema(minimum = 1)]
     pub round: u32,
     /// Rounds after which the initiator gives up.
-    #[schema(minimum = 1)]
     pub max_rounds: u32,
     /// What it proposes.
     pub proposal: Proposal,
 }
 
 /// What a party would agree to. Lists are in order of preference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     /// How the parties may show who they are.
@@ -43,7 +40,6 @@ pub struct Proposal {
     /// What the responder would be.
     pub responder_roles: Vec<Role>,
     /// Time between signs of life, in milliseconds on the wall.
-    #[schema(minimum = 1)]
     pub heartbeat_ms: u64,
     /// In which languages jobs may be described.
     pub job_languages: Vec<JobLanguage>,
@@ -54,7 +50,7 @@ pub struct Proposal {
 }
 
 /// What the parties have agreed to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
     /// How they show who they are.
@@ -64,7 +60,6 @@ pub struct Terms {
     /// What the responder is.
     pub responder_roles: Vec<Role>,
     /// Time between signs of life, in milliseconds on the wall.
-    #[schema(minimum = 1)]
     pub heartbeat_ms: u64,
     /// How jobs are described.
     pub job_language: JobLanguage,
@@ -75,7 +70,7 @@ pub struct Terms {
 }
 
 /// The answer to a round.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenConnAnswer {
     /// The responder's domain, by name.
@@ -87,14 +82,13 @@ pub struct OpenConnAnswer {
     /// The name of the negotiation and of the connection that comes of it.
     pub connection: String,
     /// The round that is answered.
-    #[schema(minimum = 1)]
     pub round: u32,
     /// What the responder says.
     pub verdict: Verdict,
 }
 
 /// What a responder says to a proposal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Agreed: the connection is established on these terms.
@@ -106,7 +100,7 @@ pub enum Verdict {
 }
 
 /// Why there will be no connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
     /// A fixed name of the reason.
@@ -116,7 +110,7 @@ pub struct Refusal {
 }
 
 /// Tells of an error on a connection, or ends it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyConn {
     /// The connection.
@@ -130,7 +124,7 @@ pub struct NotifyConn {
 }
 
 /// The answer to a message that wants none: it has been taken in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
     /// Whether the same message was here before, so that this one changed
@@ -140,7 +134,7 @@ pub struct Taken {
 }
 
 /// A sign of life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
     /// The connection.
@@ -152,7 +146,7 @@ pub struct Heartbeat {
 }
 
 /// The answer to a sign of life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeartbeatAnswer {
     /// The sign that is answered.

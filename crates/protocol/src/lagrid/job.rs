@@ -1,22 +1,21 @@
 //! Messages about jobs: `submitJob`, `queryJob`, `notifyJob`, `cancelJob`.
 
 use super::reference::{Parameter, Reference};
-use super::words::{JobNews, JobState};
+use super::words::JobNews;
 use crate::jsdl::JobDefinition;
-use crate::rest::LetterName;
+pub use crate::rest::JobEndReport as JobReport;
+use crate::rest::{JobState, LetterName};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A job that is submitted or forwarded. `J` is the job's description: read,
 /// or in JSON the text of the JSDL document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitJob<J = JobDefinition> {
     /// The connection.
     pub connection: String,
     /// Idempotency key: a submission repeated under its key is answered with
     /// the first answer and never run twice. Brokers use `RUN/ORIGIN/JOB/HOP`.
-    #[schema(min_length = 1, max_length = 200)]
     pub key: String,
     /// Where the job entered; absent where it does so here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +40,7 @@ pub struct SubmitJob<J = JobDefinition> {
 }
 
 /// Where a job entered the grid.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
     /// The domain, by name.
@@ -73,7 +72,7 @@ impl<J> SubmitJob<J> {
 }
 
 /// The answer to a submission. A repeated submission gets the first one again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitJobAnswer {
     /// The receiver's name of the job.
@@ -93,7 +92,7 @@ pub struct SubmitJobAnswer {
 }
 
 /// Asks where a job stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryJob {
     /// The connection.
@@ -104,7 +103,7 @@ pub struct QueryJob {
 
 /// Asks for a job to be removed. One that is elsewhere is removed there, and
 /// its end is told like any other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelJob {
     /// The connection.
@@ -113,30 +112,8 @@ pub struct CancelJob {
     pub job: u32,
 }
 
-/// Where a job stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobReport {
-    /// The job, by the name that whoever reports gave it.
-    pub job: u32,
-    /// Its state.
-    pub state: JobState,
-    /// Why it was rejected or failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The cluster it ran on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<u16>,
-    /// When it started, in nanoseconds of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_ns: Option<u64>,
-    /// When it ended, in nanoseconds of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish_ns: Option<u64>,
-}
-
 /// News of a job, on its way back along the brokers it came by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyJob {
     /// The connection.

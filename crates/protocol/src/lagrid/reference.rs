@@ -1,15 +1,13 @@
 //! Endpoint references: where a broker can be told of one of its jobs.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A WS-Addressing 1.0 endpoint reference whose parameters are texts. A
 /// forwarded job is tagged with the one of its forwarder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// The address, a URL.
-    #[schema(max_length = 2000)]
     pub address: String,
     /// What must come back with every message to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -17,7 +15,7 @@ pub struct Reference {
 }
 
 /// A reference parameter: an element with a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// The element's namespace.

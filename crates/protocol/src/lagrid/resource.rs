@@ -4,10 +4,9 @@ use super::words::{ResourceForm, UpdateKind, UpdateVerdict};
 use crate::inventory::InventoryDocument;
 use crate::rest::{LetterName, LoadReport, NodeGroup};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A consumer asks a provider for its resources (pull).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResourceData {
     /// The connection.
@@ -24,7 +23,7 @@ pub struct RequestResourceData {
 /// A provider's resources, or what has changed of them. Updates of one
 /// provider on one connection have rising sequence numbers, pushed and pulled
 /// ones alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceUpdate {
     /// How much it has.
@@ -50,7 +49,7 @@ pub struct ResourceUpdate {
 }
 
 /// A cluster: how loaded it is, and in a full update what it is made of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterReport {
     /// Its name, if it has one.
@@ -65,7 +64,7 @@ pub struct ClusterReport {
 }
 
 /// A provider tells a consumer of its resources (push).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendResourceData {
     /// The connection.
@@ -81,7 +80,7 @@ pub struct SendResourceData {
 }
 
 /// What became of an update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendResourceDataAnswer {
     /// What became of it.

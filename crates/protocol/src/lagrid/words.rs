@@ -1,7 +1,6 @@
 //! The words that messages choose from.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// An enumeration that is written as words: in JSON by serde, in XML by its
 /// name, and both the same.
@@ -10,7 +9,7 @@ macro_rules! words {
         $(#[$outer])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
-            Serialize, Deserialize, ToSchema,
+            Serialize, Deserialize,
         )]
         pub enum $name {
             $($(#[$inner])* #[serde(rename = $word)] $variant,)+
@@ -121,37 +120,6 @@ words! {
         /// It is based on an update that is not known here: nothing changed,
         /// and only a full one can help.
         FullWanted = "full-wanted",
-    }
-}
-
-words! {
-    /// Where a job stands.
-    JobState {
-        /// It waits.
-        Queued = "queued",
-        /// It is elsewhere: on a cluster or with another broker.
-        Sent = "sent",
-        /// It runs.
-        Running = "running",
-        /// It ran to its end.
-        Completed = "completed",
-        /// It was turned away.
-        Rejected = "rejected",
-        /// It was removed on request.
-        Cancelled = "cancelled",
-        /// It was lost.
-        Failed = "failed",
-    }
-}
-
-impl JobState {
-    /// Whether the job is over.
-    #[must_use]
-    pub const fn is_end(self) -> bool {
-        matches!(
-            self,
-            JobState::Completed | JobState::Rejected | JobState::Cancelled | JobState::Failed
-        )
     }
 }
 

@@ -48,7 +48,7 @@ impl Language for LaGrid {
             Wrong::Text(text) => value(text, "elements only"),
             Wrong::Value(text, expected) => value(text, expected),
             Wrong::Inner(inner) => fault(&at.inner(inner), ": expected a text and no element"),
-            Wrong::Stranger(other, _) => elsewhere(other, "no such element there"),
+            Wrong::Unknown(other, _) => elsewhere(other, "no such element there"),
             Wrong::Missing(name, Some(other)) => {
                 elsewhere(other, &format!("{name} of {}", super::LAGRID))
             }

@@ -13,22 +13,15 @@ const MAX_NODES: usize = 1_000_000;
 
 /// Reads one document.
 pub(super) fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
-    let refused = |line, problem: &str| ResourceError::Xml {
-        file: file.to_owned(),
-        line,
-        problem: problem.to_owned(),
-    };
-    let root =
-        Element::parse_at_most(text.as_bytes(), MAX_NODES).map_err(|error| match &error {
-            XmlError::Refused { line, what } => refused(
-                *line,
-                &format!("{what}: expected none, entities are refused"),
-            ),
-            _ => {
-                let text = error.to_string();
-                refused(error.line(), text.split_once(": ").unwrap_or(("", &text)).1)
-            }
-        })?;
+    let root = Element::parse_at_most(text.as_bytes(), MAX_NODES).map_err(|error| {
+        let XmlError { line, problem, .. } = error;
+        let file = file.to_owned();
+        ResourceError::Xml {
+            file,
+            line,
+            problem,
+        }
+    })?;
     let reader = Reader { file };
     reader.holder(&root, ROOT)?;
     let groups: Result<Vec<_>, _> = root.elements().map(|one| reader.group(one)).collect();

@@ -311,7 +311,7 @@ impl JobStatus {
     #[must_use]
     pub fn ended(mut self, end: &JobEnd) -> Self {
         let end = JobEndReport::from(end);
-        self.state = end.state;
+        self.state = end.state.name().to_owned();
         self.reason = end.reason;
         self.cluster = end.cluster;
         self.start_ns = end.start_ns;
@@ -339,15 +339,75 @@ pub struct JobList {
     pub next: Option<u32>,
 }
 
-/// The end of a job.
+/// Where a job stands.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum JobState {
+    /// It waits with the broker or LRMS.
+    Queued,
+    /// A broker has handed it on.
+    Sent,
+    /// It runs.
+    Running,
+    /// It ran to its end.
+    Completed,
+    /// It was turned away.
+    Rejected,
+    /// It was cancelled.
+    Cancelled,
+    /// It was lost.
+    Failed,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: &'static [JobState] = <JobState as strum::VariantArray>::VARIANTS;
+
+    /// The word on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        name.parse().ok()
+    }
+
+    /// Whether the job is over.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        matches!(
+            self,
+            JobState::Completed | JobState::Rejected | JobState::Cancelled | JobState::Failed
+        )
+    }
+}
+
+/// The end of a job; in the protocol of peers (`JobReport`), any state of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobEndReport {
     /// The job's number.
     pub job: u32,
     /// `completed`, `rejected`, `cancelled` or `failed`.
-    #[schema(pattern = "^(completed|rejected|cancelled|failed)$")]
-    pub state: String,
+    #[schema(value_type = String, pattern = "^(completed|rejected|cancelled|failed)$")]
+    pub state: JobState,
     /// Why it was rejected or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -362,11 +422,41 @@ pub struct JobEndReport {
     pub finish_ns: Option<u64>,
 }
 
+impl JobEndReport {
+    /// A job in this state, of which no more is known.
+    #[must_use]
+    pub fn of(job: JobId, state: JobState) -> Self {
+        JobEndReport {
+            job: job.0,
+            state,
+            reason: None,
+            cluster: None,
+            start_ns: None,
+            finish_ns: None,
+        }
+    }
+
+    /// A job that was turned away.
+    #[must_use]
+    pub fn refused(job: JobId, reason: Reason) -> Self {
+        JobEndReport {
+            reason: Some(reason.name().to_owned()),
+            ..JobEndReport::of(job, JobState::Rejected)
+        }
+    }
+}
+
 impl From<&JobEnd> for JobEndReport {
     fn from(end: &JobEnd) -> Self {
+        let state = match end.state {
+            EndState::Completed => JobState::Completed,
+            EndState::Rejected(_) => JobState::Rejected,
+            EndState::Cancelled => JobState::Cancelled,
+            EndState::Failed(_) => JobState::Failed,
+        };
         JobEndReport {
             job: end.job.0,
-            state: end.state.name().to_owned(),
+            state,
             reason: end.state.reason().map(|reason| reason.name().to_owned()),
             cluster: end.cluster.map(|cluster| cluster.0),
             start_ns: end.start.map(SimTime::as_nanos),
@@ -380,14 +470,14 @@ impl TryFrom<&JobEndReport> for JobEnd {
 
     fn try_from(report: &JobEndReport) -> Result<Self, Problem> {
         let reason = || reason_of(report.reason.as_deref());
-        let state = match report.state.as_str() {
-            "completed" => EndState::Completed,
-            "cancelled" => EndState::Cancelled,
-            "rejected" => EndState::Rejected(reason()?),
-            "failed" => EndState::Failed(reason()?),
+        let state = match report.state {
+            JobState::Completed => EndState::Completed,
+            JobState::Cancelled => EndState::Cancelled,
+            JobState::Rejected => EndState::Rejected(reason()?),
+            JobState::Failed => EndState::Failed(reason()?),
             other => {
                 let expected = "completed, rejected, cancelled or failed";
-                return Err(Problem::field("state", other, expected));
+                return Err(Problem::field("state", other.name(), expected));
             }
         };
         Ok(JobEnd {

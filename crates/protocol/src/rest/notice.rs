@@ -3,9 +3,9 @@
 use super::job::{JobEndReport, reason_of};
 use super::place::Place;
 use super::problem::Problem;
+use gridrig_core::agent::LetterId;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::Reason;
-use gridrig_core::message::JobEnd;
+use gridrig_core::message::{JobEnd, News};
 use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,6 +19,34 @@ pub struct LetterName {
     pub incarnation: u64,
     /// Rises from letter to letter of one incarnation.
     pub number: u64,
+}
+
+impl From<LetterId> for LetterName {
+    fn from(
+        LetterId {
+            incarnation,
+            number,
+        }: LetterId,
+    ) -> Self {
+        LetterName {
+            incarnation,
+            number,
+        }
+    }
+}
+
+impl From<LetterName> for LetterId {
+    fn from(
+        LetterName {
+            incarnation,
+            number,
+        }: LetterName,
+    ) -> Self {
+        LetterId {
+            incarnation,
+            number,
+        }
+    }
 }
 
 /// What a notification is about.
@@ -57,38 +85,17 @@ pub struct JobNotice {
 }
 
 impl JobNotice {
-    /// A job's end.
+    /// The news of a job, from a service.
     #[must_use]
-    pub fn ended(from: Place, letter: LetterName, meant: SimTime, end: &JobEnd) -> Self {
-        let letter = Some(letter);
-        JobNotice {
-            kind: NoticeKind::Ended,
-            from,
-            letter,
-            meant_ns: Some(meant.as_nanos()),
-            job: end.into(),
-        }
-    }
-
-    /// A job that comes back.
-    #[must_use]
-    pub fn refused(
-        from: Place,
-        letter: LetterName,
-        meant: SimTime,
-        job: JobId,
-        reason: Reason,
-    ) -> Self {
-        let job = JobEndReport {
-            job: job.0,
-            state: "rejected".to_owned(),
-            reason: Some(reason.name().to_owned()),
-            cluster: None,
-            start_ns: None,
-            finish_ns: None,
+    pub fn of(from: Place, letter: LetterName, meant: SimTime, news: &News) -> Self {
+        let (kind, job) = match news {
+            News::Ended(end) => (NoticeKind::Ended, end.into()),
+            News::Refused { job, reason } => {
+                (NoticeKind::Refused, JobEndReport::refused(*job, *reason))
+            }
         };
         JobNotice {
-            kind: NoticeKind::Refused,
+            kind,
             from,
             letter: Some(letter),
             meant_ns: Some(meant.as_nanos()),
@@ -96,11 +103,17 @@ impl JobNotice {
         }
     }
 
-    /// Why a job comes back.
+    /// What it tells.
     ///
     /// # Errors
-    /// When there is no reason or none of ours.
-    pub fn reason(&self) -> Result<Reason, Problem> {
-        reason_of(self.job.reason.as_deref())
+    /// When the state or the reason is none of those.
+    pub fn news(&self) -> Result<News, Problem> {
+        Ok(match self.kind {
+            NoticeKind::Ended => News::Ended(JobEnd::try_from(&self.job)?),
+            NoticeKind::Refused => News::Refused {
+                job: JobId(self.job.job),
+                reason: reason_of(self.job.reason.as_deref())?,
+            },
+        })
     }
 }

@@ -177,7 +177,7 @@ impl Addressing {
     }
 
     /// Refuses a message whose answer would have to go elsewhere than back
-    /// over the connection: nothing is posted to addresses that strangers name.
+    /// over the connection: nothing is posted to addresses that others name.
     ///
     /// # Errors
     /// When `ReplyTo` or `FaultTo` is neither anonymous nor none.
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_to_an_address_that_a_stranger_names() {
+    fn nothing_is_sent_to_an_address_that_somebody_names() {
         let reply_to = Some(EndpointReference::of("http://victim/"));
         let asked = Addressing {
             reply_to,

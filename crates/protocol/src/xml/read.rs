@@ -14,7 +14,11 @@ pub(super) fn parse(document: &[u8], most: usize) -> Result<Element, XmlError> {
     let text = std::str::from_utf8(document).map_err(|error| {
         let good = &document[..error.valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        XmlError::NotUtf8 { line }
+        XmlError {
+            line,
+            code: "malformed-xml",
+            problem: "the text is not UTF-8: expected XML in UTF-8".to_owned(),
+        }
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     Parser {
@@ -232,24 +236,24 @@ impl Parser<'_> {
     }
 
     fn malformed(&self, problem: &str) -> XmlError {
-        XmlError::Malformed {
-            line: self.line,
-            problem: problem.to_owned(),
-        }
+        self.error("malformed-xml", format!("not well-formed XML: {problem}"))
     }
 
     fn refused(&self, what: &str) -> XmlError {
-        XmlError::Refused {
-            line: self.line,
-            what: what.to_owned(),
-        }
+        let why = "expected none, document types and entities are refused";
+        self.error("doctype-refused", format!("{what}: {why}"))
     }
 
-    fn too_complex(&self, most: usize, what: &'static str) -> XmlError {
-        XmlError::TooComplex {
-            line: self.line,
-            most,
-            what,
+    fn too_complex(&self, most: usize, what: &str) -> XmlError {
+        self.error("too-complex", format!("expected at most {most} {what}"))
+    }
+
+    fn error(&self, code: &'static str, problem: String) -> XmlError {
+        let line = self.line;
+        XmlError {
+            line,
+            code,
+            problem,
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) enum Wrong<'a> {
     /// An element in a text.
     Inner(&'a Element),
     /// An element that is none of those known.
-    Stranger(&'a Element, &'a [Tag]),
+    Unknown(&'a Element, &'a [Tag]),
     /// An element that is required, and what stands in its place.
     Missing(&'a str, Option<&'a Element>),
     /// An element once more.
@@ -286,8 +286,8 @@ impl<'a, L: Language> Fields<'a, L> {
             if known && !L::IN_ORDER {
                 return Err(self.language.error(&self.at.inner(one), Wrong::Twice));
             }
-            let stranger = Wrong::Stranger(one, &self.tags);
-            self.language.surplus(self.at, stranger)?;
+            let unknown = Wrong::Unknown(one, &self.tags);
+            self.language.surplus(self.at, unknown)?;
         }
         Ok(())
     }

@@ -5,8 +5,10 @@
 //! with, so that its elements stand un-prefixed: GridWay's BES driver looks
 //! for an element called literally `ID`.
 
-use super::{ADDRESSING, Element, Node, SCHEMA_INSTANCE, SOAP_1_1, SOAP_1_2, XML};
-use crate::{bes, jsdl, lagrid, soap};
+use super::{
+    ADDRESSING, Element, FACTORY, HPC_PROFILE, JSDL, JSDL_OWN, LAGRID, MANAGEMENT, Node, POSIX,
+    PROBLEM, SCHEMA_INSTANCE, SOAP_1_1, SOAP_1_2, SPMD, XML,
+};
 
 /// Namespaces with a customary prefix.
 const PREFIXES: [(&str, &str); 13] = [
@@ -15,14 +17,14 @@ const PREFIXES: [(&str, &str); 13] = [
     (ADDRESSING, "wsa"),
     (XML, "xml"),
     (SCHEMA_INSTANCE, "xsi"),
-    (bes::FACTORY, "bes-factory"),
-    (bes::MANAGEMENT, "bes-mgmt"),
-    (jsdl::JSDL, "jsdl"),
-    (jsdl::POSIX, "jsdl-posix"),
-    (jsdl::HPC_PROFILE, "jsdl-hpcpa"),
-    (jsdl::SPMD, "jsdl-spmd"),
-    (jsdl::OWN, "gridrig"),
-    (lagrid::LAGRID, "lagrid"),
+    (FACTORY, "bes-factory"),
+    (MANAGEMENT, "bes-mgmt"),
+    (JSDL, "jsdl"),
+    (POSIX, "jsdl-posix"),
+    (HPC_PROFILE, "jsdl-hpcpa"),
+    (SPMD, "jsdl-spmd"),
+    (JSDL_OWN, "gridrig"),
+    (LAGRID, "lagrid"),
 ];
 
 /// The same text with a static lifetime, if it is a namespace of ours.
@@ -30,7 +32,7 @@ pub(super) fn known(namespace: &str) -> Option<&'static str> {
     let mut namespaces = PREFIXES.iter().map(|(namespace, _)| *namespace);
     namespaces
         .find(|known| *known == namespace)
-        .or((namespace == soap::PROBLEM).then_some(soap::PROBLEM))
+        .or((namespace == PROBLEM).then_some(PROBLEM))
 }
 
 fn prefix(namespace: &str) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! The door of a service: plain connections, or TLS over them.
 
-use super::listener::{BoundedListener, Connection};
+use super::listener::BoundedListener;
 use crate::tls::ServerTls;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
@@ -8,15 +8,12 @@ use gridrig_protocol::certificate;
 use rustls::ServerConnection;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 /// A client that has not said hello by then is let go.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -115,7 +112,7 @@ async fn accept(
                         identity: identity(stream.get_ref().1),
                     };
                     // A door that is closed takes nobody in any more.
-                    let _ = shaken.send((Stream::Tls(Box::new(stream)), peer)).await;
+                    let _ = shaken.send((Box::new(stream) as Stream, peer)).await;
                 }
                 Ok(Err(error)) => tracing::info!(%address, %error, "a TLS handshake failed"),
                 Err(_late) => tracing::info!(%address, "a TLS handshake took too long"),
@@ -147,7 +144,7 @@ impl Listener for Door {
                     is_secure: false,
                     identity: None,
                 };
-                (Stream::Plain(connection), peer)
+                (Box::new(connection), peer)
             }
             Incoming::Tls { done, .. } => match done.recv().await {
                 Some(accepted) => accepted,
@@ -170,68 +167,10 @@ impl Listener for Door {
     }
 }
 
-/// A connection, encrypted or not.
-pub enum Stream {
-    /// As it is.
-    Plain(Connection),
-    /// Over TLS.
-    Tls(Box<TlsStream<Connection>>),
-}
+/// What bytes come and go by.
+pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Stream::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(context, buffer),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(context, buffer),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
-            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match self {
-            Stream::Plain(stream) => stream.is_write_vectored(),
-            Stream::Tls(stream) => stream.is_write_vectored(),
-        }
-    }
-}
+/// A connection that was let in, through TLS or without.
+pub type Stream = Box<dyn Io>;

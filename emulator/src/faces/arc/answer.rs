@@ -117,31 +117,6 @@ fn ids_of_json(body: &str) -> Result<Vec<String>, String> {
     Ok(ids.map(str::to_owned).collect())
 }
 
-/// Text without percent escapes; one that is none stays as it is.
-pub(super) fn unescaped(text: &str) -> String {
-    let hex = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        match (byte, hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
-                at += 3;
-            }
-            (b'+', ..) => {
-                out.push(b' ');
-                at += 1;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,10 +153,5 @@ mod tests {
         ] {
             assert!(ids(headers, body).is_err(), "{body}");
         }
-    }
-
-    #[test]
-    fn escapes_of_a_query_are_undone() {
-        assert_eq!(unescaped("a%2Cb+c%zz%"), "a,b c%zz%");
     }
 }

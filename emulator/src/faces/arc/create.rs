@@ -2,7 +2,7 @@
 
 use super::Face;
 use super::answer::Fault;
-use super::jobs::look_at;
+use super::look::look_at;
 use super::store::{Job, Stage};
 use gridrig_core::agent::{Arrival, LrmsAgent};
 use gridrig_core::event::MessageKind;
@@ -100,7 +100,7 @@ async fn enter_all(
 }
 
 /// The steps that a job takes before the LRMS has it.
-pub(super) const BEFORE: u64 = 4;
+const BEFORE: u64 = 4;
 
 /// Those of them that are left once its files are there.
 pub(super) const PREPARED: u64 = 2;
@@ -116,6 +116,16 @@ pub(super) fn entering(face: &Face, now: SimTime, steps: u64, held: SimDuration)
             held,
         },
     }
+}
+
+/// Where a job stands that has just come or is restarted.
+pub(super) fn first_stage(face: &Face, job: &Job) -> Stage {
+    let now = face.app.config.clock.now();
+    if job.missing().next().is_none() {
+        return entering(face, now, BEFORE, job.held);
+    }
+    let until = now + face.app.config.clock.run(face.setup.stage_in);
+    Stage::Uploading { until }
 }
 
 /// Checks a description and enters the job; nothing is handed to the LRMS yet.
@@ -162,19 +172,16 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
         activity: Arc::new(activity),
         length,
         owner: owner.unwrap_or_else(|| Arc::from("anonymous")),
-        keeper: viewer.cloned(),
+        visible_to: viewer.cloned(),
         held,
         arrived: now,
-        stage: entering(face, now, BEFORE, held),
+        stage: Stage::Submitting,
         uploads: BTreeMap::new(),
         wipe: false,
         killed: None,
         delegation,
     };
-    if job.missing().next().is_some() {
-        let until = now + face.app.config.clock.run(face.setup.stage_in);
-        job.stage = Stage::Uploading { until };
-    }
+    job.stage = first_stage(face, &job);
     Ok(store.enter(job))
 }
 

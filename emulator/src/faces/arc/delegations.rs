@@ -39,7 +39,7 @@ pub(super) async fn all(State(face): State<Arc<Face>>, call: Call) -> Reply {
     }
     let (key, request) = request()?;
     let delegation = Delegation {
-        keeper: call.viewer.clone(),
+        visible_to: call.viewer.clone(),
         key,
         credentials: None,
     };

@@ -5,7 +5,7 @@
 //! with a line about itself on standard output and nothing in the others.
 
 use super::answer::{Fault, Reply, text};
-use super::jobs::{Look, find, look_at, problem};
+use super::look::{Look, find, look_at, problem};
 use super::state::RestState;
 use super::store::{Job, Stage};
 use super::{Call, Face, create};

@@ -31,7 +31,7 @@ pub(super) struct Job {
     /// Whose it is, for people.
     pub(super) owner: Arc<str>,
     /// Who alone may see it: whoever came with a certificate.
-    pub(super) keeper: Option<Arc<str>>,
+    pub(super) visible_to: Option<Arc<str>>,
     /// How long the LRMS holds it before it queues.
     pub(super) held: SimDuration,
     /// When it came.
@@ -51,7 +51,7 @@ pub(super) struct Job {
 impl Job {
     /// Whether whoever asks may know of it.
     pub(super) fn is_visible(&self, viewer: Option<&str>) -> bool {
-        self.keeper.is_none() || self.keeper.as_deref() == viewer
+        self.visible_to.is_none() || self.visible_to.as_deref() == viewer
     }
 
     /// Files that its client still has to upload.
@@ -118,7 +118,7 @@ impl Upload {
 #[derive(Clone, Debug)]
 pub(super) struct Delegation {
     /// Who alone may use it: whoever came with a certificate.
-    pub(super) keeper: Option<Arc<str>>,
+    pub(super) visible_to: Option<Arc<str>>,
     /// The public key of the latest request, as the bits of a certificate.
     pub(super) key: Vec<u8>,
     /// What the client made of the request, once it has.
@@ -136,7 +136,7 @@ pub(super) struct Credentials {
 
 impl Delegation {
     pub(super) fn is_visible(&self, viewer: Option<&str>) -> bool {
-        self.keeper.is_none() || self.keeper.as_deref() == viewer
+        self.visible_to.is_none() || self.visible_to.as_deref() == viewer
     }
 
     /// Whether a job may use it at `now` (Unix seconds).
@@ -214,7 +214,7 @@ mod tests {
             pem: String::new(),
         });
         Delegation {
-            keeper: None,
+            visible_to: None,
             key: Vec::new(),
             credentials,
         }

@@ -49,30 +49,6 @@ impl Documents {
     }
 }
 
-/// Whose activities are whose, where clients present certificates. What
-/// nobody in particular has created belongs to whoever presents none.
-#[derive(Debug, Default)]
-pub(super) struct Owners(BTreeMap<JobId, Arc<str>>);
-
-/// Activities whose owners are known: more than the cluster answers for, so
-/// that an activity is forgotten before its owner is.
-const MAX_OWNERS: usize = 1_000_000;
-
-impl Owners {
-    pub(super) fn note(&mut self, job: JobId, owner: Option<Arc<str>>) {
-        if let Some(owner) = owner {
-            self.0.insert(job, owner);
-            if self.0.len() > MAX_OWNERS {
-                self.0.pop_first();
-            }
-        }
-    }
-
-    pub(super) fn may(&self, client: Option<&str>, job: JobId) -> bool {
-        self.0.get(&job).map(AsRef::as_ref) == client
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::Face;
 use super::activity::{state, unknown};
-use super::documents::{Documents, Owners};
+use super::documents::Documents;
 use crate::lrms::Lrms;
 use gridrig_core::agent::{Arrival, Cancel, JobKeeper as _, JobView, LrmsAgent};
 use gridrig_core::event::MessageKind;
@@ -15,7 +15,6 @@ use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::{EndpointReference, Fault};
 use gridrig_protocol::xml::{Element, Name};
-use gridrig_service::gone;
 use gridrig_service::soap::Request;
 use gridrig_service::tls::ServerTls;
 use std::sync::atomic::Ordering;
@@ -33,7 +32,7 @@ pub(super) async fn answer(
         Operation::CreateActivity => create(face, request, address, client).await,
         Operation::GetActivityStatuses
         | Operation::TerminateActivities
-        | Operation::GetActivityDocuments => about(face, operation, body, client.as_deref()).await,
+        | Operation::GetActivityDocuments => about(face, operation, body, client).await,
         Operation::GetFactoryAttributesDocument => attributes(face).await,
         Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities
             if client.is_none() && face.asks_for_clients() =>
@@ -74,11 +73,12 @@ async fn create(
     let arrival = Arrival {
         key: key(request, client.as_deref()),
         tag: read.job.tag().map(Into::into),
+        // Whose activity it is, for whoever asks about it.
+        identity: client,
         ..Arrival::of(spec)
     };
     let call = |machine: &mut Driven<LrmsAgent>, now| machine.handle(now, arrival);
-    let receipt = face.app.actor.message(None, call).await;
-    let receipt = receipt.map_err(gone)?;
+    let receipt = face.app.message(None, call).await?;
     let receipt = receipt.map_err(|error| {
         let message = format!("header wsa:MessageID: {error}");
         BesFault::invalid("Header/MessageID", message)
@@ -88,7 +88,6 @@ async fn create(
         false => face.app.metrics.count_message(MessageKind::Submit),
     }
     receipt.taken.map_err(Problem::rejected)?;
-    face.owners().note(receipt.job, client);
     let bytes = content_length(request);
     face.documents().keep(receipt.job, read.job, bytes);
     let reference = face.reference(address, receipt.job);
@@ -120,44 +119,38 @@ async fn about(
     face: &Face,
     operation: Operation,
     body: &Element,
-    client: Option<&str>,
+    client: Option<Arc<str>>,
 ) -> Result<Element, BesFault> {
     let references = bes::identifiers(body)?;
-    let own = |job: JobId| match face.owners().may(client, job) {
-        true => Ok(job),
-        false => Err(not_authorized(
-            client.unwrap_or("a client without a certificate"),
-        )),
-    };
-    let jobs: Vec<Result<JobId, BesFault>> = references
-        .iter()
-        .map(|reference| face.job(reference).and_then(own))
-        .collect();
-    let wanted: Vec<JobId> = jobs.iter().filter_map(|job| job.clone().ok()).collect();
+    let named = references.iter().map(|reference| {
+        let id = reference.activity().unwrap_or_default();
+        face.job(reference).map(|job| (id, job))
+    });
+    let named: Vec<Result<(String, JobId), BesFault>> = named.collect();
     let terminate = operation == Operation::TerminateActivities;
-    let look = move |machine: &mut Driven<LrmsAgent>, now| -> Vec<(bool, Option<JobView>)> {
-        let look = |job: &JobId| {
-            let cancelled = terminate && machine.handle(now, Cancel(*job));
-            (cancelled, machine.view(*job))
+    let look = move |machine: &mut Driven<LrmsAgent>, now| -> Vec<Found> {
+        let mut look = |(id, job): (String, JobId)| {
+            let view = machine.view(job).ok_or_else(|| unknown(&id))?;
+            if view.identity != client {
+                let nobody = "a client without a certificate";
+                return Err(not_authorized(client.as_deref().unwrap_or(nobody)));
+            }
+            let cancelled = terminate && machine.handle(now, Cancel(job));
+            Ok((job, cancelled, machine.view(job).unwrap_or(view)))
         };
-        wanted.iter().map(look).collect()
+        named.into_iter().map(|job| job.and_then(&mut look)).collect()
     };
-    let mut views = face.app.actor.call(look).await.map_err(gone)?.into_iter();
-    let answers: Vec<Element> = references
-        .iter()
-        .zip(jobs)
-        .map(|(reference, job)| {
-            let answer = job.and_then(|job| {
-                let (cancelled, view) = views.next().unwrap_or((false, None));
-                let named = || reference.activity().unwrap_or_default();
-                let view = view.ok_or_else(|| unknown(&named()))?;
-                one(face, operation, job, cancelled, &view)
-            });
-            bes::response(operation, &echo(reference), answer)
-        })
-        .collect();
+    let found = references.iter().zip(face.app.call(look).await?);
+    let answers = found.map(|(reference, found)| {
+        let answer =
+            found.and_then(|(job, cancelled, view)| one(face, operation, job, cancelled, &view));
+        bes::response(operation, &echo(reference), answer)
+    });
     Ok(bes::responses(operation, answers))
 }
+
+/// An activity, whether it was cancelled just now, and where it stands.
+type Found = Result<(JobId, bool, JobView), BesFault>;
 
 /// The reference as the answer repeats it: its address and the activity, and
 /// nothing else that a client may have put there.
@@ -208,10 +201,6 @@ impl Face {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn owners(&self) -> MutexGuard<'_, Owners> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn asks_for_clients(&self) -> bool {
         let tls = self.app.config.tls.as_ref();
         tls.is_some_and(ServerTls::asks_for_clients)
@@ -236,7 +225,7 @@ async fn attributes(face: &Face) -> Result<Element, BesFault> {
         let cluster = machine.cluster();
         (cluster.present(), cluster.queued(), cluster.busy())
     };
-    let (present, queued, busy) = face.app.actor.call(look).await.map_err(gone)?;
+    let (present, queued, busy) = face.app.call(look).await?;
     let config = &face.app.config;
     let resources = &config.cluster.resources;
     let scheduled = match config.lrms {

@@ -10,7 +10,7 @@ pub(super) use script::{Interpreter, words};
 
 use super::depend::{self, Wish};
 use super::options::{Parsed, Place, Program, parse};
-use super::times::Limit;
+use crate::slurm::times::Limit;
 use std::sync::Arc;
 
 /// The exit code of sbatch for options it cannot read.

@@ -11,7 +11,7 @@ mod srun;
 use super::COMMANDS;
 use super::batch::{self, Refusal};
 use super::options::Parsed;
-use super::wire::{ANSWER_HEAD, Call, answer_lengths};
+use super::wire::{ANSWER_HEAD, Call, JOB_NODES, answer_lengths};
 use super::{site::VERSION_LINE, socket_path};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -85,9 +85,6 @@ fn call(name: &str, args: &[String], called: &Path) -> u8 {
         Err(error) => no_cluster(name, &error.to_string()),
     }
 }
-
-/// The variable of a job with its nodes.
-pub(super) const JOB_NODES: &str = "SLURM_JOB_NODELIST";
 
 /// Slurm's words where its controller does not answer, and why.
 fn no_cluster(name: &str, why: &str) -> u8 {

@@ -6,14 +6,12 @@
 //! asked first and ended after [`KILL_WAIT`].
 
 mod environment;
-mod names;
-
-pub(super) use names::{Facts, fill};
 
 use super::Execute;
 use super::batch::{Batch, Interpreter, OpenMode};
-use super::book::Job;
+use super::file_names::{Facts, default_output, fill};
 use super::site::Site;
+use super::store::Job;
 use environment::environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::{BTreeMap, VecDeque};
@@ -70,16 +68,6 @@ struct Launch {
     input: Option<PathBuf>,
 }
 
-/// The file that a pattern names for a job; for pending tasks of an array that
-/// stand together, with Slurm's number for "no task".
-pub(super) fn fill_for(pattern: &str, job: &Job, together: bool, site: &Site) -> String {
-    let mut facts = Facts::of(job, site);
-    if together {
-        facts.task = (u32::MAX - 1).to_string();
-    }
-    fill(pattern, &facts)
-}
-
 impl Runner {
     pub fn new(bounds: &Execute, dir: &Path, spool: &Path, exits: UnboundedSender<Exited>) -> Self {
         Runner {
@@ -97,15 +85,11 @@ impl Runner {
         let spool = self.spool.join(format!("job{:05}", job.id));
         let work_dir = Path::new(&job.batch.work_dir);
         let file = |pattern: &str| work_dir.join(fill(pattern, &Facts::of(job, site)));
-        let default = match job.task {
-            Some(_) => "slurm-%A_%a.out",
-            None => "slurm-%j.out",
-        };
         let launch = Launch {
             seq: job.seq,
             batch: Arc::clone(&job.batch),
             env: environment(job, site, &self.dir),
-            output: file(job.batch.output.as_deref().unwrap_or(default)),
+            output: file(job.batch.output.as_deref().unwrap_or(default_output(job))),
             error: job.batch.error.as_deref().map(file),
             input: job.batch.input.as_deref().map(file),
             spool,
@@ -126,7 +110,7 @@ impl Runner {
                 let exits = exits.clone();
                 move || {
                     let exited = launch.run(&process);
-                    // The desk has gone when the service has ended.
+                    // The handler has gone when the service has ended.
                     let _ = exits.send(exited);
                 }
             });

@@ -34,7 +34,7 @@ pub(super) fn plan(batch: &Batch) -> Plan {
     let exit = said_exit.unwrap_or(if seen.understood { seen.exit } else { 0 });
     let tag = tag(&batch.name).or_else(|| batch.comment.as_deref().and_then(tag));
     let slept = (seen.understood || !seen.slept.is_zero()).then_some(seen.slept);
-    let limit = batch.limit.and_then(super::times::Limit::length);
+    let limit = batch.limit.and_then(crate::slurm::times::Limit::length);
     let length = tag.or(said).or(slept).or(limit).unwrap_or(UNKNOWN);
     Plan { length, exit }
 }
@@ -157,7 +157,7 @@ fn sleep_seconds(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faces::slurm::times::Limit;
+    use crate::slurm::times::Limit;
 
     fn of(name: &str, script: &str, limit: Option<u64>) -> (f64, u8) {
         let batch = Batch {

@@ -18,37 +18,21 @@ struct Opt {
     long: &'static str,
     short: Option<char>,
     takes: Takes,
-    /// The commands that know it, between blanks.
-    commands: &'static str,
 }
 
-const fn option(
-    takes: Takes,
-    long: &'static str,
-    short: Option<char>,
-    commands: &'static str,
-) -> Opt {
-    Opt {
-        long,
-        short,
-        takes,
-        commands,
-    }
-}
-
-/// An option without an argument.
-const fn flag(long: &'static str, short: Option<char>, commands: &'static str) -> Opt {
-    option(Takes::Nothing, long, short, commands)
-}
-
-/// An option with one.
-const fn value(long: &'static str, short: Option<char>, commands: &'static str) -> Opt {
-    option(Takes::Value, long, short, commands)
-}
-
-/// An option with one that may be left out.
-const fn maybe(long: &'static str, short: Option<char>, commands: &'static str) -> Opt {
-    option(Takes::MaybeValue, long, short, commands)
+/// The options of a command, from its row in the table.
+fn options(row: &'static str) -> Vec<Opt> {
+    let option = |word: &'static str| {
+        let (name, takes) = match (word.strip_suffix("=?"), word.strip_suffix('=')) {
+            (Some(name), _) => (name, Takes::MaybeValue),
+            (None, Some(name)) => (name, Takes::Value),
+            (None, None) => (word, Takes::Nothing),
+        };
+        let (long, short) = name.split_once(',').unwrap_or((name, ""));
+        let short = short.chars().next();
+        Opt { long, short, takes }
+    };
+    row.split_ascii_whitespace().map(option).collect()
 }
 
 /// What a command line says: options by their long name (or letter) in the
@@ -98,13 +82,15 @@ pub(super) fn parse(
     args: &[String],
     place: Place,
 ) -> Result<Parsed, String> {
-    let knows = |opt: &&Opt| opt.commands.split(' ').any(|name| name == program.name);
-    let table: Vec<&Opt> = table::OPTIONS.iter().filter(knows).collect();
+    let row = table::OPTIONS
+        .iter()
+        .find(|(name, _)| *name == program.name);
+    let table = row.map_or_else(Vec::new, |(_, row)| options(row));
     parse_by(&table, program, args, place)
 }
 
 fn parse_by(
-    table: &[&Opt],
+    table: &[Opt],
     program: &Program<'_>,
     args: &[String],
     place: Place,
@@ -139,7 +125,7 @@ fn parse_by(
 type Words<'a> = std::slice::Iter<'a, String>;
 
 fn read_long(
-    table: &[&Opt],
+    table: &[Opt],
     word: &str,
     words: &mut Words<'_>,
     parsed: &mut Parsed,
@@ -149,7 +135,7 @@ fn read_long(
         None => (word, None),
     };
     let starts = table.iter().filter(|opt| opt.long.starts_with(name));
-    let starts: Vec<&&Opt> = starts.collect();
+    let starts: Vec<&Opt> = starts.collect();
     let exact = starts.iter().find(|opt| opt.long == name);
     let opt = match (exact, starts.as_slice()) {
         (Some(opt), _) | (None, [opt]) => opt,
@@ -176,7 +162,7 @@ fn read_long(
 }
 
 fn read_short(
-    table: &[&Opt],
+    table: &[Opt],
     letters: &str,
     words: &mut Words<'_>,
     parsed: &mut Parsed,
@@ -210,19 +196,12 @@ fn read_short(
 mod tests {
     use super::*;
 
-    const TABLE: [Opt; 5] = [
-        flag("no-kill", Some('k'), ""),
-        flag("no-requeue", None, ""),
-        value("ntasks", Some('n'), ""),
-        flag("hold", Some('H'), ""),
-        maybe("nice", None, ""),
-    ];
+    const TABLE: &str = "no-kill,k no-requeue ntasks,n= hold,H nice=?";
 
     fn read(words: &str, place: Place) -> Result<Parsed, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let (name, called) = ("sbatch", "sbatch");
-        let table: Vec<&Opt> = TABLE.iter().collect();
-        parse_by(&table, &Program { name, called }, &words, place)
+        parse_by(&options(TABLE), &Program { name, called }, &words, place)
     }
 
     #[test]

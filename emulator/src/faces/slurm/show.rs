@@ -8,23 +8,50 @@ mod scontrol;
 mod sinfo;
 mod squeue;
 
-use super::book::{Book, Job, Record, State};
 use super::depend::Target;
-use super::desk::{Caller, Outcome};
 use super::options::{Parsed, Place, Program, parse};
 use super::site::{Site, VERSION_LINE};
+use super::store::{Job, JobStore, Record, State};
 use super::wire::{Answer, Request};
 use gridrig_core::time::SimTime;
+use std::sync::Arc;
+
+/// Who calls.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub uid: u32,
+    pub gid: u32,
+    pub user: Arc<str>,
+}
+
+/// What a command comes to.
+pub(super) enum Outcome {
+    /// This, at once.
+    Now(Answer),
+    /// This, when these jobs have ended; the code is the greatest of theirs.
+    WhenEnded(Vec<u32>, Answer),
+}
+
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Self {
+        Outcome::Now(answer)
+    }
+}
 
 /// Does what a command asks for.
-pub(super) fn command(book: &mut Book, request: Request, caller: &Caller, now: SimTime) -> Outcome {
+pub(super) fn command(
+    store: &mut JobStore,
+    request: Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Outcome {
     let answer = match request.command.as_str() {
-        "sbatch" => return sbatch::sbatch(book, request, caller, now),
-        "squeue" => squeue::squeue(book, &request, caller, now),
-        "scancel" => scancel::scancel(book, &request, caller, now),
-        "scontrol" => scontrol::scontrol(book, &request, caller, now),
-        "sinfo" => sinfo::sinfo(book, &request, now),
-        "sacct" => sacct::sacct(book, &request, caller, now),
+        "sbatch" => return sbatch::sbatch(store, request, caller, now),
+        "squeue" => squeue::squeue(store, &request, caller, now),
+        "scancel" => scancel::scancel(store, &request, caller, now),
+        "scontrol" => scontrol::scontrol(store, &request, caller, now),
+        "sinfo" => sinfo::sinfo(store, &request, now),
+        "sacct" => sacct::sacct(store, &request, caller, now),
         "sacctmgr" => Ok(sacctmgr(&request)),
         other => Err(Answer::failed(
             1,
@@ -95,10 +122,54 @@ fn of_users(users: &Option<Vec<String>>, job: &Job) -> bool {
     among(users, &job.batch.user) || among(users, &job.batch.uid.to_string())
 }
 
-/// Whether a job has one of these accounts and qualities of service.
-fn charged_to(accounts: &Option<Vec<String>>, qos: &Option<Vec<String>>, job: &Job) -> bool {
-    among(accounts, job.batch.account.as_deref().unwrap_or(""))
-        && among(qos, job.batch.qos.as_deref().unwrap_or(""))
+/// Which jobs squeue and scancel are about.
+struct Filter {
+    users: Option<Vec<String>>,
+    names: Option<Vec<String>>,
+    partitions: Option<Vec<String>>,
+    accounts: Option<Vec<String>>,
+    qos: Option<Vec<String>>,
+    /// Reservations and licenses: there are none.
+    nothing: bool,
+}
+
+impl Filter {
+    fn of(parsed: &Parsed, caller: &Caller) -> Self {
+        let me = parsed.has("me").then(|| vec![caller.user.to_string()]);
+        Filter {
+            users: me.or_else(|| list(parsed, "user")),
+            names: list(parsed, "name").or_else(|| list(parsed, "jobname")),
+            partitions: list(parsed, "partition"),
+            accounts: list(parsed, "account"),
+            qos: list(parsed, "qos"),
+            nothing: parsed.has("reservation") || parsed.has("licenses"),
+        }
+    }
+
+    /// Whether anything was asked for.
+    fn is_any(&self) -> bool {
+        let (who, what) = (
+            [&self.users, &self.accounts, &self.qos],
+            [&self.names, &self.partitions],
+        );
+        who.into_iter().chain(what).any(Option::is_some) || self.nothing
+    }
+
+    fn takes(&self, job: &Job, site: &Site) -> bool {
+        !self.nothing
+            && of_users(&self.users, job)
+            && among(&self.names, &job.batch.name)
+            && among(&self.partitions, &site.partition)
+            && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
+            && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
+    }
+}
+
+fn in_directory(record: &Record<'_>, name: &str) -> String {
+    match name.starts_with('/') {
+        true => name.to_owned(),
+        false => format!("{}/{name}", record.job.batch.work_dir),
+    }
 }
 
 /// What a job takes of each kind of resource. Until it has nodes, Slurm counts

@@ -1,7 +1,7 @@
 //! What the commands know of the cluster that does not change: its names, its
 //! nodes and its calendar.
 
-use super::hostlist;
+use crate::slurm::hostlist;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{SimDuration, SimTime};

@@ -8,6 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The variable of a job with its nodes.
+pub(super) const JOB_NODES: &str = "SLURM_JOB_NODELIST";
+
 /// The first bytes of a request; the digit is the version.
 pub(super) const MAGIC: [u8; 4] = *b"GRS1";
 

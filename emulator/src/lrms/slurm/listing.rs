@@ -1,6 +1,6 @@
 //! What `scontrol -d -o show job` and `show node` say.
 
-use crate::faces::slurm::{hostlist, times};
+use crate::slurm::{hostlist, times};
 
 /// Where a job of Slurm stands, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) struct Listed {
     pub start: Option<u64>,
     pub end: Option<u64>,
     /// The processors of each node, while it runs.
-    pub seats: Vec<(String, Vec<u32>)>,
+    pub processor_ids: Vec<(String, Vec<u32>)>,
     /// Its nodes, also when it is over.
     pub nodes: Vec<String>,
 }
@@ -64,7 +64,7 @@ fn job(line: &str) -> Option<Listed> {
         state: State::of(value(line, "JobState")?),
         start: value(line, "StartTime").and_then(moment),
         end: value(line, "EndTime").and_then(moment),
-        seats: seats(line),
+        processor_ids: processor_ids(line),
         nodes: value(line, "NodeList")
             .filter(|list| *list != "(null)")
             .and_then(hostlist::expand)
@@ -84,18 +84,18 @@ fn moment(text: &str) -> Option<u64> {
 }
 
 /// `Nodes=n[1-2] CPU_IDs=0-3,7 Mem=...`, as often as it comes.
-fn seats(line: &str) -> Vec<(String, Vec<u32>)> {
-    let mut seats = Vec::new();
+fn processor_ids(line: &str) -> Vec<(String, Vec<u32>)> {
+    let mut processor_ids = Vec::new();
     let mut nodes: Vec<String> = Vec::new();
     for word in line.split_ascii_whitespace() {
         if let Some(list) = word.strip_prefix("Nodes=") {
             nodes = hostlist::expand(list).unwrap_or_default();
         } else if let Some(ids) = word.strip_prefix("CPU_IDs=") {
             let ids = numbers(ids);
-            seats.extend(nodes.drain(..).map(|node| (node, ids.clone())));
+            processor_ids.extend(nodes.drain(..).map(|node| (node, ids.clone())));
         }
     }
-    seats
+    processor_ids
 }
 
 /// `0-3,7`
@@ -126,8 +126,8 @@ mod tests {
         };
         assert_eq!((job.id, job.state), (7, State::Running));
         assert_eq!(job.start, Some(1_795_251_481));
-        let seat = |node: &str| (node.to_owned(), vec![0, 1, 3]);
-        assert_eq!(job.seats, [seat("n1"), seat("n2")]);
+        let processor_id = |node: &str| (node.to_owned(), vec![0, 1, 3]);
+        assert_eq!(job.processor_ids, [processor_id("n1"), processor_id("n2")]);
         assert_eq!(job.nodes, ["n1", "n2"]);
         assert!(jobs(RUNNING, "gridrig-2-").is_empty());
         assert!(jobs("No jobs in the system", "gridrig-1-").is_empty());
@@ -142,7 +142,7 @@ mod tests {
             (job.state, job.start, job.end),
             (State::Pending, None, None)
         );
-        assert!(job.nodes.is_empty() && job.seats.is_empty());
+        assert!(job.nodes.is_empty() && job.processor_ids.is_empty());
     }
 
     #[test]

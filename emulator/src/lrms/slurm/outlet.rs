@@ -2,10 +2,10 @@
 //! LRMS what it saw.
 
 use super::Settings;
-use super::book::{Book, News, What};
 use super::commands::{CALL, Said, call};
 use super::listing;
 use super::site::Site;
+use super::store::{JobStore, News, What};
 use gridrig_core::agent::{Cancel, JobKeeper as _, JobNews, JobState, LrmsAgent, Outside};
 use gridrig_core::cluster::Started;
 use gridrig_core::ids::JobId;
@@ -32,7 +32,7 @@ pub(crate) fn open(site: &Site, clock: RunClock, actor: &Actor<LrmsAgent>) -> Jo
         site: Arc::new(site.clone()),
         clock,
         actor: actor.clone(),
-        book: Book::new(prefix),
+        store: JobStore::new(prefix),
         silent_since: None,
         lost: false,
     };
@@ -46,7 +46,7 @@ struct Outlet {
     site: Arc<Site>,
     clock: RunClock,
     actor: Actor<LrmsAgent>,
-    book: Book,
+    store: JobStore,
     /// Since when Slurm does not answer.
     silent_since: Option<SimTime>,
     /// Whether it is given up until it answers again.
@@ -92,7 +92,7 @@ impl Outlet {
         let (news, before) = self.persist(look).await?;
         for view in before {
             if let JobState::Queued { since } = view.state {
-                self.book.arrive(view.spec, since);
+                self.store.arrive(view.spec, since);
             }
         }
         Ok(news)
@@ -101,10 +101,10 @@ impl Outlet {
     /// Calls the machine, however busy it is.
     async fn persist<R: Send + 'static>(
         &self,
-        errand: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> R + Clone + Send + 'static,
+        action: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> R + Clone + Send + 'static,
     ) -> Result<R, CallError> {
         loop {
-            match self.actor.call(errand.clone()).await {
+            match self.actor.call(action.clone()).await {
                 Err(CallError::Busy) => tokio::time::sleep(BUSY).await,
                 answer => return answer,
             }
@@ -113,8 +113,8 @@ impl Outlet {
 
     fn hear(&mut self, news: JobNews) {
         match news {
-            JobNews::Queued { spec, at } => self.book.arrive(spec, at),
-            JobNews::Ended { end, .. } => self.book.end(end.job),
+            JobNews::Queued { spec, at } => self.store.arrive(spec, at),
+            JobNews::Ended { end, .. } => self.store.end(end.job),
             JobNews::Started { .. } => {}
         }
     }
@@ -129,7 +129,7 @@ impl Outlet {
 
     /// Submits the next job; `false` if none waits or Slurm does not answer.
     async fn submit(&mut self) -> Result<bool, CallError> {
-        let Some(spec) = self.book.next().cloned() else {
+        let Some(spec) = self.store.next().cloned() else {
             return Ok(false);
         };
         let id = spec.id;
@@ -137,21 +137,21 @@ impl Outlet {
         let answer = self.command("sbatch", args, Some(script)).await;
         match read_answer(answer) {
             Answer::Number(slurm) => {
-                self.book.submitted(id, Some(slurm));
+                self.store.submitted(id, Some(slurm));
                 Ok(true)
             }
             Answer::None(why) => {
                 tracing::warn!(job = id.0, why, "a submission to Slurm was not answered");
-                self.book.submitted(id, None);
+                self.store.submitted(id, None);
                 Ok(false)
             }
             Answer::Refusal(why) => {
                 tracing::warn!(job = id.0, why, "Slurm refuses a job");
-                self.book.refused(id);
-                let errand = move |machine: &mut Driven<LrmsAgent>, now: SimTime| {
+                self.store.refused(id);
+                let action = move |machine: &mut Driven<LrmsAgent>, now: SimTime| {
                     machine.handle(now, lost(now, id, Reason::LrmsRefused))
                 };
-                self.persist(errand).await?;
+                self.persist(action).await?;
                 Ok(true)
             }
         }
@@ -166,7 +166,7 @@ impl Outlet {
         let mut option = |name: &str, value: &str| args.push(format!("--{name}={value}"));
         option("output", "/dev/null");
         option("error", "/dev/null");
-        option("job-name", &self.book.name(spec.id));
+        option("job-name", &self.store.name(spec.id));
         option("ntasks", &spec.processors.to_string());
         if let Some(partition) = &settings.partition {
             option("partition", partition);
@@ -191,13 +191,13 @@ impl Outlet {
     /// Looks at all jobs, tells what has happened, and cancels what nobody
     /// wants.
     async fn look(&mut self) -> Result<(), CallError> {
-        if self.book.is_idle() {
+        if self.store.is_idle() {
             return Ok(());
         }
         let looked = self.clock.now();
         let args = ["-d", "-o", "show", "job"].map(str::to_owned).into();
         let listed = match self.command("scontrol", args, None).await {
-            Ok(said) if said.is_ok() => listing::jobs(&said.stdout, self.book.prefix()),
+            Ok(said) if said.is_ok() => listing::jobs(&said.stdout, self.store.prefix()),
             failed => return self.silence(looked, &describe(failed)).await,
         };
         if self.lost {
@@ -211,7 +211,7 @@ impl Outlet {
             let wall = since.saturating_sub(epoch.as_nanos());
             SimTime::ZERO + clock.run(Duration::from_nanos(wall))
         };
-        let news = self.book.look(&listed, looked, &self.site, when);
+        let news = self.store.look(&listed, looked, &self.site, when);
         self.tell(news).await?;
         self.cancel().await;
         Ok(())
@@ -222,25 +222,25 @@ impl Outlet {
     async fn tell(&mut self, mut news: Vec<News>) -> Result<(), CallError> {
         while !news.is_empty() {
             let (told, left) = {
-                let errand =
+                let action =
                     move |machine: &mut Driven<LrmsAgent>, now| tell(machine, now, news.clone());
-                self.persist(errand).await?
+                self.persist(action).await?
             };
             if told.is_empty() {
                 break;
             }
             for one in told {
                 match one.what {
-                    What::Started(_) => self.book.told_start(one.job),
+                    What::Started(_) => self.store.told_start(one.job),
                     What::Failed(reason) => {
                         tracing::warn!(
                             job = one.job.0,
                             reason = reason.name(),
                             "a job of Slurm has failed"
                         );
-                        self.book.told_end(one.job);
+                        self.store.told_end(one.job);
                     }
-                    What::Finished | What::Cancelled => self.book.told_end(one.job),
+                    What::Finished | What::Cancelled => self.store.told_end(one.job),
                 }
             }
             news = left;
@@ -256,24 +256,24 @@ impl Outlet {
             tracing::warn!(why, "Slurm does not answer");
             return Ok(());
         }
-        let jobs = self.book.alive();
+        let jobs = self.store.alive();
         if !self.lost || !jobs.is_empty() {
             tracing::error!(why, jobs = jobs.len(), "Slurm is given up, and its jobs");
         }
         self.lost = true;
         let alive = jobs.clone();
-        let errand = move |machine: &mut Driven<LrmsAgent>, now| {
+        let action = move |machine: &mut Driven<LrmsAgent>, now| {
             for job in &alive {
                 machine.handle(now, lost(now, *job, Reason::ServiceLost));
             }
         };
-        self.persist(errand).await?;
-        jobs.into_iter().for_each(|job| self.book.end(job));
+        self.persist(action).await?;
+        jobs.into_iter().for_each(|job| self.store.end(job));
         Ok(())
     }
 
     async fn cancel(&mut self) {
-        for some in self.book.unwanted().chunks(CANCEL) {
+        for some in self.store.unwanted().chunks(CANCEL) {
             let ids = some.iter().map(u32::to_string).collect();
             if let Err(error) = self.command("scancel", ids, None).await {
                 tracing::warn!(%error, "jobs of Slurm are not cancelled yet");
@@ -299,8 +299,8 @@ fn tell(machine: &mut Driven<LrmsAgent>, now: SimTime, news: Vec<News>) -> (Vec<
         let at = one.at.min(now);
         let done = !held.contains(&one.job)
             && match &one.what {
-                What::Started(seats) => {
-                    let (job, what) = (one.job, seats.clone());
+                What::Started(processor_ids) => {
+                    let (job, what) = (one.job, processor_ids.clone());
                     machine.handle(now, Outside { at, job, what }) != Started::NoRoom
                 }
                 What::Finished => {
@@ -379,7 +379,7 @@ fn describe(failed: Call) -> String {
 impl Drop for Outlet {
     /// What is left with Slurm ends with the outlet.
     fn drop(&mut self) {
-        let left = self.book.with_slurm();
+        let left = self.store.with_slurm();
         for some in left.chunks(CANCEL) {
             let ids: Vec<String> = some.iter().map(u32::to_string).collect();
             if let Err(error) = call(self.settings(), "scancel", &ids, None, LAST) {

@@ -179,13 +179,13 @@ impl Site {
     }
 
     /// The number, through all nodes, of a processor of a node.
-    pub(super) fn seat(&self, node: &str, cpu: u32) -> Option<u32> {
+    pub(super) fn processor_id(&self, node: &str, cpu: u32) -> Option<u32> {
         let (first, cpus) = self.first.get(node)?;
         (cpu < *cpus).then(|| first + cpu)
     }
 
     /// All processors of a node.
-    pub(super) fn seats_of(&self, node: &str) -> std::ops::Range<u32> {
+    pub(super) fn processor_ids_of(&self, node: &str) -> std::ops::Range<u32> {
         let (first, cpus) = self.first.get(node).copied().unwrap_or_default();
         first..first + cpus
     }

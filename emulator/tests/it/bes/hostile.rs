@@ -140,8 +140,8 @@ async fn a_body_of_another_kind_is_refused_by_its_media_type() {
 async fn a_header_that_must_be_understood_and_is_not_is_refused() {
     let lrms = start(1).await;
     let header = |block: &str| envelope(SOAP_1_1, block, &job(1, "1s"));
-    let stranger = header("<x xmlns=\"urn:x\" s:mustUnderstand=\"1\"/>");
-    let answer = post(&lrms, "/services/bes", "text/xml", stranger.into_bytes()).await;
+    let unknown = header("<x xmlns=\"urn:x\" s:mustUnderstand=\"1\"/>");
+    let answer = post(&lrms, "/services/bes", "text/xml", unknown.into_bytes()).await;
     assert!(
         answer.text.contains("soapenv:MustUnderstand"),
         "{}",

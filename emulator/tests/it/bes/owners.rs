@@ -28,13 +28,13 @@ async fn an_activity_belongs_to_the_person_behind_the_certificate() {
     );
     let bob = authority.client(Some(&authority.user("bob", false)));
     let nobody = authority.client(None);
-    for stranger in [&bob, &nobody] {
+    for unknown in [&bob, &nobody] {
         for operation in [
             "GetActivityStatuses",
             "GetActivityDocuments",
             "TerminateActivities",
         ] {
-            let answer = ask_as(stranger, &lrms, &about(operation, &[&id])).await;
+            let answer = ask_as(unknown, &lrms, &about(operation, &[&id])).await;
             assert_eq!(states(&answer), ["NotAuthorizedFault"], "{}", answer.text);
         }
     }

@@ -2,10 +2,10 @@
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use gridrig_protocol::lagrid::{Caller, Token};
-use gridrig_service::http::Peer;
+use gridrig_service::http::{Peer, base_of};
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -28,7 +28,7 @@ impl<S: Send + Sync> FromRequestParts<S> for From {
             is_secure,
             identity,
             token: token(&parts.headers),
-            base: base(&parts.headers, is_secure),
+            base: base_of(&parts.headers, is_secure),
         }))
     }
 }
@@ -39,20 +39,4 @@ fn token(headers: &HeaderMap) -> Option<Token> {
     let (scheme, token) = value.split_once(' ')?;
     let bearer = scheme.eq_ignore_ascii_case("bearer");
     bearer.then(|| Token::new(token.trim()))
-}
-
-/// The address under which this caller has reached the broker, so that
-/// references work from where it stands.
-fn base(headers: &HeaderMap, is_secure: bool) -> String {
-    let scheme = if is_secure { "https" } else { "http" };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.filter(|host| is_host(host)).unwrap_or("localhost");
-    format!("{scheme}://{host}")
-}
-
-/// Whether a text is a host with or without a port, and nothing that would
-/// have to be escaped in an answer.
-fn is_host(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
-    !text.is_empty() && text.len() <= 255 && text.chars().all(fits)
 }

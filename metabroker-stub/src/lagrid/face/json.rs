@@ -1,6 +1,5 @@
 //! JSON: a route for each operation, problem documents for what goes wrong.
 
-use super::Asked;
 use super::caller::From;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -9,19 +8,19 @@ use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
-use gridrig_protocol::lagrid::{Desk, Message, PeerFault};
+use gridrig_protocol::lagrid::{Answers, Message as _, PeerFault, Request};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
 use std::sync::Arc;
 
-pub(super) async fn serve<D: Desk, R: Asked>(
-    State(desk): State<Arc<D>>,
+pub(super) async fn serve<H: Answers<R>, R: Request>(
+    State(handler): State<Arc<H>>,
     From(caller): From,
     request: HttpRequest,
 ) -> Response {
     let read = read::<R>(request).await;
     let answer = match read {
-        Ok(request) => request.ask(desk.as_ref(), &caller).await,
+        Ok(request) => handler.answer(&caller, request).await,
         Err(fault) => Err(fault),
     };
     match answer {
@@ -42,7 +41,7 @@ fn readable(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-async fn read<R: Asked>(request: HttpRequest) -> Result<R, PeerFault> {
+async fn read<R: Request>(request: HttpRequest) -> Result<R, PeerFault> {
     is_json(request.headers())?;
     let body = Bytes::from_request(request, &()).await.map_err(unread)?;
     wire::log(Way::RequestIn, R::OPERATION, || readable(&body));

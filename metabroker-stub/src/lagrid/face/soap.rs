@@ -1,17 +1,15 @@
 //! SOAP 1.1 and 1.2: one route, dispatched on the element in the body.
 
-use super::Asked;
 use super::caller::From;
 use axum::extract::State;
-use axum::http::{Uri, header};
+use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
-use gridrig_protocol::lagrid::Caller;
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{
-    CancelJob, Desk, Heartbeat, LAGRID, Message, NotifyConn, NotifyJob, OpenConn, Operation,
-    QueryJob, RequestResourceData, SOAP_PATH, SendResourceData, SubmitJob, wsdl,
+    self as peers, Answers, Caller, CancelJob, Handler, Heartbeat, LAGRID, Message as _,
+    NotifyConn, NotifyJob, OpenConn, Operation, QueryJob, RequestResourceData, SOAP_PATH,
+    SendResourceData, SubmitJob, wsdl,
 };
-use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
 use gridrig_service::http::ProblemResponse;
@@ -21,8 +19,8 @@ use std::sync::Arc;
 /// Reference parameters of ours that a peer may mark as `mustUnderstand`.
 const PARAMETERS: [(&str, &str); 1] = [(LAGRID, "job")];
 
-pub(super) async fn serve<D: Desk>(
-    State(desk): State<Arc<D>>,
+pub(super) async fn serve<H: Handler>(
+    State(handler): State<Arc<H>>,
     From(caller): From,
     request: Result<Request, Reply>,
 ) -> Response {
@@ -39,7 +37,7 @@ pub(super) async fn serve<D: Desk>(
     };
     wire::log(Way::RequestIn, operation, || body.to_document());
     let result = match request.envelope.check_understood(&PARAMETERS) {
-        Ok(()) => dispatch(desk.as_ref(), &caller, operation, &request).await,
+        Ok(()) => dispatch(handler.as_ref(), &caller, operation, &request).await,
         Err(fault) => Err(fault),
     };
     wire::log(Way::AnswerOut, operation, || match &result {
@@ -50,46 +48,40 @@ pub(super) async fn serve<D: Desk>(
     soap::answer(&request, (&actions.0, actions.1), result)
 }
 
-async fn dispatch<D: Desk>(
-    desk: &D,
+async fn dispatch<H: Handler>(
+    handler: &H,
     caller: &Caller,
     operation: Operation,
     request: &Request,
 ) -> Result<Element, Fault> {
     match operation {
-        Operation::OpenConn => ask::<D, OpenConn>(desk, caller, request).await,
-        Operation::NotifyConn => ask::<D, NotifyConn>(desk, caller, request).await,
-        Operation::Heartbeat => ask::<D, Heartbeat>(desk, caller, request).await,
+        Operation::OpenConn => ask::<H, OpenConn>(handler, caller, request).await,
+        Operation::NotifyConn => ask::<H, NotifyConn>(handler, caller, request).await,
+        Operation::Heartbeat => ask::<H, Heartbeat>(handler, caller, request).await,
         Operation::RequestResourceData => {
-            ask::<D, RequestResourceData>(desk, caller, request).await
+            ask::<H, RequestResourceData>(handler, caller, request).await
         }
-        Operation::SendResourceData => ask::<D, SendResourceData>(desk, caller, request).await,
-        Operation::SubmitJob => ask::<D, SubmitJob>(desk, caller, request).await,
-        Operation::QueryJob => ask::<D, QueryJob>(desk, caller, request).await,
-        Operation::NotifyJob => ask::<D, NotifyJob>(desk, caller, request).await,
-        Operation::CancelJob => ask::<D, CancelJob>(desk, caller, request).await,
+        Operation::SendResourceData => ask::<H, SendResourceData>(handler, caller, request).await,
+        Operation::SubmitJob => ask::<H, SubmitJob>(handler, caller, request).await,
+        Operation::QueryJob => ask::<H, QueryJob>(handler, caller, request).await,
+        Operation::NotifyJob => ask::<H, NotifyJob>(handler, caller, request).await,
+        Operation::CancelJob => ask::<H, CancelJob>(handler, caller, request).await,
     }
 }
 
-async fn ask<D: Desk, R: Asked>(
-    desk: &D,
+async fn ask<H: Answers<R>, R: peers::Request>(
+    handler: &H,
     caller: &Caller,
     request: &Request,
 ) -> Result<Element, Fault> {
     let read = R::from_element(&request.envelope.body)?;
     let read = read.with_header(&request.envelope.header)?;
-    let answer = read.ask(desk, caller).await?;
+    let answer = handler.answer(caller, read).await?;
     Ok(answer.to_element(R::OPERATION.response()))
 }
 
 /// The WSDL, with the address that the client came to.
 pub(super) async fn describe(From(caller): From, uri: Uri) -> Result<Response, ProblemResponse> {
-    let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
-    if !uri.query().is_some_and(asks) {
-        let detail = format!("{SOAP_PATH} takes SOAP by POST; its WSDL is at ?wsdl");
-        return Err(Problem::new(405, "method-not-allowed", detail).into());
-    }
     let address = format!("{}{SOAP_PATH}", caller.base);
-    let media = [(header::CONTENT_TYPE, "text/xml; charset=utf-8")];
-    Ok((media, wsdl::document(&address)).into_response())
+    soap::describe(&uri, || wsdl::document(&address))
 }

@@ -38,19 +38,19 @@ fn enveloped(header: &str, body: &str) -> Vec<u8> {
 const BEAT: &str = "<l:heartbeat><l:connection>conn-1</l:connection><l:sequence>1</l:sequence>\
                     <l:incarnation>1</l:incarnation></l:heartbeat>";
 
-/// A desk with one connection, and how many messages have reached it.
+/// A handler with one connection, and how many messages have reached it.
 async fn with_connection() -> (Served, u32) {
     let served = serve();
     let opened = client(Codec::Json).call(&served.url, &open(1000)).await;
     assert_eq!(opened.unwrap().connection, "conn-1");
-    let asked = served.book.asked();
+    let asked = served.recorder.asked();
     (served, asked)
 }
 
-/// The connection stands and works, and nothing has reached the desk since.
+/// The connection stands and works, and nothing has reached the handler since.
 async fn unharmed(served: &Served, asked: u32) {
-    assert_eq!(served.book.asked(), asked);
-    assert_eq!(served.book.connections().len(), 1);
+    assert_eq!(served.recorder.asked(), asked);
+    assert_eq!(served.recorder.connections().len(), 1);
     let (status, text) = post(served, "/lagrid", "text/xml", enveloped("", BEAT)).await;
     assert_eq!(status, 200, "{text}");
     wire::holds_at(&served.url, &["heartbeat", "heartbeatResponse"]).await;
@@ -119,7 +119,7 @@ fn no_messages() -> [(&'static str, Vec<u8>, &'static str); 14] {
 }
 
 #[tokio::test]
-async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_desk() {
+async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_handler() {
     let (served, asked) = with_connection().await;
     for (what, body, code) in no_messages() {
         let (status, text) = post(&served, "/lagrid", "text/xml", body).await;
@@ -127,8 +127,8 @@ async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_desk() {
         assert_eq!((status, fault.code.as_str()), (500, code), "{what}: {text}");
         assert!(!fault.reason.is_empty());
     }
-    let stranger = enveloped("<x xmlns=\"urn:x\" s:mustUnderstand=\"1\"/>", BEAT);
-    let (_, text) = post(&served, "/lagrid", "text/xml", stranger).await;
+    let unknown = enveloped("<x xmlns=\"urn:x\" s:mustUnderstand=\"1\"/>", BEAT);
+    let (_, text) = post(&served, "/lagrid", "text/xml", unknown).await;
     assert!(
         text.contains("MustUnderstand") && text.contains("{urn:x}x"),
         "{text}"
@@ -142,7 +142,7 @@ async fn what_is_no_soap_message_gets_a_fault_and_never_reaches_the_desk() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_message_gets_a_problem_and_never_reaches_the_desk() {
+async fn what_is_no_json_message_gets_a_problem_and_never_reaches_the_handler() {
     let (served, asked) = with_connection().await;
     let good = r#"{"connection":"conn-1","sequence":1,"incarnation":1}"#;
     let deep = format!("{}\"x\":1", "{\"x\":".repeat(50_000));
@@ -278,7 +278,7 @@ async fn a_hundred_megabytes_are_refused_before_they_are_read() {
 async fn a_replayed_or_reordered_update_changes_nothing() {
     let (served, _) = with_connection().await;
     let push = |sequence: u64, from: Option<u64>| {
-        let mut update = book::update();
+        let mut update = recorder::update();
         update.sequence = sequence;
         update.from_sequence = from;
         if from.is_some() {
@@ -338,7 +338,7 @@ async fn a_cut_or_scrambled_request_never_breaks_the_service() {
         let (status, text) = post(&served, "/lagrid", "text/xml", scrambled).await;
         assert!([200, 500].contains(&status), "{status}: {text}");
     }
-    assert_eq!(served.book.connections().len(), 1);
+    assert_eq!(served.recorder.connections().len(), 1);
     wire::holds_at(&served.url, &["heartbeat", "problem"]).await;
 }
 

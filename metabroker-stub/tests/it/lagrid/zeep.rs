@@ -31,13 +31,13 @@ async fn a_client_that_zeep_makes_of_the_wsdl_uses_every_operation() {
         assert!(output.status.success(), "{port}: {said}");
     }
     // What it asked for has happened.
-    let last = served.book.submitted(1).unwrap();
+    let last = served.recorder.submitted(1).unwrap();
     assert_eq!(
         last.job.identification.name.as_deref(),
         Some("zeep <1> & co")
     );
     assert_eq!(last.forwarder.unwrap().job(), Some(42));
-    let news = served.book.news().unwrap();
+    let news = served.recorder.news().unwrap();
     assert_eq!(news.report.state, JobState::Completed);
-    assert!(served.book.connections().is_empty());
+    assert!(served.recorder.connections().is_empty());
 }

@@ -6,10 +6,11 @@ use crate::jsdl::{JSDL, JobDefinition};
 use crate::lagrid::connection::Verdict;
 use crate::lagrid::reference::{Parameter, Reference};
 use crate::lagrid::words::{
-    AuthMethod, ConnEvent, JobLanguage, JobNews, JobState, ResourceForm, ResourceLanguage, Role,
-    UpdateKind, UpdateVerdict,
+    AuthMethod, ConnEvent, JobLanguage, JobNews, ResourceForm, ResourceLanguage, Role, UpdateKind,
+    UpdateVerdict,
 };
 use crate::lagrid::{LAGRID, PeerFault};
+use crate::rest::JobState;
 use crate::soap::EndpointReference;
 use crate::xml::record::{At, Field, Fields, Language as _, Tag, Value, Wrong, required, values};
 use crate::xml::{ADDRESSING, Element, Name};

@@ -165,11 +165,11 @@ fn both_codecs_give_a_job_description_the_same_code() {
     };
     let unsupported = inner("<Resources><FileSystem name=\"HOME\"/></Resources>");
     let invalid = inner("<Resources><TotalCPUCount><Exact>x</Exact></TotalCPUCount></Resources>");
-    let stranger = inner("<Resources><GPUs xmlns=\"urn:x\">1</GPUs></Resources>");
+    let unknown = inner("<Resources><GPUs xmlns=\"urn:x\">1</GPUs></Resources>");
     for (jsdl, code, path) in [
         (&unsupported, "unsupported-jsdl", "Resources/FileSystem"),
         (&invalid, "invalid-jsdl", "TotalCPUCount/Exact"),
-        (&stranger, "unsupported-jsdl", "GPUs"),
+        (&unknown, "unsupported-jsdl", "GPUs"),
     ] {
         let text = submission(jsdl).to_string();
         let in_json = SubmitJob::from_json(text.as_bytes()).unwrap_err();

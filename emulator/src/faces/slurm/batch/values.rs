@@ -2,7 +2,7 @@
 //! same when they are mistaken.
 
 use super::{BAD_OPTION, Parsed, Refusal};
-use crate::faces::slurm::times::Limit;
+use crate::slurm::times::Limit;
 
 /// Refuses what sbatch refuses, in its words.
 pub(super) fn check(all: &Parsed) -> Result<(), Refusal> {
@@ -47,25 +47,14 @@ fn is_distribution(value: &str) -> bool {
 
 /// One word that sbatch knows is enough.
 fn is_mail(value: &str) -> bool {
-    const KNOWN: [&str; 15] = [
-        "ALL",
-        "ARRAY_TASKS",
-        "BEGIN",
-        "END",
-        "FAIL",
-        "INVALID_DEPEND",
-        "NONE",
-        "REQUEUE",
-        "STAGE_OUT",
-        "TIME_LIMIT",
-        "TIME_LIMIT_50",
-        "TIME_LIMIT_80",
-        "TIME_LIMIT_90",
-        "TIMELIMIT",
-        "REVOKED",
-    ];
-    let mut words = value.split(',');
-    words.any(|word| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    const KNOWN: &str = "ALL ARRAY_TASKS BEGIN END FAIL INVALID_DEPEND NONE REQUEUE STAGE_OUT \
+        TIME_LIMIT TIME_LIMIT_50 TIME_LIMIT_80 TIME_LIMIT_90 TIMELIMIT REVOKED";
+    let known = |word: &str| {
+        KNOWN
+            .split(' ')
+            .any(|known| known.eq_ignore_ascii_case(word))
+    };
+    value.split(',').any(known)
 }
 
 /// `[R][B][:]SIGNAL[@SECONDS]`, with a number or a name.

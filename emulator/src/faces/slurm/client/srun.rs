@@ -2,9 +2,9 @@
 //! host, whatever nodes the job was given.
 
 use super::eprint;
-use crate::faces::slurm::execute::{Facts, fill};
-use crate::faces::slurm::hostlist;
+use crate::faces::slurm::file_names::{Facts, fill};
 use crate::faces::slurm::options::{Parsed, Place, Program, parse};
+use crate::slurm::hostlist;
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;

@@ -1,9 +1,9 @@
 //! What a script finds in its environment (sbatch(1), "Output environment
 //! variables").
 
-use crate::faces::slurm::book::Job;
-use crate::faces::slurm::desk::group_name;
 use crate::faces::slurm::site::Site;
+use crate::faces::slurm::store::Job;
+use crate::faces::slurm::users::group_name;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,221 +1,76 @@
-//! The options of Slurm 22.05's commands: long name, letter, and which commands
-//! know it. An ambiguous abbreviation is told in this order. Options that mean
-//! nothing to an emulated cluster are read and have no effect; `docs/slurm.md`
-//! names the ones that have.
+//! The options of Slurm 22.05's commands, as `getopt` would be told: a long
+//! name, with its letter behind a comma, `=` where it takes a value and `=?`
+//! where it may. An ambiguous abbreviation is told in this order. Options that
+//! mean nothing to an emulated cluster are read and have no effect;
+//! `docs/slurm.md` names the ones that have.
 
-use super::{Opt, flag, maybe, value};
-
-#[rustfmt::skip]
-pub(super) const OPTIONS: [Opt; 211] = [
-    value("account", Some('A'), "sbatch srun squeue scancel"),
-    value("accounts", Some('A'), "sacct"),
-    value("acctg-freq", None, "sbatch srun"),
-    flag("all", Some('a'), "squeue sinfo scontrol"),
-    flag("allocations", Some('X'), "sacct"),
-    flag("allusers", Some('a'), "sacct"),
-    flag("array", None, "sacct"),
-    flag("array", Some('r'), "squeue"),
-    value("array", Some('a'), "sbatch"),
-    flag("array-unique", None, "squeue"),
-    value("batch", None, "sbatch"),
-    flag("batch", Some('b'), "scancel"),
-    value("bb", None, "sbatch srun"),
-    value("bbf", None, "sbatch srun"),
-    value("bcast", None, "srun"),
-    value("begin", Some('b'), "sbatch srun"),
-    flag("brief", Some('b'), "sacct"),
-    value("chdir", Some('D'), "sbatch srun"),
-    value("cluster", None, "sinfo sacct"),
-    value("cluster-constraint", None, "sbatch srun"),
-    flag("ctld", None, "scancel"),
-    value("clusters", Some('M'), "sbatch srun squeue sinfo sacct scancel scontrol"),
-    value("cluster", None, "squeue"),
-    value("comment", None, "sbatch srun"),
-    flag("completion", Some('c'), "sacct"),
-    maybe("compress", None, "srun"),
-    value("constraint", Some('C'), "sbatch srun"),
-    value("constraints", Some('C'), "sacct"),
-    value("container", None, "sbatch"),
-    flag("contiguous", None, "sbatch srun"),
-    value("core-spec", Some('S'), "sbatch srun"),
-    value("cores-per-socket", None, "sbatch srun"),
-    value("cpu-bind", None, "srun"),
-    value("cpu-freq", None, "sbatch srun"),
-    value("cpus-per-gpu", None, "sbatch srun"),
-    value("cpus-per-task", Some('c'), "sbatch srun"),
-    flag("cron", Some('c'), "scancel"),
-    flag("dead", Some('d'), "sinfo"),
-    value("deadline", None, "sbatch srun"),
-    value("delay-boot", None, "sbatch srun"),
-    value("delimiter", None, "sacct"),
-    value("dependency", Some('d'), "sbatch srun"),
-    flag("details", Some('d'), "scontrol"),
-    flag("disable-status", Some('X'), "srun"),
-    value("distribution", Some('m'), "sbatch srun"),
-    flag("duplicates", Some('D'), "sacct"),
-    value("endtime", Some('E'), "sacct"),
-    value("epilog", None, "srun"),
-    value("error", Some('e'), "sbatch srun"),
-    flag("exact", None, "srun"),
-    flag("exact", Some('e'), "sinfo"),
-    value("exclude", Some('x'), "sbatch srun"),
-    maybe("exclusive", None, "sbatch srun"),
-    value("export", None, "sbatch srun"),
-    value("export-file", None, "sbatch"),
-    value("extra-node-info", Some('B'), "sbatch srun"),
-    value("Format", Some('O'), "squeue sinfo"),
-    flag("federation", None, "squeue sinfo sacct"),
-    flag("federation", Some('F'), "scontrol"),
-    value("file", Some('f'), "sacct"),
-    value("flags", Some('F'), "sacct"),
-    value("format", Some('o'), "squeue sinfo sacct"),
-    flag("full", Some('f'), "scancel"),
-    flag("future", None, "scontrol"),
-    flag("future", Some('F'), "sinfo"),
-    maybe("get-user-env", None, "sbatch"),
-    value("gid", None, "sbatch srun"),
-    value("gid", Some('g'), "sacct"),
-    value("gpu-bind", None, "sbatch srun"),
-    value("gpu-freq", None, "sbatch"),
-    value("gpus", Some('G'), "sbatch srun"),
-    value("gpus-per-node", None, "sbatch srun"),
-    value("gpus-per-socket", None, "sbatch"),
-    value("gpus-per-task", None, "sbatch srun"),
-    value("gres", None, "sbatch srun"),
-    value("gres-flags", None, "sbatch"),
-    value("group", None, "sacct"),
-    flag("help", None, "squeue sinfo scancel"),
-    flag("help", Some('h'), "sbatch srun sacct scontrol"),
-    flag("helpformat", Some('e'), "sacct"),
-    value("het-group", None, "srun"),
-    flag("hide", None, "squeue sinfo scontrol"),
-    value("hint", None, "sbatch srun"),
-    flag("hold", Some('H'), "sbatch srun"),
-    flag("hurry", Some('H'), "scancel"),
-    flag("ignore-pbs", None, "sbatch"),
-    maybe("immediate", Some('I'), "srun"),
-    value("input", Some('i'), "sbatch srun"),
-    flag("interactive", None, "srun"),
-    flag("interactive", Some('i'), "scancel"),
-    value("iterate", Some('i'), "squeue sinfo"),
-    value("job-name", Some('J'), "sbatch srun"),
-    value("jobid", None, "srun"),
-    value("jobname", None, "scancel"),
-    maybe("jobs", Some('j'), "squeue"),
-    value("jobs", Some('j'), "sacct"),
-    flag("json", None, "scontrol"),
-    maybe("kill-on-bad-exit", Some('K'), "srun"),
-    value("kill-on-invalid-dep", None, "sbatch"),
-    flag("label", Some('l'), "srun"),
-    value("licenses", Some('L'), "sbatch srun squeue"),
-    flag("list-reasons", Some('R'), "sinfo"),
-    flag("local", None, "squeue sinfo sacct scontrol"),
-    flag("long", Some('l'), "squeue sinfo sacct"),
-    value("mail-type", None, "sbatch srun"),
-    value("mail-user", None, "sbatch srun"),
-    value("mcs-label", None, "sbatch"),
-    flag("me", None, "squeue scancel"),
-    value("mem", None, "sbatch srun"),
-    value("mem-bind", None, "sbatch srun"),
-    value("mem-per-cpu", None, "sbatch srun"),
-    value("mem-per-gpu", None, "sbatch"),
-    value("mincpus", None, "sbatch srun"),
-    value("mpi", None, "srun"),
-    value("msg-timeout", None, "srun"),
-    flag("multi-prog", None, "srun"),
-    flag("Node", Some('N'), "sinfo"),
-    value("name", None, "sacct"),
-    value("name", Some('n'), "squeue scancel"),
-    value("ncpus", Some('i'), "sacct"),
-    value("network", None, "sbatch srun"),
-    maybe("nice", None, "sbatch srun"),
-    flag("no-allocate", Some('Z'), "srun"),
-    maybe("no-kill", Some('k'), "sbatch srun"),
-    flag("no-requeue", None, "sbatch"),
-    value("node", None, "squeue"),
-    value("nodefile", Some('F'), "sbatch srun"),
-    value("nodes", None, "squeue"),
-    value("nodelist", Some('w'), "sbatch srun squeue scancel"),
-    value("nodes", Some('n'), "sinfo"),
-    flag("noconvert", None, "squeue sinfo sacct"),
-    value("nodelist", Some('N'), "sacct"),
-    value("nodes", Some('N'), "sbatch srun"),
-    flag("noheader", Some('h'), "squeue sinfo"),
-    flag("noheader", Some('n'), "sacct"),
-    value("nnodes", Some('I'), "sacct"),
-    value("ntasks", Some('n'), "sbatch srun"),
-    value("ntasks-per-core", None, "sbatch"),
-    value("ntasks-per-gpu", None, "sbatch"),
-    value("ntasks-per-node", None, "sbatch srun"),
-    value("ntasks-per-socket", None, "sbatch"),
-    flag("oneliner", Some('o'), "scontrol"),
-    value("open-mode", None, "sbatch srun"),
-    value("output", Some('o'), "sbatch srun"),
-    flag("overcommit", Some('O'), "sbatch srun"),
-    flag("overlap", None, "srun"),
-    flag("oversubscribe", Some('s'), "srun"),
-    maybe("oversubscribe", Some('s'), "sbatch"),
-    flag("parsable", None, "sbatch"),
-    flag("parsable", Some('p'), "sacct"),
-    flag("parsable2", Some('P'), "sacct"),
-    value("partition", Some('p'), "sbatch srun squeue sinfo scancel"),
-    value("partition", Some('r'), "sacct"),
-    value("power", None, "sbatch"),
-    flag("preserve-env", Some('E'), "srun"),
-    value("priority", None, "sbatch"),
-    flag("priority", Some('P'), "squeue"),
-    value("profile", None, "sbatch srun"),
-    value("prolog", None, "srun"),
-    maybe("propagate", None, "sbatch srun"),
-    flag("pty", None, "srun"),
-    value("qos", Some('q'), "sbatch srun squeue sacct scancel"),
-    flag("quiet", Some('Q'), "sbatch srun scancel scontrol"),
-    flag("reboot", None, "sbatch"),
-    value("relative", Some('r'), "srun"),
-    flag("requeue", None, "sbatch"),
-    value("reservation", None, "sbatch srun"),
-    flag("reservation", Some('T'), "sinfo"),
-    value("reservation", Some('R'), "squeue scancel"),
-    flag("responding", Some('r'), "sinfo"),
-    flag("sibling", None, "squeue scontrol"),
-    value("signal", None, "sbatch srun"),
-    value("signal", Some('s'), "scancel"),
-    value("sibling", None, "scancel"),
-    value("slurmd-debug", None, "srun"),
-    value("sockets-per-node", None, "sbatch"),
-    value("sort", Some('S'), "squeue sinfo"),
-    flag("spread-job", None, "sbatch"),
-    flag("start", None, "squeue"),
-    value("starttime", Some('S'), "sacct"),
-    value("state", Some('s'), "sacct"),
-    value("state", Some('t'), "scancel"),
-    value("states", Some('t'), "squeue sinfo"),
-    maybe("steps", Some('s'), "squeue"),
-    flag("summarize", Some('s'), "sinfo"),
-    value("switches", None, "sbatch"),
-    value("task-epilog", None, "srun"),
-    value("task-prolog", None, "srun"),
-    value("tasks-per-node", None, "sbatch"),
-    flag("test-only", None, "sbatch"),
-    value("thread-spec", None, "sbatch"),
-    value("threads", Some('T'), "srun"),
-    value("threads-per-core", None, "sbatch"),
-    value("time", Some('t'), "sbatch srun"),
-    value("time-min", None, "sbatch"),
-    value("tmp", None, "sbatch"),
-    flag("truncate", Some('T'), "sacct"),
-    value("uid", None, "sbatch"),
-    value("uid", Some('u'), "sacct scontrol"),
-    flag("unbuffered", Some('u'), "srun"),
-    flag("usage", None, "sbatch srun squeue sinfo scancel scontrol"),
-    flag("use-min-nodes", None, "sbatch"),
-    value("user", None, "sacct"),
-    value("user", Some('u'), "squeue scancel"),
-    flag("verbose", Some('v'), "sbatch srun squeue sinfo scancel scontrol"),
-    flag("version", Some('V'), "sbatch srun squeue sinfo sacct scancel scontrol"),
-    flag("wait", Some('W'), "sbatch"),
-    value("wait-all-nodes", None, "sbatch"),
-    value("wckey", None, "sbatch"),
-    value("wckeys", Some('W'), "sacct"),
-    value("wrap", None, "sbatch"),
+pub(super) const OPTIONS: [(&str, &str); 7] = [
+    (
+        "sbatch",
+        "account,A= acctg-freq= array,a= batch= bb= bbf= begin,b= chdir,D= \
+         cluster-constraint= clusters,M= comment= constraint,C= container= contiguous \
+         core-spec,S= cores-per-socket= cpu-freq= cpus-per-gpu= cpus-per-task,c= deadline= \
+         delay-boot= dependency,d= distribution,m= error,e= exclude,x= exclusive=? export= \
+         export-file= extra-node-info,B= get-user-env=? gid= gpu-bind= gpu-freq= gpus,G= \
+         gpus-per-node= gpus-per-socket= gpus-per-task= gres= gres-flags= help,h hint= hold,H \
+         ignore-pbs input,i= job-name,J= kill-on-invalid-dep= licenses,L= mail-type= \
+         mail-user= mcs-label= mem= mem-bind= mem-per-cpu= mem-per-gpu= mincpus= network= \
+         nice=? no-kill,k=? no-requeue nodefile,F= nodelist,w= nodes,N= ntasks,n= \
+         ntasks-per-core= ntasks-per-gpu= ntasks-per-node= ntasks-per-socket= open-mode= \
+         output,o= overcommit,O oversubscribe,s=? parsable partition,p= power= priority= \
+         profile= propagate=? qos,q= quiet,Q reboot requeue reservation= signal= \
+         sockets-per-node= spread-job switches= tasks-per-node= test-only thread-spec= \
+         threads-per-core= time,t= time-min= tmp= uid= usage use-min-nodes verbose,v \
+         version,V wait,W wait-all-nodes= wckey= wrap=",
+    ),
+    (
+        "srun",
+        "account,A= acctg-freq= bb= bbf= bcast= begin,b= chdir,D= cluster-constraint= \
+         clusters,M= comment= compress=? constraint,C= contiguous core-spec,S= \
+         cores-per-socket= cpu-bind= cpu-freq= cpus-per-gpu= cpus-per-task,c= deadline= \
+         delay-boot= dependency,d= disable-status,X distribution,m= epilog= error,e= exact \
+         exclude,x= exclusive=? export= extra-node-info,B= gid= gpu-bind= gpus,G= \
+         gpus-per-node= gpus-per-task= gres= help,h het-group= hint= hold,H immediate,I=? \
+         input,i= interactive job-name,J= jobid= kill-on-bad-exit,K=? label,l licenses,L= \
+         mail-type= mail-user= mem= mem-bind= mem-per-cpu= mincpus= mpi= msg-timeout= \
+         multi-prog network= nice=? no-allocate,Z no-kill,k=? nodefile,F= nodelist,w= \
+         nodes,N= ntasks,n= ntasks-per-node= open-mode= output,o= overcommit,O overlap \
+         oversubscribe,s partition,p= preserve-env,E profile= prolog= propagate=? pty qos,q= \
+         quiet,Q relative,r= reservation= signal= slurmd-debug= task-epilog= task-prolog= \
+         threads,T= time,t= unbuffered,u usage verbose,v version,V",
+    ),
+    (
+        "squeue",
+        "account,A= all,a array,r array-unique clusters,M= cluster= Format,O= federation \
+         format,o= help hide iterate,i= jobs,j=? licenses,L= local long,l me name,n= node= \
+         nodes= nodelist,w= noconvert noheader,h partition,p= priority,P qos,q= \
+         reservation,R= sibling sort,S= start states,t= steps,s=? usage user,u= verbose,v \
+         version,V",
+    ),
+    (
+        "sinfo",
+        "all,a cluster= clusters,M= dead,d exact,e Format,O= federation format,o= future,F \
+         help hide iterate,i= list-reasons,R local long,l Node,N nodes,n= noconvert \
+         noheader,h partition,p= reservation,T responding,r sort,S= states,t= summarize,s \
+         usage verbose,v version,V",
+    ),
+    (
+        "sacct",
+        "accounts,A= allocations,X allusers,a array brief,b cluster= clusters,M= completion,c \
+         constraints,C= delimiter= duplicates,D endtime,E= federation file,f= flags,F= \
+         format,o= gid,g= group= help,h helpformat,e jobs,j= local long,l name= ncpus,i= \
+         noconvert nodelist,N= noheader,n nnodes,I= parsable,p parsable2,P partition,r= \
+         qos,q= starttime,S= state,s= truncate,T uid,u= user= version,V wckeys,W=",
+    ),
+    (
+        "scancel",
+        "account,A= batch,b ctld clusters,M= cron,c full,f help hurry,H interactive,i \
+         jobname= me name,n= nodelist,w= partition,p= qos,q= quiet,Q reservation,R= signal,s= \
+         sibling= state,t= usage user,u= verbose,v version,V",
+    ),
+    (
+        "scontrol",
+        "all,a clusters,M= details,d federation,F future help,h hide json local oneliner,o \
+         quiet,Q sibling uid,u= usage verbose,v version,V",
+    ),
 ];

@@ -1,13 +1,14 @@
-//! `sacct`: what the book knows, as a Slurm with accounts would answer.
+//! `sacct`: what the store knows, as a Slurm with accounts would answer.
 
 use super::format::pad;
 use super::{among, list, of_users, options};
-use crate::faces::slurm::book::{Book, Job, Record, State};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::{Caller, group_name};
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::times;
+use crate::faces::slurm::show::Caller;
+use crate::faces::slurm::store::{Job, JobStore, Record, State};
+use crate::faces::slurm::users::group_name;
 use crate::faces::slurm::wire::{Answer, Request};
+use crate::slurm::times;
 use gridrig_core::time::SimTime;
 
 /// A field; it stands to the right, unless it is the name of a job.
@@ -43,7 +44,7 @@ static FIELDS: [Field; 47] = [
     field("AveCPU", 10, OfStep("00:00:00")),
     field("AveRSS", 10, OfStep("0")),
     field("AveVMSize", 10, OfStep("0")),
-    field("Cluster", 10, Value(|l| l.book.site.cluster.clone())),
+    field("Cluster", 10, Value(|l| l.store.site.cluster.clone())),
     field("Comment", 14, OnlyJob(|l| l.job.batch.comment.clone().unwrap_or_default())),
     field("CPUTime", 10, Value(|l| times::long(l.cpu_seconds()))),
     field("CPUTimeRAW", 10, Value(|l| l.cpu_seconds().to_string())),
@@ -64,7 +65,7 @@ static FIELDS: [Field; 47] = [
     field("NNodes", 8, Value(|l| l.record.nodes.to_string())),
     field("NodeList", 15, Value(|l| l.nodes())),
     field("NTasks", 8, OfStep("1")),
-    field("Partition", 10, OnlyJob(|l| l.book.site.partition.clone())),
+    field("Partition", 10, OnlyJob(|l| l.store.site.partition.clone())),
     field("Planned", 10, OnlyJob(|l| times::long(planned(l.job, l.now)))),
     field("Priority", 10, OnlyJob(|l| l.record.priority().to_string())),
     field("QOS", 10, OnlyJob(|l| l.job.batch.qos.clone().unwrap_or_default())),
@@ -100,12 +101,12 @@ struct Line<'a> {
     job: &'a Job,
     batch_step: bool,
     record: Record<'a>,
-    book: &'a Book,
+    store: &'a JobStore,
     now: SimTime,
 }
 
 pub(super) fn sacct(
-    book: &Book,
+    store: &JobStore,
     request: &Request,
     caller: &Caller,
     now: SimTime,
@@ -117,7 +118,7 @@ pub(super) fn sacct(
     }
     let default = if parsed.has("brief") { BRIEF } else { DEFAULT };
     let columns = columns(parsed.last("format").unwrap_or(default))?;
-    let lines = lines(book, &parsed, caller, now)?;
+    let lines = lines(store, &parsed, caller, now)?;
     let parsable = parsed.has("parsable") || parsed.has("parsable2");
     let delimiter = parsed.last("delimiter").unwrap_or("|");
     let mut out = String::new();
@@ -185,7 +186,7 @@ fn columns(format: &str) -> Result<Vec<Column>, Answer> {
 }
 
 fn lines<'a>(
-    book: &'a Book,
+    store: &'a JobStore,
     parsed: &Parsed,
     caller: &Caller,
     now: SimTime,
@@ -200,14 +201,14 @@ fn lines<'a>(
             lines.push(Line {
                 job,
                 batch_step,
-                record: book.record(job, now),
-                book,
+                record: store.record(job, now),
+                store,
                 now,
             });
         }
     };
-    let span = Span::of(parsed, book, now)?;
-    let keeps = |job: &Job| takes(parsed, job, book) && span.takes(job);
+    let span = Span::of(parsed, store, now)?;
+    let keeps = |job: &Job| takes(parsed, job, store) && span.takes(job);
     if let Some(jobs) = list(parsed, "jobs") {
         for word in jobs {
             let (id, step) = word.split_once('.').unwrap_or((&word, ""));
@@ -218,9 +219,9 @@ fn lines<'a>(
             };
             let found = targets
                 .iter()
-                .flat_map(|target: &Target| book.find(*target));
+                .flat_map(|target: &Target| store.find(*target));
             let found = found
-                .filter_map(|seq| book.job(seq))
+                .filter_map(|seq| store.job(seq))
                 .filter(|job| keeps(job));
             found.for_each(|job| add(job, step.is_empty(), step.is_empty() || step == "batch"));
         }
@@ -230,12 +231,12 @@ fn lines<'a>(
     let own = |job: &&Job| {
         everyone || parsed.has("user") || parsed.has("uid") || job.batch.uid == caller.uid
     };
-    let jobs = book.all().filter(own).filter(|job| keeps(job));
+    let jobs = store.all().filter(own).filter(|job| keeps(job));
     jobs.for_each(|job| add(job, true, true));
     Ok(lines)
 }
 
-fn takes(parsed: &Parsed, job: &Job, book: &Book) -> bool {
+fn takes(parsed: &Parsed, job: &Job, store: &JobStore) -> bool {
     let among = |name: &str, text: &str| among(&list(parsed, name), text);
     let by_state = list(parsed, "state").is_none_or(|states| {
         let (long, short) = job.state.names();
@@ -246,8 +247,8 @@ fn takes(parsed: &Parsed, job: &Job, book: &Book) -> bool {
         && of_users(&list(parsed, "user"), job)
         && of_users(&list(parsed, "uid"), job)
         && by_state
-        && among("partition", &book.site.partition)
-        && among("clusters", &book.site.cluster)
+        && among("partition", &store.site.partition)
+        && among("clusters", &store.site.cluster)
         && among("accounts", job.batch.account.as_deref().unwrap_or(""))
 }
 
@@ -258,19 +259,19 @@ struct Span {
 }
 
 impl Span {
-    fn of(parsed: &Parsed, book: &Book, now: SimTime) -> Result<Self, Answer> {
+    fn of(parsed: &Parsed, store: &JobStore, now: SimTime) -> Result<Self, Answer> {
         let read = |name: &str| match parsed.last(name) {
             None => Ok(None),
             Some(text) => {
                 // Slurm counts from the past where times come without a date.
-                let unix = times::moment(text, book.site.unix(now));
+                let unix = times::moment(text, store.site.unix(now));
                 let bad = || {
                     Answer::failed(
                         1,
                         format!("sacct: error: Invalid time specification (pos=0): {text}\n"),
                     )
                 };
-                unix.map(|unix| Some(book.site.instant(unix)))
+                unix.map(|unix| Some(store.site.instant(unix)))
                     .ok_or_else(bad)
             }
         };
@@ -328,7 +329,7 @@ impl Line<'_> {
 
     fn stamp(&self, at: Option<SimTime>) -> String {
         at.map_or("Unknown".to_owned(), |at| {
-            times::stamp(self.book.site.unix(at))
+            times::stamp(self.store.site.unix(at))
         })
     }
 

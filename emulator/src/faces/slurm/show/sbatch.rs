@@ -1,25 +1,30 @@
 //! `sbatch`
 
 use crate::faces::slurm::batch::{self, Refusal};
-use crate::faces::slurm::book::Book;
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::{Caller, Outcome};
 use crate::faces::slurm::show::usage;
+use crate::faces::slurm::show::{Caller, Outcome};
 use crate::faces::slurm::site::VERSION_LINE;
-use crate::faces::slurm::times;
+use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::{Answer, Request};
+use crate::slurm::times;
 use gridrig_core::time::SimTime;
 use std::sync::Arc;
 
-pub(super) fn sbatch(book: &mut Book, request: Request, caller: &Caller, now: SimTime) -> Outcome {
-    match submit(book, request, caller, now) {
+pub(super) fn sbatch(
+    store: &mut JobStore,
+    request: Request,
+    caller: &Caller,
+    now: SimTime,
+) -> Outcome {
+    match submit(store, request, caller, now) {
         Ok(outcome) => outcome,
         Err(Refusal(code, said)) => Answer::failed(code, said).into(),
     }
 }
 
 fn submit(
-    book: &mut Book,
+    store: &mut JobStore,
     request: Request,
     caller: &Caller,
     now: SimTime,
@@ -31,38 +36,38 @@ fn submit(
     if line.has("help") || line.has("usage") {
         return Ok(Answer::said(usage("sbatch")).into());
     }
-    let mut order = read(book, request, caller)?;
-    check_size(book, &order)?;
+    let mut order = read(store, request, caller)?;
+    check_size(store, &order)?;
     let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
-    if book.present() + count > book.site.max_jobs {
+    if store.present() + count > store.site.max_jobs {
         let what = "Resource temporarily unavailable";
         return Err(Refusal::submission(what));
     }
-    let begin = begin(book, &order, now)?;
+    let begin = begin(store, &order, now)?;
     if let Some(text) = &order.deadline {
-        let at = times::moment(text, book.site.unix(now));
+        let at = times::moment(text, store.site.unix(now));
         let at = at.ok_or_else(|| no_moment("deadline", text))?;
         let limit = order.batch.limit.and_then(times::Limit::length);
         let length = limit.map_or(0, |limit| limit.as_nanos() / 1_000_000_000);
-        if at < book.site.unix(now) + length {
+        if at < store.site.unix(now) + length {
             let what = "Requested time limit is invalid (missing or exceeds some limit)";
             return Err(Refusal::submission(what));
         }
     }
     if order.test_only {
-        let cpus = book.processors(&order.batch);
-        let stamp = times::stamp(book.site.unix(now));
+        let cpus = store.processors(&order.batch);
+        let stamp = times::stamp(store.site.unix(now));
         let what = format!(
             "sbatch: Job {} to start at {stamp} using {cpus} processors on nodes (null) in \
              partition {}\n",
-            book.next_id(),
-            book.site.partition
+            store.next_id(),
+            store.site.partition
         );
         return Ok(Answer::failed(0, what).into());
     }
     let (parsable, quiet, wait) = (order.parsable, order.quiet, order.wait);
     let warnings = std::mem::take(&mut order.warnings);
-    let id = book.submit(now, order, begin);
+    let id = store.submit(now, order, begin);
     let stdout = match (parsable, quiet) {
         (true, _) => format!("{id}\n"),
         (false, true) => String::new(),
@@ -74,13 +79,13 @@ fn submit(
         stderr: warnings,
     };
     Ok(match wait {
-        true => Outcome::WhenEnded(book.find(Target { id, task: None }), answer),
+        true => Outcome::WhenEnded(store.find(Target { id, task: None }), answer),
         false => answer.into(),
     })
 }
 
 /// What is asked for, with what the caller's side adds.
-fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, Refusal> {
+fn read(store: &JobStore, request: Request, caller: &Caller) -> Result<batch::Order, Refusal> {
     let script = request.script.unwrap_or_default();
     let mut order = batch::read(&request.called, &request.args, &request.env, &script)?;
     let batch = &mut order.batch;
@@ -93,7 +98,7 @@ fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, 
         path if path.starts_with('/') => path.to_owned(),
         path => format!("{cwd}/{path}"),
     };
-    if book.site.execute {
+    if store.site.execute {
         batch.env = request.env;
     }
     if let Some(command) = &mut batch.command
@@ -105,7 +110,7 @@ fn read(book: &Book, request: Request, caller: &Caller) -> Result<batch::Order, 
     }
     let partition = batch.partition.as_deref();
     let mut wanted = partition.into_iter().flat_map(|names| names.split(','));
-    if let Some(other) = wanted.find(|name| *name != book.site.partition) {
+    if let Some(other) = wanted.find(|name| *name != store.site.partition) {
         let other = if other.is_empty() { "(null)" } else { other };
         let what = format!("invalid partition specified: {other}");
         let Refusal(code, first) = Refusal::error(1, &what);
@@ -130,21 +135,21 @@ fn no_moment(option: &str, text: &str) -> Refusal {
 }
 
 /// When the job may begin, if that lies ahead.
-fn begin(book: &Book, order: &batch::Order, now: SimTime) -> Result<Option<SimTime>, Refusal> {
+fn begin(store: &JobStore, order: &batch::Order, now: SimTime) -> Result<Option<SimTime>, Refusal> {
     let Some(text) = &order.begin else {
         return Ok(None);
     };
-    let unix = times::moment(text, book.site.unix(now));
+    let unix = times::moment(text, store.site.unix(now));
     let unix = unix.ok_or_else(|| no_moment("begin", text))?;
-    Ok(Some(book.site.instant(unix)).filter(|at| *at > now))
+    Ok(Some(store.site.instant(unix)).filter(|at| *at > now))
 }
 
 /// A job that could never run is refused, as Slurm does with
 /// `EnforcePartLimits=ALL`: nothing waits for ever on an emulated cluster.
-fn check_size(book: &Book, order: &batch::Order) -> Result<(), Refusal> {
-    let resources = &book.site.resources;
+fn check_size(store: &JobStore, order: &batch::Order) -> Result<(), Refusal> {
+    let resources = &store.site.resources;
     let plan = super::super::length::plan(&order.batch);
-    let spec = book.spec(&order.batch, plan);
+    let spec = store.spec(&order.batch, plan);
     if order
         .batch
         .nodes

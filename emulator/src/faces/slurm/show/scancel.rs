@@ -1,13 +1,14 @@
 //! `scancel`
 
-use super::{among, charged_to, list, of_users, options, split_jobs, targets};
-use crate::faces::slurm::book::{Book, Errand, Job, State};
+use super::{Filter, list, options, split_jobs, targets};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::{Caller, is_user};
-use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::Parsed;
+use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::site::Site;
+use crate::faces::slurm::store::{Action, Job, JobStore, State};
+use crate::faces::slurm::users::is_user;
 use crate::faces::slurm::wire::{Answer, Request};
+use crate::slurm::hostlist;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ const SIGNALS: [(&str, i32); 11] = [
 ];
 
 pub(super) fn scancel(
-    book: &mut Book,
+    store: &mut JobStore,
     request: &Request,
     caller: &Caller,
     now: SimTime,
@@ -40,7 +41,7 @@ pub(super) fn scancel(
         let bad = || Answer::failed(1, format!("scancel: error: Invalid job id {word}\n"));
         named.extend(targets(job).ok_or_else(bad)?);
     }
-    let filter = Filter::of(&parsed, caller)?;
+    let filter = Chosen::of(&parsed, caller)?;
     if named.is_empty() && !filter.is_any() {
         return Err(Answer::failed(
             1,
@@ -52,7 +53,7 @@ pub(super) fn scancel(
     let verbose = parsed.has("verbose");
     let mut chosen: Vec<u32> = Vec::new();
     for target in &named {
-        let found = book.find(*target);
+        let found = store.find(*target);
         if verbose {
             stderr.push_str(&format!("scancel: Terminating job {target}\n"));
             if found.is_empty() {
@@ -64,17 +65,17 @@ pub(super) fn scancel(
         chosen.extend(found);
     }
     if named.is_empty() {
-        chosen.extend(book.all().map(|job| job.seq));
+        chosen.extend(store.all().map(|job| job.seq));
     }
     chosen.retain(|seq| {
-        let job = book.job(*seq);
-        job.is_some_and(|job| !job.state.is_ended() && filter.takes(job, &book.site))
+        let job = store.job(*seq);
+        job.is_some_and(|job| !job.state.is_ended() && filter.takes(job, &store.site))
     });
     // Later ones first: what is pending does not start in place of what ends.
     for seq in chosen.into_iter().rev() {
         match signal {
-            Some(number) if number != 9 => book.signal(seq, number),
-            _ => drop(book.cancel(now, seq, caller.uid)),
+            Some(number) if number != 9 => store.signal(seq, number),
+            _ => drop(store.cancel(now, seq, caller.uid)),
         }
     }
     Ok(Answer {
@@ -92,15 +93,10 @@ fn read_signal(text: &str) -> Result<i32, Answer> {
     found.ok_or_else(|| Answer::failed(1, format!("Unknown job signal: {text}\n")))
 }
 
-struct Filter {
-    users: Option<Vec<String>>,
-    names: Option<Vec<String>>,
-    partitions: Option<Vec<String>>,
-    accounts: Option<Vec<String>>,
-    qos: Option<Vec<String>>,
+/// Which of the jobs.
+struct Chosen {
+    filter: Filter,
     nodes: Option<Vec<String>>,
-    /// Whether a reservation is asked for, which no job has.
-    nothing: bool,
     states: Option<BTreeSet<Wanted>>,
 }
 
@@ -112,52 +108,27 @@ enum Wanted {
     Suspended,
 }
 
-impl Filter {
+impl Chosen {
     fn of(parsed: &Parsed, caller: &Caller) -> Result<Self, Answer> {
-        let mut users = list(parsed, "user");
-        for user in users.iter().flatten() {
+        for user in list(parsed, "user").iter().flatten() {
             let number = user.bytes().all(|byte| byte.is_ascii_digit());
             if !number && !is_user(user) {
                 let what = format!("scancel: error: Invalid user name: {user}\n");
                 return Err(Answer::failed(1, what));
             }
         }
-        if parsed.has("me") {
-            users = Some(vec![caller.user.to_string()]);
-        }
-        let states = match list(parsed, "state") {
-            None => None,
-            Some(words) => Some(
-                words
-                    .iter()
-                    .map(|word| read_state(word))
-                    .collect::<Result<_, _>>()?,
-            ),
-        };
-        Ok(Filter {
-            users,
-            names: list(parsed, "name").or_else(|| list(parsed, "jobname")),
-            partitions: list(parsed, "partition"),
-            accounts: list(parsed, "account"),
-            qos: list(parsed, "qos"),
-            nodes: parsed
-                .last("nodelist")
-                .map(|nodes| hostlist::expand(nodes).unwrap_or_default()),
-            nothing: parsed.has("reservation"),
-            states,
+        let states =
+            list(parsed, "state").map(|words| words.iter().map(|word| read_state(word)).collect());
+        let nodes = parsed.last("nodelist");
+        Ok(Chosen {
+            filter: Filter::of(parsed, caller),
+            nodes: nodes.map(|nodes| hostlist::expand(nodes).unwrap_or_default()),
+            states: states.transpose()?,
         })
     }
 
     fn is_any(&self) -> bool {
-        let lists = [
-            &self.users,
-            &self.names,
-            &self.partitions,
-            &self.accounts,
-            &self.qos,
-            &self.nodes,
-        ];
-        lists.iter().any(|list| list.is_some()) || self.states.is_some() || self.nothing
+        self.filter.is_any() || self.nodes.is_some() || self.states.is_some()
     }
 
     fn takes(&self, job: &Job, site: &Site) -> bool {
@@ -165,19 +136,13 @@ impl Filter {
             State::Pending => Wanted::Pending,
             _ => Wanted::Running,
         };
-        of_users(&self.users, job)
-            && among(&self.names, &job.batch.name)
-            && !self.nothing
-            && among(&self.partitions, &site.partition)
-            && self.nodes.as_ref().is_none_or(|wanted| {
-                let mut nodes = site.nodes_of(&job.placement).into_iter();
-                nodes.any(|(node, _)| wanted.contains(&format!("n{node}")))
-            })
-            && charged_to(&self.accounts, &self.qos, job)
-            && self
-                .states
-                .as_ref()
-                .is_none_or(|states| states.contains(&state))
+        let on = |wanted: &Vec<String>| {
+            let mut nodes = site.nodes_of(&job.placement).into_iter();
+            nodes.any(|(node, _)| wanted.contains(&format!("n{node}")))
+        };
+        self.filter.takes(job, site)
+            && self.nodes.as_ref().is_none_or(on)
+            && self.states.as_ref().is_none_or(|all| all.contains(&state))
     }
 }
 
@@ -196,12 +161,12 @@ fn read_state(word: &str) -> Result<Wanted, Answer> {
     }
 }
 
-impl Book {
+impl JobStore {
     /// `scancel --signal`: only running scripts hear it.
     fn signal(&mut self, seq: u32, number: i32) {
         let running = self.job(seq).is_some_and(|job| job.state == State::Running);
         if running {
-            self.give(Errand::Signal(seq, number));
+            self.give(Action::Signal(seq, number));
         }
     }
 }

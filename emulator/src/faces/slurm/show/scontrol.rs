@@ -4,15 +4,14 @@ mod cluster;
 mod job;
 
 use super::{options, split_jobs, targets};
-use crate::faces::slurm::book::{Book, Hold, Job, State};
-use crate::faces::slurm::client::JOB_NODES;
-use crate::faces::slurm::desk::Caller;
-use crate::faces::slurm::hostlist;
-use crate::faces::slurm::wire::{Answer, Request};
+use crate::faces::slurm::show::Caller;
+use crate::faces::slurm::store::{Hold, Job, JobStore, State};
+use crate::faces::slurm::wire::{Answer, JOB_NODES, Request};
+use crate::slurm::hostlist;
 use gridrig_core::time::SimTime;
 
 pub(super) fn scontrol(
-    book: &mut Book,
+    store: &mut JobStore,
     request: &Request,
     caller: &Caller,
     now: SimTime,
@@ -26,17 +25,17 @@ pub(super) fn scontrol(
     };
     let mut answer = match keyword.to_ascii_lowercase().as_str() {
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
-        "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", book.site.host)),
+        "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", store.site.host)),
         "show" => {
             let of_job = request.env.iter().find(|(name, _)| name == JOB_NODES);
             let of_job = of_job.map(|(_, nodes)| nodes.as_str());
-            show(book, rest, of_job, one_line, now)
+            show(store, rest, of_job, one_line, now)
         }
         // As root, Slurm's operator, and as any other user.
-        "hold" if caller.uid == 0 => each(keyword, rest, |id| hold(book, now, id, Hold::Admin)),
-        "hold" | "uhold" => each(keyword, rest, |id| hold(book, now, id, Hold::User)),
-        "release" => each(keyword, rest, |id| release(book, now, id)),
-        "wait_job" => wait_job(book, rest),
+        "hold" if caller.uid == 0 => each(keyword, rest, |id| hold(store, now, id, Hold::Admin)),
+        "hold" | "uhold" => each(keyword, rest, |id| hold(store, now, id, Hold::User)),
+        "release" => each(keyword, rest, |id| release(store, now, id)),
+        "wait_job" => wait_job(store, rest),
         "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
         | "shutdown" | "create" | "delete" | "top" | "write" => Answer::failed(
             1,
@@ -51,11 +50,11 @@ pub(super) fn scontrol(
 }
 
 /// Nodes are always ready, whether the job has them or not.
-fn wait_job(book: &Book, words: &[&str]) -> Answer {
+fn wait_job(store: &JobStore, words: &[&str]) -> Answer {
     match words {
         [] => Answer::failed(1, "too few arguments for keyword:wait_job\n"),
         [job] => {
-            match targets(job).is_some_and(|of| of.iter().any(|t| !book.find(*t).is_empty())) {
+            match targets(job).is_some_and(|of| of.iter().any(|t| !store.find(*t).is_empty())) {
                 true => Answer::failed(0, format!("scontrol: Nodes are ready for job {job}\n")),
                 false => Answer::failed(1, format!("scontrol: Problem running job {job}\n")),
             }
@@ -64,7 +63,13 @@ fn wait_job(book: &Book, words: &[&str]) -> Answer {
     }
 }
 
-fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: SimTime) -> Answer {
+fn show(
+    store: &JobStore,
+    words: &[&str],
+    of_job: Option<&str>,
+    one_line: bool,
+    now: SimTime,
+) -> Answer {
     let Some((entity, rest)) = words.split_first() else {
         return Answer::failed(1, "too few arguments for keyword:show\n");
     };
@@ -88,16 +93,16 @@ fn show(book: &Book, words: &[&str], of_job: Option<&str>, one_line: bool, now: 
         return host_list(wanted.or(of_job), entity.len() > "hostlist".len());
     }
     if is("jobs", 1) || is("jobid", 4) {
-        return job::show(book, wanted, one_line, now);
+        return job::show(store, wanted, one_line, now);
     }
     if is("config", 3) {
-        return Answer::said(cluster::config(book, now));
+        return Answer::said(cluster::config(store, now));
     }
     if is("nodes", 1) {
-        return cluster::nodes(book, wanted, one_line, now);
+        return cluster::nodes(store, wanted, one_line, now);
     }
     if is("partitions", 2) {
-        return cluster::partition(book, wanted, one_line);
+        return cluster::partition(store, wanted, one_line);
     }
     // What an emulated cluster has none of.
     let none = [
@@ -175,33 +180,37 @@ fn each(keyword: &str, words: &[&str], mut act: impl FnMut(&str) -> Done) -> Ans
     answer
 }
 
-fn hold(book: &mut Book, now: SimTime, word: &str, hold: Hold) -> Done {
-    change(book, word, |book, seq| book.hold(now, seq, hold))
+fn hold(store: &mut JobStore, now: SimTime, word: &str, hold: Hold) -> Done {
+    change(store, word, |store, seq| store.hold(now, seq, hold))
 }
 
-fn release(book: &mut Book, now: SimTime, word: &str) -> Done {
-    change(book, word, |book, seq| book.release(now, seq))
+fn release(store: &mut JobStore, now: SimTime, word: &str) -> Done {
+    change(store, word, |store, seq| store.release(now, seq))
 }
 
-fn change(book: &mut Book, word: &str, mut act: impl FnMut(&mut Book, u32) -> bool) -> Done {
+fn change(
+    store: &mut JobStore,
+    word: &str,
+    mut act: impl FnMut(&mut JobStore, u32) -> bool,
+) -> Done {
     if let Some(name) = word.strip_prefix("name=") {
         // Of all that wait under the name; none is no mistake.
         let waits = |job: &&Job| job.state == State::Pending && job.batch.name == name;
-        let named: Vec<u32> = book.all().filter(waits).map(|job| job.seq).collect();
+        let named: Vec<u32> = store.all().filter(waits).map(|job| job.seq).collect();
         for seq in named {
-            act(book, seq);
+            act(store, seq);
         }
         return Done::Yes;
     }
     let found: Vec<u32> = targets(word)
         .unwrap_or_default()
         .into_iter()
-        .flat_map(|target| book.find(target))
+        .flat_map(|target| store.find(target))
         .collect();
     if found.is_empty() {
         return Done::Unknown;
     }
-    let changed = found.into_iter().filter(|seq| act(book, *seq)).count();
+    let changed = found.into_iter().filter(|seq| act(store, *seq)).count();
     match changed {
         0 => Done::Ended,
         _ => Done::Yes,

@@ -2,12 +2,12 @@
 
 use super::format::{self, Piece};
 use super::{list, options};
-use crate::faces::slurm::book::Book;
-use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::{Node, Site, VERSION};
-use crate::faces::slurm::times;
+use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::{Answer, Request};
+use crate::slurm::hostlist;
+use crate::slurm::times;
 use gridrig_core::resource::Resource;
 use gridrig_core::time::SimTime;
 
@@ -154,14 +154,14 @@ fn first_name(line: &Line<'_>) -> String {
     first.map(|node| node.name.clone()).unwrap_or_default()
 }
 
-pub(super) fn sinfo(book: &Book, request: &Request, now: SimTime) -> Result<Answer, Answer> {
+pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result<Answer, Answer> {
     let parsed = options("sinfo", request)?;
     if parsed.has("reservation") {
         return Ok(Answer::said("No reservations in the system\n".to_owned()));
     }
     let (pieces, stderr) = pieces(&parsed);
-    let site = &book.site;
-    let all = site.nodes(book.placements());
+    let site = &store.site;
+    let all = site.nodes(store.placements());
     let chosen = chosen(&parsed, site, &all)?;
     let lines = lines(&parsed, &pieces, chosen, site);
     let mut out = String::new();

@@ -4,14 +4,16 @@ mod fields;
 mod steps;
 
 use super::format::{self, Piece};
-use super::{among, charged_to, list, of_users, options, split_jobs, targets};
-use crate::faces::slurm::book::{Book, Job, Record, State};
+use super::{Filter, list, options, split_jobs, targets};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::{Caller, is_user};
-use crate::faces::slurm::hostlist;
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::times;
+use crate::faces::slurm::show::Caller;
+use crate::faces::slurm::site::Site;
+use crate::faces::slurm::store::{Job, JobStore, Record, State};
+use crate::faces::slurm::users::is_user;
 use crate::faces::slurm::wire::{Answer, Request};
+use crate::slurm::hostlist;
+use crate::slurm::times;
 use fields::{Field, View};
 use gridrig_core::time::SimTime;
 use std::cmp::Ordering;
@@ -27,19 +29,19 @@ const STATES: &str = "PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEO
     REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED";
 
 pub(super) fn squeue(
-    book: &Book,
+    store: &JobStore,
     request: &Request,
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
     let parsed = options("squeue", request)?;
-    refuse(&parsed, book)?;
-    let filter = Filter::of(&parsed, book, caller)?;
+    refuse(&parsed, store)?;
+    let chosen = Chosen::of(&parsed, store, caller)?;
     let apart = parsed.has("array") || parsed.has("array-unique");
-    let mut records = book.records(now, filter.jobs.as_deref(), apart);
-    if let Some([Target { id, .. }]) = filter.jobs.as_deref()
+    let mut records = store.records(now, chosen.jobs.as_deref(), apart);
+    if let Some([Target { id, .. }]) = chosen.jobs.as_deref()
         && records.is_empty()
-        && book
+        && store
             .find(Target {
                 id: *id,
                 task: None,
@@ -51,7 +53,7 @@ pub(super) fn squeue(
             "slurm_load_jobs error: Invalid job id specified\n",
         ));
     }
-    records.retain(|record| filter.takes(record));
+    records.retain(|record| chosen.takes(record, &store.site));
     sort(
         &mut records,
         parsed.last("sort").unwrap_or(match parsed.has("start") {
@@ -62,13 +64,13 @@ pub(super) fn squeue(
     if parsed.has("steps") {
         return Ok(steps::list(
             &records,
-            &book.site,
+            &store.site,
             !parsed.has("noheader"),
             now,
         ));
     }
     let (pieces, mut stderr) = pieces(&parsed);
-    for user in filter.users.iter().flatten() {
+    for user in chosen.filter.users.iter().flatten() {
         let number = user.bytes().all(|byte| byte.is_ascii_digit());
         if !number && !is_user(user) {
             stderr.push_str(&format!("squeue: error: Invalid user: {user}\n\n"));
@@ -76,14 +78,14 @@ pub(super) fn squeue(
     }
     let mut out = String::with_capacity(records.len() * 96);
     if parsed.has("long") && !parsed.has("noheader") {
-        out.push_str(&times::date(book.site.unix(now)));
+        out.push_str(&times::date(store.site.unix(now)));
         out.push('\n');
     }
     if !parsed.has("noheader") {
         format::line(&mut out, &pieces, |field| field.header.to_owned());
     }
     let view = View {
-        site: &book.site,
+        site: &store.site,
         now,
     };
     for record in &records {
@@ -97,11 +99,11 @@ pub(super) fn squeue(
 }
 
 /// What squeue refuses before it looks at any job.
-fn refuse(parsed: &Parsed, book: &Book) -> Result<(), Answer> {
+fn refuse(parsed: &Parsed, store: &JobStore) -> Result<(), Answer> {
     if let Some(clusters) = list(parsed, "clusters")
         && clusters
             .iter()
-            .any(|name| *name != book.site.cluster && name != "all")
+            .any(|name| *name != store.site.cluster && name != "all")
     {
         let name = &clusters[0];
         return Err(Answer::failed(
@@ -133,23 +135,17 @@ fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
     format::asked(parsed, usual, Field::of_letter, Field::of_name, complain)
 }
 
-struct Filter {
+/// Which of the jobs.
+struct Chosen {
+    filter: Filter,
     jobs: Option<Vec<Target>>,
-    /// Short names; none takes all.
+    /// Short names; `None` is all.
     states: Option<BTreeSet<String>>,
-    users: Option<Vec<String>>,
-    names: Option<Vec<String>>,
-    /// Whether the one partition is among those wanted.
-    partition: bool,
-    accounts: Option<Vec<String>>,
-    qos: Option<Vec<String>>,
-    /// Whether licenses or a reservation are asked for, which no job has.
-    nothing: bool,
     nodes: Option<BTreeSet<String>>,
 }
 
-impl Filter {
-    fn of(parsed: &Parsed, book: &Book, caller: &Caller) -> Result<Self, Answer> {
+impl Chosen {
+    fn of(parsed: &Parsed, store: &JobStore, caller: &Caller) -> Result<Self, Answer> {
         // `-j 7` and `-j7` alike: the value of this option may stand alone.
         let jobs = match parsed.last("jobs") {
             Some("") => parsed.rest.first().map(String::as_str),
@@ -178,54 +174,36 @@ impl Filter {
             Some(words) if words.len() == 1 && words[0].eq_ignore_ascii_case("all") => None,
             Some(words) => Some(read_states(&words)?),
         };
-        let mut users = list(parsed, "user");
-        if parsed.has("me") {
-            users = Some(vec![caller.user.to_string()]);
-        }
         let nodes = list(parsed, "nodelist").map(|nodes| nodes.join(","));
         let nodes = nodes.map(|list| match hostlist::expand(&list) {
-            Some(names) => known_nodes(names, book),
+            Some(names) => known_nodes(names, store),
             None => {
                 let what = format!("squeue: error: Invalid node name specified {list}\n");
                 Err(Answer::failed(1, what))
             }
         });
-        let partition = list(parsed, "partition");
-        Ok(Filter {
+        Ok(Chosen {
+            filter: Filter::of(parsed, caller),
             jobs,
             states,
-            users,
-            names: list(parsed, "name"),
-            partition: partition.is_none_or(|names| names.contains(&book.site.partition)),
-            accounts: list(parsed, "account"),
-            qos: list(parsed, "qos"),
-            nothing: parsed.has("licenses") || parsed.has("reservation"),
             nodes: nodes.transpose()?,
         })
     }
 
-    fn takes(&self, record: &Record<'_>) -> bool {
-        let job = record.job;
-        let state = job.state.names().1;
-        let on_nodes = self.nodes.as_ref().is_none_or(|wanted| {
+    fn takes(&self, record: &Record<'_>, site: &Site) -> bool {
+        let state = record.job.state.names().1;
+        let on = |wanted: &BTreeSet<String>| {
             let names = hostlist::expand(&record.node_list).unwrap_or_default();
             names.iter().any(|name| wanted.contains(name))
-        });
-        !self.nothing
-            && self
-                .states
-                .as_ref()
-                .is_none_or(|states| states.contains(state))
-            && of_users(&self.users, job)
-            && on_nodes
-            && among(&self.names, &job.batch.name)
-            && self.partition
-            && charged_to(&self.accounts, &self.qos, job)
+        };
+        self.filter.takes(record.job, site)
+            && self.states.as_ref().is_none_or(|all| all.contains(state))
+            && self.nodes.as_ref().is_none_or(on)
     }
 }
 
-fn known_nodes(names: Vec<String>, book: &Book) -> Result<BTreeSet<String>, Answer> {
-    let all = book.site.nodes(std::iter::empty());
+fn known_nodes(names: Vec<String>, store: &JobStore) -> Result<BTreeSet<String>, Answer> {
+    let all = store.site.nodes(std::iter::empty());
     let is_known = |name: &String| all.iter().any(|node| node.name == *name);
     match names.iter().find(|name| !is_known(name)) {
         Some(other) => {

@@ -2,16 +2,16 @@
 
 use super::layout;
 use crate::faces::slurm::batch::MAX_ARRAY_SIZE;
-use crate::faces::slurm::book::Book;
-use crate::faces::slurm::hostlist;
 use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION};
-use crate::faces::slurm::times;
+use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::Answer;
+use crate::slurm::hostlist;
+use crate::slurm::times;
 use gridrig_core::time::SimTime;
 
 /// The keys of the configuration that mean something here, in Slurm's layout.
-pub(super) fn config(book: &Book, now: SimTime) -> String {
-    let site = &book.site;
+pub(super) fn config(store: &JobStore, now: SimTime) -> String {
+    let site = &store.site;
     let stamp = |at: SimTime| times::stamp(site.unix(at));
     let age = MIN_JOB_AGE.as_nanos() / 1_000_000_000;
     let select = if site
@@ -42,7 +42,7 @@ pub(super) fn config(book: &Book, now: SimTime) -> String {
         ("MaxMemPerNode", "UNLIMITED".to_owned()),
         ("MinJobAge", format!("{age} sec")),
         ("MpiDefault", "none".to_owned()),
-        ("NEXT_JOB_ID", book.next_id().to_string()),
+        ("NEXT_JOB_ID", store.next_id().to_string()),
         ("OverTimeLimit", "0 min".to_owned()),
         ("PreemptMode", "OFF".to_owned()),
         ("PriorityType", "priority/basic".to_owned()),
@@ -64,10 +64,15 @@ pub(super) fn config(book: &Book, now: SimTime) -> String {
     out
 }
 
-pub(super) fn nodes(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
-    let all = book.site.nodes(book.placements());
+pub(super) fn nodes(
+    store: &JobStore,
+    wanted: Option<&str>,
+    one_line: bool,
+    now: SimTime,
+) -> Answer {
+    let all = store.site.nodes(store.placements());
     let text = |node: &Node| {
-        let text = layout(&node_lines(book, node, now), one_line);
+        let text = layout(&node_lines(store, node, now), one_line);
         format!("{text}{}", if one_line { "\n" } else { "\n\n" })
     };
     let Some(wanted) = wanted else {
@@ -87,11 +92,16 @@ pub(super) fn nodes(book: &Book, wanted: Option<&str>, one_line: bool, now: SimT
     answer
 }
 
-fn node_lines(book: &Book, node: &Node, now: SimTime) -> Vec<String> {
-    let site = &book.site;
+fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
+    let site = &store.site;
     let group = &site.resources.groups()[node.group];
     let stamp = |at: SimTime| times::stamp(site.unix(at));
-    let (cpus, taken) = (node.cpus, node.taken);
+    let (name, cpus, taken) = (&node.name, node.cpus, node.taken);
+    let (state, disk) = (
+        node.state().0.to_ascii_uppercase(),
+        group.disk_mib.unwrap_or(0),
+    );
+    let booted = stamp(SimTime::ZERO);
     let memory = group.memory_mib.unwrap_or(1);
     let architecture = group.architecture.as_deref().unwrap_or("x86_64");
     let system = group.os.as_deref().unwrap_or("Linux");
@@ -100,30 +110,17 @@ fn node_lines(book: &Book, node: &Node, now: SimTime) -> Vec<String> {
         taken => format!("cpu={taken}"),
     };
     vec![
-        format!(
-            "NodeName={} Arch={architecture} CoresPerSocket=1 ",
-            node.name
-        ),
-        format!(
-            "CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={}.00",
-            taken
-        ),
+        format!("NodeName={name} Arch={architecture} CoresPerSocket=1 "),
+        format!("CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={taken}.00"),
         "AvailableFeatures=(null)".to_owned(),
         "ActiveFeatures=(null)".to_owned(),
         "Gres=(null)".to_owned(),
-        format!(
-            "NodeAddr={} NodeHostName={} Port=0 Version={VERSION}",
-            node.name, node.name
-        ),
+        format!("NodeAddr={name} NodeHostName={name} Port=0 Version={VERSION}"),
         format!("OS={system} "),
         format!("RealMemory={memory} AllocMem=0 FreeMem={memory} Sockets={cpus} Boards=1"),
-        format!(
-            "State={} ThreadsPerCore=1 TmpDisk={} Weight=1 Owner=N/A MCS_label=N/A",
-            node.state().0.to_ascii_uppercase(),
-            group.disk_mib.unwrap_or(0)
-        ),
+        format!("State={state} ThreadsPerCore=1 TmpDisk={disk} Weight=1 Owner=N/A MCS_label=N/A"),
         format!("Partitions={} ", site.partition),
-        format!("BootTime={0} SlurmdStartTime={0}", stamp(SimTime::ZERO)),
+        format!("BootTime={booted} SlurmdStartTime={booted}"),
         format!("LastBusyTime={}", stamp(now)),
         format!("CfgTRES=cpu={cpus},mem={memory}M,billing={cpus}"),
         format!("AllocTRES={allocated}"),
@@ -133,8 +130,8 @@ fn node_lines(book: &Book, node: &Node, now: SimTime) -> Vec<String> {
     ]
 }
 
-pub(super) fn partition(book: &Book, wanted: Option<&str>, one_line: bool) -> Answer {
-    let site = &book.site;
+pub(super) fn partition(store: &JobStore, wanted: Option<&str>, one_line: bool) -> Answer {
+    let site = &store.site;
     if let Some(other) = wanted.filter(|name| *name != site.partition) {
         let mut answer = Answer::said(format!("Partition {other} not found\n"));
         answer.code = 1;

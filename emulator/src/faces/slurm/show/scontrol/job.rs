@@ -1,16 +1,16 @@
 //! `scontrol show job`
 
 use super::layout;
-use crate::faces::slurm::book::{Book, Record, State};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::desk::group_name;
-use crate::faces::slurm::execute::fill_for;
-use crate::faces::slurm::show::{targets, tres};
-use crate::faces::slurm::times;
+use crate::faces::slurm::file_names::{default_output, fill_for};
+use crate::faces::slurm::show::{in_directory, targets, tres};
+use crate::faces::slurm::store::{JobStore, Record, State};
+use crate::faces::slurm::users::group_name;
 use crate::faces::slurm::wire::Answer;
+use crate::slurm::times;
 use gridrig_core::time::SimTime;
 
-pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
+pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
     let unknown = |of: &str| Answer::failed(1, format!("{of} error: Invalid job id specified\n"));
     let chosen = match wanted {
         None => None,
@@ -19,11 +19,11 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
             None => return unknown("scontrol_print_job"),
         },
     };
-    let mut records = book.records(now, chosen.as_deref(), false);
+    let mut records = store.records(now, chosen.as_deref(), false);
     if records.is_empty() {
         return match wanted {
             // The array is known, its task is not.
-            Some(word) if is_array(book, chosen.as_deref()) => Answer {
+            Some(word) if is_array(store, chosen.as_deref()) => Answer {
                 code: 1,
                 ..Answer::said(format!("Job {word} not found\n"))
             },
@@ -37,7 +37,7 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
     }
     let mut out = String::new();
     for record in &records {
-        let lines = lines(book, record, now);
+        let lines = lines(store, record, now);
         let text = layout(&lines, one_line);
         // The last of Slurm's lines is blank but for its indentation.
         out.push_str(&text);
@@ -47,66 +47,49 @@ pub(super) fn show(book: &Book, wanted: Option<&str>, one_line: bool, now: SimTi
 }
 
 /// Whether the one job is a task of an array that is there.
-fn is_array(book: &Book, chosen: Option<&[Target]>) -> bool {
+fn is_array(store: &JobStore, chosen: Option<&[Target]>) -> bool {
     let Some([Target { id, task: Some(_) }]) = chosen else {
         return false;
     };
     let (id, task) = (*id, None);
-    !book.find(Target { id, task }).is_empty()
+    !store.find(Target { id, task }).is_empty()
 }
 
-fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
-    let job = record.job;
+fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
+    let (job, partition) = (record.job, &store.site.partition);
     let batch = &*job.batch;
     let null = |text: &Option<String>| text.clone().unwrap_or("(null)".to_owned());
-    let mut lines = vec![name_line(record)];
-    lines.push(format!(
-        "UserId={}({}) GroupId={}({}) MCS_label=N/A",
-        batch.user,
-        batch.uid,
-        group_name(batch.gid),
-        batch.gid
-    ));
-    lines.push(format!(
-        "Priority={} Nice={} Account={} QOS={}",
-        record.priority(),
-        batch.nice,
-        null(&batch.account),
-        null(&batch.qos)
-    ));
-    lines.push(format!(
-        "JobState={} Reason={} Dependency={}",
-        job.state.names().0,
-        record.reason,
-        record.dependency()
-    ));
-    lines.push(format!(
-        "Requeue={} Restarts=0 BatchFlag=1 Reboot=0 ExitCode={}:{}",
-        u8::from(batch.requeue),
-        job.exit.0,
-        job.exit.1
-    ));
-    lines.extend(time_lines(book, record, now));
-    lines.push(format!(
-        "Partition={} AllocNode:Sid=localhost:0",
-        book.site.partition
-    ));
-    lines.push(format!(
-        "ReqNodeList={} ExcNodeList={}",
-        null(&batch.wanted_nodes),
-        null(&batch.unwanted_nodes)
-    ));
+    let (user, uid, gid, nice) = (&batch.user, batch.uid, batch.gid, batch.nice);
+    let (group, account, qos) = (group_name(gid), null(&batch.account), null(&batch.qos));
+    let (priority, state, reason) = (record.priority(), job.state.names().0, record.reason);
+    let (dependency, requeue) = (record.dependency(), u8::from(batch.requeue));
+    let (code, signal) = job.exit;
+    let (wanted, unwanted) = (null(&batch.wanted_nodes), null(&batch.unwanted_nodes));
+    let mut lines = vec![
+        name_line(record),
+        format!("UserId={user}({uid}) GroupId={group}({gid}) MCS_label=N/A"),
+        format!("Priority={priority} Nice={nice} Account={account} QOS={qos}"),
+        format!("JobState={state} Reason={reason} Dependency={dependency}"),
+        format!("Requeue={requeue} Restarts=0 BatchFlag=1 Reboot=0 ExitCode={code}:{signal}"),
+    ];
+    lines.extend(time_lines(store, record, now));
+    lines.push(format!("Partition={partition} AllocNode:Sid=localhost:0"));
+    lines.push(format!("ReqNodeList={wanted} ExcNodeList={unwanted}"));
     lines.push(format!("NodeList={}", record.node_list));
-    lines.extend(size_lines(book, record));
+    lines.extend(size_lines(store, record));
     lines.push(format!("Command={}", batch.called()));
     lines.push(format!("WorkDir={}", batch.work_dir));
-    if batch.comment.is_some() {
-        lines.push(format!("Comment={} ", null(&batch.comment)));
+    if let Some(comment) = &batch.comment {
+        lines.push(format!("Comment={comment} "));
     }
-    let output = file(book, record, batch.output.as_deref(), None);
-    let error = file(book, record, batch.error.as_deref(), Some(&output));
-    lines.push(format!("StdErr={error}"));
+    let file = |pattern: &str| {
+        let name = fill_for(pattern, job, record.tasks.is_some(), &store.site);
+        in_directory(record, &name)
+    };
+    let output = file(batch.output.as_deref().unwrap_or(default_output(job)));
+    let error = batch.error.as_deref().map_or(output.clone(), file);
     let input = batch.input.as_deref().unwrap_or("/dev/null");
+    lines.push(format!("StdErr={error}"));
     lines.push(format!("StdIn={input}"));
     lines.push(format!("StdOut={output}"));
     lines.push("Power=".to_owned());
@@ -114,62 +97,49 @@ fn lines(book: &Book, record: &Record<'_>, now: SimTime) -> Vec<String> {
 }
 
 fn name_line(record: &Record<'_>) -> String {
-    let job = record.job;
-    let name = &job.batch.name;
-    let Some(task) = &job.task else {
-        return format!("JobId={} JobName={name}", job.id);
+    let (id, name) = (record.job.id, &record.job.batch.name);
+    let Some(task) = &record.job.task else {
+        return format!("JobId={id} JobName={name}");
     };
+    let (array, tasks) = (task.array, record.task_ids());
     let throttle = task
         .at_a_time
         .map(|most| format!(" ArrayTaskThrottle={most}"));
-    format!(
-        "JobId={} ArrayJobId={} ArrayTaskId={}{} JobName={name}",
-        job.id,
-        task.array,
-        record.task_ids(),
-        throttle.unwrap_or_default()
-    )
+    let throttle = throttle.unwrap_or_default();
+    format!("JobId={id} ArrayJobId={array} ArrayTaskId={tasks}{throttle} JobName={name}")
 }
 
-fn time_lines(book: &Book, record: &Record<'_>, now: SimTime) -> [String; 5] {
+fn time_lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> [String; 5] {
     let job = record.job;
-    let stamp = |at: Option<SimTime>| match at {
-        Some(at) => times::stamp(book.site.unix(at)),
-        None => "Unknown".to_owned(),
-    };
+    let stamp = |at: SimTime| times::stamp(store.site.unix(at));
+    let known = |at: Option<SimTime>| at.map_or("Unknown".to_owned(), stamp);
     let limit = job.limit.map(|limit| limit.as_nanos() / 1_000_000_000);
-    let limit_text = limit.map_or("UNLIMITED".to_owned(), times::long);
-    let (start, eligible) = (record.start(now), job.eligible.or(job.begin));
+    let limit = limit.map_or("UNLIMITED".to_owned(), times::long);
+    let start = record.start(now);
     let end = match (job.end, start, job.limit) {
         (None, Some(start), Some(limit)) => Some(start + limit),
         (end, _, _) => end,
     };
+    let (run, start, end) = (
+        times::long(record.run_seconds(now)),
+        known(start),
+        known(end),
+    );
+    let (submitted, eligible) = (stamp(job.submit), known(job.eligible.or(job.begin)));
+    let looked = stamp(job.start.unwrap_or(job.submit));
     [
-        format!(
-            "RunTime={} TimeLimit={limit_text} TimeMin=N/A",
-            times::long(record.run_seconds(now))
-        ),
-        format!(
-            "SubmitTime={} EligibleTime={}",
-            stamp(Some(job.submit)),
-            stamp(eligible)
-        ),
-        format!("AccrueTime={}", stamp(eligible)),
-        format!(
-            "StartTime={} EndTime={} Deadline=N/A",
-            stamp(start),
-            stamp(end)
-        ),
-        format!(
-            "SuspendTime=None SecsPreSuspend=0 LastSchedEval={} Scheduler=Main",
-            stamp(job.start.or(Some(job.submit)))
-        ),
+        format!("RunTime={run} TimeLimit={limit} TimeMin=N/A"),
+        format!("SubmitTime={submitted} EligibleTime={eligible}"),
+        format!("AccrueTime={eligible}"),
+        format!("StartTime={start} EndTime={end} Deadline=N/A"),
+        format!("SuspendTime=None SecsPreSuspend=0 LastSchedEval={looked} Scheduler=Main"),
     ]
 }
 
-fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
+fn size_lines(store: &JobStore, record: &Record<'_>) -> Vec<String> {
     let batch = &*record.job.batch;
-    let (nodes, cpus) = (record.nodes, record.cpus);
+    let (nodes, cpus, tasks) = (record.nodes, record.cpus, batch.tasks);
+    let (per_task, on_node) = (batch.cpus_per_task, batch.cpus_on_node());
     let pending = record.job.state == State::Pending;
     let nodes = match batch.most_nodes.filter(|_| pending) {
         Some(_) => format!("{nodes}-{nodes}"),
@@ -183,21 +153,18 @@ fn size_lines(book: &Book, record: &Record<'_>) -> Vec<String> {
     };
     let shared = if batch.exclusive { "NO" } else { "OK" };
     let mut lines = Vec::new();
-    let host = book.site.nodes_of(&record.job.placement);
+    let host = store.site.nodes_of(&record.job.placement);
     if let Some((first, _)) = host.first() {
         lines.push(format!("BatchHost=n{first}"));
     }
     lines.extend([
         format!(
-            "NumNodes={nodes} NumCPUs={cpus} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*",
-            batch.tasks, batch.cpus_per_task
+            "NumNodes={nodes} NumCPUs={cpus} NumTasks={tasks} CPUs/Task={per_task} \
+             ReqB:S:C:T=0:0:*:*"
         ),
-        format!("TRES={}", tres(&book.site, record)),
+        format!("TRES={}", tres(&store.site, record)),
         format!("Socks/Node=* NtasksPerN:B:S:C={per_node}:0:*:* CoreSpec=*"),
-        format!(
-            "MinCPUsNode={} {memory} MinTmpDiskNode=0",
-            batch.cpus_on_node()
-        ),
+        format!("MinCPUsNode={on_node} {memory} MinTmpDiskNode=0"),
         "Features=(null) DelayBoot=00:00:00".to_owned(),
         format!("OverSubscribe={shared} Contiguous=0 Licenses=(null) Network=(null)"),
     ]);
@@ -208,24 +175,5 @@ fn mebibytes(mib: u64) -> String {
     match mib % 1024 {
         0 if mib > 0 => format!("{}G", mib / 1024),
         _ => format!("{mib}M"),
-    }
-}
-
-/// Where an output goes: the pattern's file in the working directory.
-fn file(book: &Book, record: &Record<'_>, pattern: Option<&str>, other: Option<&str>) -> String {
-    let name = match (pattern, other) {
-        (Some(pattern), _) => fill_for(pattern, record.job, record.tasks.is_some(), &book.site),
-        (None, Some(other)) => return other.to_owned(),
-        (None, None) => {
-            let default = match record.job.task {
-                Some(_) => "slurm-%A_%a.out",
-                None => "slurm-%j.out",
-            };
-            fill_for(default, record.job, record.tasks.is_some(), &book.site)
-        }
-    };
-    match name.starts_with('/') {
-        true => name,
-        false => format!("{}/{name}", record.job.batch.work_dir),
     }
 }

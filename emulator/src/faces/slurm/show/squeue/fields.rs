@@ -1,10 +1,10 @@
 //! The fields of squeue: letter and name, header, value.
 
-use crate::faces::slurm::book::{Record, State};
-use crate::faces::slurm::desk::group_name;
-use crate::faces::slurm::show::tres;
+use crate::faces::slurm::show::{in_directory, tres};
 use crate::faces::slurm::site::Site;
-use crate::faces::slurm::times::{self, short};
+use crate::faces::slurm::store::{Record, State};
+use crate::faces::slurm::users::group_name;
+use crate::slurm::times::{self, short};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// What values are computed from besides the job.
@@ -302,12 +302,5 @@ fn error(record: &Record<'_>, view: &View<'_>) -> String {
     match &record.job.batch.error {
         Some(error) => in_directory(record, error),
         None => output(record, view),
-    }
-}
-
-fn in_directory(record: &Record<'_>, name: &str) -> String {
-    match name.starts_with('/') {
-        true => name.to_owned(),
-        false => format!("{}/{name}", record.job.batch.work_dir),
     }
 }

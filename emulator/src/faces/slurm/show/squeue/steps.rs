@@ -1,10 +1,10 @@
 //! `squeue --steps`: a running job has one step, its batch script.
 
-use crate::faces::slurm::book::{Record, State};
 use crate::faces::slurm::show::format::pad;
 use crate::faces::slurm::site::Site;
-use crate::faces::slurm::times::short;
+use crate::faces::slurm::store::{Record, State};
 use crate::faces::slurm::wire::Answer;
+use crate::slurm::times::short;
 use gridrig_core::time::SimTime;
 
 /// Width of each column, and whether it stands to the right.

@@ -1,7 +1,7 @@
 //! Jobs as the commands list them: the pending tasks of an array are one
 //! record until they start.
 
-use super::{Book, Job, State};
+use super::{Job, JobStore, State};
 use crate::faces::slurm::batch::compress;
 use crate::faces::slurm::depend::{self, Target};
 use gridrig_core::time::SimTime;
@@ -83,7 +83,7 @@ impl Record<'_> {
     }
 }
 
-impl Book {
+impl JobStore {
     /// The records of these jobs, `apart` with one for each pending task.
     /// Jobs that have aged are left out.
     pub fn records(&self, now: SimTime, of: Option<&[Target]>, apart: bool) -> Vec<Record<'_>> {

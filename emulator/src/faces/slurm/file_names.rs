@@ -1,11 +1,11 @@
 //! File names with `%j`, `%A`, `%a`, `%x`, `%u`, `%N` and others in them.
 
-use crate::faces::slurm::book::Job;
-use crate::faces::slurm::site::Site;
+use super::site::Site;
+use super::store::Job;
 
 /// What the letters of a pattern stand for.
 #[derive(Clone, Debug, Default)]
-pub(in crate::faces::slurm) struct Facts {
+pub(super) struct Facts {
     pub job: String,
     pub array: String,
     pub task: String,
@@ -40,7 +40,7 @@ impl Facts {
 
 /// The name that a pattern stands for. A number after `%` pads with zeros;
 /// letters without a meaning stay as they are.
-pub(in crate::faces::slurm) fn fill(pattern: &str, facts: &Facts) -> String {
+pub(super) fn fill(pattern: &str, facts: &Facts) -> String {
     let mut name = String::new();
     let mut letters = pattern.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -87,6 +87,24 @@ pub(in crate::faces::slurm) fn fill(pattern: &str, facts: &Facts) -> String {
         }
     }
     name
+}
+
+/// The pattern of the output where none is given.
+pub(super) fn default_output(job: &Job) -> &'static str {
+    match job.task {
+        Some(_) => "slurm-%A_%a.out",
+        None => "slurm-%j.out",
+    }
+}
+
+/// The file that a pattern names for a job; for pending tasks of an array that
+/// stand together, with Slurm's number for "no task".
+pub(super) fn fill_for(pattern: &str, job: &Job, together: bool, site: &Site) -> String {
+    let mut facts = Facts::of(job, site);
+    if together {
+        facts.task = (u32::MAX - 1).to_string();
+    }
+    fill(pattern, &facts)
 }
 
 #[cfg(test)]

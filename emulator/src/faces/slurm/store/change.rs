@@ -1,10 +1,10 @@
 //! What happens to jobs.
 
-use super::{Book, Errand, FIRST_NAME, Hold, Job, State, Task};
+use super::{Action, FIRST_NAME, Hold, Job, JobStore, State, Task};
 use crate::faces::slurm::batch::{Batch, Order, TaskList};
 use crate::faces::slurm::length::{self, Plan};
 use crate::faces::slurm::site::MIN_JOB_AGE;
-use crate::faces::slurm::times::Limit;
+use crate::slurm::times::Limit;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::message::{EndState, JobEnd};
@@ -19,7 +19,7 @@ pub(in crate::faces::slurm) const LONGEST: SimDuration = SimDuration::from_secs(
 /// given back.
 const GRACE: SimDuration = SimDuration::from_secs(60);
 
-impl Book {
+impl JobStore {
     /// The job as the cluster's model takes it.
     pub fn spec(&self, batch: &Batch, plan: Plan) -> JobSpec {
         let processors = self.processors(batch);
@@ -194,7 +194,7 @@ impl Book {
             self.limits.insert((at + limit, seq));
         }
         if ours && self.site.execute {
-            self.errands.push(Errand::Launch(seq));
+            self.actions.push(Action::Launch(seq));
         }
         self.stir(seq, at);
     }
@@ -236,7 +236,7 @@ impl Book {
         if executes {
             // Its process may still be there: the model's bound has come, or
             // somebody removed the job by another interface.
-            self.errands.push(Errand::Kill(seq));
+            self.actions.push(Action::Kill(seq));
         }
         let (state, why, exit) = match (job.ending, end.state) {
             (Some(state), _) => (state, job.why, job.exit),
@@ -351,12 +351,12 @@ impl Book {
         match (execute && !job.batch.foreign, job.machine) {
             (true, _) => {
                 job.state = State::Completing;
-                self.errands.push(Errand::Kill(seq));
+                self.actions.push(Action::Kill(seq));
             }
             (false, Some(name)) if state == State::Cancelled => {
-                self.errands.push(Errand::Cancel(name));
+                self.actions.push(Action::Cancel(name));
             }
-            (false, Some(name)) => self.errands.push(Errand::Finish(name)),
+            (false, Some(name)) => self.actions.push(Action::Finish(name)),
             (false, None) => {}
         }
     }
@@ -383,11 +383,11 @@ impl Book {
             };
             (job.ending, job.why, job.exit) = (Some(state), why, exit);
         }
-        let errand = match job.ending {
-            Some(State::Cancelled) => Errand::Cancel(name),
-            _ => Errand::Finish(name),
+        let action = match job.ending {
+            Some(State::Cancelled) => Action::Cancel(name),
+            _ => Action::Finish(name),
         };
-        self.errands.push(errand);
+        self.actions.push(action);
     }
 
     /// `scancel`: `false` if there was nothing left to cancel.
@@ -404,7 +404,7 @@ impl Book {
         match (job.state, job.machine) {
             (State::Pending, Some(name)) => {
                 job.why = why;
-                self.errands.push(Errand::Cancel(name));
+                self.actions.push(Action::Cancel(name));
             }
             (State::Pending, None) => self.close(now, seq, State::Cancelled, why, (0, 0)),
             _ => self.end_early(seq, State::Cancelled, why, (0, 15)),
@@ -427,7 +427,7 @@ impl Book {
         if let Some(name) = job.machine.take() {
             self.by_machine.remove(&name);
             self.queued.remove(&seq);
-            self.errands.push(Errand::Cancel(name));
+            self.actions.push(Action::Cancel(name));
             self.count_task(seq, |tasks| tasks.all -= 1);
             self.stir(seq, now);
         }

@@ -1,12 +1,12 @@
-//! A desk that remembers what it was asked, and answers by fixed rules.
+//! A handler that remembers what it was asked, and answers by fixed rules.
 
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::resource::Resources;
 use gridrig_protocol::lagrid::{
-    Caller, CancelJob, ClusterReport, ConnEvent, Desk, Heartbeat, HeartbeatAnswer, JobLanguage,
-    JobReport, JobState, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, PeerFault, QueryJob,
-    Reference, RequestResourceData, ResourceForm, ResourceLanguage, ResourceUpdate,
+    Answers, Caller, CancelJob, ClusterReport, ConnEvent, Handler, Heartbeat, HeartbeatAnswer,
+    JobLanguage, JobReport, JobState, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, PeerFault,
+    QueryJob, Reference, RequestResourceData, ResourceForm, ResourceLanguage, ResourceUpdate,
     SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, Terms, UpdateKind,
     UpdateVerdict, Verdict,
 };
@@ -24,9 +24,9 @@ struct Pages {
     asked: u32,
 }
 
-/// The desk.
+/// The handler.
 #[derive(Default)]
-pub struct Book {
+pub struct Recorder {
     pages: Mutex<Pages>,
 }
 
@@ -49,7 +49,7 @@ pub fn update() -> ResourceUpdate {
     }
 }
 
-impl Book {
+impl Recorder {
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.pages.lock().unwrap()
     }
@@ -110,8 +110,10 @@ impl Book {
     }
 }
 
-impl Desk for Book {
-    async fn open_conn(
+impl Handler for Recorder {}
+
+impl Answers<OpenConn> for Recorder {
+    async fn answer(
         &self,
         caller: &Caller,
         request: OpenConn,
@@ -150,16 +152,20 @@ impl Desk for Book {
             verdict,
         })
     }
+}
 
-    async fn notify_conn(&self, _caller: &Caller, request: NotifyConn) -> Result<Taken, PeerFault> {
+impl Answers<NotifyConn> for Recorder {
+    async fn answer(&self, _caller: &Caller, request: NotifyConn) -> Result<Taken, PeerFault> {
         let mut pages = self.on(&request.connection)?;
         if request.event == ConnEvent::End {
             pages.connections.remove(&request.connection);
         }
         Ok(Taken::default())
     }
+}
 
-    async fn heartbeat(
+impl Answers<Heartbeat> for Recorder {
+    async fn answer(
         &self,
         _caller: &Caller,
         request: Heartbeat,
@@ -170,8 +176,10 @@ impl Desk for Book {
             incarnation: 1,
         })
     }
+}
 
-    async fn request_resource_data(
+impl Answers<RequestResourceData> for Recorder {
+    async fn answer(
         &self,
         _caller: &Caller,
         request: RequestResourceData,
@@ -179,8 +187,10 @@ impl Desk for Book {
         drop(self.on(&request.connection)?);
         Ok(update())
     }
+}
 
-    async fn send_resource_data(
+impl Answers<SendResourceData> for Recorder {
+    async fn answer(
         &self,
         _caller: &Caller,
         request: SendResourceData,
@@ -201,8 +211,10 @@ impl Desk for Book {
             have: *have,
         })
     }
+}
 
-    async fn submit_job(
+impl Answers<SubmitJob> for Recorder {
+    async fn answer(
         &self,
         caller: &Caller,
         request: SubmitJob,
@@ -226,22 +238,24 @@ impl Desk for Book {
             endpoint: Reference::of_job(format!("{}/lagrid", caller.base), job),
         })
     }
+}
 
-    async fn query_job(&self, _caller: &Caller, request: QueryJob) -> Result<JobReport, PeerFault> {
+impl Answers<QueryJob> for Recorder {
+    async fn answer(&self, _caller: &Caller, request: QueryJob) -> Result<JobReport, PeerFault> {
         self.report(&request.connection, request.job, false)
     }
+}
 
-    async fn notify_job(&self, _caller: &Caller, request: NotifyJob) -> Result<Taken, PeerFault> {
+impl Answers<NotifyJob> for Recorder {
+    async fn answer(&self, _caller: &Caller, request: NotifyJob) -> Result<Taken, PeerFault> {
         let mut pages = self.on(&request.connection)?;
         pages.news = Some(request);
         Ok(Taken::default())
     }
+}
 
-    async fn cancel_job(
-        &self,
-        _caller: &Caller,
-        request: CancelJob,
-    ) -> Result<JobReport, PeerFault> {
+impl Answers<CancelJob> for Recorder {
+    async fn answer(&self, _caller: &Caller, request: CancelJob) -> Result<JobReport, PeerFault> {
         self.report(&request.connection, request.job, true)
     }
 }

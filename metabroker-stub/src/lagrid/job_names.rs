@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Jobs that have ended are forgotten. A peer that has them told again sends
 /// them again, with their references.
 #[derive(Debug, Default)]
-pub(super) struct Callings {
+pub(super) struct JobNames {
     references: BTreeMap<JobId, Vec<Parameter>>,
     theirs: BTreeMap<JobId, u32>,
     ours: BTreeMap<u32, JobId>,
@@ -22,7 +22,7 @@ pub(super) struct Callings {
 /// job in the run is said.
 const MOST: usize = 100_000;
 
-impl Callings {
+impl JobNames {
     /// The peer has forwarded this job, and wants to hear of it by this
     /// reference.
     pub fn came(&mut self, job: JobId, forwarder: Option<Reference>) {
@@ -88,44 +88,50 @@ mod tests {
 
     #[test]
     fn a_reference_is_kept_until_the_last_is_said() {
-        let mut callings = Callings::default();
+        let mut job_names = JobNames::default();
         let own = |job| Reference::of_job("http://h/", job);
         let foreign = Reference::of("http://h/").with("ticket", "x-1");
-        callings.came(JobId(7), Some(foreign.clone()));
-        callings.came(JobId(8), Some(own(8)));
-        assert_eq!(callings.reference(JobId(7)), foreign.parameters);
-        assert_eq!(callings.reference(JobId(8)), own(8).parameters);
-        assert_eq!(callings.references.len(), 1);
-        callings.told(JobId(7));
-        assert_eq!(callings.reference(JobId(7)), own(7).parameters);
+        job_names.came(JobId(7), Some(foreign.clone()));
+        job_names.came(JobId(8), Some(own(8)));
+        assert_eq!(job_names.reference(JobId(7)), foreign.parameters);
+        assert_eq!(job_names.reference(JobId(8)), own(8).parameters);
+        assert_eq!(job_names.references.len(), 1);
+        job_names.told(JobId(7));
+        assert_eq!(job_names.reference(JobId(7)), own(7).parameters);
     }
 
     #[test]
     fn a_peer_may_call_a_job_otherwise() {
-        let mut callings = Callings::default();
-        callings.went(JobId(7), 901);
-        callings.went(JobId(8), 8);
+        let mut job_names = JobNames::default();
+        job_names.went(JobId(7), 901);
+        job_names.went(JobId(8), 8);
         assert_eq!(
-            (callings.theirs(JobId(7)), callings.theirs(JobId(8))),
+            (job_names.theirs(JobId(7)), job_names.theirs(JobId(8))),
             (901, 8)
         );
-        assert_eq!((callings.ours(901), callings.ours(8)), (JobId(7), JobId(8)));
-        // Under the same key it may be given another number in another life.
-        callings.went(JobId(7), 5);
         assert_eq!(
-            (callings.ours(901), callings.ours(5)),
+            (job_names.ours(901), job_names.ours(8)),
+            (JobId(7), JobId(8))
+        );
+        // Under the same key it may be given another number in another life.
+        job_names.went(JobId(7), 5);
+        assert_eq!(
+            (job_names.ours(901), job_names.ours(5)),
             (JobId(901), JobId(7))
         );
-        callings.forget(JobId(7));
-        assert_eq!((callings.theirs(JobId(7)), callings.ours(5)), (7, JobId(5)));
+        job_names.forget(JobId(7));
+        assert_eq!(
+            (job_names.theirs(JobId(7)), job_names.ours(5)),
+            (7, JobId(5))
+        );
     }
 
     #[test]
     fn references_are_bounded() {
-        let mut callings = Callings::default();
+        let mut job_names = JobNames::default();
         for job in 0..=u32::try_from(MOST).unwrap() {
-            callings.came(JobId(job), Some(Reference::of("http://h/")));
+            job_names.came(JobId(job), Some(Reference::of("http://h/")));
         }
-        assert_eq!(callings.references.len(), MOST);
+        assert_eq!(job_names.references.len(), MOST);
     }
 }

@@ -1,5 +1,5 @@
 //! All jobs of the cluster as Slurm would know them. Pure: time comes in as
-//! an argument, what the cluster is to do comes out as [`Errand`]s.
+//! an argument, what the cluster is to do comes out as [`Action`]s.
 
 mod change;
 mod record;
@@ -106,7 +106,7 @@ pub(super) struct Task {
 
 /// Something that is to be done to the cluster or to a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum Action {
     /// Submit it.
     Submit(u32),
     /// Remove it.
@@ -129,7 +129,7 @@ const FIRST_NAME: u32 = 0xE000_0000;
 const FIRST_PRIORITY: u32 = 4_294_901_759;
 
 /// All jobs.
-pub(super) struct Book {
+pub(super) struct JobStore {
     pub site: Site,
     jobs: BTreeMap<u32, Job>,
     /// Jobs by number; an array's number finds its tasks.
@@ -154,14 +154,14 @@ pub(super) struct Book {
     names_given: u32,
     next_id: u32,
     next_priority: u32,
-    errands: Vec<Errand>,
+    actions: Vec<Action>,
     keep_ended: usize,
 }
 
-impl Book {
-    /// An empty book.
+impl JobStore {
+    /// An empty store.
     pub fn new(site: Site, keep_ended: usize) -> Self {
-        Book {
+        JobStore {
             site,
             jobs: BTreeMap::new(),
             by_id: BTreeMap::new(),
@@ -177,19 +177,19 @@ impl Book {
             names_given: 0,
             next_id: 1,
             next_priority: FIRST_PRIORITY,
-            errands: Vec::new(),
+            actions: Vec::new(),
             keep_ended: keep_ended.max(1),
         }
     }
 
     /// What is to be done since this was last asked.
-    pub fn take_errands(&mut self) -> Vec<Errand> {
-        std::mem::take(&mut self.errands)
+    pub fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
     }
 
     /// Asks for something to be done.
-    pub fn give(&mut self, errand: Errand) {
-        self.errands.push(errand);
+    pub fn give(&mut self, action: Action) {
+        self.actions.push(action);
     }
 
     /// A job by its place.

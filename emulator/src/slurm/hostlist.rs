@@ -74,7 +74,7 @@ fn expand_ranges(ranges: &str) -> Option<Vec<String>> {
 }
 
 /// The shortest list for these names, in their order.
-pub(super) fn compress<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn compress<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut list = String::new();
     let mut group: Option<Group> = None;
     for name in names {

@@ -2,7 +2,7 @@
 //! so that a change looks at those alone that it may concern. Held jobs wait
 //! for nothing but their release and are in none of the lists.
 
-use super::{Book, Errand, FIRST_NAME, Job, State, Verdict};
+use super::{Action, FIRST_NAME, Job, JobStore, State, Verdict};
 use crate::faces::slurm::depend::Wish;
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimTime;
@@ -84,7 +84,7 @@ pub(super) struct Inside {
     pub running: u32,
 }
 
-impl Book {
+impl JobStore {
     /// Sends a job into the cluster's queue, or notes what holds it back.
     pub(super) fn admit(&mut self, seq: u32, now: SimTime) {
         let Some(job) = self.jobs.get(&seq) else {
@@ -125,7 +125,7 @@ impl Book {
             self.by_machine.insert(name, seq);
         }
         self.count_task(seq, |tasks| tasks.all += 1);
-        self.errands.push(Errand::Submit(seq));
+        self.actions.push(Action::Submit(seq));
     }
 
     /// A job has started, ended or left the queue: admits those that have

@@ -16,17 +16,17 @@ use tokio::time::Instant;
 /// Keeps all sessions until the machine stops. What can wait a little is done at
 /// instants counted from `origin`, which the brokers of a run have in common.
 pub(crate) async fn keep(actor: Actor<BrokerAgent>, links: Links, origin: Instant) {
-    let mut keepers = tokio::task::JoinSet::new();
+    let mut tasks = tokio::task::JoinSet::new();
     // Who takes no messages is only ever answered.
     for link in links.iter().filter(|link| !link.setup.passive) {
-        let keeper = Keeper {
+        let task = SessionTask {
             actor: actor.clone(),
             link: Arc::clone(link),
             origin,
         };
-        keepers.spawn(keeper.run());
+        tasks.spawn(task.run());
     }
-    while keepers.join_next().await.is_some() {}
+    while tasks.join_next().await.is_some() {}
 }
 
 /// Tells every peer that this broker ends in good order.
@@ -53,7 +53,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// A machine that is busy is called again after this.
 const BREATH: Duration = Duration::from_millis(20);
 
-struct Keeper {
+struct SessionTask {
     actor: Actor<BrokerAgent>,
     link: Arc<Link>,
     origin: Instant,
@@ -62,7 +62,7 @@ struct Keeper {
 /// The machine has stopped, and with it everything else.
 struct Stopped;
 
-impl Keeper {
+impl SessionTask {
     async fn run(self) {
         // Ends with an error, when the machine does.
         let _ = self.keep().await;
@@ -121,33 +121,27 @@ impl Keeper {
 
     /// Gives a peer up that has been away for too long.
     async fn watch_absence(&self) -> Result<(), Stopped> {
-        let fresh_loss = {
-            let mut state = self.link.state();
-            match state.session.may_talk() {
-                true => {
-                    state.away = None;
-                    None
-                }
-                false => state.away.map(|since| (since, state.given_up)),
-            }
+        let (away, given_up) = {
+            let state = self.link.state();
+            (state.session.away_since(), state.given_up)
         };
-        let Some((since, given_up)) = fresh_loss else {
-            return Ok(());
-        };
+        let Some(since) = away else { return Ok(()) };
         self.tell(SessionChange::Closed).await?;
-        if given_up || since.elapsed() < self.link.setup.give_up {
-            if given_up {
-                self.tell(SessionChange::GivenUp).await?;
-            }
+        let away = self.link.now().as_nanos().saturating_sub(since.as_nanos());
+        let away = Duration::from_nanos(away);
+        if !given_up && away < self.link.setup.give_up {
             return Ok(());
         }
         self.link.state().given_up = true;
         let jobs = self.tell(SessionChange::GivenUp).await?;
-        tracing::warn!(
-            peer = self.link.name(),
-            jobs,
-            "a peer is given up, and the jobs that are with it fail"
-        );
+        if !given_up {
+            let peer = self.link.name();
+            tracing::warn!(
+                peer,
+                jobs,
+                "a peer is given up, and the jobs that are with it fail"
+            );
+        }
         Ok(())
     }
 
@@ -173,8 +167,9 @@ impl Keeper {
         let opened = initiator.negotiate(self.link.open_connection(), ask).await;
         match opened {
             Ok(agreed) if agreed.responder == self.link.name() => {
-                let name = agreed.connection.into();
-                self.agreed(name, agreed.terms, agreed.incarnation).await?;
+                let (terms, life) = (agreed.terms.clone(), agreed.incarnation);
+                let found = self.link.opened(agreed.connection.into(), terms, life);
+                self.found(&agreed.terms, found).await?;
                 return Ok(true);
             }
             Ok(_) => self.link.complain(NoConnection::NotOffered.to_string()),
@@ -192,31 +187,15 @@ impl Keeper {
     fn note_refusal(&self, error: &PeerError) {
         let peer = self.link.name();
         match error.fault() {
-            Some(_) if error.forgets() => {
-                let now = self.link.now();
-                let mut state = self.link.state();
-                state.session.beat(now, Beat::Forgotten);
-                state.closed();
-            }
+            Some(_) if error.forgets() => self.link.forgotten(),
             Some(fault) => self.link.complain(fault.to_string()),
             None => tracing::debug!(peer, %error, "a peer is not there"),
         }
     }
 
-    async fn agreed(&self, name: Arc<str>, agreed: Terms, life: u64) -> Result<(), Stopped> {
-        let now = self.link.now();
-        let (change, same) = {
-            let mut state = self.link.state();
-            let same = state.peer_life == Some(life) && state.session.may_talk();
-            (state.open(now, name, agreed.clone(), life), same)
-        };
-        self.found(&agreed, change, same).await
-    }
-
     /// A session is open: this side's roles hold, and what the peer may have
     /// missed is said again.
-    async fn found(&self, agreed: &Terms, change: Change, same: bool) -> Result<(), Stopped> {
-        let found = change == Change::Found && !same;
+    async fn found(&self, agreed: &Terms, found: bool) -> Result<(), Stopped> {
         let roles = Some(agreed.roles);
         let jobs = self.tell(SessionChange::Open { roles, found }).await?;
         let peer = self.link.name();
@@ -241,7 +220,7 @@ impl Keeper {
         // What cannot be asked for now is pushed at the next exchange.
         if let Ok(update) = self.link.call(&request).await {
             let link = Arc::clone(&self.link);
-            let _ = super::desk::take_update(&self.actor, &link, &update, None, None).await;
+            let _ = super::handler::take_update(&self.actor, &link, &update, None, None).await;
         }
         Ok(())
     }
@@ -285,12 +264,8 @@ impl Keeper {
             }
             let now = self.link.now();
             let change = state.session.beat(now, beat);
-            match beat {
-                Beat::Forgotten => state.closed(),
-                _ if change == Some(Change::Lost) => {
-                    state.away.get_or_insert_with(Instant::now);
-                }
-                _ => {}
+            if beat == Beat::Forgotten {
+                state.closed();
             }
             change
         };
@@ -310,10 +285,8 @@ impl Keeper {
             }
             Some(Change::Found) => {
                 let terms = self.link.state().session.terms().cloned();
-                match terms {
-                    Some(terms) => self.found(&terms, Change::Found, false).await,
-                    None => Ok(()),
-                }
+                let Some(terms) = terms else { return Ok(()) };
+                self.found(&terms, true).await
             }
             _ => self.say_again_if_answered().await,
         }
@@ -337,11 +310,8 @@ impl Keeper {
     /// How long an answer to a heartbeat may take.
     fn patience(&self) -> Duration {
         let state = self.link.state();
-        let heartbeat = state
-            .session
-            .terms()
-            .map(|terms| terms.heartbeat.as_nanos());
-        Duration::from_nanos(heartbeat.unwrap_or(0)).max(SHORTEST_PATIENCE)
+        let heartbeat = state.session.terms().map_or(0, |t| t.heartbeat.as_nanos());
+        Duration::from_nanos(heartbeat).max(SHORTEST_PATIENCE)
     }
 
     /// Tells the broker what has changed of the session; answers how many jobs

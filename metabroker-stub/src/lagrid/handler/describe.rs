@@ -1,6 +1,6 @@
 //! What a pulled update tells besides the load of the clusters.
 
-use super::BrokerDesk;
+use super::BrokerHandler;
 use crate::resources;
 use gridrig_core::ids::ClusterId;
 use gridrig_protocol::inventory::InventoryDocument;
@@ -8,16 +8,15 @@ use gridrig_protocol::lagrid::terms;
 use gridrig_protocol::lagrid::{PeerFault, ResourceForm, ResourceUpdate};
 use gridrig_protocol::rest::NodeGroup;
 
-impl BrokerDesk {
+impl BrokerHandler {
     /// The same update with the names and nodes of its clusters, and, where a
     /// form was asked for, with the inventory of the domain in that form.
     pub(super) async fn described(
         &self,
-        update: ResourceUpdate,
+        mut update: ResourceUpdate,
         form: Option<ResourceForm>,
     ) -> Result<ResourceUpdate, PeerFault> {
         let setup = &self.app.config.setup;
-        let mut update = update;
         for report in &mut update.clusters {
             let id = ClusterId(report.load.cluster);
             let mut own = setup.config.clusters.iter();
@@ -27,17 +26,12 @@ impl BrokerDesk {
             }
         }
         if let Some(form) = form {
-            update.inventory = Some(self.inventory(form).await?);
+            let flat = resources::inventory(&self.app).await?;
+            let wanted = flat.in_form(terms::form(form), &setup.resource_schema);
+            let wanted = wanted.map_err(resources::contradiction)?;
+            update.inventory = Some(InventoryDocument::from(&wanted));
             update.form = form;
         }
         Ok(update)
-    }
-
-    async fn inventory(&self, form: ResourceForm) -> Result<InventoryDocument, PeerFault> {
-        let flat = resources::inventory(&self.app).await?;
-        let schema = &self.app.config.setup.resource_schema;
-        let wanted = flat.in_form(terms::form(form), schema);
-        let wanted = wanted.map_err(resources::contradiction)?;
-        Ok(InventoryDocument::from(&wanted))
     }
 }

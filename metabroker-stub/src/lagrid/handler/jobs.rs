@@ -1,9 +1,9 @@
 //! Jobs and resources as peers bring them.
 
-use super::BrokerDesk;
-use crate::app::{letter_id, take_news};
-use crate::lagrid::deliver::{report_of, update_of};
+use super::BrokerHandler;
+use crate::lagrid::deliver::update_of;
 use crate::lagrid::links::Link;
+use crate::news::take_news;
 use gridrig_core::agent::{
     Arrival, BrokerAgent, Cancel, JobState as Stands, JobView, Pull, Received, Unexpected, Updated,
 };
@@ -16,32 +16,24 @@ use gridrig_core::session::{Push, Taken as Counted};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven};
 use gridrig_protocol::lagrid::{
-    Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, PeerFault, QueryJob, Reference,
-    RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer,
-    SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
+    Answers, Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, PeerFault, QueryJob,
+    Reference, RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData,
+    SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
 };
-use gridrig_protocol::rest::{JobEndReport, LetterName, reason_of_code};
+use gridrig_protocol::rest::{LetterName, reason_of_code};
 use gridrig_service::{conflict, gone};
 use std::sync::Arc;
 
-impl BrokerDesk {
-    /// `submitJob`: a peer that consumes what this broker provides forwards a
-    /// job.
-    pub(super) async fn take_job(
+/// `submitJob`: a peer that consumes what this broker provides forwards a
+/// job.
+impl Answers<SubmitJob> for BrokerHandler {
+    async fn answer(
         &self,
         caller: &Caller,
         request: SubmitJob,
     ) -> Result<SubmitJobAnswer, PeerFault> {
-        let link = self.admit(caller, &request.connection)?;
-        let may = link
-            .state()
-            .session
-            .terms()
-            .is_some_and(|t| t.roles.provider);
-        if !may {
-            let reason = "this broker takes no jobs on this connection";
-            return Err(PeerFault::new(codes::WRONG_ROLE, reason));
-        }
+        let no = "this broker takes no jobs on this connection";
+        let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let forwarder = request.forwarder.clone();
         let arrival = arrival(&link, request)?;
         let meant = arrival.meant;
@@ -49,11 +41,10 @@ impl BrokerDesk {
         let call = move |broker: &mut Driven<BrokerAgent>, now: SimTime| {
             let receipt = broker.handle(now, arrival)?;
             // Noted before there can be any news of it.
-            peer.state().callings.came(receipt.job, forwarder);
+            peer.state().job_names.came(receipt.job, forwarder);
             Ok(receipt)
         };
-        let receipt = self.app.actor.message(meant, call).await;
-        let receipt = receipt.map_err(gone)?.map_err(conflict)?;
+        let receipt = self.app.message(meant, call).await?.map_err(conflict)?;
         match receipt.repeated {
             true => self.app.metrics.count_repeated(),
             false => self.app.metrics.count_message(MessageKind::Forward),
@@ -70,20 +61,15 @@ impl BrokerDesk {
             endpoint: Reference::of_job(format!("{}{SOAP_PATH}", caller.base), receipt.job.0),
         })
     }
+}
 
-    /// `queryJob`.
-    pub(super) async fn tell_job(
-        &self,
-        caller: &Caller,
-        request: QueryJob,
-    ) -> Result<JobReport, PeerFault> {
+/// `queryJob`.
+impl Answers<QueryJob> for BrokerHandler {
+    async fn answer(&self, caller: &Caller, request: QueryJob) -> Result<JobReport, PeerFault> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
-        let call = self
-            .app
-            .actor
-            .call(move |broker, _| broker.view_for(domain, job));
-        let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+        let look = move |broker: &mut Driven<BrokerAgent>, _| broker.view_for(domain, job);
+        let view = self.app.call(look).await?;
         let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
         if let Stands::Sent { to } = view.state
             && let Some(said) = self.follow(job, to).await
@@ -92,21 +78,19 @@ impl BrokerDesk {
         }
         Ok(report(&view))
     }
+}
 
-    /// `cancelJob`.
-    pub(super) async fn remove_job(
-        &self,
-        caller: &Caller,
-        request: CancelJob,
-    ) -> Result<JobReport, PeerFault> {
+/// `cancelJob`.
+impl Answers<CancelJob> for BrokerHandler {
+    async fn answer(&self, caller: &Caller, request: CancelJob) -> Result<JobReport, PeerFault> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
-        let call = self.app.actor.call(move |broker, now| {
+        let call = self.app.call(move |broker, now| {
             broker.view_for(domain, job)?;
             broker.handle(now, Cancel(job));
             broker.view_for(domain, job)
         });
-        let view = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+        let view = call.await?;
         let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
         let report = report(&view);
         match report.state {
@@ -118,13 +102,11 @@ impl BrokerDesk {
             _ => Ok(report),
         }
     }
+}
 
-    /// `notifyJob`: news of a job that was forwarded to the peer.
-    pub(super) async fn hear_news(
-        &self,
-        caller: &Caller,
-        request: NotifyJob,
-    ) -> Result<Taken, PeerFault> {
+/// `notifyJob`: news of a job that was forwarded to the peer.
+impl Answers<NotifyJob> for BrokerHandler {
+    async fn answer(&self, caller: &Caller, request: NotifyJob) -> Result<Taken, PeerFault> {
         let link = self.admit(caller, &request.connection)?;
         let own = Reference {
             parameters: request.reference,
@@ -132,72 +114,62 @@ impl BrokerDesk {
         };
         let job = match own.job() {
             Some(job) => JobId(job),
-            None => link.state().callings.ours(request.report.job),
+            None => link.state().job_names.ours(request.report.job),
         };
         // A refusal without a reason of ours still brings the job back.
         let reason = request.report.reason.as_deref().and_then(reason_of_code);
         let reason = reason.unwrap_or(Reason::AllRefused);
         let said = match request.news {
             JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),
-            JobNews::State => News::Ended(end(job, &request.report)?),
+            JobNews::State => News::Ended(JobEnd::try_from(&JobReport {
+                job: job.0,
+                ..request.report
+            })?),
             JobNews::Refused => News::Refused { job, reason },
         };
         let news = Received {
             from: Target::Peer(link.domain),
-            id: request.letter.map(letter_id),
+            id: request.letter.map(Into::into),
             meant: request.meant_ns.map(SimTime::from_nanos),
             said,
         };
-        let heard = take_news(&self.app, news).await;
-        let new = heard.map_err(|error| PeerFault::from(gone(error)))?;
-        link.state().callings.forget(job);
+        let new = take_news(&self.app, news).await?;
+        link.state().job_names.forget(job);
         Ok(Taken { repeated: !new })
     }
+}
 
-    /// `requestResourceData`: a consumer asks.
-    pub(super) async fn tell_resources(
+/// `requestResourceData`: a consumer asks.
+impl Answers<RequestResourceData> for BrokerHandler {
+    async fn answer(
         &self,
         caller: &Caller,
         request: RequestResourceData,
     ) -> Result<ResourceUpdate, PeerFault> {
-        let link = self.admit(caller, &request.connection)?;
-        if !link
-            .state()
-            .session
-            .terms()
-            .is_some_and(|t| t.roles.provider)
-        {
-            let reason = "this broker tells of no resources on this connection";
-            return Err(PeerFault::new(codes::WRONG_ROLE, reason));
-        }
+        let no = "this broker tells of no resources on this connection";
+        let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let (peer, since) = (link.domain, request.since);
-        let call = self
+        let pull = Pull { peer, since };
+        let push = self
             .app
-            .actor
-            .call(move |broker, now| broker.handle(now, Pull { peer, since }));
-        let push = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+            .call(move |broker, now| broker.handle(now, pull))
+            .await?;
         let push = push.ok_or_else(|| PeerFault::unknown_connection(&request.connection))?;
         link.tell(&push);
         let form = request.form.or_else(|| link.agreed_form());
         self.described(update_of(&push), form).await
     }
+}
 
-    /// `sendResourceData`: a provider tells.
-    pub(super) async fn hear_resources(
+/// `sendResourceData`: a provider tells.
+impl Answers<SendResourceData> for BrokerHandler {
+    async fn answer(
         &self,
         caller: &Caller,
         request: SendResourceData,
     ) -> Result<SendResourceDataAnswer, PeerFault> {
-        let link = self.admit(caller, &request.connection)?;
-        if !link
-            .state()
-            .session
-            .terms()
-            .is_some_and(|t| t.roles.consumer)
-        {
-            let reason = "this broker uses no resources of the sender's on this connection";
-            return Err(PeerFault::new(codes::WRONG_ROLE, reason));
-        }
+        let no = "this broker uses no resources of the sender's on this connection";
+        let link = self.admit_as(caller, &request.connection, |r| r.consumer, no)?;
         let meant = request.meant_ns.map(SimTime::from_nanos);
         let update = &request.update;
         let updated = take_update(&self.app.actor, &link, update, meant, request.letter).await?;
@@ -232,7 +204,7 @@ pub(in crate::lagrid) async fn take_update(
         .collect::<Result<_, _>>()?;
     let received = Received {
         from: Target::Peer(link.domain),
-        id: letter.map(letter_id),
+        id: letter.map(Into::into),
         meant,
         said: Push {
             sequence: update.sequence,
@@ -310,27 +282,8 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
     })
 }
 
-fn end(job: JobId, report: &JobReport) -> Result<JobEnd, PeerFault> {
-    let told = JobEndReport {
-        job: job.0,
-        state: report.state.name().to_owned(),
-        reason: report.reason.clone(),
-        cluster: report.cluster,
-        start_ns: report.start_ns,
-        finish_ns: report.finish_ns,
-    };
-    Ok(JobEnd::try_from(&told)?)
-}
-
 fn report(view: &JobView) -> JobReport {
-    let of = |state| JobReport {
-        job: view.spec.id.0,
-        state,
-        reason: None,
-        cluster: None,
-        start_ns: None,
-        finish_ns: None,
-    };
+    let of = |state| JobReport::of(view.spec.id, state);
     match &view.state {
         Stands::Queued { .. } => of(JobState::Queued),
         Stands::Running { start, .. } => JobReport {
@@ -338,6 +291,6 @@ fn report(view: &JobView) -> JobReport {
             ..of(JobState::Running)
         },
         Stands::Sent { .. } => of(JobState::Sent),
-        Stands::Ended(end) => report_of(end),
+        Stands::Ended(end) => end.into(),
     }
 }

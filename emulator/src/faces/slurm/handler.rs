@@ -1,14 +1,15 @@
-//! The task that answers the commands: it owns the book, and keeps it and the
+//! The task that answers the commands: it owns the store, and keeps it and the
 //! cluster in step.
 
-use super::book::{Book, Errand};
 use super::execute::{Exited, Runner};
 use super::length;
-use super::show;
+use super::show::{self, Caller, Outcome};
 use super::site::Site;
+use super::store::{Action, JobStore};
+use super::users::{own_uid, user_name};
 use super::wire::{self, Answer, REQUEST_HEAD, Request};
 use super::{Setup, door::Door};
-use crate::config::Config;
+use crate::Config;
 use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
@@ -30,21 +31,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Until a cluster with too many calls is asked again.
 const BUSY: Duration = Duration::from_millis(1);
 
-/// Who calls.
-#[derive(Clone, Debug)]
-pub(super) struct Caller {
-    pub uid: u32,
-    pub gid: u32,
-    pub user: Arc<str>,
-}
-
 struct Ask {
     request: Request,
     caller: Caller,
     reply: oneshot::Sender<Answer>,
 }
 
-/// Starts the desk of a service on the runtime this is called in.
+/// Starts the handler of a service on the runtime this is called in.
 pub(super) fn open(app: &App<Config>, setup: &Setup) {
     let config = &app.config;
     let site = Site {
@@ -72,17 +65,17 @@ pub(super) fn open(app: &App<Config>, setup: &Setup) {
         .execute
         .as_ref()
         .map(|bounds| Runner::new(bounds, setup.door.dir(), &setup.door.spool(), exits.clone()));
-    let desk = Desk {
-        book: Book::new(site, config.keep_ended),
+    let handler = Handler {
+        store: JobStore::new(site, config.keep_ended),
         actor: app.actor.clone(),
         clock: config.clock,
         runner,
         waiting: Vec::new(),
         owner: user_name(own_uid()),
     };
-    let owner = Arc::clone(&desk.owner);
+    let owner = Arc::clone(&handler.owner);
     tokio::spawn(accept(listener, asks, owner, Arc::clone(&setup.door)));
-    tokio::spawn(desk.work(asked, exited, exits));
+    tokio::spawn(handler.work(asked, exited, exits));
 }
 
 /// Jobs that may wait, run or be shown: some 200 MB.
@@ -164,28 +157,14 @@ async fn read(stream: &mut UnixStream) -> std::io::Result<Request> {
     Ok(request)
 }
 
-/// What a command comes to.
-pub(super) enum Outcome {
-    /// This, at once.
-    Now(Answer),
-    /// This, when these jobs have ended; the code is the greatest of theirs.
-    WhenEnded(Vec<u32>, Answer),
-}
-
-impl From<Answer> for Outcome {
-    fn from(answer: Answer) -> Self {
-        Outcome::Now(answer)
-    }
-}
-
 struct Waiting {
     jobs: Vec<u32>,
     answer: Answer,
     reply: oneshot::Sender<Answer>,
 }
 
-struct Desk {
-    book: Book,
+struct Handler {
+    store: JobStore,
     actor: Actor<LrmsAgent>,
     clock: RunClock,
     runner: Option<Runner>,
@@ -193,7 +172,7 @@ struct Desk {
     owner: Arc<str>,
 }
 
-impl Desk {
+impl Handler {
     async fn work(
         mut self,
         mut asks: mpsc::Receiver<Ask>,
@@ -204,7 +183,7 @@ impl Desk {
             return;
         };
         loop {
-            let timer = self.book.next_timer().unwrap_or(SimTime::MAX);
+            let timer = self.store.next_timer().unwrap_or(SimTime::MAX);
             tokio::select! {
                 ask = asks.recv() => {
                     let Some(ask) = ask else { break };
@@ -218,12 +197,12 @@ impl Desk {
                 Some(exit) = exits.recv() => {
                     // What the cluster says of the job comes first.
                     let Some(_) = self.catch_up(&mut news).await else { break };
-                    self.book.exited(exit.seq, exit.exit, exit.failed);
+                    self.store.exited(exit.seq, exit.exit, exit.failed);
                     self.forget_process(exit.seq);
                 }
                 () = self.clock.sleep_until(timer) => {
                     let Some(now) = self.catch_up(&mut news).await else { break };
-                    self.book.handle_timers(now);
+                    self.store.handle_timers(now);
                 }
             }
             if !self.settle(&mut news).await {
@@ -239,33 +218,33 @@ impl Desk {
     async fn catch_up(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> Option<SimTime> {
         let now = self.ask(|_, now| now).await?;
         // The clock of a run begins when everybody is there.
-        self.book.site.epoch_unix_ns = self.clock.epoch_unix_ns();
+        self.store.site.epoch_unix_ns = self.clock.epoch_unix_ns();
         while let Ok(heard) = news.try_recv() {
             self.hear(heard);
         }
-        self.book.age(now);
+        self.store.age(now);
         Some(now)
     }
 
     fn hear(&mut self, news: JobNews) {
         match news {
             JobNews::Queued { spec, at } => {
-                self.book.take_in(at, &spec, own_uid(), &self.owner);
+                self.store.take_in(at, &spec, own_uid(), &self.owner);
             }
-            JobNews::Started { job, at, placement } => self.book.started(at, job, placement),
-            JobNews::Ended { end, at } => self.book.over(at, &end),
+            JobNews::Started { job, at, placement } => self.store.started(at, job, placement),
+            JobNews::Ended { end, at } => self.store.over(at, &end),
         }
     }
 
-    /// Runs errands until there are none, then answers who waited for an end.
+    /// Runs actions until there are none, then answers who waited for an end.
     async fn settle(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> bool {
         loop {
-            let errands = self.book.take_errands();
-            if errands.is_empty() {
+            let actions = self.store.take_actions();
+            if actions.is_empty() {
                 break;
             }
-            for errand in errands {
-                if !self.run(errand).await {
+            for action in actions {
+                if !self.run(action).await {
                     return false;
                 }
             }
@@ -277,30 +256,30 @@ impl Desk {
         true
     }
 
-    /// Does one errand; `false` if the cluster has stopped.
-    async fn run(&mut self, errand: Errand) -> bool {
-        match errand {
-            Errand::Submit(seq) => self.submit(seq).await,
-            Errand::Cancel(job) => self.tell(move |m, now| m.handle(now, Cancel(job))).await,
-            Errand::Finish(job) => {
+    /// Does one action; `false` if the cluster has stopped.
+    async fn run(&mut self, action: Action) -> bool {
+        match action {
+            Action::Submit(seq) => self.submit(seq).await,
+            Action::Cancel(job) => self.tell(move |m, now| m.handle(now, Cancel(job))).await,
+            Action::Finish(job) => {
                 let end = move |m: &mut Driven<LrmsAgent>, at| {
                     m.handle(at, Outside { at, job, what: () })
                 };
                 self.tell(end).await
             }
-            Errand::Launch(seq) => {
-                if let (Some(runner), Some(job)) = (&mut self.runner, self.book.job(seq)) {
-                    runner.launch(job, &self.book.site);
+            Action::Launch(seq) => {
+                if let (Some(runner), Some(job)) = (&mut self.runner, self.store.job(seq)) {
+                    runner.launch(job, &self.store.site);
                 }
                 true
             }
-            Errand::Kill(seq) => {
+            Action::Kill(seq) => {
                 if let Some(runner) = &mut self.runner {
                     runner.kill(seq);
                 }
                 true
             }
-            Errand::Signal(seq, signal) => {
+            Action::Signal(seq, signal) => {
                 if let Some(runner) = &self.runner {
                     runner.signal(seq, signal);
                 }
@@ -310,11 +289,11 @@ impl Desk {
     }
 
     async fn submit(&mut self, seq: u32) -> bool {
-        let Some(job) = self.book.job(seq) else {
+        let Some(job) = self.store.job(seq) else {
             return true;
         };
         let Some(name) = job.machine else { return true };
-        let spec = self.book.spec(&job.batch, job.plan);
+        let spec = self.store.spec(&job.batch, job.plan);
         let tag = length::tag_of(&job.batch);
         let arrival = arrival(name, spec, tag);
         let call = move |machine: &mut Driven<LrmsAgent>, now| machine.handle(now, arrival.clone());
@@ -323,7 +302,7 @@ impl Desk {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
                 tracing::warn!(%error, "a Slurm job was not taken");
-                self.book.not_taken(seq, self.clock.now());
+                self.store.not_taken(seq, self.clock.now());
                 true
             }
         }
@@ -362,7 +341,7 @@ impl Desk {
             caller,
             reply,
         } = ask;
-        match show::command(&mut self.book, request, &caller, now) {
+        match show::command(&mut self.store, request, &caller, now) {
             // Whoever asked may have gone; what was asked is done anyway.
             Outcome::Now(answer) => drop(reply.send(answer)),
             Outcome::WhenEnded(jobs, answer) => self.waiting.push(Waiting {
@@ -374,16 +353,16 @@ impl Desk {
     }
 
     fn answer_waiting(&mut self) {
-        let book = &self.book;
-        let ended = |seq: &u32| book.job(*seq).is_none_or(|job| job.state.is_ended());
+        let store = &self.store;
+        let ended = |seq: &u32| store.job(*seq).is_none_or(|job| job.state.is_ended());
         let (done, left) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|waiting| waiting.jobs.iter().all(ended));
         self.waiting = left;
         let done: Vec<Waiting> = done;
         for mut waiting in done {
-            let jobs = waiting.jobs.iter().filter_map(|seq| self.book.job(*seq));
-            let code = |job: &super::book::Job| match job.exit {
+            let jobs = waiting.jobs.iter().filter_map(|seq| self.store.job(*seq));
+            let code = |job: &super::store::Job| match job.exit {
                 (code, 0) => code,
                 (_, signal) => 128 | signal,
             };
@@ -414,36 +393,4 @@ fn host_name() -> String {
         "" => "localhost".to_owned(),
         name => name.to_owned(),
     }
-}
-
-fn own_uid() -> u32 {
-    rustix::process::getuid().as_raw()
-}
-
-/// The name of a user, by the host's table; the number where it has none.
-pub(super) fn user_name(uid: u32) -> Arc<str> {
-    entry("/etc/passwd", uid).unwrap_or_else(|| uid.to_string().into())
-}
-
-/// Whether the host's table knows a user of this name.
-pub(super) fn is_user(name: &str) -> bool {
-    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    table
-        .lines()
-        .any(|line| line.split(':').next() == Some(name))
-}
-
-/// The name of a group.
-pub(super) fn group_name(gid: u32) -> Arc<str> {
-    entry("/etc/group", gid).unwrap_or_else(|| gid.to_string().into())
-}
-
-fn entry(table: &str, number: u32) -> Option<Arc<str>> {
-    let table = std::fs::read_to_string(table).ok()?;
-    let number = number.to_string();
-    table.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == number).then(|| name.into())
-    })
 }

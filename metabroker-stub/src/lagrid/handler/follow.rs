@@ -1,7 +1,7 @@
 //! Where a job stands that has gone on from here: whoever has it is asked, broker
 //! after broker, down to the LRMS.
 
-use super::BrokerDesk;
+use super::BrokerHandler;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::message::Target;
 use gridrig_protocol::lagrid::{JobReport, JobState, QueryJob};
@@ -40,7 +40,7 @@ impl Drop for Question<'_> {
     }
 }
 
-impl BrokerDesk {
+impl BrokerHandler {
     /// What whoever has this job says of it; `None` where nobody answers in
     /// time. That it has ended counts when the news of it has come, not before.
     pub(super) async fn follow(&self, job: JobId, to: Target) -> Option<JobReport> {
@@ -62,7 +62,7 @@ impl BrokerDesk {
         };
         let request = QueryJob {
             connection: link.open_connection()?,
-            job: link.state().callings.theirs(job),
+            job: link.state().job_names.theirs(job),
         };
         link.call(&request).await.ok()
     }
@@ -79,12 +79,8 @@ impl BrokerDesk {
     async fn ask_natively(&self, url: &str, job: JobId) -> Option<JobReport> {
         let status = self.client.as_ref()?.job(url, job.0).await.ok()?;
         Some(JobReport {
-            job: job.0,
-            state: JobState::from_name(&status.state)?,
-            reason: None,
-            cluster: None,
             start_ns: status.start_ns,
-            finish_ns: None,
+            ..JobReport::of(job, JobState::from_name(&status.state)?)
         })
     }
 }

@@ -11,7 +11,7 @@ const DAY: u64 = 24 * HOUR;
 
 /// A time limit; Slurm counts whole minutes and rounds up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// None.
     Unlimited,
     /// So many seconds.
@@ -68,7 +68,7 @@ impl Limit {
 }
 
 /// `M:SS`, `H:MM:SS` or `D-HH:MM:SS`, as squeue writes lengths.
-pub(super) fn short(seconds: u64) -> String {
+pub(crate) fn short(seconds: u64) -> String {
     let (days, hours) = (seconds / DAY, seconds % DAY / HOUR);
     let (minutes, seconds) = (seconds % HOUR / MINUTE, seconds % MINUTE);
     match (days, hours) {
@@ -79,7 +79,7 @@ pub(super) fn short(seconds: u64) -> String {
 }
 
 /// `HH:MM:SS` or `D-HH:MM:SS`, as scontrol and sacct write lengths.
-pub(super) fn long(seconds: u64) -> String {
+pub(crate) fn long(seconds: u64) -> String {
     let (days, hours) = (seconds / DAY, seconds % DAY / HOUR);
     let (minutes, seconds) = (seconds % HOUR / MINUTE, seconds % MINUTE);
     match days {
@@ -89,12 +89,12 @@ pub(super) fn long(seconds: u64) -> String {
 }
 
 /// `2026-11-21T08:57:56` in UTC, of seconds since 1970.
-pub(super) fn stamp(unix: u64) -> String {
+pub(crate) fn stamp(unix: u64) -> String {
     utc(unix).strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 /// `Sat Nov 21 08:58:01 2026` in UTC.
-pub(super) fn date(unix: u64) -> String {
+pub(crate) fn date(unix: u64) -> String {
     utc(unix).strftime("%a %b %d %H:%M:%S %Y").to_string()
 }
 

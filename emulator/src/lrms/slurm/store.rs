@@ -15,7 +15,7 @@ const TRIES: u32 = 3;
 const MISSED: u32 = 3;
 
 /// The jobs of one life of the outlet.
-pub(super) struct Book {
+pub(super) struct JobStore {
     prefix: String,
     jobs: BTreeMap<JobId, Job>,
     /// In the order in which they came.
@@ -66,10 +66,10 @@ pub(super) enum What {
     Started(ProcessorIds),
 }
 
-impl Book {
+impl JobStore {
     /// Names of Slurm's jobs begin with the prefix.
     pub fn new(prefix: String) -> Self {
-        Book {
+        JobStore {
             prefix,
             jobs: BTreeMap::new(),
             waiting: Vec::new(),
@@ -307,7 +307,7 @@ fn tell(
         news.push(News {
             at: moment(one.start),
             job: id,
-            what: What::Started(seats(one, site)),
+            what: What::Started(processor_ids(one, site)),
         });
     }
     let what = match one.state {
@@ -323,10 +323,10 @@ fn tell(
     });
 }
 
-fn seats(one: &Listed, site: &Site) -> ProcessorIds {
-    let numbers = one.seats.iter().flat_map(|(node, cpus)| {
+fn processor_ids(one: &Listed, site: &Site) -> ProcessorIds {
+    let numbers = one.processor_ids.iter().flat_map(|(node, cpus)| {
         let cpus = cpus.iter();
-        cpus.filter_map(move |cpu| site.seat(node, *cpu))
+        cpus.filter_map(move |cpu| site.processor_id(node, *cpu))
     });
     let numbers: Vec<u32> = numbers.collect();
     match numbers.is_empty() {
@@ -334,7 +334,7 @@ fn seats(one: &Listed, site: &Site) -> ProcessorIds {
         true => ProcessorIds::Among(
             one.nodes
                 .iter()
-                .flat_map(|node| site.seats_of(node))
+                .flat_map(|node| site.processor_ids_of(node))
                 .collect(),
         ),
     }
