@@ -22,6 +22,7 @@ mod letter;
 mod lrms;
 #[cfg(test)]
 mod tests;
+mod tries;
 
 pub use broker::{
     BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, SessionChange,
@@ -33,6 +34,7 @@ pub use conversation::{
 pub use ledger::{JobState, JobView, Receipt, SubmitError};
 pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Told, Undelivered};
 pub use lrms::{Completions, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass};
+pub use tries::{AfterTry, Tries};
 
 use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};
