@@ -43,6 +43,10 @@ use crate::load::LoadSample;
 use crate::message::{JobEnd, Route};
 use crate::time::{SimDuration, SimTime, WallTime};
 
+/// Time between tries to say something to somebody who does not answer, on the
+/// wall: beyond the [`Tries`] of one message.
+pub const SAY_AGAIN: SimDuration = SimDuration::from_millis(500);
+
 /// What an agent is given while it handles an input: two clocks, the log (it is
 /// an [`EventSink`]) and the outbox.
 pub trait Cx<M>: EventSink {
