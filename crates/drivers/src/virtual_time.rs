@@ -8,6 +8,7 @@ mod agenda;
 mod agents;
 mod alarms;
 mod around;
+mod message;
 mod order;
 mod run;
 

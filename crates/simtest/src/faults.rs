@@ -1,4 +1,4 @@
-//! Seeded random plans of faults that strike while jobs are under way.
+//! Seeded random plans of faults that happen while jobs are under way.
 
 use crate::scenarios::Scenario;
 use gridrig_core::event::Party;

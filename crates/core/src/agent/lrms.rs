@@ -181,9 +181,14 @@ impl LrmsAgent {
     where
         Lrms: Handle<I>,
     {
+        self.catch_up(cx);
         let books = &mut self.books;
-        books.now = books.now.max(cx.now());
         self.lrms.handle(&mut Writing { books, cx }, input)
+    }
+
+    /// Inputs count from now on, or from the latest one before.
+    fn catch_up(&mut self, cx: &impl Cx<FromLrms>) {
+        self.books.now = self.books.now.max(cx.now());
     }
 
     /// A broker that repeats a submission may have been started anew and have

@@ -1,7 +1,7 @@
 //! What brokers and LRMSs are given in virtual time.
 
 use super::agenda::Agenda;
-use super::run::Message;
+use super::message::Message;
 use gridrig_core::agent::{BrokerSends, Cx, FromBroker, FromLrms, Letter, LrmsSends};
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;

@@ -1,12 +1,12 @@
 //! Brokers and LRMSs by themselves, on links on which everything arrives once.
 
-use super::agenda::{Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms};
 use super::around::Around;
+use super::message::Message;
 use super::order::{Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use gridrig_core::agent::{
-    BrokerSends, Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms,
-    LrmsSends, Participant, Pass, Passed, PeerState, ToBroker, ToLrms, ToPeer, Told,
+    Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
+    Passed, PeerState, ToBroker, ToLrms, ToPeer, Told,
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
@@ -38,51 +38,6 @@ pub fn run<S: EventSink>(
 ) -> Outcome {
     let mut simulation = Simulation::new(grid, submissions, options, events);
     play(&mut simulation, options, observe)
-}
-
-/// A message on its way to a broker or an LRMS.
-#[derive(Clone, Debug)]
-pub(super) enum Message {
-    /// A job enters the grid.
-    Submit { to: Entry, job: JobId },
-    /// A client wants a job removed.
-    Cancel { to: Entry, job: JobId },
-    /// From this broker.
-    FromBroker(DomainId, BrokerSends),
-    /// From this LRMS.
-    FromLrms(ClusterId, LrmsSends),
-    /// Resource information, which several brokers share.
-    Info {
-        to: DomainId,
-        from: Target,
-        samples: Arc<[LoadSample]>,
-    },
-}
-
-impl Timed for Message {
-    type Which = ();
-
-    #[inline]
-    fn place(&self) -> Place {
-        match self {
-            Message::Submit { to, job } => place_of_client(Kind::Arrival, *to, *job),
-            Message::Cancel { to, job } => place_of_client(Kind::Cancellation, *to, *job),
-            Message::FromBroker(from, message) => {
-                place_of_broker(*from, message, |passed| passed.job)
-            }
-            Message::FromLrms(from, message) => place_of_lrms(*from, message),
-            Message::Info { to, from, .. } => {
-                let (peer, sender) = match from {
-                    Target::Cluster(cluster) => (0, u32::from(cluster.0)),
-                    Target::Peer(domain) => (1, u32::from(domain.0)),
-                };
-                (Kind::Information, to.0, peer, sender)
-            }
-        }
-    }
-
-    #[inline]
-    fn which(&self) {}
 }
 
 struct Simulation<'a, S> {

@@ -31,10 +31,12 @@ fn scenario(seed: u64) -> Scenario {
     scenario
 }
 
-/// The same where no job comes by a broker twice: one that was started anew cannot
-/// tell apart the visits of a job that it has forgotten.
-fn without_returns(seed: u64) -> Scenario {
+/// The same for brokers that forget. No job comes by a broker twice, since one that
+/// was started anew cannot tell apart the visits of a job that it has forgotten;
+/// and none is removed, since it forgets as well that it has ended a job itself.
+fn for_the_forgetful(seed: u64) -> Scenario {
     let mut scenario = scenario(seed);
+    scenario.cancellations.clear();
     for domain in &mut scenario.grid.domains {
         domain.broker.max_hops = 1;
         if domain.broker.policy.entry().name.starts_with("inter-") {
@@ -72,18 +74,18 @@ fn by_agents(scenario: &Scenario, plan: &FaultPlan) -> (Trails, FaultCounts) {
     (trails, counts)
 }
 
-/// Runs that many scenarios under these faults, each with what `strike` adds;
+/// Runs that many scenarios under these faults, each with what `add` draws;
 /// what went wrong in all of them.
 fn jobs_end_once(
     scenario: fn(u64) -> Scenario,
     faults: &FaultPlan,
-    strike: impl Fn(&mut Draw<'_>, &mut FaultPlan),
+    add: impl Fn(&mut Draw<'_>, &mut FaultPlan),
 ) -> FaultCounts {
     let mut all = FaultCounts::default();
     for seed in (0..crate::scenarios(SCENARIOS)).chain(SAME_HOP) {
         let scenario = scenario(seed);
         let mut plan = faults.clone();
-        strike(&mut Draw::new(&scenario), &mut plan);
+        add(&mut Draw::new(&scenario), &mut plan);
         let (trails, counts) = by_agents(&scenario, &plan);
         for (job, steps) in trails.jobs.iter().enumerate() {
             let seen = steps.iter().filter(|(_, step)| is_seen(step)).count();
@@ -207,7 +209,7 @@ fn every_job_ends_once_when_a_broker_is_silent_for_a_time() {
 
 #[test]
 fn every_job_ends_once_when_brokers_are_started_anew_and_have_forgotten_it() {
-    let counts = jobs_end_once(without_returns, &FaultPlan::default(), |draw, plan| {
+    let counts = jobs_end_once(for_the_forgetful, &FaultPlan::default(), |draw, plan| {
         draw.restarts(plan, 2);
     });
     assert!(counts.restarted > 40, "{counts:?}");
@@ -227,7 +229,7 @@ fn every_job_ends_once_under_all_faults_together_on_a_clock_that_is_faster() {
         until: SimTime::from_secs(600),
         ..everywhere(rates)
     };
-    let counts = jobs_end_once(without_returns, &faults, |draw, plan| {
+    let counts = jobs_end_once(for_the_forgetful, &faults, |draw, plan| {
         draw.partition(plan);
         draw.silence(plan);
         draw.restarts(plan, 1);

@@ -15,7 +15,7 @@ impl Handle<Arrival> for LrmsAgent {
     type Answer = Result<Receipt, SubmitError>;
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, arrival: Arrival) -> Self::Answer {
-        self.books.now = self.books.now.max(cx.now());
+        self.catch_up(cx);
         let (from, at) = (arrival.from(), self.books.now);
         let job = match self.books.ledger.open(&arrival)? {
             Opened::Repeated(receipt) => {
@@ -69,7 +69,7 @@ impl Handle<Exchange> for LrmsAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, _due: Exchange) {
-        self.books.now = self.books.now.max(cx.now());
+        self.catch_up(cx);
         if let (Some(due), Some(home)) = (self.next_sample, self.lrms.home())
             && due <= self.books.now
         {
@@ -101,7 +101,7 @@ impl Handle<Due> for LrmsAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, due: Due) {
-        self.books.now = self.books.now.max(cx.now());
+        self.catch_up(cx);
         match due {
             Due::Model { .. } => {
                 self.inside(cx, Completions);
@@ -124,7 +124,7 @@ impl Handle<Fate<FromLrms>> for LrmsAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, fate: Fate<FromLrms>) {
-        self.books.now = self.books.now.max(cx.now());
+        self.catch_up(cx);
         let (Err(error), message) = (fate.result, fate.letter.message) else {
             return;
         };
