@@ -20,8 +20,10 @@ mod conversation;
 mod ledger;
 mod letter;
 mod lrms;
+mod peer_link;
 #[cfg(test)]
 mod tests;
+mod tries;
 
 pub use broker::{
     BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, SessionChange,
@@ -32,14 +34,22 @@ pub use conversation::{
 };
 pub use ledger::{JobState, JobView, Receipt, SubmitError};
 pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Told, Undelivered};
-pub use lrms::{Completions, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass};
+pub use lrms::{
+    Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass,
+};
+pub use peer_link::{Ask, PeerLink};
+pub use tries::{AfterTry, Tries};
 
 use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};
 use crate::job::JobSpec;
 use crate::load::LoadSample;
-use crate::message::{JobEnd, Route};
+use crate::message::{EndState, JobEnd, Route};
 use crate::time::{SimDuration, SimTime, WallTime};
+
+/// Time between tries to say something to somebody who does not answer, on the
+/// wall: beyond the [`Tries`] of one message.
+pub const SAY_AGAIN: SimDuration = SimDuration::from_millis(500);
 
 /// What an agent is given while it handles an input: two clocks, the log (it is
 /// an [`EventSink`]) and the outbox.
@@ -158,6 +168,16 @@ pub trait JobKeeper:
     /// What is known of a job; `None` if it was never here or is forgotten.
     #[must_use]
     fn view(&self, job: JobId) -> Option<JobView>;
+
+    /// Whether it has a job that it has not turned away: the answer to whoever
+    /// was started anew and looks for the job.
+    #[must_use]
+    fn has(&self, job: JobId) -> bool {
+        match self.view(job).map(|view| view.state) {
+            Some(JobState::Ended(end)) => !matches!(end.state, EndState::Rejected(_)),
+            state => state.is_some(),
+        }
+    }
 
     /// At most `limit` jobs with a name above `after`.
     #[must_use]

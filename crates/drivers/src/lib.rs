@@ -6,5 +6,6 @@
 //! over a transport. They differ only in how they wait and how a message
 //! travels.
 
+pub mod faults;
 pub mod real_time;
 pub mod virtual_time;

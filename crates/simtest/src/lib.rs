@@ -6,11 +6,10 @@
 //! up grids and jobs in which instants coincide on purpose. [`trail`] keeps
 //! what happened to every job in a form in which two implementations can be
 //! compared step by step, and [`checkers`] name what must hold of any run.
-//! [`network`] runs the agents of a grid under faults, without processes or
-//! waiting.
+//! [`faults`] draws what goes wrong in a run of services.
 
 pub mod checkers;
-pub mod network;
+pub mod faults;
 pub mod reference;
 pub mod scenarios;
 pub mod trail;

@@ -61,11 +61,9 @@ enum Reminder {
     Locate(JobId, Target),
     /// The request to remove the job.
     Cancel(JobId, Target),
+    /// The job itself, to a cluster that may have it.
+    Dispatch(JobId, Target),
 }
-
-/// Time between tries to say something to somebody who does not answer, on the
-/// wall.
-const SAY_AGAIN: SimDuration = SimDuration::from_millis(500);
 
 /// The samples of one exchange, on their way to the consumers as one message.
 #[derive(Default)]
@@ -207,12 +205,12 @@ impl BrokerAgent {
         }
     }
 
-    /// Whoever has jobs of this broker and must therefore be watched. Peers
+    /// Whoever has jobs of this broker, or may have, and must therefore be watched. Peers
     /// with sessions are not among them: their heartbeats say more.
     #[must_use]
     pub fn relied_on(&self) -> BTreeSet<Target> {
-        let confirmed = self.books.under_way.values().filter(|sent| sent.confirmed);
-        let targets = confirmed.map(|sent| sent.target);
+        let there = self.books.under_way.values().filter(|sent| sent.is_there());
+        let targets = there.map(|sent| sent.target);
         targets.filter(|to| !self.partners.has(*to)).collect()
     }
 

@@ -95,6 +95,21 @@ pub enum Undelivered {
     Declined(Option<Reason>),
 }
 
+impl Undelivered {
+    /// Whether a later try may have better luck: the receiver did not say no.
+    #[must_use]
+    pub fn is_passing(self) -> bool {
+        use Undelivered::{Busy, NoAnswer, NotReached};
+        matches!(self, NotReached | NoAnswer | Busy)
+    }
+
+    /// Whether nobody was there, or nobody answered.
+    #[must_use]
+    pub fn is_silence(self) -> bool {
+        matches!(self, Undelivered::NotReached | Undelivered::NoAnswer)
+    }
+}
+
 /// Messages counted by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally([u64; MessageKind::ALL.len()]);

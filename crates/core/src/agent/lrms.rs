@@ -3,6 +3,7 @@
 mod inputs;
 mod links;
 
+pub use inputs::Exchange;
 pub use links::{Completions, Lrms, Pass};
 
 use super::conversation::{FromLrms, LrmsSends, ToBroker};
@@ -11,12 +12,14 @@ use super::letter::{Letter, LetterId, Tally};
 use super::{Agent, Cx, Handle, JobKeeper, Participant};
 use crate::cluster::{Cluster, ClusterConfig, JobStatus};
 use crate::event::{Event, EventKind, EventSink, Party};
+use crate::grid::Grid;
 use crate::ids::{DomainId, JobId};
 use crate::job::JobSpec;
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, News};
 use crate::placement::PlacementRun;
 use crate::time::{SimDuration, SimTime, WallTime};
+use std::collections::BTreeMap;
 
 /// The broker that an LRMS reports to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,19 @@ pub struct Home {
     pub latency: SimDuration,
     /// Time between samples.
     pub exchange: SimDuration,
+}
+
+impl Home {
+    /// The broker of this domain, to its LRMSs.
+    #[must_use]
+    pub fn of(grid: &Grid, domain: DomainId) -> Self {
+        let broker = &grid.domains[domain.index()].broker;
+        Home {
+            domain,
+            latency: broker.lrms_latency,
+            exchange: broker.exchange,
+        }
+    }
 }
 
 /// How an LRMS is set up.
@@ -50,6 +66,10 @@ pub struct LrmsAgent {
     lrms: Lrms,
     books: Books,
     next_sample: Option<SimTime>,
+    /// Jobs of which a broker has not been told what became of them.
+    untold: BTreeMap<JobId, DomainId>,
+    /// When it is told again.
+    tell_again_at: Option<WallTime>,
     frozen: bool,
 }
 
@@ -137,6 +157,8 @@ impl LrmsAgent {
                 news: None,
             },
             next_sample: sampled.map(|_| SimTime::ZERO),
+            untold: BTreeMap::new(),
+            tell_again_at: None,
             lrms: Lrms::new(setup.cluster, setup.home),
             frozen: false,
         }
@@ -159,9 +181,14 @@ impl LrmsAgent {
     where
         Lrms: Handle<I>,
     {
+        self.catch_up(cx);
         let books = &mut self.books;
-        books.now = books.now.max(cx.now());
         self.lrms.handle(&mut Writing { books, cx }, input)
+    }
+
+    /// Inputs count from now on, or from the latest one before.
+    fn catch_up(&mut self, cx: &impl Cx<FromLrms>) {
+        self.books.now = self.books.now.max(cx.now());
     }
 
     /// A broker that repeats a submission may have been started anew and have
@@ -345,6 +372,10 @@ impl Participant for LrmsAgent {
 impl Agent for LrmsAgent {
     fn now(&self) -> SimTime {
         self.books.now
+    }
+
+    fn next_wall_due(&self) -> Option<WallTime> {
+        self.tell_again_at.filter(|_| !self.frozen)
     }
 
     fn published(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::clock::RunClock;
 use super::recall::Recall;
-use gridrig_core::agent::{Letter, Message};
+use gridrig_core::agent::{AfterTry, Letter, Message, Tries, Undelivered};
 use gridrig_core::event::Party;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
@@ -63,16 +63,6 @@ pub struct Outbox<T: Transport> {
 type Posted<M> = (Letter<M>, Option<Recall>);
 
 type Lane = (Party, Option<Arc<str>>);
-
-/// Waits between the tries to reach a receiver: three tries within a second.
-/// A service that is being restarted by hand takes longer, one whose accept
-/// queue overflowed for a moment does not.
-const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(600)];
-
-/// Further tries while the receiver answers that it is busy: it is alive, so
-/// it gets more patience.
-const BUSY_TRIES: u32 = 40;
-const BUSY_WAIT: Duration = Duration::from_millis(250);
 
 /// A lane without a letter for this long gives its task back.
 const LANE_IDLE: Duration = Duration::from_secs(60);
@@ -153,11 +143,7 @@ struct Courier<T: Transport> {
     transport: Arc<T>,
     reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
-    /// The last letter did not get through: the next gets one try only, so
-    /// that a long queue to a dead service is not a long wait. Where somebody
-    /// is there who does not answer it gets a second one, since a machine that
-    /// stood still for as long as a request may take makes every service on it
-    /// look silent once.
+    /// The last letter did not get through: the next gets fewer [`Tries`].
     down: bool,
 }
 
@@ -180,10 +166,7 @@ impl<T: Transport> Courier<T> {
                 true => self.deliver(&letter).await,
                 false => Err(TransportError::CalledBack),
             };
-            self.down = matches!(
-                result,
-                Err(TransportError::NotReached { .. } | TransportError::NoAnswer { .. })
-            );
+            self.down = matches!(&result, Err(error) if error.fate().is_silence());
             // The report comes before the count, so that whoever waits for 0
             // finds every report in the machine's mailbox.
             let _ = self.reports.send(Delivery { letter, result });
@@ -206,33 +189,24 @@ impl<T: Transport> Courier<T> {
     }
 
     async fn deliver(&self, letter: &Letter<T::Message>) -> Result<(), TransportError> {
+        let mut tries = Tries::default();
         let mut unanswered = None;
-        let mut waits = RETRY_AFTER.iter();
-        let (mut busy, mut silences) = (0, 0);
         loop {
-            let error = match self.transport.deliver(letter).await {
-                Ok(()) => return Ok(()),
-                Err(error) => error,
-            };
-            match error {
-                TransportError::Answered { .. } | TransportError::CalledBack => return Err(error),
-                TransportError::Busy { .. } if busy < BUSY_TRIES => {
-                    busy += 1;
-                    tokio::time::sleep(BUSY_WAIT).await;
-                    continue;
+            let result = self.transport.deliver(letter).await;
+            let fate = result.as_ref().map_err(TransportError::fate);
+            match tries.note(fate.copied(), self.down) {
+                AfterTry::Again(wait) => {
+                    if fate == Err(Undelivered::NoAnswer) {
+                        unanswered = Some(result);
+                    }
+                    tokio::time::sleep(Duration::from_nanos(wait.as_nanos())).await;
                 }
-                TransportError::Busy { .. } => return Err(error),
-                TransportError::NoAnswer { .. } => {
-                    silences += 1;
-                    unanswered = Some(error.clone());
+                AfterTry::Over(Err(Undelivered::NoAnswer))
+                    if fate != Err(Undelivered::NoAnswer) =>
+                {
+                    return unanswered.unwrap_or(result);
                 }
-                TransportError::NotReached { .. } => {}
-            }
-            match waits.next() {
-                Some(wait) if !self.down || silences == 1 => tokio::time::sleep(*wait).await,
-                // A try that may have got through weighs more than a later
-                // one that certainly did not.
-                _ => return Err(unanswered.unwrap_or(error)),
+                AfterTry::Over(_) => return result,
             }
         }
     }

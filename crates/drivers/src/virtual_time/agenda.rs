@@ -1,91 +1,74 @@
-//! Messages under way, in the order in which they take effect.
+//! What is under way, in the order in which it takes effect.
 
-use gridrig_core::agent::{BrokerSends, FromBroker, FromLrms, LrmsSends, ToBroker, ToLrms, ToPeer};
+use gridrig_core::agent::{FromBroker, FromLrms, ToBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
-use gridrig_core::load::LoadSample;
-use gridrig_core::message::{News, Target};
+use gridrig_core::message::News;
 use gridrig_core::time::SimTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
-/// A message on its way to a broker or an LRMS.
-#[derive(Clone, Debug)]
-pub(super) enum Message {
-    /// A job enters the grid.
-    Submit { to: Entry, job: JobId },
-    /// A client wants a job removed.
-    Cancel { to: Entry, job: JobId },
-    /// From this broker.
-    FromBroker(DomainId, BrokerSends),
-    /// From this LRMS.
-    FromLrms(ClusterId, LrmsSends),
-    /// Resource information, which several brokers share.
-    Info {
-        to: DomainId,
-        from: Target,
-        samples: Arc<[LoadSample]>,
-    },
-}
-
-/// The kinds of design 5 that are messages, in the order of one instant.
+/// What happens between the completions and the cycles of one instant, in this
+/// order (design 5). Where nothing fails there are neither faults nor fates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
+    Crash,
+    Repair,
     Cancellation,
     Arrival,
     Refusal,
     Notice,
+    Fate,
     Information,
 }
 
-/// (time, kind, domain, cluster, trace index), and for information, which is
-/// about no job, its sender.
-type Key = (SimTime, Kind, u16, u16, u32);
+/// The place in an instant: kind, domain, cluster and trace index, and for
+/// information, which is about no job, its sender.
+pub(super) type Place = (Kind, u16, u16, u32);
 
-impl Message {
-    fn key(&self, at: SimTime) -> Key {
-        let (kind, (domain, cluster), index) = match self {
-            Message::Submit { to, job } => (Kind::Arrival, entry(*to), job.0),
-            Message::Cancel { to, job } => (Kind::Cancellation, entry(*to), job.0),
-            Message::FromBroker(_, FromBroker::Lrms(cluster, said)) => {
-                let to = (0, cluster.0 + 1);
-                match said {
-                    ToLrms::Dispatch(passed) => (Kind::Arrival, to, passed.job.0),
-                    ToLrms::Cancel(job) | ToLrms::Locate(job) => (Kind::Cancellation, to, job.0),
-                }
+/// The place of a message from a broker.
+#[inline]
+pub(super) fn place_of_broker<J, I>(
+    from: DomainId,
+    message: &FromBroker<J, I>,
+    job: impl Fn(&J) -> JobId,
+) -> Place {
+    match message {
+        FromBroker::Lrms(cluster, said) => {
+            let to = cluster.0 + 1;
+            match said {
+                ToLrms::Dispatch(passed) => (Kind::Arrival, 0, to, job(passed).0),
+                ToLrms::Cancel(job) | ToLrms::Locate(job) => (Kind::Cancellation, 0, to, job.0),
             }
-            Message::FromBroker(_, FromBroker::Peer(domain, said)) => {
-                let to = (domain.0, 0);
-                match said {
-                    ToPeer::Forward(passed) => (Kind::Arrival, to, passed.job.0),
-                    ToPeer::Cancel(job) | ToPeer::Locate(job) => (Kind::Cancellation, to, job.0),
-                    ToPeer::News(news) => (kind_of(*news), to, news.job().0),
-                    ToPeer::Info(never) => match *never {},
-                }
-            }
-            Message::FromLrms(_, FromLrms::Broker(domain, said)) => match said {
-                ToBroker::News(news) => (kind_of(*news), (domain.0, 0), news.job().0),
-                ToBroker::Info(never) => match *never {},
-            },
-            Message::FromBroker(_, FromBroker::Client(end))
-            | Message::FromLrms(_, FromLrms::Client(end)) => (Kind::Notice, (0, 0), end.job.0),
-            Message::Info { to, from, .. } => {
-                let (peer, sender) = match from {
-                    Target::Cluster(cluster) => (0, u32::from(cluster.0)),
-                    Target::Peer(domain) => (1, u32::from(domain.0)),
-                };
-                (Kind::Information, (to.0, peer), sender)
-            }
-        };
-        (at, kind, domain, cluster, index)
+        }
+        FromBroker::Peer(domain, said) => match said {
+            ToPeer::Forward(passed) => (Kind::Arrival, domain.0, 0, job(passed).0),
+            ToPeer::Cancel(job) | ToPeer::Locate(job) => (Kind::Cancellation, domain.0, 0, job.0),
+            ToPeer::News(news) => (kind_of(*news), domain.0, 0, news.job().0),
+            ToPeer::Info(_) => (Kind::Information, domain.0, 1, u32::from(from.0)),
+        },
+        FromBroker::Client(end) => (Kind::Notice, 0, 0, end.job.0),
     }
 }
 
-fn entry(to: Entry) -> (u16, u16) {
+/// The place of a message from an LRMS.
+#[inline]
+pub(super) fn place_of_lrms<I>(from: ClusterId, message: &FromLrms<I>) -> Place {
+    match message {
+        FromLrms::Broker(domain, said) => match said {
+            ToBroker::News(news) => (kind_of(*news), domain.0, 0, news.job().0),
+            ToBroker::Info(_) => (Kind::Information, domain.0, 0, u32::from(from.0)),
+        },
+        FromLrms::Client(end) => (Kind::Notice, 0, 0, end.job.0),
+    }
+}
+
+/// The place of what a client asks where a job enters.
+#[inline]
+pub(super) fn place_of_client(kind: Kind, to: Entry, job: JobId) -> Place {
     match to {
-        Entry::Domain(domain) => (domain.0, 0),
-        Entry::Cluster(cluster) => (0, cluster.0 + 1),
+        Entry::Domain(domain) => (kind, domain.0, 0, job.0),
+        Entry::Cluster(cluster) => (kind, 0, cluster.0 + 1, job.0),
     }
 }
 
@@ -96,22 +79,46 @@ fn kind_of(news: News) -> Kind {
     }
 }
 
-/// A priority queue over the key of design 5, never over insertion order: two
+/// Something that takes effect at an instant.
+pub(super) trait Timed {
+    /// What tells apart what has one place: nothing on links on which everything
+    /// arrives once, else the sender, its number for the message, and the try.
+    type Which: Copy + Ord;
+
+    /// Its place in the instant.
+    fn place(&self) -> Place;
+
+    /// Which of those with this place it is.
+    fn which(&self) -> Self::Which;
+}
+
+/// A priority queue over the place in time, never over insertion order: two
 /// machines' messages at one instant do not depend on who spoke first.
-#[derive(Default)]
-pub(super) struct Agenda {
-    /// With the place of the message in `slots`: what is sorted stays small.
-    heap: BinaryHeap<Reverse<(Key, u32)>>,
-    slots: Vec<Option<Message>>,
+pub(super) struct Agenda<M: Timed> {
+    /// With the position of the message in `slots`: what is sorted stays small.
+    heap: BinaryHeap<Reverse<(Key<M>, u32)>>,
+    slots: Vec<Option<M>>,
     free: Vec<u32>,
-    /// Those that are about a job; information alone keeps no run going.
+    /// Those that are about a job; nothing else keeps a run going.
     about_jobs: usize,
 }
 
-impl Agenda {
-    pub fn push(&mut self, at: SimTime, message: Message) {
-        let key = message.key(at);
-        self.about_jobs += usize::from(key.1 != Kind::Information);
+type Key<M> = (SimTime, Place, <M as Timed>::Which);
+
+impl<M: Timed> Agenda<M> {
+    pub fn new() -> Self {
+        Agenda {
+            heap: BinaryHeap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            about_jobs: 0,
+        }
+    }
+
+    pub fn push(&mut self, at: SimTime, message: M) {
+        let place = message.place();
+        let key = (at, place, message.which());
+        self.about_jobs += usize::from(is_about_job(place));
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
@@ -125,12 +132,12 @@ impl Agenda {
     }
 
     /// The next message that takes effect at this instant.
-    pub fn pop_at(&mut self, now: SimTime) -> Option<Message> {
+    pub fn pop_at(&mut self, now: SimTime) -> Option<M> {
         if self.next_time()? > now {
             return None;
         }
         let Reverse((key, slot)) = self.heap.pop()?;
-        self.about_jobs -= usize::from(key.1 != Kind::Information);
+        self.about_jobs -= usize::from(is_about_job(key.1));
         self.free.push(slot);
         self.slots[slot as usize].take()
     }
@@ -138,4 +145,30 @@ impl Agenda {
     pub fn has_job_messages(&self) -> bool {
         self.about_jobs > 0
     }
+
+    /// Takes away what this is not true of.
+    pub fn retain(&mut self, keep: impl Fn(&M) -> bool) {
+        let slots = &mut self.slots;
+        let (free, about_jobs) = (&mut self.free, &mut self.about_jobs);
+        self.heap.retain(|Reverse((key, slot))| {
+            let kept = slots[*slot as usize].as_ref().is_some_and(&keep);
+            if !kept {
+                slots[*slot as usize] = None;
+                free.push(*slot);
+                *about_jobs -= usize::from(is_about_job(key.1));
+            }
+            kept
+        });
+    }
+
+    /// All that is under way, in no order. What is put in the place of a message
+    /// takes effect when that would have.
+    pub fn under_way(&mut self) -> impl Iterator<Item = &mut M> {
+        self.slots.iter_mut().flatten()
+    }
+}
+
+#[inline]
+fn is_about_job(place: Place) -> bool {
+    !matches!(place.0, Kind::Information | Kind::Crash | Kind::Repair)
 }

@@ -1,6 +1,7 @@
 //! What brokers and LRMSs are given in virtual time.
 
-use super::agenda::{Agenda, Message};
+use super::agenda::Agenda;
+use super::message::Message;
 use gridrig_core::agent::{BrokerSends, Cx, FromBroker, FromLrms, Letter, LrmsSends};
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 /// The clock, the log and the messages on their way.
 pub(super) struct Around<'a, S> {
     pub now: SimTime,
-    pub agenda: Agenda,
+    pub agenda: Agenda<Message>,
     /// Jobs whose end has been seen where they entered.
     pub ended: usize,
     events: &'a mut S,
@@ -22,7 +23,7 @@ impl<'a, S> Around<'a, S> {
     pub fn new(events: &'a mut S) -> Self {
         Around {
             now: SimTime::ZERO,
-            agenda: Agenda::default(),
+            agenda: Agenda::new(),
             ended: 0,
             events,
             recalled: BTreeSet::new(),

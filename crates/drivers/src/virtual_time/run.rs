@@ -1,8 +1,9 @@
-//! The virtual-time loop.
+//! Brokers and LRMSs by themselves, on links on which everything arrives once.
 
-use super::agenda::Message;
-use super::alarms::Alarms;
 use super::around::Around;
+use super::message::Message;
+use super::order::{Layer, Timers, play};
+use super::{Cancellation, Options, Outcome};
 use gridrig_core::agent::{
     Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
     Passed, PeerState, ToBroker, ToLrms, ToPeer, Told,
@@ -21,41 +22,6 @@ use gridrig_core::time::SimTime;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A request to remove a job at an instant, made where the job came in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancellation {
-    /// When.
-    pub at: SimTime,
-    /// Which.
-    pub job: JobId,
-}
-
-/// What a run may be told besides the grid and the jobs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
-    /// Seed of every broker's random stream.
-    pub seed: u64,
-    /// Nothing happens after this instant; `None` runs until every job has
-    /// ended.
-    pub stop_at: Option<SimTime>,
-    /// Jobs to remove on the way.
-    pub cancellations: &'a [Cancellation],
-}
-
-/// How a run went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The last instant that was worked on.
-    pub end: SimTime,
-    /// Jobs whose end has been seen where they entered.
-    pub ended: usize,
-    /// Whether the observer broke the run off.
-    pub interrupted: bool,
-}
-
-/// Instants between two calls of the observer.
-const OBSERVE_EVERY: u64 = 1 << 14;
-
 /// Runs the grid on these submissions, telling `events` everything.
 ///
 /// `submissions` are sorted by time with job ids 0, 1, 2, ... `observe` is
@@ -68,30 +34,10 @@ pub fn run<S: EventSink>(
     submissions: &[Submission],
     options: &Options<'_>,
     events: &mut S,
-    mut observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
+    observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
 ) -> Outcome {
     let mut simulation = Simulation::new(grid, submissions, options, events);
-    let mut instants = 0;
-    let mut interrupted = false;
-    while simulation.around.ended < submissions.len() {
-        let Some(next) = simulation.next_instant() else {
-            break;
-        };
-        if options.stop_at.is_some_and(|stop| next > stop) {
-            break;
-        }
-        simulation.handle_instant(next);
-        instants += 1;
-        if instants % OBSERVE_EVERY == 0 && observe(next, simulation.around.ended).is_break() {
-            interrupted = true;
-            break;
-        }
-    }
-    Outcome {
-        end: simulation.around.now,
-        ended: simulation.around.ended,
-        interrupted,
-    }
+    play(&mut simulation, options, observe)
 }
 
 struct Simulation<'a, S> {
@@ -99,13 +45,8 @@ struct Simulation<'a, S> {
     submissions: &'a [Submission],
     submitter: Submitter<'a>,
     lrms: Vec<Lrms>,
-    /// When each of them has something to do.
-    due: Alarms,
     brokers: Vec<Broker>,
-    /// When each of them has something to decide.
-    cycles: Alarms,
-    /// When the LRMSs of each domain are sampled next.
-    next_samples: Alarms,
+    timers: Timers,
     around: Around<'a, S>,
 }
 
@@ -122,14 +63,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Broker::new(config, rng::stream(options.seed, &stream))
         });
         let lrms = grid.clusters.iter().map(|cluster| {
-            let home = cluster.domain.map(|domain| {
-                let broker = &grid.domains[domain.index()].broker;
-                Home {
-                    domain,
-                    latency: broker.lrms_latency,
-                    exchange: broker.exchange,
-                }
-            });
+            let home = cluster.domain.map(|domain| Home::of(grid, domain));
             Lrms::new(cluster.config.clone(), home)
         });
         let mut around = Around::new(events);
@@ -137,37 +71,15 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             let to = submissions[job.index()].entry;
             around.agenda.push(at, Message::Cancel { to, job });
         }
-        let mut next_samples = Alarms::new(grid.domains.len());
-        for domain in 0..grid.domains.len() {
-            next_samples.set(domain, SimTime::ZERO);
-        }
         Simulation {
             brokers: brokers.collect(),
             lrms: lrms.collect(),
-            due: Alarms::new(grid.clusters.len()),
-            cycles: Alarms::new(grid.domains.len()),
-            next_samples,
+            timers: Timers::of(grid),
             grid,
             submitter: Submitter::new(submissions),
             submissions,
             around,
         }
-    }
-
-    fn next_instant(&self) -> Option<SimTime> {
-        // Instants lie below `MAX`, which stands for never: one comparison a
-        // machine instead of one option.
-        let or_never = |at: Option<SimTime>| at.unwrap_or(SimTime::MAX);
-        let agenda = &self.around.agenda;
-        let next = or_never(self.submitter.poll_timeout());
-        let next = next.min(self.due.earliest()).min(self.cycles.earliest());
-        if next == SimTime::MAX && !agenda.has_job_messages() {
-            // Only information is left to exchange, and nobody to use it.
-            return None;
-        }
-        let next = next.min(or_never(agenda.next_time()));
-        let next = next.min(self.next_samples.earliest());
-        (next < SimTime::MAX).then_some(next)
     }
 
     /// An LRMS handles an input; when it is due is found anew.
@@ -178,7 +90,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         let lrms = &mut self.lrms[to.index()];
         let answer = lrms.handle(&mut self.around, input);
         let due = lrms.next_due().unwrap_or(SimTime::MAX);
-        self.due.set(to.index(), due);
+        self.timers.lrms.set(to.index(), due);
         answer
     }
 
@@ -190,62 +102,8 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         let broker = &mut self.brokers[to.index()];
         let answer = broker.handle(&mut self.around, input);
         let due = broker.next_due().unwrap_or(SimTime::MAX);
-        self.cycles.set(to.index(), due);
+        self.timers.cycles.set(to.index(), due);
         answer
-    }
-
-    /// One instant, in the order of design 5. Jobs of length 0 that start in
-    /// it end in a further round.
-    fn handle_instant(&mut self, now: SimTime) {
-        self.around.now = now;
-        loop {
-            self.handle_completions(now);
-            self.handle_messages(now);
-            self.handle_cycles(now);
-            let mut from = 0;
-            while let Some(index) = self.due.due(from, now) {
-                self.tell_lrms(ClusterId(index as u16), Pass);
-                from = index + 1;
-            }
-            self.handle_samples(now);
-            if self.next_completion(0, now).is_none() {
-                break;
-            }
-        }
-    }
-
-    /// The first cluster from this one on where a job ends at this instant.
-    fn next_completion(&self, mut from: usize, now: SimTime) -> Option<usize> {
-        while let Some(index) = self.due.due(from, now) {
-            if self.lrms[index].cluster().next_completion() == Some(now) {
-                return Some(index);
-            }
-            from = index + 1;
-        }
-        None
-    }
-
-    fn handle_completions(&mut self, now: SimTime) {
-        let mut from = 0;
-        while let Some(index) = self.next_completion(from, now) {
-            from = index + 1;
-            self.tell_lrms(ClusterId(index as u16), Completions);
-        }
-    }
-
-    fn handle_messages(&mut self, now: SimTime) {
-        // Alone at its instant, a submission need not pass through the heap.
-        let alone = self.around.agenda.next_time() != Some(now);
-        while let Some(submission) = self.submitter.handle_timeout(now) {
-            let (job, to) = (submission.spec.id, submission.entry);
-            match alone {
-                true => self.submit(to, job),
-                false => self.around.agenda.push(now, Message::Submit { to, job }),
-            }
-        }
-        while let Some(message) = self.around.agenda.pop_at(now) {
-            self.deliver(message);
-        }
     }
 
     fn deliver(&mut self, message: Message) {
@@ -320,16 +178,6 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         self.tell_broker(to, Told { from, said: news });
     }
 
-    fn handle_cycles(&mut self, now: SimTime) {
-        let mut from = 0;
-        while let Some(index) = self.cycles.due(from, now) {
-            from = index + 1;
-            let domain = DomainId(index as u16);
-            let loads = self.read_live(domain);
-            self.tell_broker(domain, Due::Model { loads });
-        }
-    }
-
     /// What a broker may read live, before it decides: the load of its own
     /// clusters, and where it decides by the truth, that of its peers, too.
     fn read_live(&mut self, domain: DomainId) -> Vec<LoadSample> {
@@ -353,30 +201,6 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         self.sample_domain(domain).to_vec()
     }
 
-    /// At multiples of `exchange`, every LRMS of the domain is sampled: its
-    /// broker hears of it after the LRMS's latency, the peers hear of that
-    /// same sample after the link's.
-    fn handle_samples(&mut self, now: SimTime) {
-        let grid = self.grid;
-        let mut from = 0;
-        while let Some(index) = self.next_samples.due(from, now) {
-            from = index + 1;
-            let domain = DomainId(index as u16);
-            let broker = &grid.domains[index].broker;
-            self.next_samples.set(index, now + broker.exchange);
-            let samples = self.sample_domain(domain);
-            for sample in samples.iter() {
-                let one = Arc::from(std::slice::from_ref(sample));
-                let from = Target::Cluster(sample.cluster);
-                self.inform(domain, from, one, now + broker.lrms_latency);
-            }
-            for link in grid.consumers_of(domain) {
-                let (from, at) = (Target::Peer(domain), now + link.latency);
-                self.inform(link.consumer, from, Arc::clone(&samples), at);
-            }
-        }
-    }
-
     fn inform(&mut self, to: DomainId, from: Target, samples: Arc<[LoadSample]>, at: SimTime) {
         self.emit(Event::new(EventKind::InfoSent, None, from).to(to));
         self.around
@@ -393,5 +217,94 @@ impl<'a, S: EventSink> Simulation<'a, S> {
 
     fn emit(&mut self, event: Event<'_>) {
         self.around.emit(self.around.now, event);
+    }
+}
+
+impl<S: EventSink> Layer for Simulation<'_, S> {
+    fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    fn next_instant(&self) -> Option<SimTime> {
+        // Instants lie below `MAX`, which stands for never: one comparison a
+        // machine instead of one option.
+        let or_never = |at: Option<SimTime>| at.unwrap_or(SimTime::MAX);
+        let agenda = &self.around.agenda;
+        let next = or_never(self.submitter.poll_timeout());
+        let next = next
+            .min(self.timers.lrms.earliest())
+            .min(self.timers.cycles.earliest());
+        if next == SimTime::MAX && !agenda.has_job_messages() {
+            // Only information is left to exchange, and nobody to use it.
+            return None;
+        }
+        let next = next.min(or_never(agenda.next_time()));
+        let next = next.min(self.timers.samples.earliest());
+        (next < SimTime::MAX).then_some(next)
+    }
+
+    fn is_over(&self) -> bool {
+        self.around.ended >= self.submissions.len()
+    }
+
+    fn ended(&self) -> usize {
+        self.around.ended
+    }
+
+    fn set_now(&mut self, now: SimTime) {
+        self.around.now = now;
+    }
+
+    fn ends_a_job(&self, lrms: usize, now: SimTime) -> bool {
+        self.lrms[lrms].cluster().next_completion() == Some(now)
+    }
+
+    fn complete(&mut self, lrms: ClusterId) {
+        self.tell_lrms(lrms, Completions);
+    }
+
+    fn handle_messages(&mut self, now: SimTime) {
+        // Alone at its instant, a submission need not pass through the heap.
+        let alone = self.around.agenda.next_time() != Some(now);
+        while let Some(submission) = self.submitter.handle_timeout(now) {
+            let (job, to) = (submission.spec.id, submission.entry);
+            match alone {
+                true => self.submit(to, job),
+                false => self.around.agenda.push(now, Message::Submit { to, job }),
+            }
+        }
+        while let Some(message) = self.around.agenda.pop_at(now) {
+            self.deliver(message);
+        }
+    }
+
+    fn decide(&mut self, broker: DomainId) {
+        let loads = self.read_live(broker);
+        self.tell_broker(broker, Due::Model { loads });
+    }
+
+    fn schedule(&mut self, lrms: ClusterId) {
+        self.tell_lrms(lrms, Pass);
+    }
+
+    /// At multiples of `exchange`, every LRMS of the domain is sampled: its
+    /// broker hears of it after the LRMS's latency, the peers hear of that
+    /// same sample after the link's.
+    fn sample(&mut self, domain: DomainId, now: SimTime) {
+        let grid = self.grid;
+        let broker = &grid.domains[domain.index()].broker;
+        self.timers
+            .samples
+            .set(domain.index(), now + broker.exchange);
+        let samples = self.sample_domain(domain);
+        for sample in samples.iter() {
+            let one = Arc::from(std::slice::from_ref(sample));
+            let from = Target::Cluster(sample.cluster);
+            self.inform(domain, from, one, now + broker.lrms_latency);
+        }
+        for link in grid.consumers_of(domain) {
+            let (from, at) = (Target::Peer(domain), now + link.latency);
+            self.inform(link.consumer, from, Arc::clone(&samples), at);
+        }
     }
 }

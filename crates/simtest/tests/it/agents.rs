@@ -1,11 +1,13 @@
-//! Agents of random grids on a network that loses, repeats and reorders
-//! messages.
+//! Services of random grids under plans of faults.
 
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_drivers::faults::{FaultCounts, FaultPlan, Rates};
+use gridrig_drivers::virtual_time::{Cancellation, Options, run_with_faults};
 use gridrig_simtest::checkers;
-use gridrig_simtest::network::{Counts, Faults, Network};
-use gridrig_simtest::scenarios::grid_scenario;
+use gridrig_simtest::faults::Draw;
+use gridrig_simtest::scenarios::{Scenario, grid_scenario};
 use gridrig_simtest::trail::{Step, Trails};
+use std::ops::ControlFlow;
 
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
 const SCENARIOS: u64 = 40;
@@ -17,62 +19,97 @@ const SAME_HOP: [u64; 2] = [2102, 2680];
 /// No scenario has so much work; one that runs longer has lost a job.
 const TOO_LATE: SimTime = SimTime::from_secs(20_000);
 
-/// Runs that many scenarios under these faults; what went wrong in all of them.
-fn jobs_end_once(faults: Faults) -> Counts {
-    let mut all = Counts::default();
-    for seed in (0..crate::scenarios(SCENARIOS)).chain(SAME_HOP) {
-        let mut scenario = grid_scenario(seed);
-        for domain in &mut scenario.grid.domains {
-            // Agents go by what they are told.
-            if domain.broker.policy.entry().name == "full-information" {
-                domain.broker.policy = "queue-length".parse().expect("a policy");
-            }
+/// The scenario of this seed as services can run it: they go by what they are
+/// told.
+fn scenario(seed: u64) -> Scenario {
+    let mut scenario = grid_scenario(seed);
+    for domain in &mut scenario.grid.domains {
+        if domain.broker.policy.entry().name == "full-information" {
+            domain.broker.policy = "queue-length".parse().expect("a policy");
         }
-        let (grid, jobs) = (&scenario.grid, &scenario.submissions);
-        let removals = &scenario.cancellations;
-        let network = Network::new(grid, jobs, removals, (seed, faults));
-        let mut network = network.expect("no policy needs the truth");
-        let trails = play(&mut network);
+    }
+    scenario
+}
+
+/// The same for brokers that forget. No job comes by a broker twice, since one that
+/// was started anew cannot tell apart the visits of a job that it has forgotten;
+/// and none is removed, since it forgets as well that it has ended a job itself.
+fn for_the_forgetful(seed: u64) -> Scenario {
+    let mut scenario = scenario(seed);
+    scenario.cancellations.clear();
+    for domain in &mut scenario.grid.domains {
+        domain.broker.max_hops = 1;
+        if domain.broker.policy.entry().name.starts_with("inter-") {
+            domain.broker.policy = "free-node".parse().expect("a policy");
+        }
+    }
+    scenario
+}
+
+fn by_agents(scenario: &Scenario, plan: &FaultPlan) -> (Trails, FaultCounts) {
+    let removals = scenario.cancellations.iter();
+    let removals: Vec<_> = removals
+        .map(|one| Cancellation {
+            at: one.at,
+            job: one.job,
+        })
+        .collect();
+    let options = Options {
+        seed: scenario.seed,
+        stop_at: Some(TOO_LATE),
+        cancellations: &removals,
+    };
+    let mut trails = Trails::new(scenario.submissions.len());
+    let (grid, jobs) = (&scenario.grid, &scenario.submissions);
+    let go_on = |_, _| ControlFlow::Continue(());
+    let outcome = run_with_faults(grid, jobs, &options, plan, &mut trails, go_on);
+    let (outcome, counts) = outcome.expect("no policy needs the truth");
+    let mut open = trails.jobs.iter().enumerate();
+    let open = open.find(|(_, steps)| !steps.iter().any(|(_, step)| is_seen(step)));
+    assert!(
+        open.is_none() && outcome.end < TOO_LATE,
+        "seed {}: {outcome:?} under {plan:?}: {open:#?}",
+        scenario.seed
+    );
+    (trails, counts)
+}
+
+/// Runs that many scenarios under these faults, each with what `add` draws;
+/// what went wrong in all of them.
+fn jobs_end_once(
+    scenario: fn(u64) -> Scenario,
+    faults: &FaultPlan,
+    add: impl Fn(&mut Draw<'_>, &mut FaultPlan),
+) -> FaultCounts {
+    let mut all = FaultCounts::default();
+    for seed in (0..crate::scenarios(SCENARIOS)).chain(SAME_HOP) {
+        let scenario = scenario(seed);
+        let mut plan = faults.clone();
+        add(&mut Draw::new(&scenario), &mut plan);
+        let (trails, counts) = by_agents(&scenario, &plan);
         for (job, steps) in trails.jobs.iter().enumerate() {
             let seen = steps.iter().filter(|(_, step)| is_seen(step)).count();
             assert_eq!(
                 (ends(steps), seen),
                 (1, 1),
-                "seed {seed} job {job}: {steps:#?}"
+                "seed {seed} job {job} under {plan:?}: {steps:#?}"
             );
         }
         // The first rule wants the news of the end to come last, and it may be
         // repeated after it has arrived.
         for checker in &checkers::ALL[1..] {
-            if let Err(what) = (checker.check)(grid, jobs, trails) {
-                panic!("seed {seed}: {}: {what}", checker.rule);
+            if let Err(what) = (checker.check)(&scenario.grid, &scenario.submissions, &trails) {
+                panic!("seed {seed} under {plan:?}: {}: {what}", checker.rule);
             }
         }
-        let counts = network.counts();
         all.lost += counts.lost;
         all.repeated += counts.repeated;
         all.overtaken += counts.overtaken;
+        all.cut += counts.cut;
         all.given_up += counts.given_up;
+        all.restarted += counts.restarted;
     }
     all
-}
-
-/// Lets a grid run until every job has been seen to end, and then until nothing
-/// can be left of it.
-fn play<'a>(network: &'a mut Network<'_>) -> &'a Trails {
-    let slice = SimDuration::from_secs(60);
-    let mut end = SimTime::ZERO + slice;
-    network.run_until(end);
-    let is_over = |trails: &Trails| {
-        let mut jobs = trails.jobs.iter();
-        jobs.all(|steps| steps.iter().any(|(_, step)| is_seen(step)))
-    };
-    while !is_over(network.trails()) && end < TOO_LATE {
-        end += slice;
-        network.run_until(end);
-    }
-    network.run_until(end + slice);
-    network.trails()
 }
 
 fn is_seen(step: &Step) -> bool {
@@ -89,18 +126,53 @@ fn ends(steps: &[(SimTime, Step)]) -> usize {
     steps.iter().filter(|(_, step)| is_end(step)).count()
 }
 
+/// These faults between all services.
+fn everywhere(rates: Rates) -> FaultPlan {
+    FaultPlan {
+        between: rates,
+        within: rates,
+        ..FaultPlan::default()
+    }
+}
+
+fn nothing_more(_: &mut Draw<'_>, _: &mut FaultPlan) {}
+
 #[test]
-fn without_faults_every_job_ends_once() {
-    assert_eq!(jobs_end_once(Faults::default()), Counts::default());
+fn where_nothing_fails_services_do_what_brokers_and_lrmss_do_by_themselves() {
+    for seed in 0..crate::scenarios(200) {
+        let mut scenario = scenario(seed);
+        for domain in &mut scenario.grid.domains {
+            // A broker tells its peers what its LRMSs tell it, so it has to know
+            // it no later than they.
+            domain.broker.lrms_latency = SimDuration::from_millis(1);
+        }
+        // A service asks for the removal of a job with data only when the
+        // receiver has confirmed to have it.
+        let jobs = &scenario.submissions;
+        let has_no_data = |job: usize| jobs[job].spec.data_kib == 0;
+        scenario
+            .cancellations
+            .retain(|removal| has_no_data(removal.job.index()));
+        let (agents, counts) = by_agents(&scenario, &FaultPlan::default());
+        assert_eq!(counts, FaultCounts::default());
+        let plain = crate::grids::by_driver(&scenario);
+        for submission in &scenario.submissions {
+            let job = submission.spec.id;
+            let (agents, plain) = (agents.record(job), plain.record(job));
+            assert_eq!(agents, plain, "seed {seed} {job}");
+        }
+    }
 }
 
 #[test]
 fn every_job_ends_once_however_often_messages_are_repeated_or_overtaken() {
-    let counts = jobs_end_once(Faults {
-        lost: 0,
+    let faults = everywhere(Rates {
         repeated: 4,
         overtaken: 4,
+        jitter: SimDuration::from_millis(300),
+        ..Rates::default()
     });
+    let counts = jobs_end_once(scenario, &faults, nothing_more);
     assert!(
         counts.repeated > 1000 && counts.overtaken > 1000,
         "{counts:?}"
@@ -109,27 +181,74 @@ fn every_job_ends_once_however_often_messages_are_repeated_or_overtaken() {
 
 #[test]
 fn every_job_ends_once_however_often_peers_are_lost_and_found() {
-    let counts = jobs_end_once(Faults {
+    let faults = everywhere(Rates {
         lost: 2,
         repeated: 8,
         overtaken: 8,
+        ..Rates::default()
     });
+    let counts = jobs_end_once(scenario, &faults, nothing_more);
     assert!(counts.lost > 1000 && counts.given_up > 100, "{counts:?}");
 }
 
 #[test]
+fn every_job_ends_once_when_brokers_find_no_way_to_each_other_for_a_time() {
+    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+        (0..3).for_each(|_| draw.partition(plan));
+    });
+    assert!(counts.cut > 100, "{counts:?}");
+}
+
+#[test]
+fn every_job_ends_once_when_a_broker_is_silent_for_a_time() {
+    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+        (0..2).for_each(|_| draw.silence(plan));
+    });
+    assert!(counts.cut > 100, "{counts:?}");
+}
+
+#[test]
+fn every_job_ends_once_when_brokers_are_started_anew_and_have_forgotten_it() {
+    let counts = jobs_end_once(for_the_forgetful, &FaultPlan::default(), |draw, plan| {
+        draw.restarts(plan, 2);
+    });
+    assert!(counts.restarted > 40, "{counts:?}");
+}
+
+#[test]
+fn every_job_ends_once_under_all_faults_together_on_a_clock_that_is_faster() {
+    let rates = Rates {
+        lost: 10,
+        repeated: 10,
+        overtaken: 10,
+        delay: SimDuration::from_millis(20),
+        jitter: SimDuration::from_millis(100),
+    };
+    let faults = FaultPlan {
+        speed: Decimal::parse("2.5").expect("a number"),
+        until: SimTime::from_secs(600),
+        ..everywhere(rates)
+    };
+    let counts = jobs_end_once(for_the_forgetful, &faults, |draw, plan| {
+        draw.partition(plan);
+        draw.silence(plan);
+        draw.restarts(plan, 1);
+    });
+    assert!(counts.cut > 100 && counts.restarted > 20, "{counts:?}");
+}
+
+#[test]
 fn the_same_seed_has_the_same_faults_and_the_same_run() {
-    let scenario = grid_scenario(1);
-    let run = || -> Trails {
-        let faults = Faults {
+    let scenario = scenario(1);
+    let run = || {
+        let mut plan = everywhere(Rates {
             lost: 3,
             repeated: 3,
             overtaken: 3,
-        };
-        let (grid, jobs) = (&scenario.grid, &scenario.submissions);
-        let network = Network::new(grid, jobs, &scenario.cancellations, (7, faults));
-        let mut network = network.unwrap();
-        play(&mut network).clone()
+            ..Rates::default()
+        });
+        Draw::new(&scenario).restarts(&mut plan, 1);
+        by_agents(&scenario, &plan)
     };
     assert_eq!(run(), run());
 }

@@ -52,6 +52,13 @@ pub(super) struct UnderWay {
     pub has_data: bool,
 }
 
+impl UnderWay {
+    /// Whether the receiver has the job, or may have it.
+    pub fn is_there(&self) -> bool {
+        self.confirmed || self.perhaps
+    }
+}
+
 impl Books {
     /// What the broker inside is given: the books are kept of what it says.
     pub fn writing<'a, C: Cx<FromBroker>>(&'a mut self, cx: &'a mut C) -> Writing<'a, C> {

@@ -2,7 +2,8 @@
 //! gone.
 
 use super::books::UnderWay;
-use super::{BrokerAgent, Reminder, SAY_AGAIN};
+use super::{BrokerAgent, Reminder};
+use crate::agent::SAY_AGAIN;
 use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
 use crate::agent::letter::{Fate, Message, Undelivered};
 use crate::agent::{Cx, Handle};
@@ -11,7 +12,8 @@ use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
 
-/// A service has stopped answering: the jobs that it had confirmed are lost.
+/// A service has stopped answering: the jobs that it had confirmed, or may have,
+/// are lost.
 /// The answer is how many there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost(pub Target);
@@ -21,7 +23,7 @@ impl Handle<Lost> for BrokerAgent {
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Lost(target): Lost) -> usize {
         self.books.now = self.books.now.max(cx.now());
-        let lost = self.fail_all(cx, |sent| sent.target == target && sent.confirmed);
+        let lost = self.fail_all(cx, |sent| sent.target == target && sent.is_there());
         self.settle();
         lost
     }
@@ -109,8 +111,24 @@ impl BrokerAgent {
             }
             Ok(()) => {}
             Err(error) if self.partners.has(target) => self.handle_silence(cx, job, target, error),
+            Err(error) if error.is_passing() && self.may_be_there(job, target, error) => {
+                self.remind_of(cx, Reminder::Dispatch(job, target));
+            }
             Err(error) => self.handle_lost_job(cx, job, target, error),
         }
+    }
+
+    /// Whether an own cluster may have a job that was sent there without an
+    /// answer: it is asked again under the same key, until it answers or is
+    /// [`Lost`].
+    fn may_be_there(&mut self, job: JobId, target: Target, error: Undelivered) -> bool {
+        let sent = self.books.under_way.get_mut(&job);
+        let sent = sent.filter(|sent| sent.target == target);
+        let Some((sent, Target::Cluster(_))) = sent.zip(Some(target)) else {
+            return false;
+        };
+        sent.perhaps |= error == Undelivered::NoAnswer;
+        sent.perhaps
     }
 
     /// A peer with a session did not take a job. If it certainly has not seen

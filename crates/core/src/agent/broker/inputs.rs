@@ -216,6 +216,10 @@ impl BrokerAgent {
                     let sent = self.books.under_way.get(&job);
                     sent.is_some_and(|sent| sent.target == target)
                 }
+                Reminder::Dispatch(job, target) => {
+                    let sent = self.books.under_way.get(&job);
+                    sent.is_some_and(|sent| sent.target == target && !sent.confirmed)
+                }
             };
             if !still_there {
                 continue;
@@ -223,6 +227,9 @@ impl BrokerAgent {
             match reminder {
                 Reminder::Locate(job, target) => self.ask(cx, job, target),
                 Reminder::Cancel(job, target) => self.write_cancel(cx, job, target),
+                Reminder::Dispatch(job, target) => {
+                    self.send_again(cx, target, |one, _| one == job);
+                }
             }
         }
     }

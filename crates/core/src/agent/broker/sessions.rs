@@ -3,7 +3,7 @@
 
 use super::BrokerAgent;
 use super::books::UnderWay;
-use crate::agent::conversation::{FromBroker, Passed, ToPeer};
+use crate::agent::conversation::{FromBroker, Passed, ToLrms, ToPeer};
 use crate::agent::ledger::JobView;
 use crate::agent::{Cx, Handle, JobKeeper as _};
 use crate::broker::Access;
@@ -151,14 +151,16 @@ impl Handle<PeerSession> for BrokerAgent {
                 match found {
                     true => {
                         self.tell_missed(cx, peer);
-                        self.send_again(cx, peer, |_| true)
+                        self.send_again(cx, Target::Peer(peer), |_, _| true)
                     }
                     false => 0,
                 }
             }
             SessionChange::Answered => {
                 self.tell_missed(cx, peer);
-                self.send_again(cx, peer, |sent| sent.perhaps && !sent.confirmed)
+                self.send_again(cx, Target::Peer(peer), |_, sent| {
+                    sent.perhaps && !sent.confirmed
+                })
             }
             SessionChange::Closed => {
                 self.set_roles(peer, Some(Roles::NONE));
@@ -231,17 +233,16 @@ impl BrokerAgent {
         self.ask_again_to_remove(cx, peer);
     }
 
-    fn send_again(
+    /// Sends once more, under their keys, the jobs of which this is true and that
+    /// are with this target, or may be; answers how many there are.
+    pub(super) fn send_again(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
-        peer: DomainId,
-        which: impl Fn(&UnderWay) -> bool,
+        target: Target,
+        which: impl Fn(JobId, &UnderWay) -> bool,
     ) -> usize {
-        let there = self
-            .books
-            .under_way
-            .iter_mut()
-            .filter(|(_, sent)| sent.target == Target::Peer(peer) && which(sent));
+        let there = self.books.under_way.iter_mut();
+        let there = there.filter(|(job, sent)| sent.target == target && which(**job, sent));
         let jobs: Vec<(JobId, u32, String, SimTime)> = there
             .map(|(job, sent)| {
                 sent.perhaps = true;
@@ -264,9 +265,12 @@ impl BrokerAgent {
             };
             // It was meant for then: a receiver that was started anew sees by
             // it that the job may have been there before.
-            if let Some(forward) = self.books.on_its_way(passed, key, due) {
-                let forward = FromBroker::Peer(peer, ToPeer::Forward(forward));
-                self.books.post(cx, None, due, forward);
+            if let Some(job) = self.books.on_its_way(passed, key, due) {
+                let again = match target {
+                    Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Forward(job)),
+                    Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Dispatch(job)),
+                };
+                self.books.post(cx, None, due, again);
             }
         }
         count

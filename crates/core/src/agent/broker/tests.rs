@@ -3,7 +3,7 @@ mod removal;
 use super::*;
 use crate::agent::letter::{Fate, Received, Undelivered};
 use crate::agent::tests::Tested;
-use crate::agent::{Arrival, Cancel, Letter, Message as _, ToLrms};
+use crate::agent::{Arrival, Cancel, Due, Letter, Message as _, ToLrms};
 use crate::cluster::ClusterConfig;
 use crate::discipline::DisciplineKind;
 use crate::event::Party;
@@ -170,10 +170,27 @@ fn a_job_whose_receiver_was_not_reached_is_tried_elsewhere() {
 }
 
 #[test]
-fn a_job_that_its_receiver_may_have_is_not_run_a_second_time() {
+fn a_job_that_its_receiver_may_have_is_sent_there_again_and_nowhere_else() {
+    let target = Target::Cluster(ClusterId(0));
     let mut broker = broker();
     let letter = dispatch(&mut broker);
+    let key = |sent: &Sent| match &sent.message {
+        FromBroker::Lrms(ClusterId(0), ToLrms::Dispatch(job)) => job.key.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = key(&letter);
     deliver(&mut broker, letter, Err(Undelivered::NoAnswer));
+    for result in [Err(Undelivered::NotReached), Err(Undelivered::NoAnswer)] {
+        broker.around.wall = broker.next_wall_due().unwrap();
+        broker.handle(millis(6000), Due::Wall);
+        let again = broker.letters().remove(0);
+        assert_eq!(key(&again), first);
+        deliver(&mut broker, again, result);
+        assert!(matches!(state(&broker), JobState::Sent { to } if to == target));
+    }
+    // It is watched, and lost together with whoever may have it.
+    assert!(broker.relied_on().contains(&target));
+    assert_eq!(broker.handle(millis(7000), Lost(target)), 1);
     let lost = EndState::Failed(Reason::ServiceLost);
     assert!(matches!(state(&broker), JobState::Ended(end) if end.state == lost));
     assert_eq!((broker.next_due(), broker.published()), (None, 1));

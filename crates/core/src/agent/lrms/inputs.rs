@@ -1,19 +1,21 @@
 //! What an LRMS does with jobs and requests that reach it, and at its timers.
 
 use super::{Follow, JobNews, Lrms, LrmsAgent, Outside};
-use crate::agent::conversation::{Arrival, FromLrms};
+use crate::agent::SAY_AGAIN;
+use crate::agent::conversation::{Arrival, FromLrms, ToBroker};
 use crate::agent::ledger::{Opened, Receipt, SubmitError};
 use crate::agent::letter::{Fate, Message as _};
 use crate::agent::lrms::{Completions, Pass};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::cluster::ProcessorIds;
+use crate::event::Party;
 use crate::job::Reason;
 
 impl Handle<Arrival> for LrmsAgent {
     type Answer = Result<Receipt, SubmitError>;
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, arrival: Arrival) -> Self::Answer {
-        self.books.now = self.books.now.max(cx.now());
+        self.catch_up(cx);
         let (from, at) = (arrival.from(), self.books.now);
         let job = match self.books.ledger.open(&arrival)? {
             Opened::Repeated(receipt) => {
@@ -50,7 +52,32 @@ macro_rules! handled_inside {
     };
 }
 
-handled_inside!(Cancel, Outside<ProcessorIds>, Outside<()>, Outside<Reason>);
+handled_inside!(
+    Cancel,
+    Completions,
+    Pass,
+    Outside<ProcessorIds>,
+    Outside<()>,
+    Outside<Reason>
+);
+
+/// The load is due to be told to the broker at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange;
+
+impl Handle<Exchange> for LrmsAgent {
+    type Answer = ();
+
+    fn handle(&mut self, cx: &mut impl Cx<FromLrms>, _due: Exchange) {
+        self.catch_up(cx);
+        if let (Some(due), Some(home)) = (self.next_sample, self.lrms.home())
+            && due <= self.books.now
+        {
+            self.send_sample(cx, home);
+            self.next_sample = Some(due + home.exchange);
+        }
+    }
+}
 
 impl Handle<Follow> for LrmsAgent {
     type Answer = ();
@@ -73,25 +100,43 @@ impl Handle<Freeze> for LrmsAgent {
 impl Handle<Due> for LrmsAgent {
     type Answer = ();
 
-    fn handle(&mut self, cx: &mut impl Cx<FromLrms>, _due: Due) {
-        self.inside(cx, Completions);
-        self.inside(cx, Pass);
-        if let (Some(due), Some(home)) = (self.next_sample, self.lrms.home())
-            && due <= self.books.now
-        {
-            self.send_sample(cx, home);
-            self.next_sample = Some(due + home.exchange);
+    fn handle(&mut self, cx: &mut impl Cx<FromLrms>, due: Due) {
+        self.catch_up(cx);
+        match due {
+            Due::Model { .. } => {
+                self.inside(cx, Completions);
+                self.inside(cx, Pass);
+                self.handle(cx, Exchange);
+            }
+            Due::Wall => {
+                self.tell_again_at = None;
+                for (job, broker) in std::mem::take(&mut self.untold) {
+                    self.tell_again(cx, job, Party::Broker(broker));
+                }
+            }
         }
     }
 }
 
+/// News of a job that did not arrive are told again after a while, for as long as
+/// it takes: nobody else could tell.
 impl Handle<Fate<FromLrms>> for LrmsAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, fate: Fate<FromLrms>) {
-        self.books.now = self.books.now.max(cx.now());
-        if let (Err(_), Some(kind)) = (fate.result, fate.letter.message.kind()) {
+        self.catch_up(cx);
+        let (Err(error), message) = (fate.result, fate.letter.message) else {
+            return;
+        };
+        if let Some(kind) = message.kind() {
             self.books.undelivered.count(kind);
+        }
+        if let (true, FromLrms::Broker(broker, ToBroker::News(news))) =
+            (error.is_passing(), message)
+        {
+            self.untold.insert(news.job(), broker);
+            let at = cx.wall() + SAY_AGAIN;
+            self.tell_again_at.get_or_insert(at);
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::agent::tests::Tested;
-use crate::agent::{Arrival, Cancel};
+use crate::agent::{Arrival, Cancel, Due, Fate, SAY_AGAIN, Undelivered};
 use crate::discipline::DisciplineKind;
 use crate::ids::ClusterId;
 use crate::job::Reason;
@@ -220,4 +220,36 @@ fn a_job_that_is_cut_short_has_started_and_ended() {
     let at = |secs| Some(SimTime::from_secs(secs));
     assert_eq!(times(JobId(0)), (at(1), at(3)));
     assert_eq!(times(JobId(1)), (None, None), "it never ran");
+}
+
+#[test]
+fn news_that_did_not_arrive_are_told_again_until_they_do() {
+    let mut machine = lrms(true);
+    let broker = Party::Broker(DomainId(0));
+    let job = arrival(0, 4, 10, broker);
+    machine.handle(SimTime::ZERO, job).unwrap();
+    machine.advance(SimTime::from_secs(10));
+    let is_news = |letter: &Letter<FromLrms>| {
+        matches!(
+            letter.message,
+            FromLrms::Broker(_, ToBroker::News(News::Ended(_)))
+        )
+    };
+    let mut news = machine.letters().into_iter().find(is_news);
+    for result in [
+        Err(Undelivered::NoAnswer),
+        Err(Undelivered::NotReached),
+        Ok(()),
+    ] {
+        let letter = news.take().unwrap();
+        let now = SimTime::from_secs(11);
+        machine.handle(now, Fate { letter, result });
+        let due = machine.next_wall_due();
+        assert_eq!(due, result.err().map(|_| machine.around.wall + SAY_AGAIN));
+        if let Some(due) = due {
+            machine.around.wall = due;
+            machine.handle(now, Due::Wall);
+            news = machine.letters().into_iter().find(is_news);
+        }
+    }
 }

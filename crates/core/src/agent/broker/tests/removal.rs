@@ -1,7 +1,7 @@
 //! Requests to remove a job that meet it on its way.
 
 use super::*;
-use crate::agent::Due;
+use crate::agent::SAY_AGAIN;
 use crate::time::Decimal;
 
 const B: Target = Target::Peer(DomainId(1));

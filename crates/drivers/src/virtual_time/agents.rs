@@ -1,0 +1,333 @@
+//! Brokers and LRMSs as services run them, under a plan of faults: with keys,
+//! memory, sessions and recovery, on links that may fail.
+
+mod deliver;
+mod network;
+mod sessions;
+
+use super::alarms::Alarms;
+use super::order::{Layer, Timers, play};
+use super::{Cancellation, Options, Outcome};
+use crate::faults::{FaultCounts, FaultPlan};
+use gridrig_core::agent::{
+    Agent as _, BrokerAgent, BrokerSetup, Completions, Due, Exchange, Handle, Home, LrmsAgent,
+    LrmsSetup, Participant as _, Pass, SetupError, Tries,
+};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::{Entry, Submission};
+use gridrig_core::submitter::Submitter;
+use gridrig_core::time::SimTime;
+use network::{Network, Parcel};
+use sessions::Sessions;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Runs the grid as [`run`](super::run) does, with services and links of which
+/// some fail as planned. Every two brokers that have a link hold a session; each
+/// job that a broker has forgotten is handed over again by its client.
+///
+/// The run goes on until every job has been seen to end and nothing about a job
+/// is left anywhere: where that may never be, `options` say when it stops. The same
+/// arguments give the same events, to the byte.
+///
+/// # Errors
+/// When a policy needs the truth, which no service has.
+pub fn run_with_faults<S: EventSink>(
+    grid: &Grid,
+    submissions: &[Submission],
+    options: &Options<'_>,
+    plan: &FaultPlan,
+    events: &mut S,
+    observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
+) -> Result<(Outcome, FaultCounts), SetupError> {
+    let mut agents = Agents::new(grid, submissions, options, plan, events)?;
+    let outcome = play(&mut agents, options, observe);
+    Ok((outcome, agents.network.links.counts))
+}
+
+struct Agents<'a, S> {
+    grid: &'a Grid,
+    submissions: &'a [Submission],
+    submitter: Submitter<'a>,
+    seed: u64,
+    /// `None` while a broker is not there.
+    brokers: Vec<Option<BrokerAgent>>,
+    /// How often each has been started.
+    lives: Vec<u64>,
+    lrms: Vec<LrmsAgent>,
+    timers: Timers,
+    /// Timers on the wall: of each broker with its sessions, then of each LRMS.
+    wall: Alarms,
+    sessions: Sessions,
+    /// Jobs that were taken where they entered.
+    taken: Vec<bool>,
+    /// Whose last message to whom did not get through.
+    down: BTreeSet<(Party, Party)>,
+    network: Network<'a, S>,
+}
+
+impl<'a, S: EventSink> Agents<'a, S> {
+    fn new(
+        grid: &'a Grid,
+        submissions: &'a [Submission],
+        options: &Options<'_>,
+        plan: &'a FaultPlan,
+        events: &'a mut S,
+    ) -> Result<Self, SetupError> {
+        let lrms = grid.clusters.iter().map(|cluster| {
+            LrmsAgent::new(LrmsSetup {
+                cluster: cluster.config.clone(),
+                home: cluster.domain.map(|domain| Home::of(grid, domain)),
+                incarnation: 0,
+                keep_ended: usize::MAX,
+                names_apart: true,
+            })
+        });
+        let domains = grid.domains.len();
+        let jobs = submissions.len();
+        let mut agents = Agents {
+            lrms: lrms.collect(),
+            brokers: (0..domains).map(|_| None).collect(),
+            lives: vec![0; domains],
+            timers: Timers::of(grid),
+            wall: Alarms::new(domains + grid.clusters.len()),
+            sessions: Sessions::new(plan),
+            taken: vec![false; jobs],
+            down: BTreeSet::new(),
+            network: Network::new(plan, options.seed, jobs, events),
+            submitter: Submitter::new(submissions),
+            seed: options.seed,
+            grid,
+            submissions,
+        };
+        for domain in (0..).map(DomainId).take(domains) {
+            agents.start_broker(domain)?;
+        }
+        agents.open_sessions();
+        for &Cancellation { at, job } in options.cancellations {
+            let to = submissions[job.index()].entry;
+            let cancel = Parcel::Cancel(to, job, Tries::default());
+            agents.network.agenda.push(at, cancel);
+        }
+        for restart in &plan.restarts {
+            let agenda = &mut agents.network.agenda;
+            agenda.push(restart.at, Parcel::Crash(restart.broker));
+            agenda.push(restart.back, Parcel::Repair(restart.broker));
+        }
+        Ok(agents)
+    }
+
+    /// A broker that knows nothing yet.
+    fn start_broker(&mut self, domain: DomainId) -> Result<(), SetupError> {
+        let life = &mut self.lives[domain.index()];
+        *life += 1;
+        let mut setup = BrokerSetup::of(self.grid, domain, self.seed)?;
+        setup.incarnation = *life;
+        setup.born = self.network.now;
+        let peers = setup.config.neighbours.iter().map(|other| other.domain);
+        setup.sessions = peers.map(|peer| (peer, None)).collect();
+        self.sessions.start(&setup);
+        self.brokers[domain.index()] = Some(BrokerAgent::new(setup));
+        self.set_timers(domain);
+        Ok(())
+    }
+
+    /// A broker is gone, with all that it has not sent off.
+    fn crash(&mut self, broker: DomainId) {
+        self.brokers[broker.index()] = None;
+        self.sessions.stop(broker);
+        let of_it = |party: Party| party == Party::Broker(broker);
+        self.down.retain(|(from, _)| !of_it(*from));
+        self.network.agenda.retain(|parcel| match parcel {
+            Parcel::FromBroker(sent, _) => !of_it(sent.from),
+            Parcel::BrokerFate(fate) => !of_it(fate.letter.from),
+            _ => true,
+        });
+        self.set_timers(broker);
+    }
+
+    /// A broker is there again: clients hand over again what it had taken and of
+    /// which they have not seen the end.
+    fn repair(&mut self, broker: DomainId) {
+        if self.brokers[broker.index()].is_some() || self.start_broker(broker).is_err() {
+            return;
+        }
+        self.network.links.counts.restarted += 1;
+        let entry = Entry::Domain(broker);
+        for submission in self.submissions.iter().filter(|one| one.entry == entry) {
+            let job = submission.spec.id;
+            if self.taken[job.index()] && !self.network.seen[job.index()] {
+                self.taken[job.index()] = false;
+                let again = Parcel::Submit(entry, job, Tries::default());
+                self.network.agenda.push(self.network.now, again);
+            }
+        }
+    }
+
+    /// A broker handles an input, if it is there; its timers are found anew.
+    fn tell_broker<I>(
+        &mut self,
+        to: DomainId,
+        input: I,
+    ) -> Option<<BrokerAgent as Handle<I>>::Answer>
+    where
+        BrokerAgent: Handle<I>,
+    {
+        let broker = self.brokers[to.index()].as_mut()?;
+        let answer = broker.handle(&mut self.network, input);
+        self.set_timers(to);
+        Some(answer)
+    }
+
+    fn set_timers(&mut self, domain: DomainId) {
+        let broker = self.brokers[domain.index()].as_ref();
+        let cycle = broker.and_then(|broker| broker.next_due());
+        let cycle = cycle.unwrap_or(SimTime::MAX);
+        self.timers.cycles.set(domain.index(), cycle);
+        let wall = broker.and_then(|broker| broker.next_wall_due());
+        let wall = wall
+            .into_iter()
+            .chain(self.sessions.next_wake(domain))
+            .min();
+        let wall = wall.map_or(SimTime::MAX, |wall| self.network.instant_of(wall));
+        self.wall.set(domain.index(), wall);
+    }
+
+    /// The same for an LRMS.
+    fn tell_lrms<I>(&mut self, to: ClusterId, input: I) -> <LrmsAgent as Handle<I>>::Answer
+    where
+        LrmsAgent: Handle<I>,
+    {
+        let lrms = &mut self.lrms[to.index()];
+        let answer = lrms.handle(&mut self.network, input);
+        // What is sampled has an alarm of its own.
+        let due = lrms.cluster().poll_timeout().unwrap_or(SimTime::MAX);
+        self.timers.lrms.set(to.index(), due);
+        let wall = lrms.next_wall_due();
+        let wall = wall.map_or(SimTime::MAX, |wall| self.network.instant_of(wall));
+        self.wall.set(self.grid.domains.len() + to.index(), wall);
+        answer
+    }
+
+    /// The timers on the wall that are due.
+    fn handle_wall(&mut self, now: SimTime) {
+        let domains = self.grid.domains.len();
+        let mut from = 0;
+        while let Some(index) = self.wall.due(from, now) {
+            from = index + 1;
+            match index.checked_sub(domains) {
+                Some(cluster) => self.tell_lrms(ClusterId(cluster as u16), Due::Wall),
+                None => {
+                    let domain = DomainId(index as u16);
+                    self.see_to_sessions(domain);
+                    self.tell_broker(domain, Due::Wall);
+                }
+            }
+        }
+    }
+
+    /// Whether something about a job is left, besides what is under way.
+    fn is_at_work(&self) -> bool {
+        let timers = self
+            .timers
+            .lrms
+            .earliest()
+            .min(self.timers.cycles.earliest());
+        let to_say_again = || {
+            let brokers = self.brokers.iter().flatten();
+            let brokers = brokers.filter_map(|broker| broker.next_wall_due());
+            let lrms = self.lrms.iter().filter_map(|lrms| lrms.next_wall_due());
+            brokers.chain(lrms).next().is_some()
+        };
+        timers < SimTime::MAX || self.network.agenda.has_job_messages() || to_say_again()
+    }
+
+    fn submitted(&mut self, submission: &Submission) {
+        let (job, entry) = (submission.spec.id, submission.entry);
+        let submitted = Event::new(EventKind::Submitted, job, Party::Client);
+        let now = self.network.now;
+        self.network
+            .emit(now, submitted.to(entry).at(submission.at));
+        let submit = Parcel::Submit(entry, job, Tries::default());
+        self.network.agenda.push(now, submit);
+    }
+}
+
+impl<S: EventSink> Layer for Agents<'_, S> {
+    fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    fn next_instant(&self) -> Option<SimTime> {
+        let submission = self.submitter.poll_timeout();
+        let timers = &self.timers;
+        let alarms = [&timers.lrms, &timers.cycles, &timers.samples, &self.wall];
+        let alarms = alarms.into_iter().map(Alarms::earliest);
+        let others = submission
+            .into_iter()
+            .chain(self.network.agenda.next_time());
+        let next = alarms.chain(others).min()?;
+        (next < SimTime::MAX).then_some(next.max(self.network.now))
+    }
+
+    fn is_over(&self) -> bool {
+        self.network.ended >= self.submissions.len() && !self.is_at_work()
+    }
+
+    fn ended(&self) -> usize {
+        self.network.ended
+    }
+
+    fn set_now(&mut self, now: SimTime) {
+        self.network.now = now;
+    }
+
+    fn ends_a_job(&self, lrms: usize, now: SimTime) -> bool {
+        self.lrms[lrms].cluster().next_completion() == Some(now)
+    }
+
+    fn complete(&mut self, lrms: ClusterId) {
+        self.tell_lrms(lrms, Completions);
+    }
+
+    fn handle_messages(&mut self, now: SimTime) {
+        self.handle_wall(now);
+        while let Some(submission) = self.submitter.handle_timeout(now) {
+            self.submitted(submission);
+        }
+        while let Some(parcel) = self.network.agenda.pop_at(now) {
+            self.handle_parcel(parcel);
+        }
+    }
+
+    fn decide(&mut self, broker: DomainId) {
+        let reads = self.brokers[broker.index()].iter();
+        let reads = reads.flat_map(|broker| broker.reads());
+        let loads = reads.map(|cluster| self.lrms[cluster.index()].sample_at(self.network.now));
+        let loads = loads.collect();
+        self.tell_broker(broker, Due::Model { loads });
+    }
+
+    fn schedule(&mut self, lrms: ClusterId) {
+        self.tell_lrms(lrms, Pass);
+    }
+
+    fn sample(&mut self, domain: DomainId, now: SimTime) {
+        let site = &self.grid.domains[domain.index()];
+        let next = now + site.broker.exchange;
+        self.timers.samples.set(domain.index(), next);
+        for cluster in &site.clusters {
+            self.tell_lrms(*cluster, Exchange);
+        }
+    }
+}
+
+/// Whom a client talks to.
+fn party(entry: Entry) -> Party {
+    match entry {
+        Entry::Domain(domain) => Party::Broker(domain),
+        Entry::Cluster(cluster) => Party::Lrms(cluster),
+    }
+}

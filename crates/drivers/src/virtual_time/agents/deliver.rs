@@ -1,0 +1,284 @@
+//! Tries to deliver a message, and what each conversation comes to.
+
+use super::network::Parcel;
+use super::{Agents, party};
+use crate::faults::Passage;
+use gridrig_core::agent::{
+    AfterTry, Arrival, Cancel, Fate, FromBroker, FromLrms, JobKeeper as _, Letter, Message as _,
+    Received, SAY_AGAIN, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
+};
+use gridrig_core::event::{EventSink, Party};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, Submission};
+use gridrig_core::message::Target;
+use gridrig_core::time::{SimDuration, SimTime};
+
+type Delivered = Result<(), Undelivered>;
+
+impl<S: EventSink> Agents<'_, S> {
+    pub(super) fn handle_parcel(&mut self, parcel: Parcel) {
+        match parcel {
+            Parcel::Crash(broker) => self.crash(broker),
+            Parcel::Repair(broker) => self.repair(broker),
+            // Who has seen the end of a job hands it over no more.
+            Parcel::Submit(_, job, _) if self.network.seen[job.index()] => {}
+            Parcel::Submit(to, job, mut tries) => {
+                let result = self.attempt(Party::Client, party(to), |agents| agents.enter(to, job));
+                match self.client_waits(result, &mut tries) {
+                    Some(at) => {
+                        let again = Parcel::Submit(to, job, tries);
+                        self.network.agenda.push(at, again);
+                    }
+                    None => self.taken[job.index()] = true,
+                }
+            }
+            Parcel::Cancel(to, job, mut tries) => {
+                let result = self.attempt(Party::Client, party(to), |agents| {
+                    agents.remove(party(to), job)
+                });
+                if let Some(at) = self.client_waits(result, &mut tries) {
+                    let again = Parcel::Cancel(to, job, tries);
+                    self.network.agenda.push(at, again);
+                }
+            }
+            Parcel::FromBroker(sent, mut tries) => {
+                let (from, to) = (sent.from, sent.message.to());
+                let result = self.try_from_broker(&sent);
+                match self.after_try(from, to, result, &mut tries) {
+                    AfterTry::Again(wait) => {
+                        let at = self.network.after(wait);
+                        self.network
+                            .agenda
+                            .push(at, Parcel::FromBroker(sent, tries));
+                    }
+                    AfterTry::Over(result) => {
+                        let fate = Fate {
+                            letter: sent,
+                            result,
+                        };
+                        let now = self.network.now;
+                        self.network.agenda.push(now, Parcel::BrokerFate(fate));
+                    }
+                }
+            }
+            Parcel::FromLrms(sent, mut tries) => {
+                let (from, to) = (sent.from, sent.message.to());
+                let result = self.attempt(from, to, |agents| agents.from_lrms(&sent));
+                match self.after_try(from, to, result, &mut tries) {
+                    AfterTry::Again(wait) => {
+                        let at = self.network.after(wait);
+                        self.network.agenda.push(at, Parcel::FromLrms(sent, tries));
+                    }
+                    AfterTry::Over(result) => {
+                        let fate = Fate {
+                            letter: sent,
+                            result,
+                        };
+                        let now = self.network.now;
+                        self.network.agenda.push(now, Parcel::LrmsFate(fate));
+                    }
+                }
+            }
+            Parcel::BrokerFate(fate) => {
+                if let Party::Broker(domain) = fate.letter.from {
+                    self.tell_broker(domain, fate);
+                }
+            }
+            Parcel::LrmsFate(fate) => {
+                if let Party::Lrms(cluster) = fate.letter.from {
+                    self.tell_lrms(cluster, fate);
+                }
+            }
+        }
+    }
+
+    /// One try to get something through, and its answer back.
+    fn attempt(
+        &mut self,
+        from: Party,
+        to: Party,
+        deliver: impl FnOnce(&mut Self) -> Delivered,
+    ) -> Delivered {
+        let is_there = match to {
+            Party::Broker(domain) => self.brokers[domain.index()].is_some(),
+            Party::Lrms(_) | Party::Client => true,
+        };
+        let passage = self.network.links.passage(self.network.now, from, to);
+        match passage {
+            Passage::Lost => Err(Undelivered::NoAnswer),
+            Passage::Closed => Err(Undelivered::NotReached),
+            _ if !is_there => Err(Undelivered::NotReached),
+            Passage::Open => deliver(self),
+            Passage::NoAnswer => {
+                let _ = deliver(self);
+                Err(Undelivered::NoAnswer)
+            }
+        }
+    }
+
+    /// What follows a try to deliver a message of an agent.
+    fn after_try(
+        &mut self,
+        from: Party,
+        to: Party,
+        result: Delivered,
+        tries: &mut Tries,
+    ) -> AfterTry {
+        let after = tries.note(result, self.down.contains(&(from, to)));
+        if let AfterTry::Over(result) = after {
+            let silence = result.is_err_and(Undelivered::is_silence);
+            match silence {
+                true => self.down.insert((from, to)),
+                false => self.down.remove(&(from, to)),
+            };
+            self.network.links.counts.given_up += u64::from(silence);
+        }
+        after
+    }
+
+    /// When a client tries again: it does so until it is answered.
+    fn client_waits(&self, result: Delivered, tries: &mut Tries) -> Option<SimTime> {
+        let wait: SimDuration = match tries.note(result, false) {
+            AfterTry::Again(wait) => wait,
+            AfterTry::Over(Err(error)) if error.is_passing() => SAY_AGAIN,
+            AfterTry::Over(_) => return None,
+        };
+        Some(self.network.after(wait))
+    }
+
+    /// A message to a peer travels in a session.
+    fn try_from_broker(&mut self, sent: &Letter<FromBroker>) -> Delivered {
+        let (from, to) = (sent.from, sent.message.to());
+        let (Party::Broker(here), Party::Broker(peer)) = (from, to) else {
+            return self.attempt(from, to, |agents| agents.from_broker(sent));
+        };
+        let link = self.sessions.link(here, peer);
+        if !link.is_some_and(|link| link.may_talk()) {
+            return Err(Undelivered::NotReached);
+        }
+        let mut unknown = false;
+        let result = self.attempt(from, to, |agents| {
+            unknown = !agents.is_admitted(here, peer);
+            match unknown {
+                true => Err(Undelivered::NotReached),
+                false => agents.from_broker(sent),
+            }
+        });
+        match result {
+            Err(Undelivered::NotReached) if unknown => self.forgotten(here, peer),
+            Ok(()) | Err(Undelivered::Declined(_)) => {
+                let now = self.network.wall();
+                if let Some(link) = self.sessions.link(here, peer) {
+                    link.answered(now);
+                }
+            }
+            Err(_) => {}
+        }
+        result
+    }
+
+    fn from_broker(&mut self, sent: &Letter<FromBroker>) -> Delivered {
+        let Party::Broker(from) = sent.from else {
+            return Ok(());
+        };
+        match &sent.message {
+            FromBroker::Lrms(cluster, what) => {
+                let to = Party::Lrms(*cluster);
+                match what {
+                    ToLrms::Dispatch(job) => self.bring(to, (**job).clone()),
+                    ToLrms::Cancel(job) => self.remove(to, *job),
+                    ToLrms::Locate(job) => found(self.lrms[cluster.index()].has(*job)),
+                }
+            }
+            FromBroker::Peer(peer, what) => {
+                let (by, to) = (Target::Peer(from), Party::Broker(*peer));
+                match what {
+                    ToPeer::Forward(job) => self.bring(to, (**job).clone()),
+                    ToPeer::Cancel(job) => self.remove(to, *job),
+                    ToPeer::Locate(job) => {
+                        let broker = self.brokers[peer.index()].as_ref();
+                        // Only whoever brought a job may ask for it.
+                        let has = |its: &gridrig_core::agent::BrokerAgent| {
+                            its.view_for(from, *job).is_some() && its.has(*job)
+                        };
+                        found(broker.is_some_and(has))
+                    }
+                    ToPeer::News(news) => {
+                        self.tell_broker(*peer, received(by, sent, *news));
+                        Ok(())
+                    }
+                    ToPeer::Info(push) => {
+                        let taken = self.tell_broker(*peer, received(by, sent, push.clone()));
+                        found(taken.is_some_and(|taken| taken.is_ok()))
+                    }
+                }
+            }
+            FromBroker::Client(_) => Ok(()),
+        }
+    }
+
+    fn from_lrms(&mut self, sent: &Letter<FromLrms>) -> Delivered {
+        let (FromLrms::Broker(broker, what), Party::Lrms(from)) = (&sent.message, sent.from) else {
+            return Ok(());
+        };
+        let by = Target::Cluster(from);
+        match what {
+            ToBroker::News(news) => {
+                self.tell_broker(*broker, received(by, sent, *news));
+                Ok(())
+            }
+            ToBroker::Info(samples) => {
+                let taken = self.tell_broker(*broker, received(by, sent, samples.clone()));
+                found(taken.is_some_and(|taken| taken.is_ok()))
+            }
+        }
+    }
+
+    /// A client's job is handed over, under the key that it always has.
+    fn enter(&mut self, to: Entry, job: JobId) -> Delivered {
+        let Submission { at, spec, .. } = &self.submissions[job.index()];
+        let (Entry::Domain(DomainId(entry)) | Entry::Cluster(ClusterId(entry))) = to;
+        let arrival = Arrival {
+            key: Some(format!("run/{entry}/{}/0", job.0)),
+            id: Some(job),
+            meant: Some(*at),
+            ..Arrival::of(spec.clone())
+        };
+        self.bring(party(to), arrival)
+    }
+
+    fn bring(&mut self, to: Party, job: Arrival) -> Delivered {
+        let receipt = match to {
+            Party::Broker(domain) => self.tell_broker(domain, job),
+            Party::Lrms(cluster) => Some(self.tell_lrms(cluster, job)),
+            Party::Client => None,
+        };
+        found(receipt.is_some_and(|receipt| receipt.is_ok()))
+    }
+
+    fn remove(&mut self, to: Party, job: JobId) -> Delivered {
+        match to {
+            Party::Broker(domain) => self.tell_broker(domain, Cancel(job)),
+            Party::Lrms(cluster) => Some(self.tell_lrms(cluster, Cancel(job))),
+            Party::Client => None,
+        };
+        Ok(())
+    }
+}
+
+/// What a receiver answers that took something or has it, or else turns it away.
+fn found(yes: bool) -> Delivered {
+    match yes {
+        true => Ok(()),
+        false => Err(Undelivered::Declined(None)),
+    }
+}
+
+fn received<M, T>(from: Target, sent: &Letter<M>, said: T) -> Received<T> {
+    Received {
+        from,
+        id: Some(sent.id),
+        meant: Some(sent.due),
+        said,
+    }
+}

@@ -1,0 +1,176 @@
+//! What agents are given in virtual time: the clocks, the log, and links that may
+//! fail.
+
+use crate::faults::{FaultPlan, Links};
+use crate::virtual_time::agenda::{
+    Agenda, Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms,
+};
+use gridrig_core::agent::{Cx, Fate, FromBroker, FromLrms, Letter, Message, Tries, Undelivered};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::Entry;
+use gridrig_core::time::{SimDuration, SimTime, WallTime};
+
+/// What is on its way, with the tries so far, or is to happen.
+#[derive(Clone, Debug)]
+pub(super) enum Parcel {
+    Crash(DomainId),
+    Repair(DomainId),
+    /// A client hands a job over.
+    Submit(Entry, JobId, Tries),
+    /// A client wants a job removed.
+    Cancel(Entry, JobId, Tries),
+    FromBroker(Letter<FromBroker>, Tries),
+    FromLrms(Letter<FromLrms>, Tries),
+    /// To its sender.
+    BrokerFate(Fate<FromBroker>),
+    LrmsFate(Fate<FromLrms>),
+}
+
+impl Timed for Parcel {
+    /// The sender, its number for the message, and the try.
+    type Which = (Party, u64, u32);
+
+    fn place(&self) -> Place {
+        match self {
+            Parcel::Crash(domain) => (Kind::Crash, domain.0, 0, 0),
+            Parcel::Repair(domain) => (Kind::Repair, domain.0, 0, 0),
+            Parcel::Submit(to, job, _) => place_of_client(Kind::Arrival, *to, *job),
+            Parcel::Cancel(to, job, _) => place_of_client(Kind::Cancellation, *to, *job),
+            Parcel::FromBroker(sent, _) => {
+                let from = sent.from.domain().unwrap_or(DomainId(0));
+                place_of_broker(from, &sent.message, |job| job.spec.id)
+            }
+            Parcel::FromLrms(sent, _) => {
+                let from = sent.from.cluster().unwrap_or(ClusterId(0));
+                place_of_lrms(from, &sent.message)
+            }
+            Parcel::BrokerFate(_) | Parcel::LrmsFate(_) => (Kind::Fate, 0, 0, 0),
+        }
+    }
+
+    fn which(&self) -> Self::Which {
+        match self {
+            Parcel::Crash(domain) | Parcel::Repair(domain) => (Party::Broker(*domain), 0, 0),
+            Parcel::Submit(_, job, tries) | Parcel::Cancel(_, job, tries) => {
+                (Party::Client, u64::from(job.0), tries.made())
+            }
+            Parcel::FromBroker(sent, tries) => (sent.from, sent.id.number, tries.made()),
+            Parcel::FromLrms(sent, tries) => (sent.from, sent.id.number, tries.made()),
+            Parcel::BrokerFate(fate) => (fate.letter.from, fate.letter.id.number, 0),
+            Parcel::LrmsFate(fate) => (fate.letter.from, fate.letter.id.number, 0),
+        }
+    }
+}
+
+/// The clocks, the log and what is on its way.
+pub(super) struct Network<'a, S> {
+    pub now: SimTime,
+    pub agenda: Agenda<Parcel>,
+    pub links: Links<'a>,
+    /// By job: its end has been seen where it entered.
+    pub seen: Vec<bool>,
+    pub ended: usize,
+    events: &'a mut S,
+}
+
+impl<'a, S> Network<'a, S> {
+    pub fn new(plan: &'a FaultPlan, seed: u64, jobs: usize, events: &'a mut S) -> Self {
+        Network {
+            now: SimTime::ZERO,
+            agenda: Agenda::new(),
+            links: Links::new(plan, seed),
+            seen: vec![false; jobs],
+            ended: 0,
+            events,
+        }
+    }
+
+    /// The clock on the wall.
+    pub fn wall(&self) -> WallTime {
+        WallTime::from_nanos(self.links.plan.speed.divide(self.now.as_nanos()))
+    }
+
+    /// The first instant of the run at which the clock on the wall shows this.
+    pub fn instant_of(&self, wall: WallTime) -> SimTime {
+        let speed = self.links.plan.speed;
+        let mut nanos = speed.multiply(wall.as_nanos());
+        // Both conversions round down.
+        while speed.divide(nanos) < wall.as_nanos() {
+            nanos += 1;
+        }
+        SimTime::from_nanos(nanos)
+    }
+
+    /// The instant of the run that is so long from now on the wall.
+    pub fn after(&self, wait: SimDuration) -> SimTime {
+        self.instant_of(self.wall() + wait)
+    }
+
+    /// When a message arrives that is sent now.
+    fn arrival<M: Message>(&mut self, sent: &Letter<M>) -> SimTime {
+        let (from, to) = (sent.from, sent.message.to());
+        self.links.arrival(self.now, sent.due, from, to)
+    }
+}
+
+impl<S: EventSink> EventSink for Network<'_, S> {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        if let (EventKind::FinishSeen, Some(job)) = (event.kind, event.job) {
+            self.ended += usize::from(!std::mem::replace(&mut self.seen[job.index()], true));
+        }
+        self.events.emit(at, event);
+    }
+}
+
+impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        self.wall()
+    }
+
+    fn send(&mut self, sent: Letter<FromBroker>) {
+        let at = self.arrival(&sent);
+        self.agenda
+            .push(at, Parcel::FromBroker(sent, Tries::default()));
+    }
+
+    /// A message has left with its first try.
+    fn recall(&mut self, job: JobId) -> bool {
+        for parcel in self.agenda.under_way() {
+            if let Parcel::FromBroker(sent, tries) = parcel
+                && tries.made() == 0
+                && sent.message.data_of() == Some(job)
+            {
+                let letter = sent.clone();
+                let result = Err(Undelivered::CalledBack);
+                *parcel = Parcel::BrokerFate(Fate { letter, result });
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<S: EventSink> Cx<FromLrms> for Network<'_, S> {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        self.wall()
+    }
+
+    fn send(&mut self, sent: Letter<FromLrms>) {
+        let at = self.arrival(&sent);
+        self.agenda
+            .push(at, Parcel::FromLrms(sent, Tries::default()));
+    }
+
+    fn recall(&mut self, _job: JobId) -> bool {
+        false
+    }
+}

@@ -1,0 +1,172 @@
+//! The sessions of brokers: heartbeats that meet the same faults as messages.
+
+use super::Agents;
+use crate::faults::{FaultPlan, Passage};
+use gridrig_core::agent::{Ask, BrokerSetup, PeerLink, PeerSession, SessionChange};
+use gridrig_core::event::{EventSink, Party};
+use gridrig_core::ids::DomainId;
+use gridrig_core::inventory::Form;
+use gridrig_core::session::{Auth, Beat, Roles, Terms};
+use gridrig_core::time::{SimDuration, WallTime};
+use std::collections::BTreeMap;
+
+/// Both ends of every link, by whose end it is and by whom it leads to.
+pub(super) struct Sessions {
+    ends: BTreeMap<(DomainId, DomainId), (PeerLink, Roles)>,
+    heartbeat: SimDuration,
+    give_up: SimDuration,
+}
+
+impl Sessions {
+    pub fn new(plan: &FaultPlan) -> Self {
+        Sessions {
+            ends: BTreeMap::new(),
+            heartbeat: plan.heartbeat,
+            give_up: plan.give_up,
+        }
+    }
+
+    /// A broker is started: it has no session yet, and asks its peers at once.
+    pub fn start(&mut self, setup: &BrokerSetup) {
+        let here = setup.config.domain;
+        for other in &setup.config.neighbours {
+            let mut providers = setup.config.peers.iter();
+            let consumer = providers.any(|peer| peer.domain == other.domain);
+            let roles = Roles::new(other.consumer, consumer);
+            let link = PeerLink::new(here < other.domain, self.give_up);
+            self.ends.insert((here, other.domain), (link, roles));
+        }
+    }
+
+    /// A broker has stopped.
+    pub fn stop(&mut self, here: DomainId) {
+        self.ends.retain(|(domain, _), _| *domain != here);
+    }
+
+    /// When to see to the first session of a broker.
+    pub fn next_wake(&self, here: DomainId) -> Option<WallTime> {
+        let ends = self.ends.range((here, DomainId(0))..);
+        let own = ends.take_while(|((domain, _), _)| *domain == here);
+        own.map(|(_, (link, _))| link.wake()).min()
+    }
+
+    pub fn link(&mut self, here: DomainId, peer: DomainId) -> Option<&mut PeerLink> {
+        self.ends.get_mut(&(here, peer)).map(|(link, _)| link)
+    }
+
+    fn terms(&self, here: DomainId, peer: DomainId) -> Option<Terms> {
+        let (_, roles) = self.ends.get(&(here, peer))?;
+        Some(Terms {
+            auth: Auth::None,
+            roles: *roles,
+            heartbeat: self.heartbeat,
+            job_language: "jsdl".into(),
+            resource_language: "clusters".into(),
+            form: Form::Flat,
+        })
+    }
+}
+
+impl<S: EventSink> Agents<'_, S> {
+    /// At the start every session is open already.
+    pub(super) fn open_sessions(&mut self) {
+        let ends: Vec<_> = self.sessions.ends.keys().copied().collect();
+        for (here, peer) in ends {
+            self.agree(here, peer);
+        }
+    }
+
+    /// Sees to the sessions of a broker that are due.
+    pub(super) fn see_to_sessions(&mut self, here: DomainId) {
+        let now = self.network.wall();
+        let ends = self.sessions.ends.iter();
+        let due = ends.filter(|((domain, _), (link, _))| *domain == here && link.wake() <= now);
+        let due: Vec<DomainId> = due.map(|((_, peer), _)| *peer).collect();
+        for peer in due {
+            let Some(link) = self.sessions.link(here, peer) else {
+                continue;
+            };
+            let (changes, ask) = link.see_to(now);
+            for change in changes {
+                self.tell_broker(here, PeerSession { peer, change });
+            }
+            match ask {
+                Some(Ask::Open) => self.open(here, peer),
+                Some(Ask::Heartbeat) => self.beat(here, peer),
+                None => {}
+            }
+            self.set_timers(here);
+        }
+    }
+
+    /// A broker asks a peer for a session: the peer has one as soon as it agrees,
+    /// the broker when it hears so.
+    fn open(&mut self, here: DomainId, peer: DomainId) {
+        let passage = self.meet(here, peer);
+        if matches!(passage, Passage::Open | Passage::NoAnswer) {
+            self.agree(peer, here);
+        }
+        if passage == Passage::Open {
+            self.agree(here, peer);
+        }
+    }
+
+    /// This end of a link has agreed on a session.
+    fn agree(&mut self, here: DomainId, peer: DomainId) {
+        let (now, life) = (self.network.wall(), self.lives[peer.index()]);
+        let terms = self.sessions.terms(here, peer);
+        let link = self.sessions.link(here, peer);
+        if let Some((link, terms)) = link.zip(terms) {
+            let change = link.opened(now, terms, life);
+            self.tell_broker(here, PeerSession { peer, change });
+        }
+    }
+
+    fn beat(&mut self, here: DomainId, peer: DomainId) {
+        let now = self.network.wall();
+        let beat = match self.meet(here, peer) {
+            Passage::Lost | Passage::Closed => Beat::Silence,
+            _ if !self.is_admitted(here, peer) => Beat::Forgotten,
+            Passage::Open => Beat::Answered,
+            Passage::NoAnswer => Beat::Silence,
+        };
+        let link = self.sessions.link(here, peer);
+        if let Some(change) = link.and_then(|link| link.beat(now, beat)) {
+            self.tell_broker(here, PeerSession { peer, change });
+        }
+    }
+
+    /// What meets a question of a broker to a peer.
+    fn meet(&mut self, here: DomainId, peer: DomainId) -> Passage {
+        let (from, to) = (Party::Broker(here), Party::Broker(peer));
+        let passage = self.network.links.passage(self.network.now, from, to);
+        match self.brokers[peer.index()] {
+            Some(_) => passage,
+            None => Passage::Closed,
+        }
+    }
+
+    /// Whether the receiver of a message knows the session it belongs to, which
+    /// is a sign of life to it.
+    pub(super) fn is_admitted(&mut self, from: DomainId, to: DomainId) -> bool {
+        let (now, life) = (self.network.wall(), self.lives[from.index()]);
+        let link = self.sessions.link(to, from);
+        let Some(link) = link.filter(|link| link.admits(life)) else {
+            return false;
+        };
+        link.heard(now);
+        true
+    }
+
+    /// The receiver of a message did not know its session.
+    pub(super) fn forgotten(&mut self, here: DomainId, peer: DomainId) {
+        let now = self.network.wall();
+        if let Some(link) = self.sessions.link(here, peer) {
+            let change: Option<SessionChange> = link.beat(now, Beat::Forgotten);
+            if let Some(change) = change {
+                self.tell_broker(here, PeerSession { peer, change });
+            }
+        }
+        self.set_timers(here);
+    }
+}

@@ -1,0 +1,54 @@
+//! Messages between brokers and LRMSs where every message arrives once.
+
+use super::agenda::{Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms};
+use gridrig_core::agent::{BrokerSends, LrmsSends};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::Entry;
+use gridrig_core::load::LoadSample;
+use gridrig_core::message::Target;
+use std::sync::Arc;
+
+/// A message on its way to a broker or an LRMS.
+#[derive(Clone, Debug)]
+pub(super) enum Message {
+    /// A job enters the grid.
+    Submit { to: Entry, job: JobId },
+    /// A client wants a job removed.
+    Cancel { to: Entry, job: JobId },
+    /// From this broker.
+    FromBroker(DomainId, BrokerSends),
+    /// From this LRMS.
+    FromLrms(ClusterId, LrmsSends),
+    /// Resource information, which several brokers share.
+    Info {
+        to: DomainId,
+        from: Target,
+        samples: Arc<[LoadSample]>,
+    },
+}
+
+impl Timed for Message {
+    type Which = ();
+
+    #[inline]
+    fn place(&self) -> Place {
+        match self {
+            Message::Submit { to, job } => place_of_client(Kind::Arrival, *to, *job),
+            Message::Cancel { to, job } => place_of_client(Kind::Cancellation, *to, *job),
+            Message::FromBroker(from, message) => {
+                place_of_broker(*from, message, |passed| passed.job)
+            }
+            Message::FromLrms(from, message) => place_of_lrms(*from, message),
+            Message::Info { to, from, .. } => {
+                let (peer, sender) = match from {
+                    Target::Cluster(cluster) => (0, u32::from(cluster.0)),
+                    Target::Peer(domain) => (1, u32::from(domain.0)),
+                };
+                (Kind::Information, to.0, peer, sender)
+            }
+        }
+    }
+
+    #[inline]
+    fn which(&self) {}
+}
