@@ -201,6 +201,7 @@ fn planned(discipline: DisciplineKind) -> Grid {
         memory_mib: Some(3072),
         disk_mib: None,
         speed: Decimal::ONE,
+        generic: Default::default(),
     }];
     config.resources = Resources::new(groups).unwrap_or(config.resources);
     config.discipline = discipline;

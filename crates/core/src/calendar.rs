@@ -2,9 +2,9 @@
 //! and what is reserved.
 //!
 //! Capacity is counted by resource, and, from the first job on that asks for
-//! memory that is limited, by node too, since memory that is free on several
-//! nodes is of no use to a job that needs it on one; jobs then start on the
-//! nodes that the calendar has for them. Before that, counting by resource is
+//! memory that is limited or for generic resources, by node too, since memory
+//! that is free on several nodes is of no use to a job that needs it on one; jobs
+//! then start on the nodes that the calendar has for them. Before that, counting by resource is
 //! exact: its processors are alike. Afterwards it bounds what the nodes can
 //! offer, so that most questions never get as far as the nodes.
 //!
@@ -51,6 +51,8 @@ pub struct Reservation {
     pub shares: Shares,
     /// KiB for each of them.
     pub memory_kib: i64,
+    /// Generic resources of each node, by position of the name.
+    pub generic: Vec<(usize, i64)>,
 }
 
 impl Reservation {

@@ -1,5 +1,6 @@
 //! What a job asks for and what becomes of it.
 
+use crate::generic::Generics;
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::time::{SimDuration, SimTime};
 use std::sync::Arc;
@@ -17,6 +18,10 @@ pub struct Requirements {
     pub disk_mib: u64,
     /// Least speed of a node, in millionths of speed 1.0; 0 is any.
     pub speed_millionths: u64,
+    /// What is taken of each node, however many processors are taken there:
+    /// that is what Slurm's `--gres` means, and what an accelerator in ADL is
+    /// asked of. JSDL 1.0 has no word for it.
+    pub generic: Generics,
 }
 
 impl Requirements {
@@ -28,6 +33,7 @@ impl Requirements {
             && self.memory_kib == 0
             && self.disk_mib == 0
             && self.speed_millionths == 0
+            && self.generic.is_empty()
     }
 }
 

@@ -41,6 +41,7 @@ pub mod calendar;
 pub mod cluster;
 pub mod discipline;
 pub mod event;
+pub mod generic;
 pub mod grid;
 pub mod ids;
 pub mod inventory;

@@ -6,7 +6,8 @@
 use crate::ids::ClusterId;
 use crate::time::{SimDuration, SimTime};
 use std::cmp::Ordering;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// The windows over which means are reported.
 #[derive(
@@ -107,9 +108,9 @@ impl Fraction {
     }
 }
 
-/// Memory and disk that are free, of nodes that say how much they have; `None`
-/// where none does, or nobody has told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Memory, disk and generic resources that are free, of nodes that say how much
+/// they have; `None` where none does, or nobody has told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FreeSpace {
     /// Memory of all nodes that no job has, in KiB.
     pub memory_kib: Option<u64>,
@@ -117,20 +118,27 @@ pub struct FreeSpace {
     pub node_memory_kib: Option<u64>,
     /// Disk of the nodes that have a free processor, in MiB.
     pub disk_mib: Option<u64>,
+    /// Generic resources of all nodes that no job has, by name.
+    pub generic: BTreeMap<Arc<str>, u64>,
 }
 
 impl FreeSpace {
     /// Each of the two added or, of the memory on one node, the greater.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn and(mut self, other: Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
         };
+        for (name, count) in other.generic {
+            let all = self.generic.entry(name).or_default();
+            *all = all.saturating_add(count);
+        }
         FreeSpace {
             memory_kib: sum(self.memory_kib, other.memory_kib),
             node_memory_kib: self.node_memory_kib.max(other.node_memory_kib),
             disk_mib: sum(self.disk_mib, other.disk_mib),
+            generic: self.generic,
         }
     }
 }
@@ -157,7 +165,7 @@ pub struct LoadSample {
     pub queued_means: [Mean; 2],
     /// Mean of busy processors over 30 s and 300 s.
     pub busy_means: [Mean; 2],
-    /// Free memory and disk.
+    /// Free memory, disk and generic resources.
     pub space: FreeSpace,
 }
 

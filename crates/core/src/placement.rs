@@ -1,14 +1,15 @@
 //! Which processors a job gets, node by node (design 4).
 //!
 //! Resources in file order, nodes in number order, on each as many processors
-//! as its free ones and its remaining memory allow.
+//! as its free ones, its remaining memory and generic resources allow.
 
 mod group;
 
 use crate::job::Requirements;
 use crate::load::FreeSpace;
-use crate::resource::Resources;
-use group::{Group, push_nodes};
+use crate::resource::{Resources, by_position};
+use group::{Group, Taken, push_nodes};
+use std::sync::Arc;
 
 /// `nodes` neighbouring nodes of one resource, each giving `processors`.
 ///
@@ -37,17 +38,20 @@ pub struct Share {
     pub processors: u32,
 }
 
-/// A kind of job, as placement sees it: which resources, how much memory.
+/// A kind of job, as placement sees it: which resources, and what it takes there
+/// beside processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId(pub u32);
 
 /// The nodes of a cluster with what is free on them.
 pub struct Nodes {
     groups: Vec<Group>,
+    /// Names of the generic resources that nodes have, in order.
+    generic: Vec<Arc<str>>,
     busy: u32,
     classes: Vec<Class>,
-    /// Watched classes that ask for memory: the ones whose availability has
-    /// to follow each node.
+    /// Watched classes that take more than processors: the ones whose
+    /// availability has to follow each node.
     watched: Vec<ClassId>,
     /// Placements given back, whose memory is used again.
     spare: Vec<Vec<PlacementRun>>,
@@ -55,8 +59,8 @@ pub struct Nodes {
 
 struct Class {
     matching: Vec<u16>,
-    memory_kib: u64,
-    /// Kept up to date while watched, for classes with a memory need only.
+    taken: Taken,
+    /// Kept up to date while watched, for classes that take more than processors.
     available: u32,
 }
 
@@ -64,8 +68,11 @@ impl Nodes {
     /// Empty nodes.
     #[must_use]
     pub fn new(resources: &Resources) -> Self {
+        let generic = resources.generic_names();
+        let groups = resources.groups().iter();
         Nodes {
-            groups: resources.groups().iter().map(Group::new).collect(),
+            groups: groups.map(|group| Group::new(group, &generic)).collect(),
+            generic,
             busy: 0,
             classes: Vec::new(),
             watched: Vec::new(),
@@ -79,13 +86,18 @@ impl Nodes {
         self.busy
     }
 
-    /// Free memory and disk. As long as no job asks for memory, no node is
-    /// looked at for it.
+    /// Free memory, disk and generic resources. As long as no job asks for
+    /// memory, no node is looked at for it.
     #[must_use]
     pub fn space(&self) -> FreeSpace {
-        let asked = self.classes.iter().any(|class| class.memory_kib > 0);
+        let asked = self.classes.iter().any(|class| class.taken.memory_kib > 0);
         let groups = self.groups.iter().map(|group| group.space(asked));
-        groups.fold(FreeSpace::default(), FreeSpace::and)
+        let mut space = groups.fold(FreeSpace::default(), FreeSpace::and);
+        for (kind, name) in self.generic.iter().enumerate() {
+            let free = self.groups.iter().map(|group| group.free_generic(kind));
+            space.generic.insert(Arc::clone(name), free.sum());
+        }
+        space
     }
 
     /// Makes a class of the jobs with these requirements known.
@@ -93,27 +105,30 @@ impl Nodes {
         let matching = resources.groups().iter().enumerate();
         let matching = matching.filter(|(_, group)| group.meets(wanted));
         let matching = matching.map(|(index, _)| index as u16).collect();
-        let memory_kib = wanted.memory_kib;
         self.classes.push(Class {
             matching,
-            memory_kib,
+            taken: Taken {
+                memory_kib: wanted.memory_kib,
+                generic: by_position(&self.generic, &wanted.generic),
+            },
             available: 0,
         });
         ClassId(self.classes.len() as u32 - 1)
     }
 
     /// Keeps the availability of a class at hand, as long as jobs of it wait.
-    /// A class that asks for memory costs one look at each node here, and one
-    /// at each node that changes afterwards.
+    /// A class that takes more than processors costs one look at each node here,
+    /// and one at each node that changes afterwards.
     pub fn watch(&mut self, class: ClassId) {
-        let memory_kib = self.classes[class.0 as usize].memory_kib;
-        if memory_kib == 0 {
+        let Class {
+            matching, taken, ..
+        } = &self.classes[class.0 as usize];
+        if taken.is_nothing() {
             return;
         }
-        let matching = &self.classes[class.0 as usize].matching;
         let available = matching
             .iter()
-            .map(|&group| self.groups[usize::from(group)].available(memory_kib));
+            .map(|&group| self.groups[usize::from(group)].available(taken));
         self.classes[class.0 as usize].available = available.sum();
         self.watched.push(class);
     }
@@ -127,7 +142,7 @@ impl Nodes {
     #[must_use]
     pub fn available(&self, class: ClassId) -> u32 {
         let class = &self.classes[class.0 as usize];
-        if class.memory_kib > 0 {
+        if !class.taken.is_nothing() {
             return class.available;
         }
         class
@@ -140,18 +155,18 @@ impl Nodes {
     /// Free processors of a node.
     #[must_use]
     pub fn free_on(&self, resource: u16, node: u32) -> u32 {
-        self.groups[usize::from(resource)].on_node(node as usize, 0)
+        self.groups[usize::from(resource)].free_on(node as usize)
     }
 
     /// Whether a job of this class could have, this instant, what was planned.
     #[must_use]
     pub fn offers(&self, class: ClassId, shares: &[Share]) -> bool {
-        let memory_kib = self.classes[class.0 as usize].memory_kib;
+        let taken = &self.classes[class.0 as usize].taken;
         shares.iter().all(|share| {
             let group = &self.groups[usize::from(share.resource)];
             match share.node {
                 None => group.free_total >= share.processors,
-                Some(node) => group.on_node(node as usize, memory_kib) >= share.processors,
+                Some(node) => group.on_node(node as usize, taken) >= share.processors,
             }
         })
     }
@@ -202,11 +217,8 @@ impl Nodes {
         shares: Option<&[Share]>,
     ) -> Vec<PlacementRun> {
         let Class {
-            matching,
-            memory_kib,
-            ..
+            matching, taken, ..
         } = &self.classes[class.0 as usize];
-        let memory_kib = *memory_kib;
         let mut placement = self.spare.pop().unwrap_or_default();
         let mut left = wanted;
         for &resource in matching {
@@ -223,7 +235,7 @@ impl Nodes {
                 // Nothing but the bit map has to follow a plain node, so that
                 // choosing and taking are one pass.
                 true => group.take_plain(resource, planned, &mut placement),
-                false => group.choose(resource, memory_kib, planned, &mut placement),
+                false => group.choose(resource, taken, planned, &mut placement),
             };
             left -= planned - missing;
         }
@@ -236,13 +248,10 @@ impl Nodes {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "part of the hot path above")]
     fn taken(&mut self, class: ClassId, wanted: u32, placement: &[PlacementRun]) {
-        let memory_kib = self.classes[class.0 as usize].memory_kib;
         for run in placement {
             match self.groups[usize::from(run.resource)].is_plain() {
                 true => self.change_plain(run, |available, nodes| available - nodes),
-                false => self.change(run, |group, node| {
-                    group.use_node(node, run.processors, memory_kib)
-                }),
+                false => self.change(class, run, Group::use_node),
             }
         }
         self.busy += wanted;
@@ -253,16 +262,13 @@ impl Nodes {
     /// # Panics
     /// When a node would have more free processors than it owns.
     pub fn give_back(&mut self, class: ClassId, mut placement: Vec<PlacementRun>) {
-        let memory_kib = self.classes[class.0 as usize].memory_kib;
         for run in &placement {
             let group = &mut self.groups[usize::from(run.resource)];
             if group.is_plain() {
                 group.free_plain(run);
                 self.change_plain(run, |available, nodes| available + nodes);
             } else {
-                self.change(run, |group, node| {
-                    group.free_node(node, run.processors, memory_kib)
-                });
+                self.change(class, run, Group::free_node);
             }
             self.busy -= run.nodes * run.processors;
         }
@@ -281,21 +287,32 @@ impl Nodes {
         }
     }
 
-    /// Changes the nodes of a run, keeping the watched classes right.
-    fn change(&mut self, run: &PlacementRun, change: impl Fn(&mut Group, usize)) {
+    /// Changes the nodes of a run, for a job of this class, keeping the watched
+    /// classes right.
+    fn change(
+        &mut self,
+        class: ClassId,
+        run: &PlacementRun,
+        change: impl Fn(&mut Group, usize, u32, &Taken),
+    ) {
         let group = &mut self.groups[usize::from(run.resource)];
         for node in run.node as usize..(run.node + run.nodes) as usize {
             for &class in &self.watched {
                 let class = &mut self.classes[class.0 as usize];
                 if class.matching.contains(&run.resource) {
-                    class.available -= group.fitting(node, class.memory_kib);
+                    class.available -= group.fitting(node, &class.taken);
                 }
             }
-            change(group, node);
+            change(
+                group,
+                node,
+                run.processors,
+                &self.classes[class.0 as usize].taken,
+            );
             for &class in &self.watched {
                 let class = &mut self.classes[class.0 as usize];
                 if class.matching.contains(&run.resource) {
-                    class.available += group.fitting(node, class.memory_kib);
+                    class.available += group.fitting(node, &class.taken);
                 }
             }
         }
@@ -318,6 +335,7 @@ mod tests {
             memory_mib: Some(memory_mib),
             disk_mib: None,
             speed: Decimal::ONE,
+            generic: Default::default(),
         }
     }
 

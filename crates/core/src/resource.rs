@@ -1,7 +1,9 @@
 //! What a cluster is made of: groups of identical nodes (LSAP Listing 1).
 
+use crate::generic::Generics;
 use crate::job::{JobSpec, Requirements};
 use crate::time::{Decimal, SimDuration};
+use std::sync::Arc;
 
 /// A group of identical nodes, one `Resource` of the XML.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub struct Resource {
     pub disk_mib: Option<u64>,
     /// Speed relative to 1.0; run times are divided by it.
     pub speed: Decimal,
+    /// What each node has a number of besides.
+    pub generic: Generics,
 }
 
 /// The nodes of a cluster, in file order.
@@ -70,6 +74,7 @@ impl Resources {
             memory_mib: None,
             disk_mib: None,
             speed: Decimal::ONE,
+            generic: Generics::default(),
         };
         Resources {
             groups: vec![group],
@@ -94,6 +99,15 @@ impl Resources {
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.nodes
+    }
+
+    /// The names of all generic resources that nodes have here, in order.
+    #[must_use]
+    pub fn generic_names(&self) -> Vec<Arc<str>> {
+        let groups = self.groups.iter().filter(|group| group.count > 0);
+        let names = groups.flat_map(|group| group.generic.iter().map(|(name, _)| name));
+        let names: std::collections::BTreeSet<&Arc<str>> = names.collect();
+        names.into_iter().cloned().collect()
     }
 
     /// The most processors that a job with these requirements could ever get
@@ -122,7 +136,7 @@ impl Resource {
     /// by [`Resource::per_node`].
     #[must_use]
     pub fn meets(&self, wanted: &Requirements) -> bool {
-        let same = |have: &Option<String>, want: &Option<std::sync::Arc<str>>| match want {
+        let same = |have: &Option<String>, want: &Option<Arc<str>>| match want {
             None => true,
             Some(want) => have
                 .as_ref()
@@ -132,6 +146,7 @@ impl Resource {
             && same(&self.os, &wanted.os)
             && self.disk_mib.is_none_or(|disk| disk >= wanted.disk_mib)
             && self.speed_millionths() >= wanted.speed_millionths
+            && self.generic.cover(&wanted.generic)
     }
 
     /// Its speed as jobs ask for it, in millionths, rounded down.
@@ -159,6 +174,16 @@ impl Resource {
     pub fn stretch(&self, run_time: SimDuration) -> SimDuration {
         SimDuration::from_nanos(self.speed.divide(run_time.as_nanos()))
     }
+}
+
+/// The wanted ones by their positions among these names; one that is not among
+/// them is nobody's.
+#[must_use]
+pub(crate) fn by_position(names: &[Arc<str>], wanted: &Generics) -> Vec<(usize, i64)> {
+    let position = |name: &Arc<str>| names.binary_search(name).ok();
+    let wanted = wanted.iter();
+    let numbered = wanted.filter_map(|(name, count)| Some((position(name)?, i64::from(count))));
+    numbered.collect()
 }
 
 /// Memory as a number that may fall below 0. No node has more than the greatest.

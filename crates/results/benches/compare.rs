@@ -189,6 +189,7 @@ fn grid() -> Grid {
             memory_mib: None,
             disk_mib: None,
             speed: Decimal::ONE,
+            generic: Default::default(),
         };
         let resources = Resources::new(vec![group]).unwrap();
         GridCluster {

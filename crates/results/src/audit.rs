@@ -94,7 +94,7 @@ pub enum Rule {
     Requirements,
     /// It gets as many processors as it wants.
     ProcessorCount,
-    /// No processor and no memory is used twice.
+    /// No processor, no memory and no generic resource is used twice.
     NoOverlap,
     /// A run lasts as long as it should on its nodes.
     RunTime,

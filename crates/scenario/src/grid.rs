@@ -474,6 +474,7 @@ impl ResourceDoc {
             memory_mib: self.memory_mib,
             disk_mib: self.disk_mib,
             speed: self.speed.0,
+            generic: Default::default(),
         }
     }
 }

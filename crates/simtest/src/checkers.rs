@@ -28,7 +28,7 @@ pub const ALL: [Checker; 6] = [
         check: steps_in_time_order,
     },
     Checker {
-        rule: "no node gives more processors or memory than it has",
+        rule: "no node gives more processors, memory or generic resources than it has",
         check: nodes_within_capacity,
     },
     Checker {
@@ -92,8 +92,9 @@ fn steps_in_time_order(_: &Grid, _: &[Submission], trails: &Trails) -> Result<()
     Ok(())
 }
 
-/// Processors and memory taken (+) or given back (-) on one node.
-type Change = (SimTime, bool, i64, i64);
+/// Processors, memory and generic resources by name that are taken (+) or given
+/// back (-) on one node.
+type Change = (SimTime, bool, i64, i64, BTreeMap<String, i64>);
 
 fn nodes_within_capacity(
     grid: &Grid,
@@ -109,11 +110,16 @@ fn nodes_within_capacity(
             let key = (cluster, share.resource, share.node);
             let processors = i64::from(share.processors) * sign;
             let memory = processors.saturating_mul(memory);
+            let generic = submission.spec.requirements.generic.iter();
+            let generic = generic.map(|(name, count)| (name.to_string(), sign * i64::from(count)));
             // `false` sorts first: what ends at an instant is free at it.
-            nodes
-                .entry(key)
-                .or_default()
-                .push((at, sign > 0, processors, memory));
+            nodes.entry(key).or_default().push((
+                at,
+                sign > 0,
+                processors,
+                memory,
+                generic.collect(),
+            ));
         };
         for (at, step) in steps {
             match step {
@@ -140,12 +146,18 @@ fn nodes_within_capacity(
             i64::try_from(mib.saturating_mul(1024)).unwrap_or(i64::MAX)
         });
         let (mut processors, mut memory) = (0, 0i64);
-        for (at, _, more, more_memory) in changes {
+        let mut generic: BTreeMap<String, i64> = BTreeMap::new();
+        for (at, _, more, more_memory, more_generic) in changes {
             processors += more;
             memory = memory.saturating_add(more_memory);
-            if processors > i64::from(group.cpu_count) || memory > all_memory {
+            for (name, more) in more_generic {
+                *generic.entry(name).or_default() += more;
+            }
+            let mut used = generic.iter();
+            let beyond = used.any(|(name, used)| *used > i64::from(group.generic.count(name)));
+            if processors > i64::from(group.cpu_count) || memory > all_memory || beyond {
                 return Err(format!(
-                    "{cluster}, resource {resource}, node {node} at {} s: {processors} processors, {memory} KiB",
+                    "{cluster}, resource {resource}, node {node} at {} s: {processors} processors, {memory} KiB, {generic:?}",
                     at.as_secs_f64()
                 ));
             }

@@ -92,6 +92,36 @@ pub fn exact_scenario(seed: u64) -> Scenario {
     scenario
 }
 
+/// The same with generic resources on some nodes, which some of the jobs take.
+#[must_use]
+pub fn with_generics(mut scenario: Scenario) -> Scenario {
+    let mut rng = rng::stream(scenario.seed, "scenario.generics");
+    let mut some = |texts: &[&str]| pick(&mut rng, texts).parse().unwrap_or_default();
+    for cluster in &mut scenario.grid.clusters {
+        let mut groups = cluster.config.resources.groups().to_vec();
+        for group in &mut groups {
+            group.generic = some(&["", "", "gpu:1", "gpu:2", "gpu:4", "gpu:2,nic:1", "nic:3"]);
+        }
+        if let Some(resources) = Resources::new(groups) {
+            cluster.config.resources = resources;
+        }
+    }
+    for submission in &mut scenario.submissions {
+        let wishes = [
+            "",
+            "",
+            "",
+            "gpu:1",
+            "gpu:1",
+            "gpu:2",
+            "gpu:1,nic:1",
+            "nic:1",
+        ];
+        submission.spec.requirements.generic = some(&wishes);
+    }
+    scenario
+}
+
 fn lone_cluster(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.cluster");
     let mut config = cluster(&mut rng, ClusterId(0));
@@ -284,6 +314,7 @@ fn resource(rng: &mut ChaCha8Rng) -> Resource {
         memory_mib: pick(rng, &[None, Some(0), Some(1), Some(4), Some(7)]),
         disk_mib: pick(rng, &[None, Some(10), Some(100)]),
         speed: Decimal::parse(speed).unwrap_or(Decimal::ONE),
+        generic: Default::default(),
     }
 }
 
@@ -334,6 +365,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
             memory_kib: pick(rng, &[0, 0, 512, 1_000, 1_024, 3_000]),
             disk_mib: pick(rng, &[0, 0, 10, 50]),
             speed_millionths: pick(rng, &[0, 0, 0, 300_000, 1_000_000, 1_250_001]),
+            generic: Default::default(),
         }
     } else {
         Requirements::default()

@@ -121,7 +121,7 @@ impl Survey {
             return hops_left > 0 && known.could_run(job, hops_left - 1);
         }
         let site = &self.view.domains[peer + 1];
-        let mut matching = site.matching(self.view.wanted, job.processors);
+        let mut matching = site.matching(&self.view.wanted, job.processors);
         matching.next().is_some() || (hops_left > 1 && known.could_run(job, hops_left - 1))
     }
 

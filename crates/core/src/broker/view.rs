@@ -222,7 +222,7 @@ impl Known {
             utilization: Window::ALL.map(|w| sum(samples().map(|s| s.busy_over(w)), processors)),
             free: self.most(|s| i64::from(s.free())),
             space: samples()
-                .map(|s| s.space)
+                .map(|s| s.space.clone())
                 .fold(FreeSpace::default(), FreeSpace::and),
         };
         if debited {

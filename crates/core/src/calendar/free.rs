@@ -6,11 +6,55 @@ use crate::placement::Share;
 use crate::time::{SimDuration, SimTime};
 
 /// What is free of one resource.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Capacity {
     total: Line,
     /// By node; empty as long as nodes do not count.
     nodes: Vec<Line>,
+    /// Generic resources, by position of the name and by node. Nobody asks for
+    /// them before nodes count.
+    generic: Vec<Vec<Line>>,
+}
+
+impl Capacity {
+    fn lines(&self) -> impl Iterator<Item = &Line> {
+        let nodes = self.nodes.iter().chain(self.generic.iter().flatten());
+        nodes.chain([&self.total])
+    }
+
+    fn lines_mut(&mut self) -> impl Iterator<Item = &mut Line> {
+        let generic = self.generic.iter_mut().flatten();
+        self.nodes
+            .iter_mut()
+            .chain(generic)
+            .chain([&mut self.total])
+    }
+
+    /// Whether a node has so many of each generic resource all the while.
+    fn has(&self, node: usize, generic: &[(usize, i64)], span: (SimTime, SimTime)) -> bool {
+        generic.iter().all(|&(kind, count)| {
+            let left = &self.generic[kind][node];
+            left.least(Need::count(count), span, count) >= count
+        })
+    }
+
+    /// What a job would get of a node that also takes generic resources there.
+    fn offer(
+        &self,
+        node: usize,
+        (need, generic): (Need, &[(usize, i64)]),
+        start: SimTime,
+        length: SimDuration,
+    ) -> Offer {
+        let offer = self.nodes[node].offer(need, start, length);
+        generic.iter().fold(offer, |offer, &(kind, count)| {
+            // A resource without any of them offers nothing already.
+            match self.generic[kind].get(node) {
+                Some(left) => offer.beside(left.offer(Need::count(count), start, length), count),
+                None => offer,
+            }
+        })
+    }
 }
 
 /// What is free of each resource and, where they count, of each node.
@@ -38,21 +82,20 @@ impl Sweep {
     }
 
     /// Goes on to this start; answers the next one at which they may offer more.
-    fn go_to<'a>(
+    fn go_to<F: Fn() -> Offer>(
         &mut self,
         start: SimTime,
-        length: SimDuration,
-        lines: impl Iterator<Item = (&'a Line, Need)>,
+        lines: impl Iterator<Item = F>,
     ) -> SimTime {
         let mut rises = SimTime::MAX;
-        for (index, (line, need)) in lines.enumerate() {
+        for (index, offer_then) in lines.enumerate() {
             if index == self.offers.len() {
                 self.offers.push(Offer::UNKNOWN);
             }
             let offer = &mut self.offers[index];
             if offer.changes <= start {
                 self.total -= offer.processors;
-                *offer = line.offer(need, start, length);
+                *offer = offer_then();
                 self.total += offer.processors;
             }
             rises = rises.min(offer.rises);
@@ -72,7 +115,7 @@ impl Free {
             let processors = i64::from(nodes.count * nodes.processors);
             Capacity {
                 total: Line::new(processors, memory),
-                nodes: Vec::new(),
+                ..Capacity::default()
             }
         });
         Free {
@@ -86,6 +129,11 @@ impl Free {
         for (capacity, nodes) in self.resources.iter_mut().zip(&layout.resources) {
             let of_node = Line::new(i64::from(nodes.processors), nodes.memory.unwrap_or(0));
             capacity.nodes = vec![of_node; nodes.count as usize];
+            let generic = nodes.generic.iter().map(|each| match each {
+                0 => Vec::new(),
+                _ => vec![Line::new(i64::from(*each), 0); nodes.count as usize],
+            });
+            capacity.generic = generic.collect();
         }
     }
 
@@ -94,15 +142,15 @@ impl Free {
         self.resources.truncate(other.resources.len());
         for (index, from) in other.resources.iter().enumerate() {
             if index == self.resources.len() {
-                self.resources.push(Capacity {
-                    total: Line::default(),
-                    nodes: Vec::new(),
-                });
+                self.resources.push(Capacity::default());
             }
             let to = &mut self.resources[index];
             to.nodes.resize_with(from.nodes.len(), Line::default);
-            let lines = to.nodes.iter_mut().zip(&from.nodes);
-            for (to, from) in lines.chain([(&mut to.total, &from.total)]) {
+            to.generic.resize_with(from.generic.len(), Vec::new);
+            for (to, from) in to.generic.iter_mut().zip(&from.generic) {
+                to.resize_with(from.len(), Line::default);
+            }
+            for (to, from) in to.lines_mut().zip(from.lines()) {
                 to.steps.clone_from(&from.steps);
             }
         }
@@ -111,9 +159,8 @@ impl Free {
     /// Nobody will ask any more what was free before this instant.
     pub(super) fn forget_before(&mut self, now: SimTime) {
         for resource in &mut self.resources {
-            resource.total.forget_before(now);
-            for node in &mut resource.nodes {
-                node.forget_before(now);
+            for line in resource.lines_mut() {
+                line.forget_before(now);
             }
         }
     }
@@ -187,7 +234,8 @@ impl Free {
         (resource, mut missing): (usize, u32),
         shares: &mut Shares,
     ) -> u32 {
-        let Capacity { total, nodes } = &self.resources[resource];
+        let capacity = &self.resources[resource];
+        let Capacity { total, nodes, .. } = capacity;
         let (lines, each) = match nodes.is_empty() {
             true => (
                 std::slice::from_ref(total),
@@ -195,13 +243,14 @@ impl Free {
             ),
             false => (nodes.as_slice(), 1),
         };
-        let need = layout.need(layout.shape(demand.class), resource, each);
+        let shape = layout.shape(demand.class);
+        let (need, generic) = (layout.need(shape, resource, each), layout.generic(shape));
         for (line, node) in lines.iter().zip(0..) {
             if missing == 0 {
                 break;
             }
             let processors = line.least(need, span, 1).min(i64::from(missing)) as u32;
-            if processors > 0 {
+            if processors > 0 && capacity.has(node as usize, generic, span) {
                 shares.push(Share {
                     resource: resource as u16,
                     node: (!nodes.is_empty()).then_some(node),
@@ -274,12 +323,14 @@ impl Free {
         // More often than not the nodes have what the resources have.
         let mut found = self.shares(layout, demand, (start, start + length));
         while found.is_none() {
+            let shape = layout.shape(demand.class);
             let resources = self.resources.iter().enumerate();
             let nodes = resources.flat_map(|(resource, capacity)| {
-                let need = layout.need(layout.shape(demand.class), resource, 1);
-                capacity.nodes.iter().map(move |line| (line, need))
+                let needs = (layout.need(shape, resource, 1), layout.generic(shape));
+                let nodes = 0..capacity.nodes.len();
+                nodes.map(move |node| move || capacity.offer(node, needs, start, length))
             });
-            let rises = self.by_node.go_to(start, length, nodes);
+            let rises = self.by_node.go_to(start, nodes);
             if self.by_node.total >= wanted {
                 found = self.shares(layout, demand, (start, start + length));
                 break;
@@ -308,7 +359,8 @@ impl Free {
         while start < SimTime::MAX {
             let totals = self.resources.iter().map(|resource| &resource.total);
             let lines = totals.zip(layout.needs(shape));
-            let rises = self.by_resource.go_to(start, length, lines);
+            let offers = lines.map(|(line, need)| move || line.offer(need, start, length));
+            let rises = self.by_resource.go_to(start, offers);
             if self.by_resource.total >= wanted {
                 return Some(start);
             }
@@ -333,7 +385,11 @@ impl Free {
             return;
         }
         for shares in held.shares.chunk_by(|a, b| a.resource == b.resource) {
-            let Capacity { total, nodes } = &mut self.resources[usize::from(shares[0].resource)];
+            let Capacity {
+                total,
+                nodes,
+                generic,
+            } = &mut self.resources[usize::from(shares[0].resource)];
             let mut sum = 0;
             for share in shares {
                 let processors = sign * i64::from(share.processors);
@@ -341,6 +397,9 @@ impl Free {
                 if let Some(node) = share.node {
                     let memory = held.memory_kib.saturating_mul(processors);
                     nodes[node as usize].change(span, processors, memory);
+                    for (kind, count) in &held.generic {
+                        generic[*kind][node as usize].change(span, sign * count, 0);
+                    }
                 }
             }
             total.change(span, sum, held.memory_kib.saturating_mul(sum));
@@ -355,16 +414,29 @@ impl Free {
     pub fn reserve_early(&mut self, held: &Reservation, fits: SimTime, early: SimTime) {
         self.change(held, fits.min(held.end), -1);
         for share in &held.shares {
-            let Capacity { total, nodes } = &mut self.resources[usize::from(share.resource)];
+            let Capacity {
+                total,
+                nodes,
+                generic,
+            } = &mut self.resources[usize::from(share.resource)];
+            let (before, beyond) = ((early, held.start), (fits, held.end));
+            if let Some(node) = share.node {
+                for (kind, count) in &held.generic {
+                    let left = &mut generic[*kind][node as usize];
+                    let then = left.steps[left.step_at(held.start)].free;
+                    for (span, kept) in [(before, then), (beyond, 0)] {
+                        left.take_free(span, (*count, 0), kept, |_, _, _| ());
+                    }
+                }
+            }
             let mut node = share.node.map(|node| &mut nodes[node as usize]);
             let line = node.as_deref().unwrap_or(total);
             let then = line.steps[line.step_at(held.start)].free;
             let wanted = (i64::from(share.processors), held.memory_kib);
-            for (from, to, kept) in [(early, held.start, then), (fits, held.end, 0)] {
+            for (span, kept) in [(before, then), (beyond, 0)] {
                 match &mut node {
-                    _ if to <= from => {}
-                    None => total.take_free((from, to), wanted, kept, |_, _, _| ()),
-                    Some(node) => node.take_free((from, to), wanted, kept, |span, free, memory| {
+                    None => total.take_free(span, wanted, kept, |_, _, _| ()),
+                    Some(node) => node.take_free(span, wanted, kept, |span, free, memory| {
                         total.change(span, -free, -memory);
                     }),
                 }

@@ -4,9 +4,10 @@ use super::line::Need;
 use super::{Reservation, Shares};
 use crate::job::Requirements;
 use crate::placement::{ClassId, PlacementRun, Share};
-use crate::resource::{Resources, signed};
+use crate::resource::{Resources, by_position, signed};
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What jobs may use: all that a calendar has to know of their requirements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +17,8 @@ struct Shape {
     per_node: Vec<u32>,
     /// Memory per processor.
     memory_kib: u64,
+    /// Generic resources of each node, by position of the name.
+    generic: Vec<(usize, i64)>,
 }
 
 /// What jobs of one class may use.
@@ -28,13 +31,15 @@ struct Class {
 }
 
 /// A resource: nodes that are alike.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Nodes {
     pub count: u32,
     /// Of each node.
     pub processors: u32,
     /// Of each node in KiB; `None` is unlimited.
     pub memory: Option<i64>,
+    /// Of each node, by position of the name.
+    pub generic: Vec<u32>,
     speed: Decimal,
 }
 
@@ -42,6 +47,8 @@ pub(super) struct Nodes {
 #[derive(Debug)]
 pub struct Layout {
     pub(super) resources: Vec<Nodes>,
+    /// Names of the generic resources that nodes have, in order.
+    generic: Vec<Arc<str>>,
     by_node: bool,
     classes: Vec<Class>,
     shapes: Vec<Shape>,
@@ -50,14 +57,20 @@ pub struct Layout {
 
 impl Layout {
     pub(super) fn new(resources: &Resources) -> Self {
+        let generic = resources.generic_names();
         let resources = resources.groups().iter().map(|group| Nodes {
             count: group.count,
             processors: group.cpu_count,
             memory: group.memory_mib.map(|_| signed(group.memory_kib())),
+            generic: generic
+                .iter()
+                .map(|name| group.generic.count(name))
+                .collect(),
             speed: group.speed,
         });
         Layout {
             resources: resources.collect(),
+            generic,
             by_node: false,
             classes: Vec::new(),
             shapes: Vec::new(),
@@ -88,6 +101,7 @@ impl Layout {
         let shape = Shape {
             per_node: per_node.collect(),
             memory_kib: wanted.memory_kib,
+            generic: by_position(&self.generic, &wanted.generic),
         };
         let next = self.shapes.len();
         let number = *self.shape_numbers.entry(shape).or_insert_with_key(|shape| {
@@ -98,7 +112,7 @@ impl Layout {
             shape: number,
             slowest: slowest.unwrap_or(Decimal::ONE),
         });
-        wanted.memory_kib > 0 && is_scarce
+        wanted.memory_kib > 0 && is_scarce || !wanted.generic.is_empty()
     }
 
     /// How long a job of this class takes wherever it runs, if it takes so long
@@ -131,6 +145,11 @@ impl Layout {
         resources.map(move |(resource, nodes)| self.need(shape, resource, nodes.count))
     }
 
+    /// Generic resources that jobs of this shape take of each node.
+    pub(super) fn generic(&self, shape: usize) -> &[(usize, i64)] {
+        &self.shapes[shape].generic
+    }
+
     /// What jobs of this shape may have of so many nodes of a resource. Where
     /// these have more memory than can be counted, it does not count.
     pub(super) fn need(&self, shape: usize, resource: usize, nodes: u32) -> Need {
@@ -150,11 +169,13 @@ impl Layout {
         (start, end): (SimTime, SimTime),
         shares: Shares,
     ) -> Reservation {
+        let shape = &self.shapes[self.shape(class)];
         Reservation {
             start,
             end,
             shares,
-            memory_kib: signed(self.shapes[self.shape(class)].memory_kib),
+            memory_kib: signed(shape.memory_kib),
+            generic: shape.generic.clone(),
         }
     }
 

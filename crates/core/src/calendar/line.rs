@@ -22,6 +22,14 @@ pub(crate) struct Need {
 }
 
 impl Need {
+    /// So many of a generic resource.
+    pub(super) fn count(count: i64) -> Self {
+        Need {
+            most: count,
+            each: 0,
+        }
+    }
+
     /// Processors of what is free in this step.
     pub(super) fn of(self, step: &Step) -> i64 {
         let free = step.free.min(self.most);
@@ -59,6 +67,20 @@ impl Offer {
         rises: SimTime::ZERO,
         changes: SimTime::ZERO,
     };
+
+    /// The same where so many of another line are needed besides.
+    pub fn beside(self, other: Offer, count: i64) -> Offer {
+        let (processors, rises) = match (other.processors < count, self.processors) {
+            (false, processors) => (processors, self.rises),
+            (true, 0) => (0, self.rises.max(other.rises)),
+            (true, _) => (0, other.rises),
+        };
+        Offer {
+            processors,
+            rises,
+            changes: self.changes.min(other.changes),
+        }
+    }
 }
 
 impl Line {
@@ -185,6 +207,9 @@ impl Line {
         kept: i64,
         mut taken: impl FnMut((SimTime, SimTime), i64, i64),
     ) {
+        if end <= start {
+            return;
+        }
         let (first, last) = self.split_at(start, end);
         for index in first..last {
             let until = self

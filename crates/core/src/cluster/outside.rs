@@ -120,6 +120,7 @@ mod tests {
             memory_mib: None,
             disk_mib: None,
             speed: Decimal::ONE,
+            generic: Default::default(),
         };
         let nodes = Resources::new(vec![group]).unwrap();
         Cluster::new(ClusterConfig {

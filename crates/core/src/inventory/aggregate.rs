@@ -16,7 +16,7 @@
 
 use super::schema::{AttributeRule, RelationRule, Shape, Statistic, TypeRule};
 use super::{Attribute, Form, Inventory, InventoryError, Number, Record, Relation, Schema};
-use super::{Value, Values};
+use super::{Value, Values, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -71,7 +71,14 @@ impl Inventory {
             shape: Shape::List,
             statistics: BTreeSet::new(),
         });
-        for attribute in key.chain(rule.keep.iter().cloned()) {
+        let told = members.iter().map(|one| &self.records()[*one].attributes);
+        let is_generic = |name: &&Arc<str>| {
+            name.starts_with(names::GENERIC) || name.starts_with(names::FREE_GENERIC)
+        };
+        let generic: BTreeSet<&Arc<str>> =
+            told.flat_map(|all| all.keys()).filter(is_generic).collect();
+        let generic = generic.into_iter().map(|name| AttributeRule::whole(name));
+        for attribute in generic.chain(key).chain(rule.keep.iter().cloned()) {
             let values = members.iter().filter_map(|member| {
                 let record = &self.records()[*member];
                 match &record.attribute(&attribute.name)?.values {

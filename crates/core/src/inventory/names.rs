@@ -31,6 +31,11 @@ pub const PROC_FREE: &str = "ProcFree";
 pub const PROC_QUEUED: &str = "ProcQueued";
 /// Jobs in a cluster's queue.
 pub const JOBS_QUEUED: &str = "JobsQueued";
+/// Before the name of a generic resource of a computer system: how many it has.
+/// Aggregated forms keep these, whatever the schema names.
+pub const GENERIC: &str = "Generic.";
+/// Before the same of a cluster: how many are free on all its nodes.
+pub const FREE_GENERIC: &str = "FreeGeneric.";
 /// Operating system, compared without regard to ASCII case.
 pub const OS_TYPE: &str = "OSType";
 /// Memory that is free, in MB (Table 2); of a cluster, on all its nodes.

@@ -52,6 +52,10 @@ fn cluster_record(site: &SiteCluster<'_>) -> Record {
     };
     let memory = load.space.memory_kib.map(|kib| whole(kib / 1024));
     let record = optional(record, names::FREE_MEM, memory);
+    let generic = load.space.generic.iter();
+    let record = generic.fold(record, |record, (name, free)| {
+        record.with(&format!("{}{name}", names::FREE_GENERIC), whole(*free))
+    });
     optional(record, names::FREE_MB, load.space.disk_mib.map(whole))
         .with(names::PROC_BUSY, whole(load.busy.into()))
         .with(names::PROC_FREE, whole(load.free().into()))
@@ -79,6 +83,10 @@ fn node_records(cluster: &str, number: usize, group: &Resource) -> [Record; 3] {
             names::PROC_SPEED,
             Value::number(Number::from_decimal(group.speed)),
         );
+    let nodes = group.generic.iter().fold(nodes, |nodes, (name, count)| {
+        let attribute = format!("{}{name}", names::GENERIC);
+        nodes.with(&attribute, Value::number(u64::from(count)))
+    });
     let os = optional(
         record(".os", names::OPERATING_SYSTEM),
         names::OS_TYPE,

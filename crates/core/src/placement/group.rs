@@ -3,15 +3,35 @@
 use super::PlacementRun;
 use crate::load::FreeSpace;
 use crate::resource::{fitting, signed};
+use std::sync::Arc;
+
+/// What jobs of a class take of each node beside processors.
+pub(super) struct Taken {
+    /// For each processor.
+    pub memory_kib: u64,
+    /// So many, by position of the name.
+    pub generic: Vec<(usize, i64)>,
+}
+
+impl Taken {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.memory_kib == 0 && self.generic.is_empty()
+    }
+}
 
 /// The nodes of one resource.
 pub(super) struct Group {
     cpu_count: u32,
+    /// See [`is_plain`](Self::is_plain).
+    is_plain: bool,
     /// Free processors by node; empty for plain nodes.
     free: Vec<u32>,
     /// Free memory by node in KiB; empty where memory is unlimited. Below 0
     /// where a real LRMS gives more than there is.
     memory_left: Vec<i64>,
+    /// Free generic resources by position of the name and by node; a name that
+    /// these nodes do not have has none.
+    generic: Vec<Vec<i64>>,
     /// Disk of one node in MiB.
     disk_mib: Option<u64>,
     /// One bit per node with a free processor.
@@ -23,7 +43,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn new(resource: &crate::resource::Resource) -> Self {
+    pub(super) fn new(resource: &crate::resource::Resource, names: &[Arc<str>]) -> Self {
         let count = resource.count as usize;
         let mut open = vec![u64::MAX; count / 64];
         if !count.is_multiple_of(64) {
@@ -33,18 +53,32 @@ impl Group {
             Some(_) => vec![signed(resource.memory_kib()); count],
             None => Vec::new(),
         };
+        let generic = names.iter().map(|name| match resource.generic.count(name) {
+            0 => Vec::new(),
+            each => vec![i64::from(each); count],
+        });
+        let is_plain =
+            resource.cpu_count == 1 && memory_left.is_empty() && resource.generic.is_empty();
         Group {
             cpu_count: resource.cpu_count,
-            free: match resource.cpu_count == 1 && memory_left.is_empty() {
+            is_plain,
+            free: match is_plain {
                 true => Vec::new(),
                 false => vec![resource.cpu_count; count],
             },
             memory_left,
+            generic: generic.collect(),
             disk_mib: resource.disk_mib,
             open,
             first_open: 0,
             free_total: resource.count * resource.cpu_count,
         }
+    }
+
+    /// How many of a generic resource are free.
+    pub(super) fn free_generic(&self, kind: usize) -> u64 {
+        let left = self.generic[kind].iter();
+        left.map(|left| (*left).max(0).cast_unsigned()).sum()
     }
 
     /// Free memory and disk; with `asked` some job may have memory.
@@ -60,30 +94,44 @@ impl Group {
             memory_kib: sum.map(|sum| sum.saturating_mul((nodes / seen) as u64)),
             node_memory_kib: left.max(),
             disk_mib: self.disk_mib.map(|disk| disk.saturating_mul(open().into())),
+            ..FreeSpace::default()
         }
     }
 
-    /// Processors of any node, for a job of so much memory.
-    pub(super) fn on_node(&self, node: usize, memory_kib: u64) -> u32 {
+    /// Free processors of any node.
+    pub(super) fn free_on(&self, node: usize) -> u32 {
         match self.is_plain() {
             true => (self.open[node / 64] >> (node % 64) & 1) as u32,
-            false => self.fitting(node, memory_kib),
+            false => self.free[node],
         }
     }
 
-    /// Processors of a node that is not plain, for a job of so much memory.
-    pub(super) fn fitting(&self, node: usize, memory_kib: u64) -> u32 {
-        let left = self.memory_left.get(node);
-        let left = left.map_or(u64::MAX, |left| (*left).max(0).cast_unsigned());
-        fitting(self.free[node], left, memory_kib)
+    /// Processors of any node, for a job that takes this.
+    pub(super) fn on_node(&self, node: usize, taken: &Taken) -> u32 {
+        match self.is_plain() {
+            true => self.free_on(node),
+            false => self.fitting(node, taken),
+        }
     }
 
-    pub(super) fn available(&self, memory_kib: u64) -> u32 {
-        if memory_kib == 0 || self.memory_left.is_empty() {
+    /// Processors of a node that is not plain, for a job that takes this.
+    pub(super) fn fitting(&self, node: usize, taken: &Taken) -> u32 {
+        let lacks = |(kind, count): &(usize, i64)| self.generic[*kind][node] < *count;
+        if taken.generic.iter().any(lacks) {
+            return 0;
+        }
+        let left = self.memory_left.get(node);
+        let left = left.map_or(u64::MAX, |left| (*left).max(0).cast_unsigned());
+        fitting(self.free[node], left, taken.memory_kib)
+    }
+
+    pub(super) fn available(&self, taken: &Taken) -> u32 {
+        let any_memory = taken.memory_kib == 0 || self.memory_left.is_empty();
+        if any_memory && taken.generic.is_empty() {
             return self.free_total;
         }
         (0..self.free.len())
-            .map(|node| self.fitting(node, memory_kib))
+            .map(|node| self.fitting(node, taken))
             .sum()
     }
 
@@ -91,7 +139,7 @@ impl Group {
     pub(super) fn choose(
         &self,
         resource: u16,
-        memory_kib: u64,
+        taken: &Taken,
         mut left: u32,
         placement: &mut Vec<PlacementRun>,
     ) -> u32 {
@@ -100,7 +148,7 @@ impl Group {
             while bits != 0 && left > 0 {
                 let node = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let here = self.fitting(node, memory_kib).min(left);
+                let here = self.fitting(node, taken).min(left);
                 if here > 0 {
                     push_nodes(placement, resource, node as u32, 1, here);
                     left -= here;
@@ -113,10 +161,11 @@ impl Group {
         left
     }
 
-    /// Single-processor nodes without a memory limit: the bit map says all
-    /// there is to know, and runs of nodes are handled a word at a time.
+    /// Single-processor nodes without a memory limit or generic resources: the
+    /// bit map says all there is to know, and runs of nodes are handled a word at
+    /// a time.
     pub(super) fn is_plain(&self) -> bool {
-        self.cpu_count == 1 && self.memory_left.is_empty()
+        self.is_plain
     }
 
     /// Takes up to `left` nodes and answers how many are still missing.
@@ -169,7 +218,7 @@ impl Group {
         self.first_open = self.first_open.min(run.node as usize / 64);
     }
 
-    pub(super) fn use_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
+    pub(super) fn use_node(&mut self, node: usize, processors: u32, taken: &Taken) {
         self.free[node] -= processors;
         self.free_total -= processors;
         if self.free[node] == 0 {
@@ -179,11 +228,17 @@ impl Group {
             }
         }
         if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory -= (memory_kib * u64::from(processors)).cast_signed();
+            *memory -= (taken.memory_kib * u64::from(processors)).cast_signed();
+        }
+        for (kind, count) in &taken.generic {
+            // A real LRMS may place a job where there are none.
+            if let Some(left) = self.generic[*kind].get_mut(node) {
+                *left -= count;
+            }
         }
     }
 
-    pub(super) fn free_node(&mut self, node: usize, processors: u32, memory_kib: u64) {
+    pub(super) fn free_node(&mut self, node: usize, processors: u32, taken: &Taken) {
         self.free[node] += processors;
         assert!(
             self.free[node] <= self.cpu_count,
@@ -193,7 +248,12 @@ impl Group {
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
         if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory += (memory_kib * u64::from(processors)).cast_signed();
+            *memory += (taken.memory_kib * u64::from(processors)).cast_signed();
+        }
+        for (kind, count) in &taken.generic {
+            if let Some(left) = self.generic[*kind].get_mut(node) {
+                *left += count;
+            }
         }
     }
 }

@@ -134,7 +134,7 @@ impl BestBrokerRank {
     }
 
     fn aggregated(request: &JobRequest<'_>, view: &View, site: &Site) -> Rank {
-        let matching = site.matching(view.wanted, request.processors);
+        let matching = site.matching(&view.wanted, request.processors);
         let ranks = matching.map(|all| {
             let (speed, claimed) = (u128::from(all.speed), all.busy + all.queued);
             let share = share(speed, all.processors, all.busy, all.queued);

@@ -5,6 +5,7 @@ mod summary;
 
 pub use summary::Aggregate;
 
+use crate::generic::Generics;
 use crate::ids::{ClusterId, DomainId};
 use crate::job::Requirements;
 use crate::resource::{Resource, Resources, fitting};
@@ -53,12 +54,13 @@ impl Kinds {
             speed: requirements
                 .speed_millionths
                 .saturating_mul(SPEED_ONE / 1_000_000),
+            generic: requirements.generic.clone(),
         }
     }
 }
 
 /// What a job wants of every node, its names as numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     architecture: Kind,
     os: Kind,
@@ -66,6 +68,7 @@ pub struct Wanted {
     disk_mib: u64,
     /// The least speed of a node, in parts of 1e-9.
     speed: u64,
+    generic: Generics,
 }
 
 fn meets(have: Kind, want: Kind) -> bool {
@@ -73,7 +76,7 @@ fn meets(have: Kind, want: Kind) -> bool {
 }
 
 /// Identical nodes of a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Nodes {
     architecture: Kind,
     os: Kind,
@@ -83,6 +86,7 @@ struct Nodes {
     cpus: u32,
     /// In parts of 1e-9, rounded down.
     speed: u64,
+    generic: Generics,
 }
 
 impl Nodes {
@@ -95,6 +99,7 @@ impl Nodes {
             count: group.count,
             cpus: group.cpu_count,
             speed: group.speed.multiply(SPEED_ONE),
+            generic: group.generic.clone(),
         }
     }
 
@@ -152,6 +157,7 @@ impl Machine {
                 && meets(nodes.os, wanted.os)
                 && nodes.disk_mib >= wanted.disk_mib
                 && nodes.speed >= wanted.speed
+                && nodes.generic.cover(&wanted.generic)
             {
                 let each = fitting(nodes.cpus, nodes.memory_kib, wanted.memory_kib);
                 let processors = u64::from(nodes.count) * u64::from(each);
@@ -214,7 +220,7 @@ impl Site {
 
     /// The aggregates whose ranges the job lies in; none before
     /// [`sum_up`](Self::sum_up).
-    pub fn matching(&self, wanted: Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
+    pub fn matching(&self, wanted: &Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
         let known = self.summary.iter();
         known.flat_map(move |summary| summary.matching(wanted, processors))
     }

@@ -74,7 +74,7 @@ impl View {
 }
 
 /// A candidate in sums.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Candidate {
     /// All its processors, at least 1.
     pub processors: u128,
@@ -86,8 +86,8 @@ pub struct Candidate {
     /// Free processors this instant (a peer: the most that one of its
     /// clusters has).
     pub free: i64,
-    /// Free memory and disk (a peer: of its clusters together), what it has been
-    /// sent since not counted.
+    /// Free memory, disk and generic resources (a peer: of its clusters
+    /// together), what it has been sent since not counted.
     pub space: FreeSpace,
 }
 

@@ -36,6 +36,7 @@ fn group(count: u32, speed: &str, memory_mib: Option<u64>) -> Resource {
         memory_mib,
         disk_mib: None,
         speed: Decimal::parse(speed).expect("a speed"),
+        generic: Default::default(),
     }
 }
 

@@ -35,6 +35,7 @@ fn nodes(count: u32, cpu_count: u32) -> Resource {
         memory_mib: None,
         disk_mib: None,
         speed: Decimal::ONE,
+        generic: Default::default(),
     }
 }
 

@@ -25,6 +25,7 @@ fn nodes(count: u32, architecture: &str, os: &str, speed: &str) -> Resource {
         memory_mib: Some(1024),
         disk_mib: Some(1000),
         speed: Decimal::parse(speed).expect("a speed"),
+        generic: Default::default(),
     }
 }
 

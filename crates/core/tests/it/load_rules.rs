@@ -156,7 +156,7 @@ fn at_time_0_a_mean_is_the_value_of_the_instant_before_the_pass_too() {
 }
 
 #[test]
-fn memory_and_disk_that_are_free_are_told_where_nodes_have_bounds() {
+fn what_is_free_beside_processors_is_told_where_nodes_have_bounds() {
     let nodes = Resource {
         name: None,
         count: 2,
@@ -166,24 +166,27 @@ fn memory_and_disk_that_are_free_are_told_where_nodes_have_bounds() {
         memory_mib: Some(4),
         disk_mib: Some(100),
         speed: Decimal::ONE,
+        generic: "gpu:4".parse().unwrap(),
     };
     let unbounded = Resources::homogeneous(3).groups()[0].clone();
     let resources = Resources::new(vec![nodes, unbounded]).unwrap();
     let config = ClusterConfig::new(ClusterId(0), resources, DisciplineKind::Fcfs);
     let mut cluster = Cluster::new(config);
-    let space = |memory, node_memory, disk| FreeSpace {
+    let space = |memory, node_memory, disk, gpus| FreeSpace {
         memory_kib: Some(memory),
         node_memory_kib: Some(node_memory),
         disk_mib: Some(disk),
+        generic: [("gpu".into(), gpus)].into(),
     };
-    assert_eq!(cluster.sample(secs(0)).space, space(8192, 4096, 200));
+    assert_eq!(cluster.sample(secs(0)).space, space(8192, 4096, 200, 8));
     let mut job = JobSpec::rigid(JobId(0), 3, SimDuration::from_secs(5));
     job.requirements.memory_kib = 1000;
+    job.requirements.generic = "gpu:3".parse().unwrap();
     cluster.submit(secs(0), &job, &mut NoEvents).unwrap();
     cluster.handle_pass(secs(0), &mut NoEvents);
-    assert_eq!(cluster.sample(secs(0)).space, space(5192, 3096, 100));
+    assert_eq!(cluster.sample(secs(0)).space, space(5192, 3096, 100, 2));
     cluster.handle_completions(secs(5), &mut NoEvents, &mut Vec::new());
-    assert_eq!(cluster.sample(secs(5)).space, space(8192, 4096, 200));
+    assert_eq!(cluster.sample(secs(5)).space, space(8192, 4096, 200, 8));
     let unknown = Cluster::new(ClusterConfig::new(
         ClusterId(0),
         Resources::homogeneous(3),

@@ -15,6 +15,7 @@ fn group(count: u32, cpu_count: u32, memory_mib: Option<u64>) -> Resource {
         memory_mib,
         disk_mib: None,
         speed: Decimal::ONE,
+        generic: Default::default(),
     }
 }
 
@@ -143,6 +144,50 @@ fn memory_counts_on_single_processor_nodes_too() {
     let (mut nodes, _) = cluster;
     assert_eq!(nodes.available(hungry), 2);
     assert_eq!(nodes.take(hungry, 2), [run(1, 0, 2, 1)]);
+}
+
+#[test]
+fn generic_resources_are_taken_once_on_each_node_of_a_job() {
+    let with = |generic: &str, group: Resource| Resource {
+        generic: generic.parse().unwrap(),
+        ..group
+    };
+    let groups = [
+        with("gpu:4", group(2, 4, None)),
+        with("gpu:2", group(2, 1, None)),
+        group(1, 9, None),
+    ];
+    let (mut nodes, resources) = nodes(&groups);
+    let mut class = |generic: &str| {
+        let wanted = Requirements {
+            generic: generic.parse().unwrap(),
+            ..Requirements::default()
+        };
+        assert_eq!(
+            resources.capacity(&wanted),
+            if generic == "gpu:3" { 8 } else { 10 }
+        );
+        let class = nodes.add_class(&resources, &wanted);
+        nodes.watch(class);
+        class
+    };
+    let (one, two, three) = (class("gpu:1"), class("gpu:2"), class("gpu:3"));
+    let free = |nodes: &Nodes| [one, two, three].map(|class| nodes.available(class));
+    assert_eq!(free(&nodes), [10, 10, 8]);
+    // Two of four on the first node, whatever the number of processors.
+    let first = nodes.take(two, 3);
+    assert_eq!(first, [run(0, 0, 1, 3)]);
+    assert_eq!(free(&nodes), [7, 7, 4]);
+    assert_eq!(nodes.space().generic["gpu"], 10);
+    let second = nodes.take(two, 6);
+    assert_eq!(second, [run(0, 0, 1, 1), run(0, 1, 1, 4), run(1, 0, 1, 1)]);
+    assert_eq!(free(&nodes), [1, 1, 0]);
+    nodes.give_back(two, first);
+    // Processors are back on the first node, and two of four.
+    assert_eq!(free(&nodes), [4, 4, 0]);
+    nodes.give_back(two, second);
+    assert_eq!(free(&nodes), [10, 10, 8]);
+    assert_eq!(nodes.space().generic["gpu"], 12);
 }
 
 #[test]

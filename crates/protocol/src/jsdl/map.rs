@@ -117,6 +117,7 @@ impl JobDefinition {
                     Some(hertz) => hertz.div_ceil(KILOHERTZ as u64),
                     None => 0,
                 },
+                generic: Default::default(),
             },
             data_kib: self.staged_in_bytes().div_ceil(KIB as u64),
         })

@@ -68,6 +68,7 @@ impl Group<'_> {
             memory_mib: self.mebibytes(Field::PhysicalMemory)?,
             disk_mib: self.mebibytes(Field::Disk)?,
             speed: self.speed(Field::Speed)?,
+            generic: Default::default(),
         })
     }
 

@@ -115,6 +115,7 @@ impl TryFrom<&LoadReport> for LoadSample {
                 memory_kib: report.free_memory_kib,
                 node_memory_kib: report.free_node_memory_kib,
                 disk_mib: report.free_disk_mib,
+                generic: Default::default(),
             },
         })
     }
@@ -262,6 +263,7 @@ impl NodeGroup {
             memory_mib: self.memory_mib,
             disk_mib: self.disk_mib,
             speed: Decimal::parse(&self.speed)?,
+            generic: Default::default(),
         })
     }
 
@@ -410,6 +412,7 @@ mod tests {
                 memory_kib: Some(u64::MAX),
                 node_memory_kib: Some(4096),
                 disk_mib: None,
+                generic: Default::default(),
             },
         };
         let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();

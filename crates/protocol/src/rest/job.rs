@@ -179,6 +179,7 @@ impl JobSubmission {
                 memory_kib: wanted.memory_kib,
                 disk_mib: wanted.disk_mib,
                 speed_millionths: wanted.speed_millionths,
+                generic: Default::default(),
             },
             data_kib: self.data_kib,
         })

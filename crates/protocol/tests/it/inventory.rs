@@ -41,6 +41,7 @@ fn large() -> Inventory {
         memory_mib: (!number.is_multiple_of(4)).then_some(512 << (number % 4)),
         disk_mib: None,
         speed: Decimal::parse(["1", "2.2", "3.84"][number % 3]).unwrap(),
+        generic: Default::default(),
     };
     let resources: Vec<Resources> = (0..8)
         .map(|cluster| Resources::new((cluster..cluster + 5).map(group).collect()).unwrap())

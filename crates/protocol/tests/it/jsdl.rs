@@ -145,6 +145,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
             memory_kib: sizes.1,
             disk_mib: sizes.2,
             speed_millionths: sizes.3,
+            generic: Default::default(),
         },
         data_kib: sizes.4,
     })

@@ -172,6 +172,7 @@ proptest! {
                 memory_mib: Some(memory),
                 disk_mib: disk,
                 speed: Decimal::parse(&format!("{whole}.{fraction}")).unwrap(),
+                generic: Default::default(),
             }
         });
         let resources = Resources::new(groups.collect()).unwrap();

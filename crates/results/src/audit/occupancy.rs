@@ -6,6 +6,8 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The nodes of one cluster and what is used of them.
 pub(super) struct Occupancy<'a> {
@@ -18,6 +20,8 @@ struct Group {
     processors: Vec<u32>,
     /// Memory in KiB; empty where it is unlimited.
     memory_kib: Vec<u64>,
+    /// Generic resources by name, then by node.
+    generic: BTreeMap<Arc<str>, Vec<u64>>,
     /// The job that last started there, plus 1; 0 is none.
     last_job: Vec<u64>,
 }
@@ -30,9 +34,13 @@ impl<'a> Occupancy<'a> {
         let group = |resource: &Resource| {
             let nodes = resource.count as usize;
             let limited = resource.memory_mib.map_or(0, |_| nodes);
+            let generic = resource.generic.iter();
             Group {
                 processors: vec![0; nodes],
                 memory_kib: vec![0; limited],
+                generic: generic
+                    .map(|(name, _)| (Arc::clone(name), vec![0; nodes]))
+                    .collect(),
                 last_job: vec![0; nodes],
             }
         };
@@ -96,6 +104,11 @@ impl<'a> Occupancy<'a> {
                 if let Some(used) = group.memory_kib.get_mut(node) {
                     *used = used.saturating_sub(memory_kib);
                 }
+                for (name, count) in spec.requirements.generic.iter() {
+                    if let Some(used) = group.generic.get_mut(name) {
+                        used[node] = used[node].saturating_sub(u64::from(count));
+                    }
+                }
             }
         }
     }
@@ -138,6 +151,21 @@ impl<'a> Occupancy<'a> {
                     ));
                 }
             }
+            for (name, count) in spec.requirements.generic.iter() {
+                let Some(used) = group.generic.get_mut(name) else {
+                    continue;
+                };
+                let before = used[node];
+                used[node] += u64::from(count);
+                let all = resource.generic.count(name);
+                if used[node] > u64::from(all) && message.is_none() && before > 0 {
+                    message = Some(format!(
+                        "it took {count} of {all} {name} of resource {} node {node}, where \
+                         {before} were in use",
+                        run.resource
+                    ));
+                }
+            }
             if let (Some(message), None) = (message, &fault) {
                 let other = other(group.last_job[node]);
                 fault = Some((Rule::NoOverlap, format!("{message}{other}")));
@@ -169,14 +197,14 @@ fn memory_of(spec: &JobSpec, run: &PlacementRun) -> u64 {
 /// What nodes of this resource lack for the job.
 fn unmet(resource: &Resource, spec: &JobSpec, run: &PlacementRun) -> Option<Fault> {
     let wanted = &spec.requirements;
-    let other = |have: &Option<String>, want: &Option<std::sync::Arc<str>>| match want {
+    let other = |have: &Option<String>, want: &Option<Arc<str>>| match want {
         Some(want) => !have
             .as_ref()
             .is_some_and(|have| have.eq_ignore_ascii_case(want)),
         None => false,
     };
     let shown = |have: &Option<String>| have.clone().unwrap_or_else(|| "none".to_owned());
-    let name = |want: &Option<std::sync::Arc<str>>| want.as_deref().unwrap_or("any").to_owned();
+    let name = |want: &Option<Arc<str>>| want.as_deref().unwrap_or("any").to_owned();
     let (what, have, want) = if other(&resource.architecture, &wanted.architecture) {
         let have = shown(&resource.architecture);
         ("architecture", have, name(&wanted.architecture))
@@ -185,6 +213,10 @@ fn unmet(resource: &Resource, spec: &JobSpec, run: &PlacementRun) -> Option<Faul
     } else if resource.speed_millionths() < wanted.speed_millionths {
         let want = format!("{} millionths of 1.0", wanted.speed_millionths);
         ("speed", resource.speed.to_string(), want)
+    } else if !resource.generic.cover(&wanted.generic) {
+        let have = Some(resource.generic.to_string()).filter(|have| !have.is_empty());
+        let want = wanted.generic.to_string();
+        ("list of generic resources", shown(&have), want)
     } else {
         let disk = resource.disk_mib.filter(|disk| *disk < wanted.disk_mib)?;
         let want = format!("{} MiB", wanted.disk_mib);

@@ -231,6 +231,7 @@ pub(super) fn read_submission(
                 memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
                 disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
                 speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
+                generic: Default::default(),
             },
             data_kib: 0,
         },

@@ -24,6 +24,7 @@ fn grid() -> Grid {
         memory_mib,
         disk_mib: None,
         speed: Decimal::parse(speed).unwrap(),
+        generic: Default::default(),
     };
     let groups = vec![group(3, 4, Some(8), "1"), group(5, 2, None, "1.5")];
     let resources = Resources::new(groups).unwrap();

@@ -59,6 +59,7 @@ pub fn grid() -> Grid {
         memory_mib: Some(1024),
         disk_mib: Some(100),
         speed: Decimal::ONE,
+        generic: Default::default(),
     };
     let b1 = Resource {
         name: None,
@@ -69,6 +70,7 @@ pub fn grid() -> Grid {
         memory_mib: None,
         disk_mib: None,
         speed: Decimal::from_whole(2),
+        generic: Default::default(),
     };
     let domain = |name: &str, cluster| Domain {
         name: name.to_owned(),

@@ -46,6 +46,7 @@ fn unusual() -> Grid {
         memory_mib: Some(512),
         disk_mib: Some(1024),
         speed: Decimal::parse("0.5").unwrap(),
+        generic: Default::default(),
     };
     let config = ClusterConfig {
         slurm: SlurmBackfillSettings {

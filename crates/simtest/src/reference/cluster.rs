@@ -59,8 +59,8 @@ pub struct RefCluster {
     promises_by_node: bool,
     /// What each job was promised first: made when, to whom, for when.
     first_promises: Vec<(SimTime, JobId, SimTime)>,
-    /// Whether plans are made by node: a job that minds the memory of nodes
-    /// has come.
+    /// Whether plans are made by node: a job that minds the memory of nodes or
+    /// what else they have has come.
     by_node: bool,
     /// Whether a job ended before its promise or was removed since the last
     /// pass.
@@ -81,6 +81,7 @@ impl RefCluster {
                     number,
                     free: group.cpu_count,
                     memory_left_kib: group.memory_mib.map(|mib| mib.saturating_mul(1024)),
+                    generic_left: nodes::counts(&group.generic),
                 });
             }
         }
@@ -114,7 +115,7 @@ impl RefCluster {
             return Err(Reason::QueueFull);
         }
         self.queue.push(job.clone());
-        self.by_node |= self.minds_memory(job);
+        self.by_node |= self.minds_nodes(job);
         self.unplanned = true;
         self.note(now);
         Ok(())
@@ -205,7 +206,7 @@ impl RefCluster {
         let expected = later(self.time_on(estimate(&spec), &placement));
         let promised = later(self.wish(&spec).length);
         for share in &placement {
-            self.take(*share, spec.requirements.memory_kib);
+            self.take(*share, &spec);
         }
         self.unplanned = true;
         let start = RefStart {

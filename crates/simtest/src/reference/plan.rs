@@ -2,9 +2,10 @@
 //! what from when to when. Every question looks at the whole list.
 
 use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
 
 /// What a plan counts by itself: a node, or a resource as if it were one node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Place {
     /// Position of its resource in the file.
     pub resource: usize,
@@ -12,6 +13,8 @@ pub struct Place {
     pub processors: u64,
     /// `None` is unlimited.
     pub memory_kib: Option<u64>,
+    /// Generic resources by name.
+    pub generic: BTreeMap<String, u64>,
 }
 
 /// Processors that somebody has or will have.
@@ -25,6 +28,8 @@ pub struct Hold {
     pub shares: Vec<u32>,
     /// Memory per processor.
     pub memory_kib: u64,
+    /// Generic resources by name, then by place.
+    pub generic: BTreeMap<String, Vec<u64>>,
 }
 
 /// What a job wants of the plan.
@@ -38,6 +43,29 @@ pub struct Wish {
     pub most: Vec<u32>,
     /// Memory per processor.
     pub memory_kib: u64,
+    /// Generic resources of each place it has processors of.
+    pub generic: BTreeMap<String, u64>,
+}
+
+impl Wish {
+    /// What it holds from one instant to another if it gets these.
+    #[must_use]
+    pub fn hold(&self, (from, to): (SimTime, SimTime), shares: Vec<u32>) -> Hold {
+        let of = |count: u64| {
+            let shares = shares.iter();
+            shares.map(|share| u64::from(*share > 0) * count).collect()
+        };
+        let generic = self.generic.iter();
+        Hold {
+            from,
+            to,
+            generic: generic
+                .map(|(name, count)| (name.clone(), of(*count)))
+                .collect(),
+            memory_kib: self.memory_kib,
+            shares,
+        }
+    }
 }
 
 /// A plan over these places.
@@ -103,16 +131,11 @@ impl RefPlan {
         fits.find_map(|start| Some((start, self.fit(wish, start)?)))
     }
 
-    /// What a reservation of these shares that begins at `start` takes already
-    /// from `early` on: whatever is free then and will not be left over.
+    /// What this reservation takes already from `early` on: whatever is free then
+    /// and will not be left over when it begins.
     #[must_use]
-    pub fn before(
-        &self,
-        early: SimTime,
-        start: SimTime,
-        shares: &[u32],
-        memory_kib: u64,
-    ) -> Vec<Hold> {
+    pub fn before(&self, early: SimTime, held: &Hold) -> Vec<Hold> {
+        let start = held.from;
         let edges = self.holds.iter().flat_map(|hold| [hold.from, hold.to]);
         let mut instants: Vec<SimTime> = edges.filter(|at| early < *at && *at < start).collect();
         instants.extend([early, start]);
@@ -122,15 +145,25 @@ impl RefPlan {
         let hold = |span: &[SimTime]| Hold {
             from: span[0],
             to: span[1],
-            shares: shares
-                .iter()
-                .enumerate()
-                .map(|(place, &share)| {
+            shares: (0..self.places.len())
+                .map(|place| {
                     let idle = self.free(place, span[0]).0 - self.free(place, start).0;
-                    u32::try_from(idle.clamp(0, i128::from(share))).unwrap_or(0)
+                    u32::try_from(idle.clamp(0, i128::from(held.shares[place]))).unwrap_or(0)
                 })
                 .collect(),
-            memory_kib,
+            memory_kib: held.memory_kib,
+            generic: held
+                .generic
+                .iter()
+                .map(|(name, counts)| {
+                    let left = |place, at| self.free_generic(place, name, at);
+                    let idle = |place| left(place, span[0]) - left(place, start);
+                    let taken = counts.iter().enumerate().map(|(place, count)| {
+                        u64::try_from(idle(place).clamp(0, i128::from(*count))).unwrap_or(0)
+                    });
+                    (name.clone(), taken.collect())
+                })
+                .collect(),
         };
         spans.map(hold).collect()
     }
@@ -151,8 +184,21 @@ impl RefPlan {
         (processors, memory)
     }
 
+    /// How many of a generic resource nobody holds at this instant.
+    fn free_generic(&self, place: usize, name: &str, at: SimTime) -> i128 {
+        let all = self.places[place].generic.get(name).copied().unwrap_or(0);
+        let holds = self.holds.iter();
+        let now = holds.filter(|hold| hold.from <= at && at < hold.to);
+        let held = now.filter_map(|hold| Some(i128::from(hold.generic.get(name)?[place])));
+        i128::from(all) - held.sum::<i128>()
+    }
+
     /// Processors that the job could have there at this instant.
     fn offer(&self, place: usize, wish: &Wish, at: SimTime) -> u32 {
+        let mut wanted = wish.generic.iter();
+        if wanted.any(|(name, count)| self.free_generic(place, name, at) < i128::from(*count)) {
+            return 0;
+        }
         let offer = match self.free(place, at) {
             (processors, Some(memory)) if wish.memory_kib > 0 => {
                 processors.min(memory.max(0) / i128::from(wish.memory_kib))

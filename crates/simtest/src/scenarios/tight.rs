@@ -68,6 +68,7 @@ fn resources(rng: &mut ChaCha8Rng) -> Resources {
             memory_mib: pick(rng, &[None, Some(1), Some(2), Some(3), Some(4), Some(6)]),
             disk_mib: None,
             speed: Decimal::parse(speed).unwrap_or(Decimal::ONE),
+            generic: Default::default(),
         });
     }
     Resources::new(groups).unwrap_or_else(|| Resources::homogeneous(3))

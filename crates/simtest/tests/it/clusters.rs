@@ -5,16 +5,26 @@ use gridrig_core::event::EventSink;
 use gridrig_core::load::{LoadSample, Window};
 use gridrig_core::time::SimTime;
 use gridrig_simtest::reference::{RefCluster, RefLoad, RefMean};
-use gridrig_simtest::scenarios::{Scenario, cluster_scenario};
+use gridrig_simtest::scenarios::{Scenario, cluster_scenario, with_generics};
 use gridrig_simtest::trail::{Step, Trails};
+use std::collections::BTreeMap;
 
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
 const SCENARIOS: u64 = 1_500;
 
 #[test]
 fn a_cluster_does_what_the_reference_cluster_does() {
-    for seed in 0..crate::scenarios(SCENARIOS) {
-        let scenario = cluster_scenario(seed);
+    compare_all(SCENARIOS, cluster_scenario);
+}
+
+#[test]
+fn a_cluster_gives_generic_resources_as_the_reference_cluster_does() {
+    compare_all(SCENARIOS, |seed| with_generics(cluster_scenario(seed)));
+}
+
+fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
+    for seed in 0..crate::scenarios(scenarios) {
+        let scenario = of(seed);
         if let Err(difference) = compare(&scenario) {
             panic!("seed {seed}: {difference}\n{scenario:#?}");
         }
@@ -148,7 +158,10 @@ fn same_load(real: &LoadSample, reference: &RefLoad) -> Result<(), String> {
         reference.queued_processors,
         reference.work_left,
     );
-    if means && numbers == expected && work == expected_work {
+    let generic = real.space.generic.iter();
+    let generic = generic.map(|(name, free)| (name.to_string(), *free));
+    let same_generic = generic.collect::<BTreeMap<_, _>>() == reference.generic;
+    if means && numbers == expected && work == expected_work && same_generic {
         return Ok(());
     }
     Err(format!("the load differs:\n{reference:#?}\n{real:#?}"))

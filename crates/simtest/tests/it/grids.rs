@@ -5,7 +5,7 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
-use gridrig_simtest::scenarios::{Scenario, grid_scenario};
+use gridrig_simtest::scenarios::{Scenario, grid_scenario, with_generics};
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,8 +18,17 @@ const TOO_LATE: SimTime = SimTime::from_secs(20_000);
 
 #[test]
 fn the_virtual_driver_does_what_the_reference_simulation_does() {
-    for seed in 0..crate::scenarios(SCENARIOS) {
-        let scenario = grid_scenario(seed);
+    compare_all(SCENARIOS, grid_scenario);
+}
+
+#[test]
+fn with_generic_resources_too() {
+    compare_all(SCENARIOS / 2, |seed| with_generics(grid_scenario(seed)));
+}
+
+fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
+    for seed in 0..crate::scenarios(scenarios) {
+        let scenario = of(seed);
         let reference = by_reference(&scenario);
         let real = by_driver(&scenario);
         if let Some(text) = reference.first_difference("reference", &real, "driver") {

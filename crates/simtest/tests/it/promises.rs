@@ -9,7 +9,7 @@ use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_simtest::checkers;
-use gridrig_simtest::scenarios::{Scenario, exact_scenario};
+use gridrig_simtest::scenarios::{Scenario, exact_scenario, with_generics};
 use std::collections::BTreeMap;
 
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
@@ -20,8 +20,11 @@ const MIB: u64 = 1_024;
 #[test]
 fn with_exact_estimates_no_job_starts_later_than_it_was_first_promised() {
     let mut waited: BTreeMap<&str, u32> = BTreeMap::new();
-    for seed in 0..crate::scenarios(SCENARIOS) {
-        let scenario = exact_scenario(seed);
+    let seeds = 0..crate::scenarios(SCENARIOS);
+    let plain = seeds.clone().map(exact_scenario);
+    let generic = seeds.map(|seed| with_generics(exact_scenario(seed)));
+    for scenario in plain.chain(generic) {
+        let seed = scenario.seed;
         let trails = by_reference(&scenario);
         if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
             panic!("seed {seed}: {text}\n{scenario:#?}");
@@ -91,6 +94,7 @@ fn group(count: u32, cpu_count: u32, architecture: &str, memory_mib: Option<u64>
         memory_mib,
         disk_mib: None,
         speed: Decimal::ONE,
+        generic: Default::default(),
     }
 }
 

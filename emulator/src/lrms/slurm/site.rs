@@ -139,6 +139,7 @@ impl Site {
                 memory_mib: node.memory_mib,
                 disk_mib: None,
                 speed: Decimal::ONE,
+                generic: Default::default(),
             };
             match groups.last_mut() {
                 Some(last)

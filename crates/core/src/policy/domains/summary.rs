@@ -8,9 +8,10 @@
 //! KiB), and uses their file systems.
 
 use super::{ANY, Kind, Machine, Nodes, Wanted, meets};
+use crate::generic::Generics;
 
 /// The computer systems of one architecture in a domain, all in one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
     architecture: Kind,
     /// Clusters that have some.
@@ -23,6 +24,8 @@ pub struct Aggregate {
     pub speed: u64,
     /// The fastest one's.
     fastest: u64,
+    /// The most of each generic resource that one of its nodes has.
+    generic: Generics,
     /// Busy processors, the load of a mixed cluster being shared out by the
     /// number of processors, rounded down.
     pub busy: u64,
@@ -64,6 +67,7 @@ impl Aggregate {
             widest: own().max().unwrap_or(0),
             speed: narrow(speeds.sum::<u128>() / u128::from(processors.max(1))),
             fastest: nodes().map(|nodes| nodes.speed).max().unwrap_or(0),
+            generic: nodes().fold(Generics::default(), |all, one| all.or_more(&one.generic)),
             busy: 0,
             queued: 0,
         }
@@ -114,10 +118,10 @@ impl Summary {
     }
 
     /// The aggregates whose ranges the job lies in: an architecture that
-    /// contains the operating system somewhere, memory, disk and speed that some
-    /// node has, and a cluster wide enough. That all of it is true of *one* cluster
+    /// contains the operating system somewhere, memory, disk, speed and generic
+    /// resources that some node has, and a cluster wide enough. That all of it is true of *one* cluster
     /// is what aggregation has forgotten.
-    pub fn matching(&self, wanted: Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
+    pub fn matching(&self, wanted: &Wanted, processors: u32) -> impl Iterator<Item = &Aggregate> {
         let fits = move |aggregate: &&Aggregate| {
             let system = |system: &System| {
                 meets(system.os, wanted.os)
@@ -132,6 +136,7 @@ impl Summary {
                 && widest >= u64::from(processors)
                 && self.disk_mib >= wanted.disk_mib
                 && aggregate.fastest >= wanted.speed
+                && aggregate.generic.cover(&wanted.generic)
                 && self.systems.iter().any(system)
         };
         self.aggregates.iter().filter(fits)

@@ -72,20 +72,24 @@ fn group(rng: &mut ChaCha8Rng) -> Resource {
         0 => None,
         _ => Some(values[pick(rng, 0, values.len() as u64 - 1) as usize]),
     };
+    let count = pick(rng, 1, 16) as u32;
+    let generic = ["", "gpu:2", "gpu:4,nic:1"][count as usize % 3];
     Resource {
         name: None,
-        count: pick(rng, 1, 16) as u32,
+        count,
         cpu_count: 1 << pick(rng, 0, 3),
         architecture: name(rng, &["x86", "ppc", "ia64"]),
         os: name(rng, &["LINUX", "AIX", "WINDOWS"]),
         memory_mib: some(rng, &[512, 1024, 2048, 8192]),
         disk_mib: some(rng, &[1000, 10_000, 100_000]),
         speed: Decimal::ONE,
+        generic: generic.parse().unwrap(),
     }
 }
 
 fn job(rng: &mut ChaCha8Rng) -> JobSpec {
     let processors = pick(rng, 1, 48) as u32;
+    let generic = ["", "", "gpu:3", "gpu:1,nic:1"][processors as usize % 4];
     let mut job = JobSpec::rigid(JobId(0), processors, SimDuration::from_secs(1));
     job.requirements = Requirements {
         architecture: name(rng, &["x86", "PPC", "ia64"]).map(Into::into),
@@ -93,6 +97,7 @@ fn job(rng: &mut ChaCha8Rng) -> JobSpec {
         memory_kib: [0, 256, 1000, 2048, 4096][pick(rng, 0, 4) as usize] * 1024,
         disk_mib: [0, 1000, 20_000][pick(rng, 0, 2) as usize],
         speed_millionths: 0,
+        generic: generic.parse().unwrap(),
     };
     job
 }

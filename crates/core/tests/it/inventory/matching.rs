@@ -84,6 +84,11 @@ impl Query {
             let test = Test::AtLeast(speed);
             query = query.with(names::COMPUTER_SYSTEM, names::PROC_SPEED, test);
         }
+        for (name, count) in wanted.generic.iter() {
+            let attribute = format!("{}{name}", names::GENERIC);
+            let test = Test::AtLeast(u64::from(count).into());
+            query = query.with(names::COMPUTER_SYSTEM, &attribute, test);
+        }
         query
     }
 

@@ -19,6 +19,7 @@ fn nodes(count: u32, cpus: u32, kind: &str, memory: Option<u64>, speed: &str) ->
         memory_mib: memory,
         disk_mib: None,
         speed: Decimal::parse(speed).unwrap(),
+        generic: Default::default(),
     }
 }
 

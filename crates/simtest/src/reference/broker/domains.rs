@@ -376,7 +376,11 @@ fn matching(visit: &Visit, clusters: &[Seen<'_>]) -> Vec<Together> {
         let right = asked.is_none() || asked == architecture;
         let fastest = groups().filter(of).map(billionths).max().unwrap_or(0);
         let fast = fastest >= u128::from(wanted.speed_millionths) * 1000;
-        if !(right && system && disk && fast && widest >= u128::from(visit.spec.processors)) {
+        let most = |name: &str| groups().filter(of).map(|g| g.generic.count(name)).max();
+        let mut generic = wanted.generic.iter();
+        let has = generic.all(|(name, count)| most(name) >= Some(count));
+        let wide = widest >= u128::from(visit.spec.processors);
+        if !(right && system && disk && fast && has && wide) {
             continue;
         }
         let all: u128 = clusters.iter().map(share).sum();

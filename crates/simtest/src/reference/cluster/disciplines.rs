@@ -158,7 +158,6 @@ impl RefCluster {
                 break;
             };
             let wish = self.wish(&job);
-            let memory_kib = wish.memory_kib;
             let shares = self.plan(holds.clone()).fit(&wish, now);
             let placed = shares.and_then(|shares| {
                 let placement = self.place_as_planned(&job, &shares)?;
@@ -166,12 +165,7 @@ impl RefCluster {
             });
             if let Some((shares, placement)) = placed {
                 let to = floor(now + wish.length);
-                holds.push(Hold {
-                    from: now,
-                    to,
-                    shares,
-                    memory_kib,
-                });
+                holds.push(wish.hold((now, to), shares));
                 started.push(self.start(now, index, placement));
                 continue;
             }
@@ -182,16 +176,10 @@ impl RefCluster {
                 let step = settings.bf_resolution;
                 let to = floor(start + wish.length).max(floor(start) + step);
                 if start < to {
-                    holds.push(Hold {
-                        from: start,
-                        to,
-                        shares: shares.clone(),
-                        memory_kib,
-                    });
+                    let hold = wish.hold((start, to), shares);
+                    holds.push(hold.clone());
                     let early = floor(start).max(now);
-                    let more = self
-                        .plan(holds.clone())
-                        .before(early, start, &shares, memory_kib);
+                    let more = self.plan(holds.clone()).before(early, &hold);
                     holds.extend(more);
                 }
             }

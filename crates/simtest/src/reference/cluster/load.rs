@@ -1,6 +1,7 @@
 //! What the reference cluster reports.
 
 use super::RefCluster;
+use super::nodes::Counts;
 use gridrig_core::job::JobSpec;
 use gridrig_core::load::Window;
 use gridrig_core::time::SimTime;
@@ -23,6 +24,8 @@ pub struct RefLoad {
     pub processors: u64,
     /// Busy processors.
     pub busy: u64,
+    /// Generic resources that nobody has, of all nodes.
+    pub generic: Counts,
     /// Jobs that wait.
     pub queued: u64,
     /// Processors they want.
@@ -44,6 +47,7 @@ impl RefLoad {
             at: SimTime::ZERO,
             processors: u64::from(processors),
             busy: 0,
+            generic: Counts::default(),
             queued: 0,
             queued_processors: 0,
             work_left: 0,
@@ -71,12 +75,21 @@ impl RefCluster {
             at: now,
             processors: u64::from(self.config.resources.processors()),
             busy: self.busy(),
+            generic: self.free_generic(),
             queued: self.queue.len() as u64,
             queued_processors: self.queue.iter().map(|j| u64::from(j.processors)).sum(),
             work_left: queued_work + running.sum::<u128>(),
             queued_means: means(|change| change.1),
             busy_means: means(|change| change.2),
         }
+    }
+
+    fn free_generic(&self) -> Counts {
+        let mut free = Counts::default();
+        for (name, count) in self.nodes.iter().flat_map(|node| &node.generic_left) {
+            *free.entry(name.clone()).or_default() += count;
+        }
+        free
     }
 
     /// The time-weighted mean over the last min(t, window): the sum over all

@@ -2,9 +2,11 @@
 
 use super::{RefCluster, Running};
 use crate::trail::Share;
+use gridrig_core::generic::Generics;
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::resource::Resource;
 use gridrig_core::time::SimDuration;
+use std::collections::BTreeMap;
 
 pub(super) struct Node {
     pub(super) resource: u16,
@@ -12,6 +14,24 @@ pub(super) struct Node {
     pub(super) free: u32,
     /// `None` is unlimited.
     pub(super) memory_left_kib: Option<u64>,
+    pub(super) generic_left: Counts,
+}
+
+/// Generic resources by name.
+pub(super) type Counts = BTreeMap<String, u64>;
+
+pub(super) fn counts(generic: &Generics) -> Counts {
+    let all = generic.iter();
+    all.map(|(name, count)| (name.to_string(), u64::from(count)))
+        .collect()
+}
+
+/// Whether there are as many of each as wanted.
+pub(super) fn has(left: &Counts, wanted: &Generics) -> bool {
+    let wanted = counts(wanted);
+    wanted
+        .iter()
+        .all(|(name, count)| left.get(name).is_some_and(|left| left >= count))
 }
 
 impl Node {
@@ -35,7 +55,11 @@ impl RefCluster {
         let mut allowed = shares.to_vec();
         for node in &self.nodes {
             let resource = &self.config.resources.groups()[usize::from(node.resource)];
-            if missing == 0 || !is_of_kind(resource, &job.requirements) {
+            let wanted = &job.requirements;
+            if missing == 0
+                || !is_of_kind(resource, wanted)
+                || !has(&node.generic_left, &wanted.generic)
+            {
                 continue;
             }
             let by_memory = match (node.memory_left_kib, job.requirements.memory_kib) {
@@ -70,6 +94,9 @@ impl RefCluster {
                 return None;
             }
             if processors > 0 {
+                if !has(&node.generic_left, &job.requirements.generic) {
+                    return None;
+                }
                 placement.push(Share {
                     resource: node.resource,
                     node: node.number,
@@ -91,25 +118,32 @@ impl RefCluster {
         times.max().unwrap_or(run_time)
     }
 
-    pub(super) fn take(&mut self, share: Share, memory_kib: u64) {
+    pub(super) fn take(&mut self, share: Share, spec: &JobSpec) {
+        let wanted = &spec.requirements;
         for node in &mut self.nodes {
             if node.is_of(share) {
                 node.free -= share.processors;
                 if let Some(left) = &mut node.memory_left_kib {
-                    *left -= u64::from(share.processors) * memory_kib;
+                    *left -= u64::from(share.processors) * wanted.memory_kib;
+                }
+                for (name, count) in counts(&wanted.generic) {
+                    *node.generic_left.entry(name).or_default() -= count;
                 }
             }
         }
     }
 
     pub(super) fn release(&mut self, running: &Running) {
-        let memory_kib = running.spec.requirements.memory_kib;
+        let wanted = &running.spec.requirements;
         for share in &running.placement {
             for node in &mut self.nodes {
                 if node.is_of(*share) {
                     node.free += share.processors;
                     if let Some(left) = &mut node.memory_left_kib {
-                        *left += u64::from(share.processors) * memory_kib;
+                        *left += u64::from(share.processors) * wanted.memory_kib;
+                    }
+                    for (name, count) in counts(&wanted.generic) {
+                        *node.generic_left.entry(name).or_default() += count;
                     }
                 }
             }
@@ -136,5 +170,5 @@ pub(super) fn is_of_kind(resource: &Resource, wanted: &Requirements) -> bool {
     let (mantissa, scale) = resource.speed.ratio();
     let speed =
         u128::from(mantissa) * 1_000_000 >= u128::from(wanted.speed_millionths) * u128::from(scale);
-    architecture && os && disk && speed
+    architecture && os && disk && speed && has(&counts(&resource.generic), &wanted.generic)
 }

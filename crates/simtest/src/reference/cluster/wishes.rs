@@ -1,14 +1,14 @@
 //! What a plan is told: who holds what, and what a job wants.
 
 use super::RefCluster;
-use super::nodes::is_of_kind;
+use super::nodes::{counts, is_of_kind};
 use crate::reference::plan::{Hold, Place, RefPlan, Wish};
 use crate::trail::Share;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::{SimDuration, SimTime};
 
 impl RefCluster {
-    /// What plans count: resources, or nodes once memory is asked for.
+    /// What plans count: resources, or nodes once memory or more is asked for.
     pub(super) fn places(&self) -> Vec<Place> {
         let groups = self.config.resources.groups();
         let place = |resource: u16| {
@@ -17,6 +17,7 @@ impl RefCluster {
                 resource: usize::from(resource),
                 processors: u64::from(group.cpu_count),
                 memory_kib: group.memory_mib.map(|mib| mib.saturating_mul(1024)),
+                generic: counts(&group.generic),
             }
         };
         if self.by_node {
@@ -37,11 +38,10 @@ impl RefCluster {
 
     /// An end that is overdue is expected right after this instant.
     pub(super) fn running_holds(&self, now: SimTime) -> Vec<Hold> {
-        let holds = self.running.iter().map(|running| Hold {
-            from: SimTime::ZERO,
-            to: running.expected.max(after(now)),
-            shares: self.by_place(&running.placement),
-            memory_kib: running.spec.requirements.memory_kib,
+        let holds = self.running.iter().map(|running| {
+            let span = (SimTime::ZERO, running.expected.max(after(now)));
+            let shares = self.by_place(&running.placement);
+            self.wish(&running.spec).hold(span, shares)
         });
         holds.collect()
     }
@@ -80,18 +80,14 @@ impl RefCluster {
             length: SimDuration::from_nanos(longest.max().unwrap_or(0).max(1)),
             most: self.places().iter().map(most).collect(),
             memory_kib,
+            generic: counts(&job.requirements.generic),
         }
     }
 
     /// The job's hold if it begins then.
     pub(super) fn hold(&self, job: &JobSpec, (from, shares): (SimTime, Vec<u32>)) -> Hold {
         let wish = self.wish(job);
-        Hold {
-            from,
-            to: from + wish.length,
-            shares,
-            memory_kib: wish.memory_kib,
-        }
+        wish.hold((from, from + wish.length), shares)
     }
 
     /// Where it goes if the plan and the nodes let it start now.
@@ -115,11 +111,13 @@ impl RefCluster {
     }
 
     /// Whether the job makes a cluster plan by node that has planned by
-    /// resource: one of the resources it may use has no more memory than said.
-    pub(super) fn minds_memory(&self, job: &JobSpec) -> bool {
+    /// resource: it asks for generic resources, or one of the resources it may use
+    /// has no more memory than said.
+    pub(super) fn minds_nodes(&self, job: &JobSpec) -> bool {
         let mut groups = self.config.resources.groups().iter();
-        job.requirements.memory_kib > 0
-            && groups.any(|g| is_of_kind(g, &job.requirements) && g.memory_mib.is_some())
+        let minds_memory = job.requirements.memory_kib > 0
+            && groups.any(|g| is_of_kind(g, &job.requirements) && g.memory_mib.is_some());
+        minds_memory || !job.requirements.generic.is_empty()
     }
 }
 

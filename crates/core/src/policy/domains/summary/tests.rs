@@ -30,15 +30,18 @@ fn bound(rng: &mut ChaCha8Rng, from: &[u64]) -> Option<u64> {
 }
 
 fn group(rng: &mut ChaCha8Rng) -> Resource {
+    let count: u32 = rng.random_range(1..16);
+    let generic = ["", "gpu:2", "gpu:4,nic:1"][count as usize % 3];
     Resource {
         name: None,
-        count: rng.random_range(1..16),
+        count,
         cpu_count: pick(rng, &[1, 2, 4, 8]),
         architecture: name(rng, &["x86", "ppc", "ia64"]),
         os: name(rng, &["LINUX", "AIX", "WINDOWS"]),
         memory_mib: bound(rng, &[512, 1024, 8192]),
         disk_mib: bound(rng, &[1000, 10_000]),
         speed: Decimal::parse(pick(rng, &["1", "2.20", "3.84"])).unwrap(),
+        generic: generic.parse().unwrap(),
     }
 }
 
@@ -219,14 +222,17 @@ fn aggregated_information_misses_no_job_that_a_cluster_could_run() {
         let mut kinds = Kinds::default();
         let site = site(&clusters, &mut kinds);
         for _ in 0..50 {
-            let requirements = Requirements {
+            let mut requirements = Requirements {
                 architecture: name(&mut rng, &["X86", "ppc"]).map(Into::into),
                 os: name(&mut rng, &["linux", "AIX"]).map(Into::into),
                 memory_kib: pick(&mut rng, &[0, 200, 1024, 4096]) * 1024,
                 disk_mib: pick(&mut rng, &[0, 500, 5000]),
                 speed_millionths: pick(&mut rng, &[0, 0, 900_000, 1_500_000, 3_000_000]),
+                generic: Default::default(),
             };
             let processors = rng.random_range(1..64);
+            let generic = ["", "", "", "", "gpu:3", "gpu:1,nic:1"][processors as usize % 6];
+            requirements.generic = generic.parse().unwrap();
             let job = JobSpec {
                 requirements,
                 ..JobSpec::rigid(JobId(0), processors, SimDuration::ZERO)
@@ -236,7 +242,7 @@ fn aggregated_information_misses_no_job_that_a_cluster_could_run() {
             let mut offers = site.machines.iter().map(|m| m.offer(&wanted).capacity);
             let offered = offers.any(|capacity| capacity >= u64::from(processors));
             assert_eq!(runs, offered, "{seed} {job:?}");
-            let matches = site.matching(wanted, processors).next().is_some();
+            let matches = site.matching(&wanted, processors).next().is_some();
             assert!(matches || !runs, "seed {seed}: {job:?}");
             could += u32::from(runs);
             falsely += u32::from(matches && !runs);

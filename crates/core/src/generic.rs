@@ -1,0 +1,148 @@
+//! Generic resources: what nodes have a number of beside processors, memory
+//! and disk, such as GPUs, each by its name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// How many of each: of a node, what it has; of a job, what it takes of each
+/// of its nodes. Written as Slurm's `--gres` writes it: `gpu:2,nic:1`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Generics(BTreeMap<Arc<str>, u32>);
+
+/// What a text or a list of them has to be.
+pub const EXPECTED: &str = "generic resources such as \"gpu:2,nic:1\": each name once, of 1 to 32 \
+                            letters, digits, _ and -, a letter first, and a number from 1 to \
+                            1000000";
+
+/// No node has more of one; sums over the nodes of a cluster stay far from any
+/// bound.
+const MOST: u32 = 1_000_000;
+
+impl Generics {
+    /// These; `None` unless they are what [`EXPECTED`] says.
+    #[must_use]
+    pub fn new<N: AsRef<str>>(all: impl IntoIterator<Item = (N, u32)>) -> Option<Self> {
+        let mut named = BTreeMap::new();
+        for (name, count) in all {
+            let name = name.as_ref();
+            let is_twice = named.insert(Arc::from(name), count).is_some();
+            if is_twice || !is_name(name) || count == 0 || count > MOST {
+                return None;
+            }
+        }
+        Some(Generics(named))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Names and numbers, in the order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, u32)> {
+        self.0.iter().map(|(name, count)| (name, *count))
+    }
+
+    /// How many of this name; 0 where there are none.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u32 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+
+    /// Whether there are as many of each as wanted.
+    #[must_use]
+    pub fn cover(&self, wanted: &Generics) -> bool {
+        wanted.iter().all(|(name, count)| self.count(name) >= count)
+    }
+
+    /// Of each as many as one of the two has at most.
+    #[must_use]
+    pub fn or_more(mut self, other: &Generics) -> Self {
+        for (name, count) in other.iter() {
+            let most = self.0.entry(Arc::clone(name)).or_default();
+            *most = count.max(*most);
+        }
+        self
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    name.len() <= 32
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(plain)
+}
+
+impl fmt::Display for Generics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, count)) in self.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{name}:{count}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Generics {
+    type Err = &'static str;
+
+    /// What `Display` writes; a name without a number is one of it, as in Slurm.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split(',').filter(|_| !text.is_empty());
+        let part = |part: &str| match part.split_once(':') {
+            None => Some((part.to_owned(), 1)),
+            Some((name, count)) if count.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some((name.to_owned(), count.parse().ok()?))
+            }
+            Some(_) => None,
+        };
+        let all: Option<Vec<(String, u32)>> = parts.map(part).collect();
+        all.and_then(Generics::new).ok_or(EXPECTED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_as_it_is_written() {
+        for text in ["", "gpu:2", "gpu:2,nic-1:1", "a_b:1000000"] {
+            let read: Generics = text.parse().unwrap();
+            assert_eq!(read.to_string(), text);
+        }
+        assert_eq!("nic:1,gpu".parse(), "gpu:1,nic:1".parse::<Generics>());
+    }
+
+    #[test]
+    fn what_is_no_name_or_number_is_refused() {
+        for text in [
+            "gpu:0",
+            "gpu:+1",
+            "gpu:",
+            ":1",
+            "1gpu:1",
+            "gpu:2,gpu:1",
+            "gpu:a100:1",
+            "g pu:1",
+            "gpu:1,",
+            "gpu:1000001",
+            "gpu:4294967296",
+        ] {
+            assert_eq!(text.parse::<Generics>(), Err(EXPECTED), "{text}");
+        }
+    }
+
+    #[test]
+    fn who_has_as_many_of_each_covers_a_wish() {
+        let have: Generics = "gpu:2,nic:1".parse().unwrap();
+        let covers = |wanted: &str| have.cover(&wanted.parse().unwrap());
+        assert!(covers("") && covers("gpu:2") && covers("gpu:1,nic:1"));
+        assert!(!covers("gpu:3") && !covers("fpga:1"));
+        let more = have.or_more(&"gpu:1,nic:3".parse().unwrap());
+        assert_eq!(more.to_string(), "gpu:2,nic:3");
+    }
+}
