@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 struct Files(tempfile::TempDir);
 
 impl Files {
-    fn new(files: &[(&str, &str)]) -> Self {
+    fn new(texts: &[(&str, &str)]) -> Self {
         let files = Files(tempfile::tempdir().unwrap());
-        for (name, text) in files {
+        for (name, text) in texts {
             fs::write(files.path(name), text).unwrap();
         }
         files
