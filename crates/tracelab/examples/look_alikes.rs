@@ -9,11 +9,11 @@
 #![allow(clippy::print_stdout, reason = "its purpose")]
 
 use gridrig_tracelab::format::{Format, TraceReader};
-use gridrig_tracelab::load::{load, load_from};
+use gridrig_tracelab::load::{TraceJob, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Model, output};
-use gridrig_tracelab::validate::{Group, Options, ValJob, Validation, validate};
+use gridrig_tracelab::validate::{Group, Options, Validation, validate};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for trace in traces {
         let source = load(trace.as_ref(), SizeFrom::Allocated)?;
         let name = source.file.rsplit('/').next().unwrap_or_default();
-        let original: Vec<ValJob> = source.jobs.iter().map(ValJob::from).collect();
+        let original: Vec<TraceJob> = source.jobs.clone();
         let like = LookAlike::fit(&source, FitOptions::default())?;
         let (profiles, rows) = (like.profiles.len(), like.rows.len() / 3);
         let (sizes, run_times) = (like.sizes.len(), like.run_times.len());
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (text, _) = output::write(&model, "an example", Vec::new())?;
             let mut reader = TraceReader::new(Format::Swf, &text[..], "like.swf");
             let made = load_from(&mut reader, SizeFrom::Allocated)?;
-            let jobs: Vec<ValJob> = made.jobs.iter().map(ValJob::from).collect();
+            let jobs: Vec<TraceJob> = made.jobs;
             let found = validate(&original, &jobs, &options)?;
             let verdict = if found.passed() { "passed" } else { "missed" };
             println!(

@@ -11,9 +11,9 @@
 
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::load::load;
+use gridrig_tracelab::load::{TraceJob, load};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
-use gridrig_tracelab::validate::{Options, ValJob, ValidateError, validate};
+use gridrig_tracelab::validate::{Options, ValidateError, validate};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut total = [(0, 0); 2];
     for trace in traces {
         let loaded = load(trace.as_ref(), SizeFrom::Allocated)?;
-        let jobs: Vec<ValJob> = loaded.jobs.iter().map(ValJob::from).collect();
+        let jobs: Vec<TraceJob> = loaded.jobs;
         for window in windows(&jobs, weeks) {
             let counts = judge(Path::new(trace), &jobs, window, samples)?;
             for (total, count) in total.iter_mut().zip(counts) {
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn windows(jobs: &[ValJob], weeks: u64) -> Vec<Option<TraceWindow>> {
+fn windows(jobs: &[TraceJob], weeks: u64) -> Vec<Option<TraceWindow>> {
     let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else {
         return Vec::new();
     };
@@ -66,9 +66,9 @@ fn windows(jobs: &[ValJob], weeks: u64) -> Vec<Option<TraceWindow>> {
         return vec![None];
     }
     let length = SimDuration::from_secs(WEEK_S);
-    let free = (last.submit_ns - first.submit_ns).saturating_sub(length.as_nanos());
+    let free = (last.submit - first.submit - length).as_nanos();
     let window = |number: u64| TraceWindow {
-        start: SimDuration::from_nanos(first.submit_ns + free / (weeks + 1) * number),
+        start: first.submit + SimDuration::from_nanos(free / (weeks + 1) * number),
         length,
     };
     (1..=weeks).map(|number| Some(window(number))).collect()
@@ -77,18 +77,18 @@ fn windows(jobs: &[ValJob], weeks: u64) -> Vec<Option<TraceWindow>> {
 /// Prints a line; answers (failed, judged) of systematic and random samples.
 fn judge(
     trace: &Path,
-    all: &[ValJob],
+    all: &[TraceJob],
     window: Option<TraceWindow>,
     samples: u64,
 ) -> Result<[(u64, u64); 2], ValidateError> {
-    let inside = |job: &&ValJob| {
-        let submit = SimDuration::from_nanos(job.submit_ns);
+    let inside = |job: &&TraceJob| {
+        let submit = job.submit;
         window.is_none_or(|w| w.start <= submit && submit < w.start + w.length)
     };
-    let part: Vec<ValJob> = all.iter().filter(inside).copied().collect();
+    let part: Vec<TraceJob> = all.iter().filter(inside).copied().collect();
     let mut options = Options::default();
     options.selection.window = window;
-    let failed = |reduced: &[ValJob]| -> Result<u64, ValidateError> {
+    let failed = |reduced: &[TraceJob]| -> Result<u64, ValidateError> {
         Ok(u64::from(!validate(all, reduced, &options)?.passed()))
     };
     let (mut systematic, mut random) = (0, 0);
@@ -98,14 +98,14 @@ fn judge(
     for seed in 0..samples {
         let mut stream = rng::stream(seed, "validity-power");
         let kept = part.iter().filter(|_| stream.random::<f64>() < 0.4);
-        let kept: Vec<ValJob> = kept.copied().collect();
+        let kept: Vec<TraceJob> = kept.copied().collect();
         random += failed(&kept)?;
     }
     let honest = every(&part, 1);
     let mut caught = Vec::new();
-    for weight in [|_: &ValJob| 1.0, demand] {
+    for weight in [|_: &TraceJob| 1.0, demand] {
         let user = busiest(&part, weight);
-        let rest: Vec<ValJob> = honest.iter().filter(|j| j.user != user).copied().collect();
+        let rest: Vec<TraceJob> = honest.iter().filter(|j| j.user != user).copied().collect();
         caught.push(verdict(&honest, &rest, &failed)?);
     }
     let mut serial = 0;
@@ -113,7 +113,7 @@ fn judge(
         serial += u32::from(job.processors == 1);
         job.processors > 1 || serial % 10 == 0
     });
-    let few: Vec<ValJob> = few.copied().collect();
+    let few: Vec<TraceJob> = few.copied().collect();
     caught.push(verdict(&honest, &few, &failed)?);
     caught.push(verdict(&honest, &shuffled(&honest), &failed)?);
     println!(
@@ -139,9 +139,9 @@ fn judge(
 }
 
 fn verdict(
-    honest: &[ValJob],
-    fraud: &[ValJob],
-    failed: &impl Fn(&[ValJob]) -> Result<u64, ValidateError>,
+    honest: &[TraceJob],
+    fraud: &[TraceJob],
+    failed: &impl Fn(&[TraceJob]) -> Result<u64, ValidateError>,
 ) -> Result<String, ValidateError> {
     let gone = honest.len() - fraud.len();
     if fraud.is_empty() {
@@ -155,7 +155,7 @@ fn verdict(
     })
 }
 
-fn every(jobs: &[ValJob], phase: usize) -> Vec<ValJob> {
+fn every(jobs: &[TraceJob], phase: usize) -> Vec<TraceJob> {
     let kept = |i: usize| (i + 1 + phase) * 2 / 5 > (i + phase) * 2 / 5;
     let jobs = jobs.iter().enumerate();
     jobs.filter(|(i, _)| kept(*i))
@@ -163,11 +163,11 @@ fn every(jobs: &[ValJob], phase: usize) -> Vec<ValJob> {
         .collect()
 }
 
-fn demand(job: &ValJob) -> f64 {
-    job.run_time_ns as f64 * f64::from(job.processors)
+fn demand(job: &TraceJob) -> f64 {
+    job.run_time.as_nanos() as f64 * f64::from(job.processors)
 }
 
-fn busiest(jobs: &[ValJob], weight: fn(&ValJob) -> f64) -> Option<u32> {
+fn busiest(jobs: &[TraceJob], weight: fn(&TraceJob) -> f64) -> Option<u32> {
     let mut weights: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     for job in jobs {
         *weights.entry(job.user).or_default() += weight(job);
@@ -176,16 +176,16 @@ fn busiest(jobs: &[ValJob], weight: fn(&ValJob) -> f64) -> Option<u32> {
     most.and_then(|(user, _)| user)
 }
 
-fn shuffled(jobs: &[ValJob]) -> Vec<ValJob> {
-    let mut times: Vec<u64> = jobs.iter().map(|job| job.submit_ns).collect();
+fn shuffled(jobs: &[TraceJob]) -> Vec<TraceJob> {
+    let mut times: Vec<SimDuration> = jobs.iter().map(|job| job.submit).collect();
     times.shuffle(&mut rng::stream(4, "validity-power-shuffle"));
     let mut jobs = jobs.to_vec();
     for (job, time) in jobs.iter_mut().zip(times) {
-        job.submit_ns = time;
+        job.submit = time;
     }
-    jobs.sort_by_key(|job| job.submit_ns);
+    jobs.sort_by_key(|job| job.submit);
     for (id, job) in (0..).zip(&mut jobs) {
-        job.id = (1 << 40) + id;
+        job.trace_id = (1 << 40) + id;
     }
     jobs
 }

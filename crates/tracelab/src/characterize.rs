@@ -1,7 +1,7 @@
 //! What a trace is like: tables, profiles, demand (LSAP 4.2, DMM 2.2 and 5.1).
 //!
 //! [`characterize`] computes everything at once; the parts are plain functions
-//! over [`JobRow`]s, so that a window of a trace, a sample of it or a generated
+//! over jobs, so that a window of a trace, a sample of it or a generated
 //! workload can be measured alike. `docs/trace-info.md` has every figure.
 //!
 //! ```
@@ -28,14 +28,10 @@ pub mod calendar;
 pub mod clusters;
 pub mod demand;
 pub mod profile;
-mod row;
 pub mod sheet;
 pub mod sizes;
-mod sort;
 
-pub use row::{JobRow, rows};
-
-use crate::load::Loaded;
+use crate::load::{Loaded, TraceJob};
 use arrivals::{ArrivalProfile, Autocorrelation, autocorrelation, interarrival_s};
 use batches::{BATCH_WINDOW, BatchStatistics};
 use calendar::Clock;
@@ -172,18 +168,15 @@ pub struct Characterization {
 /// Computes everything that is known about a trace.
 #[must_use]
 pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
-    let Gathered {
-        jobs,
-        failed,
-        distinct,
-    } = gather(loaded);
+    let jobs = &loaded.jobs;
+    let distinct = Distinct::of(jobs);
     let clock = Clock::of(&loaded.header);
     let (max_processors, max_processors_from) = machine(loaded, options);
     let first = jobs.first().map(|job| job.submit).unwrap_or_default();
     let last = jobs.last().map(|job| job.submit).unwrap_or_default();
     let span = last - first;
-    let gaps = interarrival_s(&jobs);
-    let counts = SizeCounts::of(&jobs);
+    let gaps = interarrival_s(jobs);
+    let counts = SizeCounts::of(jobs);
     let clusters = ClusterField::of(&distinct).and_then(|field| {
         clusters(
             loaded,
@@ -203,17 +196,17 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
         processors: Distribution::of(jobs.iter().map(|job| f64::from(job.processors))),
         autocorrelation: autocorrelation(&gaps, &options.lags),
         interarrival_s: Distribution::of(gaps),
-        demand: Demand::of(&jobs, options.bins, max_processors),
-        arrivals: ArrivalProfile::of(&jobs, &clock),
-        sizes: SizeShares::of(&jobs, &counts),
-        batches: BatchStatistics::of(&jobs, options.batch_window),
+        demand: Demand::of(jobs, options.bins, max_processors),
+        arrivals: ArrivalProfile::of(jobs, &clock),
+        sizes: SizeShares::of(jobs, &counts),
+        batches: BatchStatistics::of(jobs, options.batch_window),
         clusters,
         processors_cdf: counts.cdf(),
-        run_time_percentiles_s: run_time_percentiles_s(&jobs),
-        profile: Profile::of(&jobs, options.bins),
-        offered_load: max_processors.and_then(|has| offered_load(&jobs, span, has)),
+        run_time_percentiles_s: run_time_percentiles_s(jobs),
+        profile: Profile::of(jobs, options.bins),
+        offered_load: max_processors.and_then(|has| offered_load(jobs, span, has)),
         max_processors_from,
-        failed,
+        failed: jobs.iter().filter(|job| job.failed).count() as u64,
         distinct,
         first_submit_s: first.as_secs_f64(),
         first_submit: clock.date(first),
@@ -244,57 +237,33 @@ fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<Processor
 
 /// Demand over capacity; `None` without span or processors.
 #[must_use]
-pub fn offered_load(jobs: &[JobRow], span: SimDuration, processors: u64) -> Option<f64> {
-    let work = |job: &JobRow| u128::from(job.processors) * u128::from(job.run_time.as_nanos());
+pub fn offered_load(jobs: &[TraceJob], span: SimDuration, processors: u64) -> Option<f64> {
     let capacity = u128::from(processors) * u128::from(span.as_nanos());
-    (capacity > 0).then(|| jobs.iter().map(work).sum::<u128>() as f64 / capacity as f64)
+    (capacity > 0).then(|| jobs.iter().map(TraceJob::demand).sum::<u128>() as f64 / capacity as f64)
 }
 
-/// What one walk over the jobs gives; they are too large to walk often.
-struct Gathered {
-    jobs: Vec<JobRow>,
-    failed: u64,
-    distinct: Distinct,
-}
-
-fn gather(loaded: &Loaded) -> Gathered {
-    let mut jobs = Vec::with_capacity(loaded.jobs.len());
-    let mut failed = 0;
-    let mut fields: [row::Numbering; 6] = Default::default();
-    for job in &loaded.jobs {
-        jobs.push(JobRow::from(job));
-        failed += u64::from(job.failed);
-        let values = [
-            job.user,
-            job.group,
-            job.executable,
-            job.queue,
-            job.partition,
-            job.site,
-        ];
-        for (field, value) in fields.iter_mut().zip(values) {
-            if let Some(value) = value {
-                field.of(value);
-            }
-        }
-    }
-    let [users, groups, executables, queues, partitions, sites] =
-        fields.map(|field| field.len() as u64);
-    Gathered {
-        jobs,
-        failed,
-        distinct: Distinct {
+impl Distinct {
+    fn of(jobs: &[TraceJob]) -> Self {
+        let [users, groups, executables, queues, partitions, sites] =
+            std::array::from_fn(|field| {
+                let ids = jobs.iter().filter_map(|job| job.ids()[field]);
+                let mut ids: Vec<u32> = ids.collect();
+                ids.sort_unstable();
+                ids.dedup();
+                ids.len() as u64
+            });
+        Distinct {
             users,
             groups,
             executables,
             queues,
             partitions,
             sites,
-        },
+        }
     }
 }
 
-/// What a stranger to the trace would otherwise stumble over.
+/// What the reader of the figures should know.
 fn warnings(
     loaded: &Loaded,
     options: &Options,

@@ -20,7 +20,7 @@ const PARTIAL_STATUS: std::ops::RangeInclusive<u64> = 2..=4;
 const MAX_JOBS: usize = u32::MAX as usize;
 
 /// A job of a trace that ran, in the time of the trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceJob {
     /// Its line in the file.
     pub line: u64,

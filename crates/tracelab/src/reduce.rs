@@ -21,4 +21,4 @@ pub use sample::share_for_load;
 pub use steady::Steady;
 pub use write::{WriteError, Written, write_reduced};
 
-pub(crate) use steps::{check, too_long};
+pub(crate) use steps::{check, divided, too_long};

@@ -24,17 +24,16 @@ mod statistics;
 
 pub use curves::Curves;
 pub use identity::Identity;
-pub use job::{Selection, ValJob};
-pub use outcome::{
-    Clusters, Design, MatchedCluster, RequirementReport, Standing, StatisticReport, Validation,
-};
+pub use job::Selection;
+pub use outcome::{Clusters, Design, MatchedCluster, RequirementReport, Standing, Validation};
 pub use power::{Demand, Power};
 pub use profiles::{Partition, k_means};
 pub use require::{Requirement, RequirementError};
 pub use sheet::sheet;
-pub use statistics::{Group, STATISTICS, Side, Statistic};
+pub use statistics::{Group, STATISTICS, Side, Statistic, StatisticReport};
 
 use crate::linkage::LinkageError;
+use crate::load::TraceJob;
 use std::collections::BTreeSet;
 
 /// What is to be compared, and how strictly.
@@ -139,8 +138,8 @@ pub enum ValidateError {
 /// # Errors
 /// Any [`ValidateError`].
 pub fn validate(
-    original: &[ValJob],
-    reduced: &[ValJob],
+    original: &[TraceJob],
+    reduced: &[TraceJob],
     options: &Options,
 ) -> Result<Validation, ValidateError> {
     check(options)?;

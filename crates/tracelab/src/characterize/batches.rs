@@ -1,9 +1,10 @@
 //! Batch submissions: jobs of one user that arrive together (DMM 5.1).
 
-use super::row::{JobRow, Numbering};
+use crate::load::TraceJob;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::stats::Distribution;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The time after the first job within which a job belongs to its batch; the
 /// value that DMM calls the most significant.
@@ -35,7 +36,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn first(job: &JobRow, user: u32, place: usize) -> Self {
+    fn first(job: &TraceJob, user: u32, place: usize) -> Self {
         let mut batch = Batch {
             place,
             user,
@@ -51,11 +52,11 @@ impl Batch {
         batch
     }
 
-    fn add(&mut self, job: &JobRow) {
+    fn add(&mut self, job: &TraceJob) {
         self.jobs += 1;
         self.run_time_min = self.run_time_min.min(job.run_time);
         self.run_time_max = self.run_time_max.max(job.run_time);
-        self.processor_nanos += work(job);
+        self.processor_nanos += job.demand();
         let run = job.run_time.as_secs_f64();
         let off = run - self.mean;
         self.mean += off / f64::from(self.jobs);
@@ -80,39 +81,30 @@ impl Batch {
     }
 }
 
-fn work(job: &JobRow) -> u128 {
-    u128::from(job.processors) * u128::from(job.run_time.as_nanos())
-}
-
 /// All batches, single jobs included, by the submission of their first job.
 /// Jobs come in order of submission; a job belongs to the batch of its user
 /// that is not older than `window`, else it begins a new one. Jobs without a
 /// user belong to none.
 #[must_use]
-pub fn batches(jobs: &[JobRow], window: SimDuration) -> Vec<Batch> {
+pub fn batches(jobs: &[TraceJob], window: SimDuration) -> Vec<Batch> {
     collect(jobs, window, 1)
 }
 
 /// Batches of at least so many jobs. In most traces nearly all batches are
 /// single jobs; those are not kept when nobody asks for them.
-fn collect(jobs: &[JobRow], window: SimDuration, least: u32) -> Vec<Batch> {
-    let mut users = Numbering::default();
-    // The last batch of each user, by the number of the user.
-    let mut open: Vec<Batch> = Vec::new();
+fn collect(jobs: &[TraceJob], window: SimDuration, least: u32) -> Vec<Batch> {
+    // The last batch of each user.
+    let mut open: BTreeMap<u32, Batch> = BTreeMap::new();
     let mut batches: Vec<Batch> = Vec::new();
     for (place, job) in jobs.iter().enumerate() {
         let Some(user) = job.user else { continue };
-        let number = users.of(user);
-        match open.get_mut(number) {
+        match open.get_mut(&user) {
             Some(batch) if job.submit - batch.first_submit <= window => batch.add(job),
-            Some(last) => {
-                let ended = std::mem::replace(last, Batch::first(job, user, place));
-                batches.extend(Some(ended).filter(|batch| batch.jobs >= least));
-            }
-            None => open.push(Batch::first(job, user, place)),
+            _ => batches.extend(open.insert(user, Batch::first(job, user, place))),
         }
     }
-    batches.extend(open.into_iter().filter(|batch| batch.jobs >= least));
+    batches.extend(open.into_values());
+    batches.retain(|batch| batch.jobs >= least);
     batches.sort_unstable_by_key(|batch| batch.place);
     batches
 }
@@ -163,11 +155,11 @@ pub struct SizeClass {
 impl BatchStatistics {
     /// Of jobs in order of submission.
     #[must_use]
-    pub fn of(jobs: &[JobRow], window: SimDuration) -> Self {
+    pub fn of(jobs: &[TraceJob], window: SimDuration) -> Self {
         let all = collect(jobs, window, 2);
         let in_none = jobs.iter().filter(|job| job.user.is_none()).count() as u64;
         let count: u64 = all.iter().map(|batch| u64::from(batch.jobs)).sum();
-        let total: u128 = jobs.iter().map(work).sum();
+        let total: u128 = jobs.iter().map(TraceJob::demand).sum();
         let batched: u128 = all.iter().map(|batch| batch.processor_nanos).sum();
         let spreads: Vec<f64> = all.iter().map(Batch::orders_of_magnitude).collect();
         BatchStatistics {
@@ -224,12 +216,13 @@ fn by_size(batches: &[Batch], spreads: &[f64]) -> Vec<SizeClass> {
 mod tests {
     use super::*;
 
-    fn job(submit: u64, user: Option<u32>, run: u64, processors: u32) -> JobRow {
-        JobRow {
+    fn job(submit: u64, user: Option<u32>, run: u64, processors: u32) -> TraceJob {
+        TraceJob {
             submit: SimDuration::from_secs(submit),
             run_time: SimDuration::from_secs(run),
             processors,
             user,
+            ..TraceJob::default()
         }
     }
 

@@ -63,16 +63,6 @@ impl Bins {
         (index as usize).min(self.count - 1)
     }
 
-    /// A way to find the bins of instants that mostly follow each other.
-    pub fn cursor(self) -> Cursor {
-        Cursor {
-            grid: self,
-            bin: 0,
-            begin: self.origin,
-            end: self.end(0),
-        }
-    }
-
     /// Where a bin ends; the last one never does.
     pub fn end(&self, bin: usize) -> u64 {
         if bin + 1 >= self.count {
@@ -91,28 +81,6 @@ impl Bins {
         (0..self.count)
             .map(|bin| start(bin) as f64 / NANOS_PER_SEC as f64)
             .collect()
-    }
-}
-
-/// The bin last found: a division for every job would cost more than all else
-/// that is done with its bin.
-pub(crate) struct Cursor {
-    grid: Bins,
-    bin: usize,
-    begin: u64,
-    end: u64,
-}
-
-impl Cursor {
-    /// As [`Bins::index`].
-    pub fn index(&mut self, at: u64) -> usize {
-        if !(self.begin..self.end).contains(&at) {
-            self.bin = self.grid.index(at);
-            self.end = self.grid.end(self.bin);
-            let before = self.bin.checked_sub(1);
-            self.begin = before.map_or(0, |before| self.grid.end(before));
-        }
-        self.bin
     }
 }
 
@@ -147,9 +115,5 @@ mod tests {
         assert_eq!(bins.index(30), 1);
         assert_eq!(bins.end(0), 30);
         assert_eq!((bins.index(61), bins.end(4)), (4, u64::MAX));
-        let mut cursor = bins.cursor();
-        for at in [0, 20, 29, 30, 61, 1_000, 45, 20, 5, u64::MAX] {
-            assert_eq!(cursor.index(at), bins.index(at), "{at}");
-        }
     }
 }

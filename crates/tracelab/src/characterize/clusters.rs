@@ -7,7 +7,6 @@ use super::Distinct;
 use super::bins::{Bins, nice_width};
 use super::calendar::Clock;
 use super::demand;
-use super::row::{JobRow, Numbering};
 use crate::load::{Loaded, TraceJob};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use serde::Serialize;
@@ -229,15 +228,15 @@ struct Gathered {
     arrivals: Vec<Arrival>,
     /// Per cluster the jobs as they really started; `None` once one of them
     /// has no wait time.
-    started: Vec<Option<Vec<JobRow>>>,
+    started: Vec<Option<Vec<TraceJob>>>,
 }
 
 fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
-    let mut numbering = Numbering::default();
+    let mut numbers: BTreeMap<u32, usize> = BTreeMap::new();
     let mut gathered = Gathered::default();
     for job in &loaded.jobs {
         let Some(id) = field.value(job) else { continue };
-        let at = numbering.of(id);
+        let at = *numbers.entry(id).or_insert(gathered.ids.len());
         if at == gathered.ids.len() {
             gathered.ids.push(id);
             gathered.started.push(Some(Vec::new()));
@@ -247,9 +246,9 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
             cluster: at as u32,
         });
         match (gathered.started[at].as_mut(), job.wait_time) {
-            (Some(jobs), Some(wait)) => jobs.push(JobRow {
+            (Some(jobs), Some(wait)) => jobs.push(TraceJob {
                 submit: job.submit + wait,
-                ..JobRow::from(job)
+                ..*job
             }),
             (Some(_), None) => gathered.started[at] = None,
             (None, _) => {}
@@ -261,7 +260,7 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
 /// How large clusters are, in order of appearance: as given, else the most
 /// that ran there at once where every job of the cluster has a wait time.
 fn sizes(gathered: &Gathered, given: &BTreeMap<u32, u64>) -> Vec<Option<(u64, ClusterSizeFrom)>> {
-    let size = |(id, started): (&u32, &Option<Vec<JobRow>>)| {
+    let size = |(id, started): (&u32, &Option<Vec<TraceJob>>)| {
         if let Some(size) = given.get(id).filter(|size| **size > 0) {
             return Some((*size, ClusterSizeFrom::Option));
         }
@@ -333,12 +332,11 @@ fn series(grid: &Bins, loads: &[ClusterLoad], shift: u64, gathered: &Gathered) -
     let mut arrivals = vec![vec![0u64; grid.count()]; shown.len()];
     let mut hourly_max = arrivals.clone();
     let mut hours = vec![Interval::default(); shown.len()];
-    let mut cursor = grid.cursor();
     for arrival in &gathered.arrivals {
         let Some(at) = places[arrival.cluster as usize] else {
             continue;
         };
-        let bin = cursor.index(arrival.submit.as_nanos());
+        let bin = grid.index(arrival.submit.as_nanos());
         arrivals[at][bin] += 1;
         hours[at].add((arrival.submit.as_nanos() / NANOS_PER_SEC + shift) / 3_600);
         hourly_max[at][bin] = hourly_max[at][bin].max(hours[at].jobs);

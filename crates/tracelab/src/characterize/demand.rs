@@ -1,9 +1,8 @@
 //! Demand with unlimited resources: what would be busy if every job started
 //! when it is submitted (LSAP 4.2, Figures 7 and 8).
 
-use super::bins::{Bins, Cursor, nice_width};
-use super::row::JobRow;
-use super::sort::Timed;
+use super::bins::{Bins, nice_width};
+use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use serde::Serialize;
 
@@ -73,39 +72,34 @@ pub struct Series {
 
 /// Walks the demand level by level, in order of time. Ends come before starts
 /// at one instant; runs of length 0 count for nothing. Jobs may come in any
-/// order, and cost least when they come by submit time.
-pub fn sweep(jobs: &[JobRow], visit: impl FnMut(Level)) {
-    let end = |job: &JobRow| (job.submit + job.run_time).as_nanos();
+/// order.
+pub fn sweep(jobs: &[TraceJob], mut visit: impl FnMut(Level)) {
+    let end = |job: &TraceJob| (job.submit + job.run_time).as_nanos();
     // An end that saturates may be no later than its start.
     let running = jobs.iter().filter(|job| end(job) > job.submit.as_nanos());
-    let ends = Timed::sorted(running.clone().map(|job| (end(job), job.processors)));
-    let starts = running.map(|job| (job.submit.as_nanos(), job.processors));
-    if jobs.is_sorted_by_key(|job| job.submit) {
-        return walk(starts, &ends, visit);
-    }
-    let sorted = Timed::sorted(starts);
-    let starts = (0..sorted.len()).filter_map(|at| sorted.get(at));
-    walk(starts, &ends, visit);
-}
-
-/// Merges starts and ends, both in order of time.
-fn walk(starts: impl Iterator<Item = (u64, u32)>, ends: &Timed, mut visit: impl FnMut(Level)) {
-    let mut starts = starts.peekable();
-    let mut next = 0;
+    let sorted = |at: &dyn Fn(&TraceJob) -> u64| {
+        let mut changes: Vec<(u64, u32)> = running
+            .clone()
+            .map(|job| (at(job), job.processors))
+            .collect();
+        changes.sort_unstable();
+        changes.into_iter().peekable()
+    };
+    let mut starts = sorted(&|job| job.submit.as_nanos());
+    let mut ends = sorted(&end);
     let (mut processors, mut count) = (0u64, 0u64);
     // Every start has its end, so the ends are used up last.
-    while let Some((end, _)) = ends.get(next) {
+    while let Some((end, _)) = ends.peek().copied() {
         let now = starts.peek().map_or(end, |start| start.0.min(end));
-        while let Some((_, ended)) = ends.get(next).filter(|end| end.0 <= now) {
+        while let Some((_, ended)) = ends.next_if(|end| end.0 <= now) {
             processors -= u64::from(ended);
             count -= 1;
-            next += 1;
         }
         while let Some((_, started)) = starts.next_if(|start| start.0 <= now) {
             processors += u64::from(started);
             count += 1;
         }
-        let until = match (starts.peek(), ends.get(next)) {
+        let until = match (starts.peek(), ends.peek()) {
             (Some(start), Some(end)) => start.0.min(end.0),
             (None, Some(end)) => end.0,
             _ => break,
@@ -122,7 +116,7 @@ fn walk(starts: impl Iterator<Item = (u64, u32)>, ends: &Timed, mut visit: impl 
 /// The largest demand in processors, without the series; `None` without a job
 /// that runs.
 #[must_use]
-pub fn peak(jobs: &[JobRow]) -> Option<Peak> {
+pub fn peak(jobs: &[TraceJob]) -> Option<Peak> {
     let mut peak: Option<Peak> = None;
     sweep(jobs, |level| {
         if peak.is_none_or(|peak| level.processors > peak.value) {
@@ -139,7 +133,7 @@ impl Demand {
     /// Of these jobs, with a series of at most `bins` bins (at least 1), beside
     /// a machine of so many processors.
     #[must_use]
-    pub fn of(jobs: &[JobRow], bins: usize, machine: Option<u64>) -> Self {
+    pub fn of(jobs: &[TraceJob], bins: usize, machine: Option<u64>) -> Self {
         let begin = jobs.iter().map(|job| job.submit.as_nanos()).min();
         let end = jobs
             .iter()
@@ -158,7 +152,6 @@ impl Demand {
 /// Adds up levels into bins and totals.
 struct Gauge {
     grid: Bins,
-    cursor: Cursor,
     machine: Option<u64>,
     processors: Channel,
     jobs: Channel,
@@ -213,7 +206,6 @@ impl Gauge {
         Gauge {
             processors: Channel::new(grid.count()),
             jobs: Channel::new(grid.count()),
-            cursor: grid.cursor(),
             grid,
             machine,
             first: None,
@@ -231,7 +223,7 @@ impl Gauge {
             self.above += level.until - level.from;
         }
         let mut from = level.from;
-        let mut bin = self.cursor.index(from);
+        let mut bin = self.grid.index(from);
         while from < level.until {
             let until = level.until.min(self.grid.end(bin));
             self.processors.add(bin, level.processors, until - from);
@@ -276,12 +268,12 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn job(submit: u64, processors: u32, run: u64) -> JobRow {
-        JobRow {
+    fn job(submit: u64, processors: u32, run: u64) -> TraceJob {
+        TraceJob {
             submit: SimDuration::from_secs(submit),
             run_time: SimDuration::from_secs(run),
             processors,
-            user: None,
+            ..TraceJob::default()
         }
     }
 
@@ -330,13 +322,13 @@ mod tests {
 
     #[test]
     fn times_at_the_end_of_the_range_do_no_harm() {
-        let far = JobRow {
+        let far = TraceJob {
             submit: SimDuration::from_nanos(u64::MAX - 5),
             run_time: SimDuration::from_nanos(u64::MAX),
             processors: u32::MAX,
-            user: None,
+            ..TraceJob::default()
         };
-        let last = JobRow {
+        let last = TraceJob {
             submit: SimDuration::from_nanos(u64::MAX),
             ..far
         };

@@ -2,7 +2,7 @@
 //! Figures 5 and 6).
 
 use super::bins::{Bins, nice_width};
-use super::row::JobRow;
+use crate::load::TraceJob;
 use serde::Serialize;
 
 /// The profile by time of submission, one element per bin in each column.
@@ -28,7 +28,7 @@ pub struct Profile {
 impl Profile {
     /// Of these jobs in at most `bins` bins.
     #[must_use]
-    pub fn of(jobs: &[JobRow], bins: usize) -> Self {
+    pub fn of(jobs: &[TraceJob], bins: usize) -> Self {
         let Some(grid) = grid(jobs, bins) else {
             return Profile::default();
         };
@@ -42,10 +42,9 @@ impl Profile {
             processors_mean: Vec::new(),
             processors_max: vec![0; count],
         };
-        let mut cursor = grid.cursor();
         let mut sums = vec![(0.0f64, 0u64); count];
         for job in jobs {
-            let at = cursor.index(job.submit.as_nanos());
+            let at = grid.index(job.submit.as_nanos());
             let run = job.run_time.as_secs_f64();
             profile.jobs[at] += 1;
             profile.run_time_max_s[at] = profile.run_time_max_s[at].max(run);
@@ -61,7 +60,7 @@ impl Profile {
     }
 }
 
-fn grid(jobs: &[JobRow], bins: usize) -> Option<Bins> {
+fn grid(jobs: &[TraceJob], bins: usize) -> Option<Bins> {
     let first = jobs.iter().map(|job| job.submit.as_nanos()).min()?;
     let last = jobs.iter().map(|job| job.submit.as_nanos()).max()?;
     Some(Bins::new(first, last, nice_width(last - first, bins)))
@@ -72,13 +71,13 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn jobs(count: u64) -> Vec<JobRow> {
+    fn jobs(count: u64) -> Vec<TraceJob> {
         (0..count)
-            .map(|i| JobRow {
+            .map(|i| TraceJob {
                 submit: SimDuration::from_secs(1_000 + i),
                 run_time: SimDuration::from_secs(i % 1_000),
                 processors: 1 + (i % 7) as u32,
-                user: None,
+                ..TraceJob::default()
             })
             .collect()
     }

@@ -6,8 +6,7 @@ mod tables;
 
 use super::Characterization;
 use super::batches::{BATCH_WINDOW, batches};
-use super::row::rows;
-use crate::load::Loaded;
+use crate::load::{Loaded, TraceJob};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::plot::{Page, Verdict, integer, number, percent, seconds};
 
@@ -17,7 +16,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     let name = loaded.file.rsplit('/').next().unwrap_or(&loaded.file);
     let mut page = Page::new(format!("Trace {name}"));
     overview(&mut page, trace);
-    let jobs = rows(&loaded.jobs);
+    let jobs = &loaded.jobs;
     if jobs.is_empty() {
         page.verdict(Verdict::Warning, "The trace has no job that ran.");
         return page;
@@ -25,7 +24,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     profile(&mut page, loaded, trace);
     page.heading("Demand with unlimited resources");
     page.paragraph(&demand_text(trace));
-    let (processors, running) = figures::demand(&jobs, trace);
+    let (processors, running) = figures::demand(jobs, trace);
     page.figure(
         &processors,
         "Processors busy if every job started when it is submitted (LSAP Figures 7 and 8).",
@@ -44,26 +43,26 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     );
     page.pair(
         (
-            &figures::interarrival(&jobs),
+            &figures::interarrival(jobs),
             "Times from one submission to the next.",
         ),
         (
-            &figures::autocorrelation(&jobs),
+            &figures::autocorrelation(jobs),
             "Correlation of an inter-arrival time with the one so many jobs later.",
         ),
     );
     page.heading("Sizes and run times");
     page.pair(
         (
-            &figures::processors(&jobs),
+            &figures::processors(jobs),
             "Share of jobs that are not wider.",
         ),
         (
-            &figures::run_times(&jobs),
+            &figures::run_times(jobs),
             "Share of jobs that do not run longer.",
         ),
     );
-    batch_section(&mut page, &jobs, trace);
+    batch_section(&mut page, jobs, trace);
     cluster_section(&mut page, trace);
     page.footer("Instants count from the log's time 0. docs/trace-info.md explains every figure.");
     page
@@ -127,13 +126,13 @@ fn skipped(trace: &Characterization) -> String {
 
 fn profile(page: &mut Page, loaded: &Loaded, trace: &Characterization) {
     page.heading("Job profile");
-    let jobs = rows(&loaded.jobs);
+    let jobs = &loaded.jobs;
     page.figure(
-        &figures::run_time_profile(&jobs),
+        &figures::run_time_profile(jobs),
         "Run time of each job against its submission (LSAP Figures 5 and 6).",
     );
     page.figure(
-        &figures::processor_profile(&jobs, trace.max_processors),
+        &figures::processor_profile(jobs, trace.max_processors),
         "Processors of each job against its submission (LSAP Figures 5 and 6).",
     );
 }
@@ -163,7 +162,7 @@ fn demand_text(trace: &Characterization) -> String {
     )
 }
 
-fn batch_section(page: &mut Page, jobs: &[super::JobRow], trace: &Characterization) {
+fn batch_section(page: &mut Page, jobs: &[TraceJob], trace: &Characterization) {
     let of = &trace.batches;
     page.heading("Batch submissions");
     page.paragraph(&format!(

@@ -1,14 +1,10 @@
 //! How wide jobs are, and how long: shares and distribution functions.
 
-use super::row::JobRow;
-use super::sort::sort_times;
+use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_results::stats;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Sizes below this are counted in a table of at most 8 MiB.
-const SMALL: u32 = 1 << 20;
 
 /// Steps of the distribution function of sizes that are told apart.
 const CDF_STEPS: u64 = 200;
@@ -29,39 +25,22 @@ pub struct SizeShares {
 
 /// How many jobs have which size, in order of size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SizeCounts {
-    small: Vec<u64>,
-    large: BTreeMap<u32, u64>,
-}
+pub struct SizeCounts(BTreeMap<u32, u64>);
 
 impl SizeCounts {
     /// Of these jobs.
     #[must_use]
-    pub fn of(jobs: &[JobRow]) -> Self {
-        let mut counts = SizeCounts::default();
+    pub fn of(jobs: &[TraceJob]) -> Self {
+        let mut counts = BTreeMap::new();
         for job in jobs {
-            counts.add(job.processors);
+            *counts.entry(job.processors).or_default() += 1;
         }
-        counts
-    }
-
-    fn add(&mut self, size: u32) {
-        if size >= SMALL {
-            *self.large.entry(size).or_default() += 1;
-            return;
-        }
-        let at = size as usize;
-        if at >= self.small.len() {
-            self.small.resize(at + 1, 0);
-        }
-        self.small[at] += 1;
+        SizeCounts(counts)
     }
 
     /// Sizes that occur, rising, and how often.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let small = (0u32..).zip(self.small.iter().copied());
-        let large = self.large.iter().map(|(size, count)| (*size, *count));
-        small.filter(|(_, count)| *count > 0).chain(large)
+        self.0.iter().map(|(size, count)| (*size, *count))
     }
 
     /// The distribution function: every size that occurs, or where these are
@@ -69,7 +48,7 @@ impl SizeCounts {
     #[must_use]
     pub fn cdf(&self) -> SizeCdf {
         let total: u64 = self.iter().map(|(_, count)| count).sum();
-        let distinct = self.iter().count() as u64;
+        let distinct = self.0.len() as u64;
         let step = if distinct <= CDF_STEPS {
             0
         } else {
@@ -101,7 +80,7 @@ pub struct SizeCdf {
 impl SizeShares {
     /// Of these jobs, counted already.
     #[must_use]
-    pub fn of(jobs: &[JobRow], counts: &SizeCounts) -> Self {
+    pub fn of(jobs: &[TraceJob], counts: &SizeCounts) -> Self {
         let share = |count: u64| (!jobs.is_empty()).then(|| count as f64 / jobs.len() as f64);
         let (mut serial, mut power, mut other) = (0, 0, 0);
         for (size, count) in counts.iter() {
@@ -111,9 +90,12 @@ impl SizeShares {
                 _ => other += count,
             }
         }
-        let work = |job: &JobRow| u128::from(job.processors) * u128::from(job.run_time.as_nanos());
-        let total: u128 = jobs.iter().map(work).sum();
-        let of_serial: u128 = jobs.iter().filter(|j| j.processors == 1).map(work).sum();
+        let total: u128 = jobs.iter().map(TraceJob::demand).sum();
+        let of_serial: u128 = jobs
+            .iter()
+            .filter(|job| job.processors == 1)
+            .map(TraceJob::demand)
+            .sum();
         SizeShares {
             serial_share: share(serial),
             power_of_two_share: share(power),
@@ -126,9 +108,9 @@ impl SizeShares {
 /// The 0 %, 1 %, ... 100 % quantiles of the run times in seconds; empty
 /// without jobs.
 #[must_use]
-pub fn run_time_percentiles_s(jobs: &[JobRow]) -> Vec<f64> {
+pub fn run_time_percentiles_s(jobs: &[TraceJob]) -> Vec<f64> {
     let mut nanos: Vec<u64> = jobs.iter().map(|job| job.run_time.as_nanos()).collect();
-    sort_times(&mut nanos);
+    nanos.sort_unstable();
     let seconds = |nanos: u64| nanos as f64 / NANOS_PER_SEC as f64;
     let sorted: Vec<f64> = nanos.into_iter().map(seconds).collect();
     (0..=100u8)
@@ -141,12 +123,12 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn job(processors: u32, run: u64) -> JobRow {
-        JobRow {
+    fn job(processors: u32, run: u64) -> TraceJob {
+        TraceJob {
             submit: SimDuration::ZERO,
             run_time: SimDuration::from_secs(run),
             processors,
-            user: None,
+            ..TraceJob::default()
         }
     }
 
@@ -172,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_function_of_many_sizes_is_thinned_but_keeps_its_ends() {
-        let jobs: Vec<JobRow> = (1..=10_000).map(|size| job(size, 1)).collect();
+        let jobs: Vec<TraceJob> = (1..=10_000).map(|size| job(size, 1)).collect();
         let cdf = SizeCounts::of(&jobs).cdf();
         assert!(cdf.processors.len() <= 202, "{}", cdf.processors.len());
         assert_eq!((cdf.processors[0], cdf.share[0]), (1, 0.0001));
@@ -185,7 +167,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_a_hundred_and_one_order_statistics() {
-        let jobs: Vec<JobRow> = (0..=200).rev().map(|run| job(1, run)).collect();
+        let jobs: Vec<TraceJob> = (0..=200).rev().map(|run| job(1, run)).collect();
         let percentiles = run_time_percentiles_s(&jobs);
         assert_eq!(percentiles.len(), 101);
         for (percent, value) in (0u8..).zip(percentiles) {

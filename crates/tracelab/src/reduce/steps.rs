@@ -369,7 +369,7 @@ impl<'a> Reduction<'a> {
     }
 }
 
-fn divided(factor: Decimal, time: SimDuration) -> SimDuration {
+pub(crate) fn divided(factor: Decimal, time: SimDuration) -> SimDuration {
     SimDuration::from_nanos(factor.divide(time.as_nanos()))
 }
 

@@ -2,6 +2,7 @@
 
 use super::outcome::Reduced;
 use super::provenance::{Provenance, REDUCTION_KEY};
+use super::steps::divided;
 use crate::error::TraceError;
 use crate::format::{Format, Header, NAMED, Record, TraceReader, Writer, table_key};
 use crate::load::TraceJob;
@@ -141,9 +142,6 @@ fn records_of(
 
 /// The times and the size of the reduced job, the rest as it was.
 fn settle(record: &mut Record, job: &TraceJob, spec: &WorkloadSpec) {
-    let scaled = |time: SimDuration, factor: gridrig_core::time::Decimal| {
-        SimDuration::from_nanos(factor.divide(time.as_nanos()))
-    };
     record.job = Some(job.trace_id);
     // What was a name in the source is a number in SWF, as in a run.
     let [user, group, executable, queue, partition, _] = job.ids().map(|id| id.map(u64::from));
@@ -152,9 +150,9 @@ fn settle(record: &mut Record, job: &TraceJob, spec: &WorkloadSpec) {
     record.wait_time = None;
     record.run_time = Some(job.run_time);
     record.allocated_processors = Some(job.processors.into());
-    record.cpu_time = record.cpu_time.map(|t| scaled(t, spec.scale_run_time));
+    record.cpu_time = record.cpu_time.map(|t| divided(spec.scale_run_time, t));
     record.requested_time = job.requested_time;
-    record.think_time = record.think_time.map(|t| scaled(t, spec.scale_arrival));
+    record.think_time = record.think_time.map(|t| divided(spec.scale_arrival, t));
 }
 
 fn machine_size(reduced: &Reduced, wanted: Option<u64>, warnings: &mut Vec<String>) -> u64 {

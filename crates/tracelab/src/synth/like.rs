@@ -14,21 +14,23 @@
 
 mod calibrate;
 mod choose;
+mod daytime;
 mod deal;
 mod fit;
 mod gaps;
 mod generate;
+mod halved;
 mod halves;
 mod hours;
 mod inside;
-mod leaning;
 mod levels;
 mod likeness;
-mod owed;
+mod residual;
 mod rows;
 mod silences;
 mod splits;
-mod tilt;
+mod stretch;
+mod tilting;
 mod turns;
 mod week;
 mod weights;
@@ -117,14 +119,18 @@ pub struct LookAlike {
     /// of the larger half's share else, in thousandths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halves: Vec<Vec<Vec<f64>>>,
-    /// How hours lean away from distances of jobs once a trace is thinned to a
-    /// tenth, for each bin of distances (0, then four to an octave of milliseconds
+    /// Weights by which hours with some distances of jobs are avoided, once a
+    /// trace is thinned to a tenth: for each bin of distances (0, then four to an octave of milliseconds
     /// from one second on). Where there are any, each hour is drawn six times, and
     /// each of these also with its jobs at looks every 2, 3, 5, 10, 30 or 60 s,
     /// fifty times less likely; one is taken with a probability in proportion to
-    /// exp(-sum of its distances' leanings).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gap_leanings: Vec<f64>,
+    /// exp(-sum of its distances' weights).
+    #[serde(
+        rename = "gap_leanings",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub gap_weights: Vec<f64>,
     /// Probability that a recent user goes on, by time since the user's last job
     /// (below 1 s, 2 s, 4 s ... 2^17 s); a row for each class of jobs in a row
     /// (1, 2, 3 and 4, 5 to 8, 9 to 32, 33 to 128, more) of each class of
@@ -143,12 +149,20 @@ pub struct LookAlike {
     pub failed_permille: Vec<u64>,
     /// For each range of run times: its jobs in each eighth of a day over those
     /// that their users' hours give.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub run_time_leanings: Vec<Vec<f64>>,
+    #[serde(
+        rename = "run_time_leanings",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub run_time_weights: Vec<Vec<f64>>,
     /// For each range of sizes: its jobs in each eighth of a day over those that
     /// their users' hours and run times give.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub size_leanings: Vec<Vec<f64>>,
+    #[serde(
+        rename = "size_leanings",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub size_weights: Vec<Vec<f64>>,
     /// Where in their ranges the jobs of a cell lie, where that is not the middle:
     /// in threes a cell and the mean places of its run times and of its sizes, in
     /// thousandths; cells rise.
@@ -282,11 +296,11 @@ impl LookAlike {
                 within(&field, split[2], -10.0..=10.0)?;
             }
         }
-        if !self.gap_leanings.is_empty() {
-            length("gap_leanings", self.gap_leanings.len(), gaps::BINS)?;
+        if !self.gap_weights.is_empty() {
+            length("gap_leanings", self.gap_weights.len(), gaps::BINS)?;
         }
-        for leaning in &self.gap_leanings {
-            within("gap_leanings", *leaning, -1e4..=1e4)?;
+        for weight in &self.gap_weights {
+            within("gap_leanings", *weight, -1e4..=1e4)?;
         }
         self.check_rows()?;
         self.check_halves()?;
@@ -297,8 +311,8 @@ impl LookAlike {
             length(&format!("turns[{at}]"), row.len(), turns::AGES)?;
         }
         table("turns", &self.turns, 1.0)?;
-        table("run_time_leanings", &self.run_time_leanings, 1e6)?;
-        table("size_leanings", &self.size_leanings, 1e6)
+        table("run_time_leanings", &self.run_time_weights, 1e6)?;
+        table("size_leanings", &self.size_weights, 1e6)
     }
 
     fn check_rows(&self) -> Result<(), SynthError> {

@@ -1,8 +1,9 @@
 //! What the pictures show.
 
 use super::arrivals::{Arrivals, UNIT_NS};
-use super::job::{Pair, ValJob};
+use super::job::Pair;
 use super::measure::{Measured, Ruler};
+use crate::load::TraceJob;
 
 /// What the pictures show; not part of the document.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +35,7 @@ pub(super) fn curves(pair: &Pair, ruler: &Ruler<'_>, observed: &Measured) -> Cur
     }
 }
 
-fn processors<'a>(jobs: impl Iterator<Item = &'a ValJob>) -> Vec<(f64, f64)> {
+fn processors<'a>(jobs: impl Iterator<Item = &'a TraceJob>) -> Vec<(f64, f64)> {
     let mut sizes: Vec<u32> = jobs.map(|job| job.processors).collect();
     sizes.sort_unstable();
     let count = sizes.len() as f64;
@@ -46,11 +47,14 @@ fn processors<'a>(jobs: impl Iterator<Item = &'a ValJob>) -> Vec<(f64, f64)> {
     sizes.chunk_by(|a, b| a == b).map(&mut step).collect()
 }
 
-fn jobs<'a>(jobs: impl Iterator<Item = &'a ValJob>, arrivals: &Arrivals) -> Vec<(f64, f64, usize)> {
-    let point = |job: &ValJob| {
-        let cluster = arrivals.cut.label(job.submit_ns / UNIT_NS);
+fn jobs<'a>(
+    jobs: impl Iterator<Item = &'a TraceJob>,
+    arrivals: &Arrivals,
+) -> Vec<(f64, f64, usize)> {
+    let point = |job: &TraceJob| {
+        let cluster = arrivals.cut.label(job.submit.as_nanos() / UNIT_NS);
         (
-            job.submit_ns as f64 / 1e9,
+            job.submit.as_nanos() as f64 / 1e9,
             f64::from(job.processors),
             cluster,
         )

@@ -1,8 +1,9 @@
 //! Jobs as small numbers: what two hundred samples look up two hundred times
 //! is looked up once.
 
-use super::job::{Pair, ValJob};
+use super::job::Pair;
 use super::profiles::{Profiles, hour};
+use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use std::collections::BTreeMap;
 
@@ -137,7 +138,7 @@ const RUN_TIME_CLASSES: [u64; 5] = [60, 600, 3_600, 14_400, 43_200];
 const SIZE_CLASSES: u32 = 34;
 
 impl Coder {
-    fn new(reference: &[ValJob], seed: u64) -> Self {
+    fn new(reference: &[TraceJob], seed: u64) -> Self {
         let values: [Vec<u64>; QUANTITIES] = std::array::from_fn(|quantity| {
             let mut values: Vec<u64> = reference.iter().map(|job| value(job, quantity)).collect();
             values.sort_unstable();
@@ -173,7 +174,7 @@ impl Coder {
         coder
     }
 
-    /// How many codes a label has, with the one for strangers.
+    /// How many codes a label has, with the one for what the reference does not have.
     fn codes(&self, label: usize) -> usize {
         match label {
             CLASS => SIZE_CLASSES as usize * (RUN_TIME_CLASSES.len() + 1) + 1,
@@ -183,7 +184,7 @@ impl Coder {
         }
     }
 
-    fn row(&self, job: &ValJob, origin: Option<u32>) -> Row {
+    fn row(&self, job: &TraceJob, origin: Option<u32>) -> Row {
         let slots = std::array::from_fn(|quantity| {
             let value = value(job, quantity);
             let at = self.values[quantity].partition_point(|v| *v < value);
@@ -197,8 +198,9 @@ impl Coder {
         };
         let associated = self.associated(job);
         Row {
-            submit_ns: job.submit_ns,
-            demand: job.run_time_ns as f64 / NANOS_PER_SEC as f64 * f64::from(job.processors),
+            submit_ns: job.submit.as_nanos(),
+            demand: job.run_time.as_nanos() as f64 / NANOS_PER_SEC as f64
+                * f64::from(job.processors),
             serial: job.processors == 1,
             labels: [
                 self.name_code(job, USER),
@@ -211,20 +213,21 @@ impl Coder {
             slots,
             ranks: [rank(PROCESSORS), rank(RUN_TIME)],
             information: std::array::from_fn(|at| {
-                self.cells.information(at, job.submit_ns, associated[at])
+                self.cells
+                    .information(at, job.submit.as_nanos(), associated[at])
             }),
             origin,
         }
     }
 
-    fn name_code(&self, job: &ValJob, label: usize) -> u32 {
+    fn name_code(&self, job: &TraceJob, label: usize) -> u32 {
         let found = self.names[label].binary_search(&name(job, label));
         found.unwrap_or(self.names[label].len()) as u32
     }
 
     /// The labels whose association with time is measured.
-    fn associated(&self, job: &ValJob) -> [u32; ASSOCIATIONS] {
-        let run = job.run_time_ns / NANOS_PER_SEC;
+    fn associated(&self, job: &TraceJob) -> [u32; ASSOCIATIONS] {
+        let run = job.run_time.as_nanos() / NANOS_PER_SEC;
         [
             size_class(job.processors),
             u64::BITS - run.leading_zeros(),
@@ -233,15 +236,15 @@ impl Coder {
     }
 }
 
-fn value(job: &ValJob, quantity: usize) -> u64 {
+fn value(job: &TraceJob, quantity: usize) -> u64 {
     match quantity {
         PROCESSORS => u64::from(job.processors),
-        RUN_TIME => job.run_time_ns,
-        _ => job.submit_ns,
+        RUN_TIME => job.run_time.as_nanos(),
+        _ => job.submit.as_nanos(),
     }
 }
 
-fn name(job: &ValJob, label: usize) -> Option<u32> {
+fn name(job: &TraceJob, label: usize) -> Option<u32> {
     match label {
         USER => job.user,
         QUEUE => job.queue,
@@ -254,8 +257,8 @@ fn size_class(processors: u32) -> u32 {
     u32::BITS - processors.saturating_sub(1).leading_zeros()
 }
 
-fn class(job: &ValJob) -> u32 {
-    let run = job.run_time_ns / NANOS_PER_SEC;
+fn class(job: &TraceJob) -> u32 {
+    let run = job.run_time.as_nanos() / NANOS_PER_SEC;
     let run = RUN_TIME_CLASSES.partition_point(|bound| *bound <= run) as u32;
     run * SIZE_CLASSES + size_class(job.processors)
 }
@@ -276,19 +279,19 @@ struct Cells {
 const JOBS_IN_CELL: usize = 64;
 
 impl Cells {
-    fn new(reference: &[ValJob], labels: impl Fn(&ValJob) -> [u32; ASSOCIATIONS]) -> Self {
+    fn new(reference: &[TraceJob], labels: impl Fn(&TraceJob) -> [u32; ASSOCIATIONS]) -> Self {
         let mut cells = Cells {
             count: reference.len() as f64,
             ..Cells::default()
         };
         for job in reference.iter().step_by(JOBS_IN_CELL) {
-            if cells.starts.last() != Some(&job.submit_ns) {
-                cells.starts.push(job.submit_ns);
+            if cells.starts.last() != Some(&job.submit.as_nanos()) {
+                cells.starts.push(job.submit.as_nanos());
             }
         }
         cells.jobs_in = vec![0.0; cells.starts.len()];
         for job in reference {
-            let cell = cells.cell(job.submit_ns);
+            let cell = cells.cell(job.submit.as_nanos());
             cells.jobs_in[cell as usize] += 1.0;
             for (at, label) in labels(job).into_iter().enumerate() {
                 *cells.with[at].entry(label).or_default() += 1.0;

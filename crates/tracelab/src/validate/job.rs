@@ -4,44 +4,11 @@ use super::ValidateError;
 use super::identity::Identity;
 use super::sampling;
 use crate::load::TraceJob;
+use crate::reduce::divided;
 use crate::spec::{TraceWindow, WorkloadSpec, ZeroRunTime};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, NANOS_PER_SEC, SimDuration};
 use std::collections::BTreeMap;
-
-/// What a comparison looks at in a job. Times are nanoseconds of its own
-/// trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ValJob {
-    /// Job number, which a reduction keeps.
-    pub id: u64,
-    /// From the trace's time 0.
-    pub submit_ns: u64,
-    /// Wall clock.
-    pub run_time_ns: u64,
-    /// Its size.
-    pub processors: u32,
-    /// SWF field 12.
-    pub user: Option<u32>,
-    /// SWF field 15.
-    pub queue: Option<u32>,
-    /// SWF field 14.
-    pub executable: Option<u32>,
-}
-
-impl From<&TraceJob> for ValJob {
-    fn from(job: &TraceJob) -> Self {
-        ValJob {
-            id: job.trace_id,
-            submit_ns: job.submit.as_nanos(),
-            run_time_ns: job.run_time.as_nanos(),
-            processors: job.processors,
-            user: job.user,
-            queue: job.queue,
-            executable: job.executable,
-        }
-    }
-}
 
 /// Which part of the original a reduced trace stands for, and how its times
 /// were changed: the reduction without its sampling.
@@ -97,14 +64,14 @@ impl From<&WorkloadSpec> for Selection {
 /// known to be a job of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
-    pub job: ValJob,
+    pub job: TraceJob,
     pub origin: Option<u32>,
 }
 
 /// Both traces in the time of the original, sorted by submit time.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
-    pub reference: Vec<ValJob>,
+    pub reference: Vec<TraceJob>,
     pub reduced: Vec<Placed>,
     pub identity: Identity,
     /// Jobs of the original that the reduced trace cannot stand for.
@@ -118,8 +85,8 @@ const TOLERANCE_NS: u64 = NANOS_PER_SEC;
 
 impl Pair {
     pub(super) fn new(
-        original: &[ValJob],
-        reduced: &[ValJob],
+        original: &[TraceJob],
+        reduced: &[TraceJob],
         selection: &Selection,
     ) -> Result<Self, ValidateError> {
         let (mut reference, left_out) = select(original, selection);
@@ -129,11 +96,15 @@ impl Pair {
             });
         }
         let mut notes = Vec::new();
-        let first = original.iter().map(|job| job.submit_ns).min().unwrap_or(0);
+        let first = original
+            .iter()
+            .map(|job| job.submit)
+            .min()
+            .unwrap_or_default();
         let candidates = match (selection.origin, selection.window) {
-            (Some(origin), _) => vec![origin.as_nanos()],
-            (None, Some(window)) => vec![window.start.as_nanos(), 0],
-            (None, None) => vec![0, first],
+            (Some(origin), _) => vec![origin],
+            (None, Some(window)) => vec![window.start, SimDuration::ZERO],
+            (None, None) => vec![SimDuration::ZERO, first],
         };
         let index = index(&reference);
         let (origin, agreeing) = origin(&reference, &index, reduced, selection, &candidates);
@@ -161,13 +132,13 @@ impl Pair {
             };
             reduced.iter().map(|job| matcher.place(job)).collect()
         } else {
-            let place = |job: &ValJob| Placed {
+            let place = |job: &TraceJob| Placed {
                 job: scale.back(job),
                 origin: None,
             };
             reduced.iter().map(place).collect()
         };
-        placed.sort_by_key(|placed| (placed.job.submit_ns, placed.origin));
+        placed.sort_by_key(|placed| (placed.job.submit, placed.origin));
         Ok(Pair {
             reference,
             reduced: placed,
@@ -189,15 +160,15 @@ impl Pair {
 
 /// The jobs of the original that could have been sampled.
 fn select(
-    original: &[ValJob],
+    original: &[TraceJob],
     selection: &Selection,
-) -> (Vec<ValJob>, BTreeMap<&'static str, u64>) {
+) -> (Vec<TraceJob>, BTreeMap<&'static str, u64>) {
     let mut left_out: BTreeMap<&'static str, u64> = BTreeMap::new();
     let mut jobs = Vec::with_capacity(original.len());
     for job in original {
         let inside = selection.window.is_none_or(|window| {
             let end = window.start + window.length;
-            (window.start.as_nanos()..end.as_nanos()).contains(&job.submit_ns)
+            (window.start..end).contains(&job.submit)
         });
         let mut job = *job;
         let reason = match selection.zero_run_time {
@@ -208,9 +179,9 @@ fn select(
                 Some("wider-than-limit")
             }
             _ if !inside => Some("outside-window"),
-            ZeroRunTime::Drop if job.run_time_ns == 0 => Some("zero-run-time"),
-            ZeroRunTime::As(length) if job.run_time_ns == 0 => {
-                job.run_time_ns = length.as_nanos();
+            ZeroRunTime::Drop if job.run_time.is_zero() => Some("zero-run-time"),
+            ZeroRunTime::As(length) if job.run_time.is_zero() => {
+                job.run_time = length;
                 None
             }
             _ => None,
@@ -220,13 +191,13 @@ fn select(
             None => jobs.push(job),
         }
     }
-    jobs.sort_by_key(|job| job.submit_ns);
+    jobs.sort_by_key(|job| job.submit);
     (jobs, left_out)
 }
 
 /// Places of the reference by job number.
-fn index(reference: &[ValJob]) -> Vec<(u64, u32)> {
-    let mut index: Vec<(u64, u32)> = reference.iter().map(|job| job.id).zip(0..).collect();
+fn index(reference: &[TraceJob]) -> Vec<(u64, u32)> {
+    let mut index: Vec<(u64, u32)> = reference.iter().map(|job| job.trace_id).zip(0..).collect();
     index.sort_unstable();
     index
 }
@@ -241,19 +212,19 @@ fn places(index: &[(u64, u32)], id: u64) -> &[(u64, u32)] {
 /// Time 0 of the reduced trace in the original, and whether at least half of
 /// the jobs with a known number lie where it says.
 fn origin(
-    reference: &[ValJob],
+    reference: &[TraceJob],
     index: &[(u64, u32)],
-    reduced: &[ValJob],
+    reduced: &[TraceJob],
     selection: &Selection,
-    candidates: &[u64],
-) -> (u64, bool) {
+    candidates: &[SimDuration],
+) -> (SimDuration, bool) {
     for origin in candidates {
         let scale = Scale {
             selection,
             origin: *origin,
         };
         let known = reduced.iter().filter_map(|job| {
-            let place = places(index, job.id).first()?;
+            let place = places(index, job.trace_id).first()?;
             Some((job, &reference[place.1 as usize]))
         });
         let (mut agree, mut all) = (0u64, 0u64);
@@ -265,28 +236,28 @@ fn origin(
             return (*origin, true);
         }
     }
-    (candidates.first().copied().unwrap_or(0), false)
+    (candidates.first().copied().unwrap_or_default(), false)
 }
 
 /// Whether numbers name the same jobs, though not at the same times: size, run
 /// time, user, queue and executable agree far more often than with the job of
 /// the next number (Cohen's kappa at least one half).
 fn same_labels(
-    reference: &[ValJob],
+    reference: &[TraceJob],
     index: &[(u64, u32)],
-    reduced: &[ValJob],
+    reduced: &[TraceJob],
     scale: &Scale<'_>,
 ) -> bool {
     let (mut all, mut agree, mut by_chance) = (0u64, 0u64, 0u64);
-    let same = |job: &ValJob, entry: &(u64, u32)| {
+    let same = |job: &TraceJob, entry: &(u64, u32)| {
         let other = &reference[entry.1 as usize];
         job.processors == other.processors
             && (job.user, job.queue, job.executable) == (other.user, other.queue, other.executable)
             && scale.same_run_time(job, other)
     };
     for job in reduced {
-        let at = index.partition_point(|entry| entry.0 < job.id);
-        let Some(entry) = index.get(at).filter(|entry| entry.0 == job.id) else {
+        let at = index.partition_point(|entry| entry.0 < job.trace_id);
+        let Some(entry) = index.get(at).filter(|entry| entry.0 == job.trace_id) else {
             continue;
         };
         let neighbour = index.get(at + 1).or(index.first()).unwrap_or(entry);
@@ -302,71 +273,79 @@ fn same_labels(
 struct Scale<'a> {
     selection: &'a Selection,
     /// Time 0 of the reduced trace in the original.
-    origin: u64,
+    origin: SimDuration,
 }
 
 impl Scale<'_> {
     /// A job of the reduced trace in the time of the original.
-    fn back(&self, job: &ValJob) -> ValJob {
-        ValJob {
-            submit_ns: self.submit_back(job.submit_ns),
-            run_time_ns: multiplied(self.selection.scale_run_time, job.run_time_ns),
+    fn back(&self, job: &TraceJob) -> TraceJob {
+        TraceJob {
+            submit: self.submit_back(job.submit),
+            run_time: multiplied(self.selection.scale_run_time, job.run_time),
             ..*job
         }
     }
 
-    fn submit_back(&self, submit: u64) -> u64 {
-        self.origin
-            .saturating_add(multiplied(self.selection.scale_arrival, submit))
+    fn submit_back(&self, submit: SimDuration) -> SimDuration {
+        self.origin + multiplied(self.selection.scale_arrival, submit)
     }
 
-    fn same_submit(&self, job: &ValJob, original: &ValJob) -> bool {
-        let since = original.submit_ns.saturating_sub(self.origin);
-        let scaled = self.selection.scale_arrival.divide(since);
-        scaled.abs_diff(job.submit_ns) <= TOLERANCE_NS
+    /// The times of a job of the original in the reduced trace.
+    fn submit_there(&self, original: &TraceJob) -> SimDuration {
+        divided(self.selection.scale_arrival, original.submit - self.origin)
     }
 
-    fn same_run_time(&self, job: &ValJob, original: &ValJob) -> bool {
-        let scaled = self.selection.scale_run_time.divide(original.run_time_ns);
-        let scaled = scaled.max(self.selection.min_run_time.as_nanos());
-        scaled.abs_diff(job.run_time_ns) <= TOLERANCE_NS
+    fn run_time_there(&self, original: &TraceJob) -> SimDuration {
+        divided(self.selection.scale_run_time, original.run_time)
+    }
+
+    fn same_submit(&self, job: &TraceJob, original: &TraceJob) -> bool {
+        near(self.submit_there(original), job.submit)
+    }
+
+    fn same_run_time(&self, job: &TraceJob, original: &TraceJob) -> bool {
+        let run_time = self.run_time_there(original);
+        near(run_time.max(self.selection.min_run_time), job.run_time)
     }
 
     /// Brings the reference to the resolution of the reduced trace, where its
     /// jobs cannot be recognized and so keep the times that were written.
-    fn coarsen(&self, reference: &mut [ValJob], unit: u64) {
+    fn coarsen(&self, reference: &mut [TraceJob], unit: u64) {
+        let whole = |time: SimDuration| SimDuration::from_nanos(time.as_nanos() / unit * unit);
         for job in reference.iter_mut() {
-            let since = job.submit_ns.saturating_sub(self.origin);
-            let submit = self.selection.scale_arrival.divide(since) / unit * unit;
-            job.submit_ns = self.submit_back(submit);
-            let run = self.selection.scale_run_time.divide(job.run_time_ns) / unit * unit;
-            job.run_time_ns = multiplied(self.selection.scale_run_time, run);
+            job.submit = self.submit_back(whole(self.submit_there(job)));
+            let run_time = whole(self.run_time_there(job));
+            job.run_time = multiplied(self.selection.scale_run_time, run_time);
         }
     }
 
     /// Applies the shortest run time to the reference.
-    fn lift(&self, reference: &mut [ValJob]) {
-        let shortest = self.selection.min_run_time.as_nanos();
+    fn lift(&self, reference: &mut [TraceJob]) {
+        let shortest = self.selection.min_run_time;
         let shortest = multiplied(self.selection.scale_run_time, shortest);
         for job in reference.iter_mut() {
-            job.run_time_ns = job.run_time_ns.max(shortest);
+            job.run_time = job.run_time.max(shortest);
         }
     }
 }
 
-/// floor(nanos x factor), to float precision; saturates.
-fn multiplied(factor: Decimal, nanos: u64) -> u64 {
+fn near(a: SimDuration, b: SimDuration) -> bool {
+    a.as_nanos().abs_diff(b.as_nanos()) <= TOLERANCE_NS
+}
+
+/// floor(time x factor), to float precision; saturates.
+fn multiplied(factor: Decimal, time: SimDuration) -> SimDuration {
     if factor == Decimal::ONE {
-        return nanos;
+        return time;
     }
-    (nanos as f64 * factor.as_f64()) as u64
+    SimDuration::from_nanos((time.as_nanos() as f64 * factor.as_f64()) as u64)
 }
 
 /// The coarsest of 1 s, 1 ms, 1 us and 1 ns in which all times are whole.
-fn unit_of(jobs: &[ValJob]) -> u64 {
+fn unit_of(jobs: &[TraceJob]) -> u64 {
     let whole = |unit: &u64| {
         jobs.iter()
-            .all(|job| job.submit_ns % unit == 0 && job.run_time_ns % unit == 0)
+            .all(|job| job.submit.as_nanos() % unit == 0 && job.run_time.as_nanos() % unit == 0)
     };
     [NANOS_PER_SEC, 1_000_000, 1_000]
         .into_iter()
@@ -376,7 +355,7 @@ fn unit_of(jobs: &[ValJob]) -> u64 {
 
 /// Finds each reduced job in the reference.
 struct Matcher<'a> {
-    reference: &'a [ValJob],
+    reference: &'a [TraceJob],
     index: &'a [(u64, u32)],
     scale: &'a Scale<'a>,
     used: Vec<bool>,
@@ -386,9 +365,9 @@ struct Matcher<'a> {
 impl Matcher<'_> {
     /// A recognized job takes the exact times of the original, which the
     /// reduced trace may have rounded; what was changed stays as it is.
-    fn place(&mut self, job: &ValJob) -> Placed {
+    fn place(&mut self, job: &TraceJob) -> Placed {
         let back = self.scale.back(job);
-        let places = places(self.index, job.id);
+        let places = places(self.index, job.trace_id);
         if places.is_empty() {
             self.identity.foreign += 1;
             return Placed {
@@ -419,17 +398,17 @@ impl Matcher<'_> {
         let original = &self.reference[place.1 as usize];
         let mut placed = back;
         if self.scale.same_submit(job, original) {
-            placed.submit_ns = original.submit_ns;
+            placed.submit = original.submit;
         } else {
             self.identity.submit_changed += 1;
         }
         if self.scale.same_run_time(job, original) {
-            placed.run_time_ns = original.run_time_ns;
+            placed.run_time = original.run_time;
         } else {
             self.identity.run_time_changed += 1;
         }
         self.identity.processors_changed += u64::from(job.processors != original.processors);
-        let labels = |job: &ValJob| (job.user, job.queue, job.executable);
+        let labels = |job: &TraceJob| (job.user, job.queue, job.executable);
         self.identity.labels_changed += u64::from(labels(job) != labels(original));
         Placed {
             job: placed,

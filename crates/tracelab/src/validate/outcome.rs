@@ -7,7 +7,7 @@ use super::identity::Identity;
 use super::job::Pair;
 use super::measure::{GAP_BINS, Measured, Ruler};
 use super::power::{self, Demand, Power};
-use super::statistics::{Group, STATISTICS, Side, Statistic, Values};
+use super::statistics::{STATISTICS, Side, Statistic, StatisticReport, Values};
 use super::{LEVEL, Options, ValidateError, sampling};
 use crate::linkage::LinkageError;
 use gridrig_core::rng;
@@ -53,33 +53,6 @@ pub struct Standing {
     pub critical: f64,
     /// The statistic that deviates most.
     pub worst: &'static str,
-}
-
-/// One statistic of the reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct StatisticReport {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is about.
-    pub group: Group,
-    /// Which deviations count.
-    pub side: Side,
-    /// In a few words.
-    pub what: &'static str,
-    /// Its value for the reduction.
-    pub value: f64,
-    /// Median of the samples.
-    pub median: f64,
-    /// Lower edge of the envelope; null where small values do not count.
-    pub low: Option<f64>,
-    /// Upper edge of the envelope; null where large values do not count.
-    pub high: Option<f64>,
-    /// Distance from the median in spreads of the samples.
-    pub deviation: f64,
-    /// Samples that deviate at least as far in this statistic alone.
-    pub beyond: u32,
-    /// Whether the value lies in the envelope.
-    pub inside: bool,
 }
 
 /// The clusters of arrivals of both traces.

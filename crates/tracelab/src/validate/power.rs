@@ -1,9 +1,8 @@
 //! What a verdict could have told: how far off a reduction may be and still
 //! pass, and whether that is too far for the verdict to mean much.
 
-use super::StatisticReport;
 use super::encode::Encoded;
-use super::statistics::Values;
+use super::statistics::{StatisticReport, Values};
 use serde::Serialize;
 use std::fmt;
 

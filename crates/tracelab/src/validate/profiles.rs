@@ -1,6 +1,6 @@
 //! Kinds of jobs by k-means; the only module that knows linfa and ndarray.
 
-use super::job::ValJob;
+use crate::load::TraceJob;
 use gridrig_core::rng;
 use gridrig_core::time::NANOS_PER_SEC;
 use linfa::DatasetBase;
@@ -97,9 +97,9 @@ pub(super) struct Profiles {
 }
 
 impl Profiles {
-    pub(super) fn of(reference: &[ValJob], seed: u64) -> Self {
+    pub(super) fn of(reference: &[TraceJob], seed: u64) -> Self {
         let step = reference.len().div_ceil(FITTED).max(1);
-        let fitted: Vec<&ValJob> = reference.iter().step_by(step).collect();
+        let fitted: Vec<&TraceJob> = reference.iter().step_by(step).collect();
         let scale = [0, 1].map(|column| {
             let values = fitted.iter().map(|job| raw(job)[column]);
             let deviation = deviation(values);
@@ -123,7 +123,7 @@ impl Profiles {
     }
 
     /// The nearest centre.
-    pub(super) fn class(&self, job: &ValJob) -> u32 {
+    pub(super) fn class(&self, job: &TraceJob) -> u32 {
         let point = point(job, self.scale);
         let distance = |at: &usize| squared_distance(&self.centres[*at], &point);
         let order = |a: &usize, b: &usize| distance(a).total_cmp(&distance(b));
@@ -132,19 +132,19 @@ impl Profiles {
 }
 
 /// Logarithms of run time and processors.
-fn raw(job: &ValJob) -> [f64; 2] {
-    let run = job.run_time_ns as f64 / NANOS_PER_SEC as f64;
+fn raw(job: &TraceJob) -> [f64; 2] {
+    let run = job.run_time.as_nanos() as f64 / NANOS_PER_SEC as f64;
     [run.ln_1p(), f64::from(job.processors).ln()]
 }
 
 /// Hour of day, counted from the original's time 0.
-pub(super) fn hour(job: &ValJob) -> u32 {
-    (job.submit_ns / NANOS_PER_SEC % 86_400 / 3_600) as u32
+pub(super) fn hour(job: &TraceJob) -> u32 {
+    (job.submit.as_nanos() / NANOS_PER_SEC % 86_400 / 3_600) as u32
 }
 
 /// Standardized logarithms of run time and processors, and the hour of day as
 /// a point on a circle, since 23 h is next to 0 h.
-fn point(job: &ValJob, scale: [f64; 2]) -> Vec<f64> {
+fn point(job: &TraceJob, scale: [f64; 2]) -> Vec<f64> {
     let [run, processors] = raw(job);
     let angle = f64::from(hour(job)) / 24.0 * std::f64::consts::TAU;
     vec![

@@ -107,6 +107,33 @@ pub struct Statistic {
     pub what: &'static str,
 }
 
+/// One statistic of the reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StatisticReport {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is about.
+    pub group: Group,
+    /// Which deviations count.
+    pub side: Side,
+    /// In a few words.
+    pub what: &'static str,
+    /// Its value for the reduction.
+    pub value: f64,
+    /// Median of the samples.
+    pub median: f64,
+    /// Lower edge of the envelope; null where small values do not count.
+    pub low: Option<f64>,
+    /// Upper edge of the envelope; null where large values do not count.
+    pub high: Option<f64>,
+    /// Distance from the median in spreads of the samples.
+    pub deviation: f64,
+    /// Samples that deviate at least as far in this statistic alone.
+    pub beyond: u32,
+    /// Whether the value lies in the envelope.
+    pub inside: bool,
+}
+
 const fn of(name: &'static str, group: Group, side: Side, what: &'static str) -> Statistic {
     Statistic {
         name,

@@ -14,15 +14,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A folder with files, and what is asked of them.
-struct Desk(tempfile::TempDir);
+struct Files(tempfile::TempDir);
 
-impl Desk {
-    fn new(files: &[(&str, &str)]) -> Self {
-        let desk = Desk(tempfile::tempdir().unwrap());
-        for (name, text) in files {
-            fs::write(desk.path(name), text).unwrap();
+impl Files {
+    fn new(texts: &[(&str, &str)]) -> Self {
+        let files = Files(tempfile::tempdir().unwrap());
+        for (name, text) in texts {
+            fs::write(files.path(name), text).unwrap();
         }
-        desk
+        files
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -88,25 +88,26 @@ fn gwf() -> String {
 
 #[test]
 fn swf_through_gwf_and_back_is_the_same_log() {
-    let desk = Desk::new(&[("a.swf", &swf())]);
-    let there = desk.convert("a.swf", "b.gwf");
+    let files = Files::new(&[("a.swf", &swf())]);
+    let there = files.convert("a.swf", "b.gwf");
     assert!(
         there.lost.is_empty() && there.warnings.is_empty(),
         "{there:?}"
     );
     assert_eq!(there.processors, Some(64));
-    assert!(desk.text("b.gwf").starts_with("# Processors: 64\n"));
+    assert!(files.text("b.gwf").starts_with("# Processors: 64\n"));
     assert!(
-        desk.jobs("b.gwf")
+        files
+            .jobs("b.gwf")
             .starts_with("1\t1000\t5\t10\t4\t3.5\t2048.5\t4\t600\t1024\t1\t7\t8\t9\t1\t2\t-1\t")
     );
-    desk.convert("b.gwf", "c.swf");
-    assert_eq!(desk.jobs("c.swf"), desk.jobs("a.swf"));
-    desk.convert("a.swf", "d.swf");
-    assert_eq!(desk.text("c.swf"), desk.text("d.swf"));
-    let header = open_as(&desk.path("c.swf"), Format::Swf).unwrap();
+    files.convert("b.gwf", "c.swf");
+    assert_eq!(files.jobs("c.swf"), files.jobs("a.swf"));
+    files.convert("a.swf", "d.swf");
+    assert_eq!(files.text("c.swf"), files.text("d.swf"));
+    let header = open_as(&files.path("c.swf"), Format::Swf).unwrap();
     assert!(
-        desk.text("c.swf").contains("MaxProcs: 64 (8, 56)\n"),
+        files.text("c.swf").contains("MaxProcs: 64 (8, 56)\n"),
         "{}",
         header.file()
     );
@@ -117,18 +118,18 @@ fn a_log_that_does_not_say_when_it_began_says_nothing_on_the_way_back_either() {
     let text = swf()
         .replace("; UnixStartTime: 1000\n", "")
         .replace("1 0 5", "1 3 5");
-    let desk = Desk::new(&[("a.swf", &text)]);
-    desk.convert("a.swf", "b.gwf");
-    assert!(desk.text("b.gwf").contains("# UnixStartTime: 0\n"));
-    desk.convert("b.gwf", "c.swf");
-    assert!(!desk.text("c.swf").contains("UnixStartTime"));
-    assert_eq!(desk.jobs("c.swf"), desk.jobs("a.swf"));
+    let files = Files::new(&[("a.swf", &text)]);
+    files.convert("a.swf", "b.gwf");
+    assert!(files.text("b.gwf").contains("# UnixStartTime: 0\n"));
+    files.convert("b.gwf", "c.swf");
+    assert!(!files.text("c.swf").contains("UnixStartTime"));
+    assert_eq!(files.jobs("c.swf"), files.jobs("a.swf"));
 }
 
 #[test]
 fn gwf_through_swf_and_back_keeps_its_names_and_names_what_is_lost() {
-    let desk = Desk::new(&[("a.gwf", &gwf())]);
-    let there = desk.convert("a.gwf", "b.swf");
+    let files = Files::new(&[("a.gwf", &gwf())]);
+    let there = files.convert("a.gwf", "b.swf");
     let lost: Vec<(&str, u64)> = there.lost.into_iter().collect();
     assert_eq!(
         lost,
@@ -142,7 +143,7 @@ fn gwf_through_swf_and_back_keeps_its_names_and_names_what_is_lost() {
             ("WaitTime below 0", 1),
         ]
     );
-    let text = desk.text("b.swf");
+    let text = files.text("b.swf");
     for line in [
         "; MaxProcs: 64\n",
         "; UnixStartTime: 1081771500\n",
@@ -152,10 +153,11 @@ fn gwf_through_swf_and_back_keeps_its_names_and_names_what_is_lost() {
         assert!(text.contains(line), "{line}{text}");
     }
     assert!(
-        desk.jobs("b.swf")
+        files
+            .jobs("b.swf")
             .contains("\n2 1.5 -1 10 4 -1 -1 4 3600 -1 1 2 1 1 2 -1 -1 -1\n")
     );
-    desk.convert("b.swf", "c.gwf");
+    files.convert("b.swf", "c.gwf");
     let blank = |text: String, columns: &[usize]| -> String {
         let lines = text.lines().map(|line| {
             let fields = line.split('\t').enumerate();
@@ -166,12 +168,12 @@ fn gwf_through_swf_and_back_keeps_its_names_and_names_what_is_lost() {
     };
     let cut: Vec<usize> = [3].into_iter().chain(17..=29).collect();
     assert_eq!(
-        blank(desk.jobs("c.gwf"), &cut),
-        blank(desk.jobs("a.gwf"), &cut)
+        blank(files.jobs("c.gwf"), &cut),
+        blank(files.jobs("a.gwf"), &cut)
     );
     // Both formats load to the same jobs, sites aside.
-    let mut from_gwf = load(&desk.path("a.gwf"), SizeFrom::Allocated).unwrap();
-    let from_swf = load(&desk.path("b.swf"), SizeFrom::Allocated).unwrap();
+    let mut from_gwf = load(&files.path("a.gwf"), SizeFrom::Allocated).unwrap();
+    let from_swf = load(&files.path("b.swf"), SizeFrom::Allocated).unwrap();
     from_gwf.names.remove("site");
     assert_eq!(from_swf.names, from_gwf.names);
     let shape = |loaded: &gridrig_tracelab::load::Loaded| -> Vec<_> {
@@ -186,39 +188,39 @@ fn gwf_through_swf_and_back_keeps_its_names_and_names_what_is_lost() {
 
 #[test]
 fn gwf_to_gwf_changes_no_job() {
-    let desk = Desk::new(&[("a.gwf", &gwf())]);
-    let report = desk.convert("a.gwf", "b.gwf");
+    let files = Files::new(&[("a.gwf", &gwf())]);
+    let report = files.convert("a.gwf", "b.gwf");
     assert!(report.lost.is_empty(), "{:?}", report.lost);
-    assert_eq!(desk.jobs("b.gwf"), desk.jobs("a.gwf"));
-    desk.convert("b.gwf", "c.gwf");
-    assert_eq!(desk.text("c.gwf"), desk.text("b.gwf"));
+    assert_eq!(files.jobs("b.gwf"), files.jobs("a.gwf"));
+    files.convert("b.gwf", "c.gwf");
+    assert_eq!(files.text("c.gwf"), files.text("b.gwf"));
 }
 
 #[test]
 fn what_sanitizing_left_out_stands_in_the_header_and_twice_is_once() {
-    let desk = Desk::new(&[("a.swf", &swf())]);
-    let mut request = desk.request(&["a.swf"], "b.swf.gz");
+    let files = Files::new(&[("a.swf", &swf())]);
+    let mut request = files.request(&["a.swf"], "b.swf.gz");
     request.rules = Rules::parse("never-ran,cancelled,wider-than=100").unwrap();
     request.processors = Some(128);
     let report = convert(&request).unwrap();
     let removed: Vec<u64> = report.sanitized.iter().map(|r| r.removed).collect();
     assert_eq!(removed, [1, 1, 0]);
-    let loaded = load(&desk.path("b.swf.gz"), SizeFrom::Allocated).unwrap();
+    let loaded = load(&files.path("b.swf.gz"), SizeFrom::Allocated).unwrap();
     assert_eq!(loaded.jobs.len(), 1);
     assert_eq!(loaded.known_processors(), Some(128));
     assert!(loaded.header.values("Note")[1].contains("cancelled - status 5 (1 jobs removed)"));
-    request.inputs[0].path = desk.path("b.swf.gz");
-    request.output = desk.path("c.swf.gz");
+    request.inputs[0].path = files.path("b.swf.gz");
+    request.output = files.path("c.swf.gz");
     convert(&request).unwrap();
     assert_eq!(
-        fs::read(desk.path("b.swf.gz")).unwrap(),
-        fs::read(desk.path("c.swf.gz")).unwrap()
+        fs::read(files.path("b.swf.gz")).unwrap(),
+        fs::read(files.path("c.swf.gz")).unwrap()
     );
     request.rules = Rules::parse("remove=job>=0").unwrap();
-    request.output = desk.path("d.swf");
+    request.output = files.path("d.swf");
     let error = convert(&request).unwrap_err();
     assert!(matches!(error, ConvertError::Refused { .. }), "{error}");
-    assert!(!desk.path("d.swf").exists());
+    assert!(!files.path("d.swf").exists());
 }
 
 #[test]
@@ -231,12 +233,12 @@ fn a_merge_is_ordered_and_keeps_apart_what_is_not_the_same() {
     let b = "; MaxProcs: 16\n".to_owned()
         + &line(1, "20", "10", 1, 1, 1)
         + &line(2, "55", "10", 1, 1, 1).replace("-1 -1\n", "1 30\n");
-    let desk = Desk::new(&[("a.swf", &a), ("b.swf", &b)]);
-    let mut request = desk.request(&["a.swf", "b.swf"], "both.swf");
+    let files = Files::new(&[("a.swf", &a), ("b.swf", &b)]);
+    let mut request = files.request(&["a.swf", "b.swf"], "both.swf");
     request.inputs[1].offset = SimDuration::from_secs(1);
     let report = convert(&request).unwrap();
     assert_eq!(report.processors, Some(24));
-    let jobs = desk.jobs("both.swf");
+    let jobs = files.jobs("both.swf");
     let fields: Vec<Vec<&str>> = jobs.lines().map(|l| l.split(' ').collect()).collect();
     let of = |columns: [usize; 5]| -> Vec<String> {
         let row = |line: &Vec<&str>| columns.map(|c| line[c - 1]).join(" ");
@@ -254,23 +256,23 @@ fn a_merge_is_ordered_and_keeps_apart_what_is_not_the_same() {
             "3 60 3 1 -1",
         ]
     );
-    let loaded = load(&desk.path("both.swf"), SizeFrom::Allocated).unwrap();
+    let loaded = load(&files.path("both.swf"), SizeFrom::Allocated).unwrap();
     assert_eq!(loaded.names["partition"], ["", "a", "b"]);
     assert_eq!(loaded.known_processors(), Some(24));
 }
 
 #[test]
 fn a_merge_of_both_formats_keeps_the_names_of_each() {
-    let desk = Desk::new(&[("a.swf", &swf()), ("b.gwf", &gwf())]);
-    convert(&desk.request(&["a.swf", "b.gwf"], "both.gwf")).unwrap();
-    convert(&desk.request(&["a.swf", "b.gwf"], "both.swf")).unwrap();
-    let jobs = desk.jobs("both.gwf");
+    let files = Files::new(&[("a.swf", &swf()), ("b.gwf", &gwf())]);
+    convert(&files.request(&["a.swf", "b.gwf"], "both.gwf")).unwrap();
+    convert(&files.request(&["a.swf", "b.gwf"], "both.swf")).unwrap();
+    let jobs = files.jobs("both.gwf");
     assert!(
         jobs.contains("\tb/U2004S1\tb/G1\tb/X1\tb/queue0\tb\tb/S1\tb/S1\tUNITARY\t"),
         "{jobs}"
     );
     assert!(jobs.contains("\t7\t8\t9\t1\ta\t-1\t"), "{jobs}");
-    let loaded = load(&desk.path("both.swf"), SizeFrom::Allocated).unwrap();
+    let loaded = load(&files.path("both.swf"), SizeFrom::Allocated).unwrap();
     // The largest user of the first is 7.
     assert_eq!(loaded.names["user"][8..], ["b/U2004S1", "b/U9S2"]);
     let mut users: Vec<Option<u32>> = loaded.jobs.iter().map(|j| j.user).collect();
@@ -281,19 +283,19 @@ fn a_merge_of_both_formats_keeps_the_names_of_each() {
 #[test]
 fn a_merge_by_the_calendar_keeps_the_times_apart() {
     let later = swf().replace("UnixStartTime: 1000", "UnixStartTime: 4600");
-    let desk = Desk::new(&[
+    let files = Files::new(&[
         ("a.swf", &later),
         ("b.swf", &swf()),
         ("c.swf", &line(1, "0", "1", 1, 1, 1)),
     ]);
-    let mut request = desk.request(&["a.swf", "b.swf"], "both.swf");
+    let mut request = files.request(&["a.swf", "b.swf"], "both.swf");
     request.calendar = true;
     convert(&request).unwrap();
-    let jobs = desk.jobs("both.swf");
+    let jobs = files.jobs("both.swf");
     let first: Vec<&str> = jobs.lines().map(|l| l.split(' ').nth(1).unwrap()).collect();
     assert_eq!(first, ["0", "7", "90.25", "3600", "3607", "3690.25"]);
-    assert!(desk.text("both.swf").contains("; UnixStartTime: 1000\n"));
-    request.inputs[1].path = desk.path("c.swf");
+    assert!(files.text("both.swf").contains("; UnixStartTime: 1000\n"));
+    request.inputs[1].path = files.path("c.swf");
     let error = convert(&request).unwrap_err();
     assert!(matches!(error, ConvertError::Refused { .. }), "{error}");
 }
@@ -306,14 +308,14 @@ fn a_split_shares_out_every_job_and_a_merge_puts_them_together_again() {
                 .replace(" 3 1 1 1 1 ", &format!(" 3 1 1 1 {} ", n % 3))
         })
         .collect();
-    let desk = Desk::new(&[("a.swf", &text)]);
+    let files = Files::new(&[("a.swf", &text)]);
     for (way, streams) in [
         ("by=partition", &["0", "1", "2"][..]),
         ("round-robin=2", &["1", "2"]),
         ("random=x,y", &["x", "y"]),
         ("share=x:2,y:1", &["x", "y"]),
     ] {
-        let mut request = desk.request(&["a.swf"], "parts/{}.swf");
+        let mut request = files.request(&["a.swf"], "parts/{}.swf");
         request.split = Some(Split::parse(way).unwrap());
         request.force = true;
         let report = convert(&request).unwrap();
@@ -325,7 +327,7 @@ fn a_split_shares_out_every_job_and_a_merge_puts_them_together_again() {
         assert_eq!(names, streams, "{way}");
         let mut lines: Vec<String> = Vec::new();
         for output in &report.outputs {
-            let jobs = desk.jobs(&format!("parts/{}.swf", output.stream.as_ref().unwrap()));
+            let jobs = files.jobs(&format!("parts/{}.swf", output.stream.as_ref().unwrap()));
             assert_eq!(jobs.lines().count() as u64, output.jobs, "{way}");
             lines.extend(jobs.lines().map(str::to_owned));
         }
@@ -342,8 +344,8 @@ fn a_gwf_trace_splits_by_site_into_files_with_safe_names() {
     let text = gwf_line(1, "1", "0", "5", 1, ["u", "q", "../S 1"])
         + &gwf_line(2, "1", "0", "5", 1, ["u", "q", "__/S 1"])
         + &gwf_line(3, "1", "0", "5", 1, ["u", "q", "-1"]);
-    let desk = Desk::new(&[("a.gwf", &text)]);
-    let mut request = desk.request(&["a.gwf"], "{}.swf");
+    let files = Files::new(&[("a.gwf", &text)]);
+    let mut request = files.request(&["a.gwf"], "{}.swf");
     request.split = Some(Split::parse("by=site").unwrap());
     let report = convert(&request).unwrap();
     let names: Vec<&str> = report
@@ -353,7 +355,8 @@ fn a_gwf_trace_splits_by_site_into_files_with_safe_names() {
         .collect();
     assert_eq!(names, ["none", "_._S_1", "___S_1"]);
     assert!(
-        desk.text("_._S_1.swf")
+        files
+            .text("_._S_1.swf")
             .contains("split by site by gridrig trace convert; here ../S 1")
     );
 }
@@ -362,13 +365,13 @@ fn a_gwf_trace_splits_by_site_into_files_with_safe_names() {
 fn streams_of_a_split_keep_the_format_where_their_name_tells_none() {
     let gwf = gwf_line(1, "1", "0", "5", 1, ["u", "q", "S1"])
         + &gwf_line(2, "2", "0", "5", 1, ["u", "q", "S2"]);
-    let desk = Desk::new(&[("a.gwf", &gwf), ("b.swf", &swf())]);
+    let files = Files::new(&[("a.gwf", &gwf), ("b.swf", &swf())]);
     let split = |inputs: &[&str], output: &str| {
-        let mut request = desk.request(inputs, output);
+        let mut request = files.request(inputs, output);
         request.split = Some(Split::parse("round-robin=2").unwrap());
         convert(&request)
     };
-    let kept = |name: &str| open(&desk.path(name)).unwrap().format();
+    let kept = |name: &str| open(&files.path(name)).unwrap().format();
     assert_eq!(split(&["a.gwf"], "a-{}.gz").unwrap().format, Format::Gwf);
     assert_eq!(kept("a-1.gz"), Format::Gwf);
     assert_eq!(split(&["b.swf"], "b-{}").unwrap().format, Format::Swf);
@@ -380,33 +383,33 @@ fn streams_of_a_split_keep_the_format_where_their_name_tells_none() {
 
 #[test]
 fn requests_that_make_no_sense_are_refused() {
-    let desk = Desk::new(&[("a.swf", &swf()), ("there.swf", "")]);
+    let files = Files::new(&[("a.swf", &swf()), ("there.swf", "")]);
     let told = |request: &Request| convert(request).unwrap_err().to_string();
     assert!(
-        told(&desk.request(&["a.swf"], "there.swf")).ends_with("expected a new name, or --force")
+        told(&files.request(&["a.swf"], "there.swf")).ends_with("expected a new name, or --force")
     );
-    assert!(told(&desk.request(&["a.swf"], "b.txt")).contains("the name tells no format"));
-    assert!(told(&desk.request(&["a.swf"], "{}.swf")).contains("expected --split"));
-    let mut same = desk.request(&["a.swf"], "a.swf");
+    assert!(told(&files.request(&["a.swf"], "b.txt")).contains("the name tells no format"));
+    assert!(told(&files.request(&["a.swf"], "{}.swf")).contains("expected --split"));
+    let mut same = files.request(&["a.swf"], "a.swf");
     same.force = true;
     assert!(told(&same).contains("the same file"));
-    let mut split = desk.request(&["a.swf"], "b.swf");
+    let mut split = files.request(&["a.swf"], "b.swf");
     split.split = Some(Split::parse("by=user").unwrap());
     assert!(told(&split).contains("with {} once"));
-    let mut device = desk.request(&["a.swf"], "b.swf");
+    let mut device = files.request(&["a.swf"], "b.swf");
     device.inputs[0].path = PathBuf::from("/dev/null");
     assert!(told(&device).contains("not a regular file"));
-    let mut wrong = desk.request(&["a.swf"], "b.swf");
+    let mut wrong = files.request(&["a.swf"], "b.swf");
     wrong.inputs[0].from = Some(Format::Gwf);
     assert!(told(&wrong).contains("field count = \"18\": expected 29"));
-    assert!(!desk.path("b.swf").exists());
+    assert!(!files.path("b.swf").exists());
 }
 
 #[test]
 fn values_below_zero_that_are_not_minus_one_are_counted() {
     let text = line(1, "0", "10", 1, 1, 1).replace(" 600 ", " -600 ");
-    let desk = Desk::new(&[("a.swf", &text)]);
-    let report = desk.convert("a.swf", "b.swf");
+    let files = Files::new(&[("a.swf", &text)]);
+    let report = files.convert("a.swf", "b.swf");
     assert_eq!(report.lost["values below 0 other than -1"], 1);
 }
 
@@ -433,18 +436,18 @@ fn logs_of_the_archive_survive_the_way_there_and_back() {
         "OSC-Clust-2000-3.1-cln",
         "DAS2-fs1-2003-1",
     ] {
-        let desk = Desk::new(&[]);
+        let files = Files::new(&[]);
         let original = folder.join(format!("{name}.swf.gz"));
-        let mut request = desk.request(&["x"], "a.gwf");
+        let mut request = files.request(&["x"], "a.gwf");
         request.inputs[0].path.clone_from(&original);
         let report = convert(&request).unwrap();
         assert!(report.lost.is_empty(), "{name}: {:?}", report.lost);
-        desk.convert("a.gwf", "b.swf");
+        files.convert("a.gwf", "b.swf");
         assert!(
-            plain_lines(&desk.path("b.swf")) == plain_lines(&original),
+            plain_lines(&files.path("b.swf")) == plain_lines(&original),
             "{name}"
         );
-        let mut there = open_as(&desk.path("b.swf"), Format::Swf).unwrap();
+        let mut there = open_as(&files.path("b.swf"), Format::Swf).unwrap();
         assert!(there.next_record().unwrap().is_some());
     }
 }

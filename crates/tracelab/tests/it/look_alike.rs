@@ -8,13 +8,12 @@
 use crate::archive;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
-use gridrig_tracelab::characterize::{JobRow, rows};
 use gridrig_tracelab::format::{Format, TraceReader};
-use gridrig_tracelab::load::{Loaded, load, load_from};
+use gridrig_tracelab::load::{Loaded, TraceJob, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Extent, Model, output};
-use gridrig_tracelab::validate::{Group, Options, ValJob, validate};
+use gridrig_tracelab::validate::{Group, Options, validate};
 use rand::RngExt;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +49,7 @@ fn fitted(source: &Loaded) -> Model {
     ))
 }
 
-fn user_shares(rows: &[JobRow]) -> BTreeMap<Option<u32>, f64> {
+fn user_shares(rows: &[TraceJob]) -> BTreeMap<Option<u32>, f64> {
     let mut shares = BTreeMap::new();
     for row in rows {
         *shares.entry(row.user).or_insert(0.0) += 1.0 / rows.len() as f64;
@@ -73,7 +72,7 @@ const BATCHES_APART: f64 = 0.1;
 /// Compares a look-alike with its source and says what is off by more than an
 /// honest sample would be.
 fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
-    let (ours, theirs) = (rows(&made.jobs), rows(&source.jobs));
+    let (ours, theirs) = ((&made.jobs), (&source.jobs));
     let mut off = Vec::new();
     let mut check = |what: &str, found: f64, limit: f64| {
         println!("{what}: {found:.4}, honest samples {limit:.4}");
@@ -82,7 +81,7 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
         }
     };
     let limit = honest(ours.len());
-    let mut both = |what: &str, of: &dyn Fn(&JobRow) -> u64| {
+    let mut both = |what: &str, of: &dyn Fn(&TraceJob) -> u64| {
         let found = distance(
             ours.iter().map(of).collect(),
             theirs.iter().map(of).collect(),
@@ -99,7 +98,7 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
     both("hour of the day", &|row| {
         row.submit.as_nanos() / 3_600_000_000_000 % 24
     });
-    let sizes = |rows: &[JobRow]| -> Vec<u64> {
+    let sizes = |rows: &[TraceJob]| -> Vec<u64> {
         let all = batches(rows, BATCH_WINDOW);
         all.iter().map(|batch| u64::from(batch.jobs)).collect()
     };
@@ -161,7 +160,7 @@ fn the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample() {
 fn passes(archive: &Path, log: &str, groups: &[Group]) {
     let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
     let made = reread(&fitted(&source));
-    let jobs = |trace: &Loaded| trace.jobs.iter().map(ValJob::from).collect::<Vec<_>>();
+    let jobs = |trace: &Loaded| trace.jobs.clone();
     let options = Options {
         groups: Some(groups.iter().copied().collect()),
         thin: Some(0.1),
@@ -285,7 +284,7 @@ fn jobs_of_a_program_that_looks_once_a_minute_are_submitted_at_looks() {
     let Model::LookAlike(mut like) = fitted(&source) else {
         panic!("a look-alike");
     };
-    assert!(!like.gap_leanings.is_empty());
+    assert!(!like.gap_weights.is_empty());
     let gaps = |trace: &Loaded| -> Vec<u64> {
         let submit = |at: usize| trace.jobs[at].submit.as_nanos() / 1_000_000_000;
         (6..trace.jobs.len())
@@ -299,10 +298,10 @@ fn jobs_of_a_program_that_looks_once_a_minute_are_submitted_at_looks() {
         assert!(first >= like.first_submit_s, "{first}");
         distance(gaps(&source), gaps(&made))
     };
-    let leaning = apart(&like);
-    like.gap_leanings.clear();
+    let weighted = apart(&like);
+    like.gap_weights.clear();
     let plain = apart(&like);
-    assert!(leaning < 0.7 * plain, "{leaning} and {plain}");
+    assert!(weighted < 0.7 * plain, "{weighted} and {plain}");
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use crate::{archive, clustering, need};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_tracelab::load::load;
+use gridrig_tracelab::load::{TraceJob, load};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
 use gridrig_tracelab::validate::{
-    Design, Group, Options, Selection, ValJob, ValidateError, Validation, validate,
+    Design, Group, Options, Selection, ValidateError, Validation, validate,
 };
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -18,15 +18,15 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A trace, the part of it that is reduced, and how to compare with it.
 struct Case {
-    all: Vec<ValJob>,
-    part: Vec<ValJob>,
+    all: Vec<TraceJob>,
+    part: Vec<TraceJob>,
     options: Options,
 }
 
 impl Case {
-    fn new(all: Vec<ValJob>, window: Option<TraceWindow>, max_processors: Option<u32>) -> Self {
-        let inside = |job: &&ValJob| {
-            let submit = SimDuration::from_nanos(job.submit_ns);
+    fn new(all: Vec<TraceJob>, window: Option<TraceWindow>, max_processors: Option<u32>) -> Self {
+        let inside = |job: &&TraceJob| {
+            let submit = job.submit;
             window.is_none_or(|w| w.start <= submit && submit < w.start + w.length)
                 && max_processors.is_none_or(|limit| job.processors <= limit)
         };
@@ -58,7 +58,7 @@ impl Case {
         Case::new(jobs_of(&file), None, None)
     }
 
-    fn systematic(&self, m: usize, n: usize, phase: usize) -> Vec<ValJob> {
+    fn systematic(&self, m: usize, n: usize, phase: usize) -> Vec<TraceJob> {
         let kept = |i: usize| (i + 1 + phase) * m / n > (i + phase) * m / n;
         let jobs = self.part.iter().enumerate();
         jobs.filter(|(i, _)| kept(*i))
@@ -66,24 +66,24 @@ impl Case {
             .collect()
     }
 
-    fn random(&self, share: f64, seed: u64) -> Vec<ValJob> {
+    fn random(&self, share: f64, seed: u64) -> Vec<TraceJob> {
         let mut stream = rng::stream(seed, "test-sample");
-        let kept = |_: &&ValJob| stream.random::<f64>() < share;
+        let kept = |_: &&TraceJob| stream.random::<f64>() < share;
         self.part.iter().filter(kept).copied().collect()
     }
 
-    fn judge(&self, reduced: &[ValJob]) -> Validation {
+    fn judge(&self, reduced: &[TraceJob]) -> Validation {
         validate(&self.all, reduced, &self.options).unwrap()
     }
 
-    fn passes(&self, what: &str, reduced: &[ValJob]) {
+    fn passes(&self, what: &str, reduced: &[TraceJob]) {
         let outcome = self.judge(reduced);
         assert!(outcome.passed(), "{what}: {:#?}", outcome.failures());
         assert!(outcome.identity.ids_kept, "{what}");
         assert_eq!(outcome.identity.shared, reduced.len() as u64, "{what}");
     }
 
-    fn fails(&self, what: &str, reduced: &[ValJob]) -> Validation {
+    fn fails(&self, what: &str, reduced: &[TraceJob]) -> Validation {
         let outcome = self.judge(reduced);
         assert!(!outcome.passed(), "{what} of {} jobs passed", reduced.len());
         assert!(!outcome.failures().is_empty(), "{what}");
@@ -91,14 +91,14 @@ impl Case {
     }
 }
 
-fn jobs_of(file: &Path) -> Vec<ValJob> {
+fn jobs_of(file: &Path) -> Vec<TraceJob> {
     let loaded = load(file, SizeFrom::Allocated).unwrap();
-    loaded.jobs.iter().map(ValJob::from).collect()
+    loaded.jobs
 }
 
 /// The user with most jobs, and the one with most demand.
-fn busiest(jobs: &[ValJob]) -> [Option<u32>; 2] {
-    let by = |weight: fn(&ValJob) -> u128| {
+fn busiest(jobs: &[TraceJob]) -> [Option<u32>; 2] {
+    let by = |weight: fn(&TraceJob) -> u128| {
         let mut weights: BTreeMap<u32, u128> = BTreeMap::new();
         for job in jobs {
             if let Some(user) = job.user {
@@ -107,13 +107,10 @@ fn busiest(jobs: &[ValJob]) -> [Option<u32>; 2] {
         }
         weights.into_iter().max_by_key(|w| w.1).map(|w| w.0)
     };
-    [
-        by(|_| 1),
-        by(|job| u128::from(job.run_time_ns) * u128::from(job.processors)),
-    ]
+    [by(|_| 1), by(|job| job.demand())]
 }
 
-fn without_user(jobs: &[ValJob], user: Option<u32>) -> Vec<ValJob> {
+fn without_user(jobs: &[TraceJob], user: Option<u32>) -> Vec<TraceJob> {
     jobs.iter()
         .filter(|job| job.user != user)
         .copied()
@@ -121,9 +118,9 @@ fn without_user(jobs: &[ValJob], user: Option<u32>) -> Vec<ValJob> {
 }
 
 /// Nine of ten serial jobs are gone.
-fn without_serial(jobs: &[ValJob]) -> Vec<ValJob> {
+fn without_serial(jobs: &[TraceJob]) -> Vec<TraceJob> {
     let mut serial = 0;
-    let kept = |job: &&ValJob| {
+    let kept = |job: &&TraceJob| {
         serial += u32::from(job.processors == 1);
         job.processors > 1 || serial % 10 == 0
     };
@@ -132,17 +129,17 @@ fn without_serial(jobs: &[ValJob]) -> Vec<ValJob> {
 
 /// Jobs exchange their submit times. Whether each keeps its number is another
 /// matter: with new numbers only the statistics can tell.
-fn shuffled(jobs: &[ValJob], renumbered: bool) -> Vec<ValJob> {
-    let mut times: Vec<u64> = jobs.iter().map(|job| job.submit_ns).collect();
+fn shuffled(jobs: &[TraceJob], renumbered: bool) -> Vec<TraceJob> {
+    let mut times: Vec<SimDuration> = jobs.iter().map(|job| job.submit).collect();
     times.shuffle(&mut rng::stream(4, "test-shuffle"));
     let mut jobs = jobs.to_vec();
     for (job, time) in jobs.iter_mut().zip(times) {
-        job.submit_ns = time;
+        job.submit = time;
     }
-    jobs.sort_by_key(|job| job.submit_ns);
+    jobs.sort_by_key(|job| job.submit);
     if renumbered {
         for (id, job) in (0..).zip(&mut jobs) {
-            job.id = 10_000_000 + id;
+            job.trace_id = 10_000_000 + id;
         }
     }
     jobs
@@ -254,7 +251,7 @@ fn frauds_on_the_shipped_trace_fail() {
     twice.push(honest[7]);
     assert_eq!(case.fails("a job twice", &twice).identity.repeated, 1);
     let mut foreign = honest;
-    foreign[3].id = 99_999_999;
+    foreign[3].trace_id = 99_999_999;
     assert_eq!(case.fails("a stranger", &foreign).identity.foreign, 1);
 }
 
@@ -273,19 +270,19 @@ fn scaled_and_rounded_times_are_recognized() {
     let unscaled = case.systematic(2, 5, 0);
     // Whole seconds, rounded up or down, are what other tools write.
     for up in [0, SECOND - 1] {
-        let round = |nanos: u64| (nanos + up) / SECOND * SECOND;
-        let scale = |job: &ValJob| ValJob {
-            submit_ns: round((job.submit_ns - start) / 60),
-            run_time_ns: round((job.run_time_ns / 30).max(SECOND)),
+        let round = |nanos: u64| SimDuration::from_nanos((nanos + up) / SECOND * SECOND);
+        let scale = |job: &TraceJob| TraceJob {
+            submit: round((job.submit.as_nanos() - start) / 60),
+            run_time: round((job.run_time.as_nanos() / 30).max(SECOND)),
             ..*job
         };
-        let mut scaled: Vec<ValJob> = unscaled.iter().map(scale).collect();
+        let mut scaled: Vec<TraceJob> = unscaled.iter().map(scale).collect();
         let outcome = case.judge(&scaled);
         assert!(outcome.passed(), "{:#?}", outcome.failures());
         assert_eq!(outcome.identity.run_time_changed, 0);
         // Without numbers that say which is which, the statistics still do.
         for (id, job) in (0..).zip(&mut scaled) {
-            job.id = 10_000_000 + id;
+            job.trace_id = 10_000_000 + id;
         }
         let outcome = case.judge(&scaled);
         assert!(!outcome.identity.ids_kept);
@@ -355,18 +352,19 @@ fn a_generated_trace_is_compared_by_thinning_both() {
     // The trace itself with other numbers is the best model there is; one with
     // all run times doubled is none.
     let mut copy = case.all.clone();
-    copy.iter_mut().for_each(|job| job.id += 10_000_000);
+    copy.iter_mut().for_each(|job| job.trace_id += 10_000_000);
     case.options.thin = Some(0.25);
     case.options.groups = Some(Group::GENERATED.into());
     assert!(case.judge(&copy).passed());
-    copy.iter_mut().for_each(|job| job.run_time_ns *= 2);
+    copy.iter_mut()
+        .for_each(|job| job.run_time = job.run_time + job.run_time);
     assert!(!case.judge(&copy).passed());
 }
 
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let case = Case::shipped();
-    let error = |reduced: &[ValJob], options: &Options| {
+    let error = |reduced: &[TraceJob], options: &Options| {
         validate(&case.all, reduced, options)
             .unwrap_err()
             .to_string()
@@ -391,21 +389,19 @@ fn what_cannot_be_compared_is_refused() {
     let refused = validate(&case.all, &case.all[..5], &beyond);
     assert!(matches!(refused, Err(ValidateError::NoOriginal { dropped }) if dropped > 0));
     let mut wide = case.all[..60].to_vec();
-    wide[59].submit_ns = u64::MAX;
+    wide[59].submit = SimDuration::from_nanos(u64::MAX);
     let refused = validate(&wide, &wide[..30], &Options::default());
     assert!(refused.is_ok() || matches!(refused, Err(ValidateError::Linkage(_))));
 }
 
 #[test]
 fn odd_traces_are_judged_without_a_panic() {
-    let job = |id: u64, submit: u64, run: u64| ValJob {
-        id,
-        submit_ns: submit,
-        run_time_ns: run,
+    let job = |id: u64, submit: u64, run: u64| TraceJob {
+        trace_id: id,
+        submit: SimDuration::from_nanos(submit),
+        run_time: SimDuration::from_nanos(run),
         processors: 1,
-        user: None,
-        queue: None,
-        executable: None,
+        ..TraceJob::default()
     };
     let options = Options::default();
     // One job; all at once; nothing runs; identical to the original.
@@ -451,12 +447,12 @@ fn distances_are_those_of_scipy() {
     };
     let case = Case::shipped();
     let reduced = case.random(0.3, 11);
-    let columns = |jobs: &[ValJob]| {
+    let columns = |jobs: &[TraceJob]| {
         let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
         serde_json::json!({
             "processors": jobs.iter().map(|j| j.processors).collect::<Vec<_>>(),
-            "run": jobs.iter().map(|j| seconds(j.run_time_ns)).collect::<Vec<_>>(),
-            "submit": jobs.iter().map(|j| seconds(j.submit_ns)).collect::<Vec<_>>(),
+            "run": jobs.iter().map(|j| seconds(j.run_time.as_nanos())).collect::<Vec<_>>(),
+            "submit": jobs.iter().map(|j| seconds(j.submit.as_nanos())).collect::<Vec<_>>(),
             "user": jobs.iter().map(|j| j.user).collect::<Vec<_>>(),
         })
     };

@@ -11,7 +11,7 @@ use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::reduce::{Provenance, REDUCTION_KEY};
 use gridrig_tracelab::sanitize;
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
-use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection, ValJob};
+use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -102,9 +102,7 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let removed = sanitize::apply(spec.sanitize.rules(), &mut original);
     warn(args, &original, &reduced, note.as_ref());
     let options = options(args, &spec, note.as_ref());
-    let jobs = |loaded: &Loaded| loaded.jobs.iter().map(ValJob::from).collect::<Vec<_>>();
-    let (original, reduced) = (jobs(&original), jobs(&reduced));
-    let mut outcome = validate::validate(&original, &reduced, &options)
+    let mut outcome = validate::validate(&original.jobs, &reduced.jobs, &options)
         .map_err(|error| Failure::input(anyhow::Error::new(error).context(pair(args))))?;
     for rule in removed.into_iter().filter(|rule| rule.removed > 0) {
         *outcome.left_out.entry(rule.reason).or_default() += rule.removed;

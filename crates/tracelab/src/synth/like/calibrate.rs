@@ -8,7 +8,7 @@
 //! moments: the model is run, compared and moved).
 
 use super::week::{Arrivals, Form, Instants};
-use super::{BATCH_WINDOW_S, LookAlike, gaps, tilt};
+use super::{BATCH_WINDOW_S, LookAlike, gaps, tilting};
 use crate::synth::error::SynthError;
 use crate::synth::unit::unit;
 use gridrig_core::rng;
@@ -26,14 +26,14 @@ const LEAST: usize = 2_000;
 /// Seeds that a way to tell arrivals is judged by.
 const SEEDS: u64 = 3;
 
-/// What leanings may cost, so that none is large for little: each is tried.
+/// What weights may cost, so that none is large for little: each is tried.
 const RIDGES: [f64; 3] = [0.000_5, 0.003, 0.03];
 
 /// The mean of Kolmogorov's distribution: how far a sample of n is from its
 /// source, times the root of n.
 const MEAN_DISTANCE: f64 = 0.868_7;
 
-/// How often leanings are corrected by what the model then does.
+/// How often weights are corrected by what the model then does.
 const CORRECTIONS: usize = 2;
 
 /// Runs of the model, at most.
@@ -139,27 +139,27 @@ impl LookAlike {
         best.map_or_else(Default::default, |(_, at, form)| (at, form.clone()))
     }
 
-    /// Finds the leanings of hours with which the gaps between submissions come
+    /// Finds the weights with which the gaps between submissions come
     /// near to the source's; none where they are as near as a sample's anyway.
-    pub(super) fn lean_gaps(&self, submits: &[u64]) -> Vec<f64> {
+    pub(super) fn fit_gap_weights(&self, submits: &[u64]) -> Vec<f64> {
         let wanted = gaps::measure(submits);
         let mut model = self.clone();
-        model.gap_leanings.clear();
+        model.gap_weights.clear();
         let (_, missed, _) = model.run_gaps(&wanted);
         if missed <= MEAN_DISTANCE / (KEPT * submits.len() as f64).sqrt() {
             return Vec::new();
         }
-        model.gap_leanings = vec![0.0; gaps::BINS];
+        model.gap_weights = vec![0.0; gaps::BINS];
         let (hours, _, _) = model.run_gaps(&wanted);
         let mut best = (missed, Vec::new());
         for ridge in RIDGES {
             // What a run has too much of is asked for less in the next one.
             let mut asked = wanted;
             for _ in 0..CORRECTIONS {
-                model.gap_leanings = tilt::lean(&hours, &asked, ridge);
+                model.gap_weights = tilting::fit(&hours, &asked, ridge);
                 let (_, missed, mean) = model.run_gaps(&wanted);
                 if missed < best.0 {
-                    best = (missed, model.gap_leanings.clone());
+                    best = (missed, model.gap_weights.clone());
                 }
                 for ((asked, mean), wanted) in asked.iter_mut().zip(mean).zip(wanted) {
                     *asked += wanted - mean;

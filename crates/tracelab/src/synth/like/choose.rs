@@ -1,15 +1,14 @@
-//! Hours that lean towards some distances of jobs.
+//! Hours whose distances of jobs are more or less likely.
 //!
 //! Halvings know how a stretch falls on its two halves, not how it goes on: a
 //! program that looks for jobs once a minute, a pace that is kept for an hour.
 //! So each hour is drawn several times, also with its jobs submitted at the looks
 //! of a program, and one of these is taken with a probability in proportion to
-//! exp(-sum of its distances' leanings). [`tilt`](super::tilt) finds leanings.
+//! exp(-sum of its distances' weights). [`tilting`](super::tilting) finds weights.
 
 use super::gaps::{BINS, Before, Bins};
-use super::owed::Owed;
-use super::splits::Stretch;
-use super::week::HOUR;
+use super::residual::Residuals;
+use super::stretch::{HOUR, Stretch};
 use crate::synth::unit::unit;
 use rand::rngs::ChaCha8Rng;
 
@@ -20,15 +19,15 @@ pub(super) const DRAWN: usize = 6;
 /// one of them with its jobs submitted at such looks.
 const PERIODS: [u64; DRAWN] = [2, 3, 5, 10, 30, 60];
 
-/// How likely hours with looks are taken, if there are no leanings, over hours
+/// How likely hours with looks are taken, without weights, over hours
 /// without.
 const LOOKS: f64 = 0.02;
 
 /// Chooses hours.
 pub(super) struct Chooser {
-    /// The leaning of each bin; none is 0.
-    leanings: [f64; BINS],
-    owed: Owed,
+    /// The weight of each bin; none is 0.
+    weights: [f64; BINS],
+    residuals: Residuals,
     /// Nothing is submitted before this second.
     from: u64,
     before: Before,
@@ -38,11 +37,16 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    pub(super) fn new(leanings: &[f64], owed: Owed, from: u64, random: ChaCha8Rng) -> Self {
-        let of = |at: usize| leanings.get(at).copied().unwrap_or(0.0);
+    pub(super) fn new(
+        weights: &[f64],
+        residuals: Residuals,
+        from: u64,
+        random: ChaCha8Rng,
+    ) -> Self {
+        let of = |at: usize| weights.get(at).copied().unwrap_or(0.0);
         Chooser {
-            leanings: std::array::from_fn(of),
-            owed,
+            weights: std::array::from_fn(of),
+            residuals,
             from,
             before: Before::new(),
             random,
@@ -95,16 +99,16 @@ impl Chooser {
     /// The place of the hour that is taken.
     fn choose(&mut self, hours: &[Vec<u64>]) -> usize {
         let bins: Vec<Bins> = hours.iter().map(|hour| self.before.bins(hour)).collect();
-        let scores = |leanings: &[f64; BINS]| -> Vec<f64> {
-            bins.iter().map(|bins| score(bins, leanings)).collect()
+        let scores = |weights: &[f64; BINS]| -> Vec<f64> {
+            bins.iter().map(|bins| score(bins, weights)).collect()
         };
-        let expected = shares(&scores(&self.leanings));
-        let mut leanings = self.owed.leanings();
-        for (leaning, fitted) in leanings.iter_mut().zip(self.leanings) {
-            *leaning += fitted;
+        let expected = shares(&scores(&self.weights));
+        let mut weights = self.residuals.weights();
+        for (weight, fitted) in weights.iter_mut().zip(self.weights) {
+            *weight += fitted;
         }
         let mut at = unit(&mut self.random);
-        let place = shares(&scores(&leanings)).iter().position(|share| {
+        let place = shares(&scores(&weights)).iter().position(|share| {
             at -= share;
             at < 0.0
         });
@@ -113,7 +117,7 @@ impl Chooser {
             self.before.add(hour);
         }
         if let Some(taken) = bins.get(place) {
-            self.owed.add(taken, &bins, &expected);
+            self.residuals.add(taken, &bins, &expected);
         }
         if let Some(seen) = &mut self.seen {
             seen.push(bins);
@@ -128,9 +132,9 @@ fn submits(seconds: &[Stretch]) -> Vec<u64> {
     seconds.iter().flat_map(jobs).collect()
 }
 
-fn score(bins: &Bins, leanings: &[f64; BINS]) -> f64 {
-    let pairs = bins.iter().zip(leanings);
-    pairs.map(|(bin, leaning)| f64::from(*bin) * leaning).sum()
+fn score(bins: &Bins, weights: &[f64; BINS]) -> f64 {
+    let pairs = bins.iter().zip(weights);
+    pairs.map(|(bin, weight)| f64::from(*bin) * weight).sum()
 }
 
 /// What is in proportion to the probabilities of hours with such scores, for some

@@ -1,6 +1,6 @@
 //! Tables of counts that are dealt out without being put back.
 
-use super::leaning::Leaning;
+use super::daytime::DayWeights;
 use super::{ALIKE, BATCH_WINDOW_S, Profile};
 use crate::synth::unit::{below, unit};
 use rand::rngs::ChaCha8Rng;
@@ -28,7 +28,7 @@ impl Deck {
         &self,
         from: u64,
         to: u64,
-        leaning: &Leaning<'_>,
+        weights: &DayWeights<'_>,
         random: &mut ChaCha8Rng,
     ) -> Option<usize> {
         let start = self.left.partition_point(|l| l.0 < from);
@@ -36,7 +36,7 @@ impl Deck {
         let range = self.left.get(start..end)?;
         let weight = |(cell, count): &(u64, u64)| match count {
             0 => 0.0,
-            left => *left as f64 * leaning.of(*cell),
+            left => *left as f64 * weights.of(*cell),
         };
         let mut at = unit(random) * range.iter().map(weight).sum::<f64>();
         let found = range.iter().position(|entry| {
@@ -175,36 +175,36 @@ impl Hand {
         &mut self,
         user: usize,
         age: Option<u64>,
-        leaning: &Leaning<'_>,
+        weights: &DayWeights<'_>,
         random: &mut ChaCha8Rng,
     ) -> Option<u64> {
-        let likeness = &leaning.model.likeness;
+        let likeness = &weights.model.likeness;
         let close = closeness(age);
-        let runs = leaning.model.run_times.len() as u64;
+        let runs = weights.model.run_times.len() as u64;
         let before = self.users[user].last_cell;
         let place = before.and_then(|before| {
             // Hours apart, a job is repeated at the hours that suit it only.
             let suits = if close == 2 {
-                leaning.of(before).min(1.0)
+                weights.of(before).min(1.0)
             } else {
                 1.0
             };
             let mut draw = unit(random) / suits;
             let same = likeness.same_cell[close];
             if draw < same {
-                let same = self.cells.pick_within(before, before + 1, leaning, random);
-                return same.or_else(|| self.pick_alike(before, runs, leaning, random));
+                let same = self.cells.pick_within(before, before + 1, weights, random);
+                return same.or_else(|| self.pick_alike(before, runs, weights, random));
             }
             draw -= same;
             if draw < likeness.alike[close] {
-                return self.pick_alike(before, runs, leaning, random);
+                return self.pick_alike(before, runs, weights, random);
             }
             let size = before / runs * runs;
             (draw - likeness.alike[close] < likeness.same_size[close])
-                .then(|| self.cells.pick_within(size, size + runs, leaning, random))
+                .then(|| self.cells.pick_within(size, size + runs, weights, random))
                 .flatten()
         });
-        let place = place.or_else(|| self.cells.pick_within(0, u64::MAX, leaning, random))?;
+        let place = place.or_else(|| self.cells.pick_within(0, u64::MAX, weights, random))?;
         let cell = self.cells.take(place);
         let dealt = &mut self.users[user];
         dealt.left = dealt.left.saturating_sub(1);
@@ -218,7 +218,7 @@ impl Hand {
         &self,
         cell: u64,
         runs: u64,
-        leaning: &Leaning<'_>,
+        weights: &DayWeights<'_>,
         random: &mut ChaCha8Rng,
     ) -> Option<usize> {
         let (size, run) = (cell / runs, cell % runs);
@@ -226,7 +226,7 @@ impl Hand {
         let until = (run + ALIKE as u64 + 1).min(runs);
         let in_size = |size: u64, random: &mut ChaCha8Rng| {
             self.cells
-                .pick_within(size * runs + from, size * runs + until, leaning, random)
+                .pick_within(size * runs + from, size * runs + until, weights, random)
         };
         in_size(size, random).or_else(|| {
             let like =

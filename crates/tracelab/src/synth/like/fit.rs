@@ -1,7 +1,8 @@
 //! Fits a look-alike to a trace.
 
-use super::leaning::{self, PARTS, Seen};
+use super::daytime::{self, PARTS, Seen};
 use super::levels::{Grain, divide, find};
+use super::stretch::WEEK;
 use super::turns::Turns;
 use super::week::{Arrivals, Form};
 use super::{Level, LookAlike, Profile, Source, inside, likeness, turns, week};
@@ -136,10 +137,10 @@ impl LookAlike {
         let (way, form) = coarse.choose_arrivals(&timing.arrivals, &submits);
         (timing.way, timing.form) = (way, form);
         coarse.set_arrivals(&timing.arrivals[way], &timing.form);
-        let leanings = coarse.lean_gaps(&submits);
+        let gap_weights = coarse.fit_gap_weights(&submits);
         for detail in DETAILS {
             let mut model = fit(trace, processors, &timing, detail);
-            model.gap_leanings.clone_from(&leanings);
+            model.gap_weights.clone_from(&gap_weights);
             let bytes = pretty(&model).len();
             // Calibration may add a digit to a number of each profile.
             if bytes + 2 * model.profiles.len() < options.max_bytes {
@@ -216,7 +217,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
     let first = rows.first().map_or(0, |row| row.submit);
     let last = rows.last().map_or(0, |row| row.submit);
     let span = (last - first + 1) as f64 / 86_400.0;
-    let (run_time_leanings, size_leanings) = leanings(&rows, users, run_times.len(), sizes.len());
+    let (run_time_weights, size_weights) = day_weights(&rows, users, run_times.len(), sizes.len());
     let (requested_times_s, requests) = requests(&rows, run_times.len());
     let mut model = LookAlike {
         schema: SCHEMA.to_owned(),
@@ -229,7 +230,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         processors,
         source: source(trace, span),
         unix_start: arrivals.unix_start,
-        first_submit_s: first + (last - first + 1).next_multiple_of(week::WEEK),
+        first_submit_s: first + (last - first + 1).next_multiple_of(WEEK),
         hours_of_week: Vec::new(),
         hours_of_day: Vec::new(),
         days: Vec::new(),
@@ -238,14 +239,14 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         splits: Vec::new(),
         folds: Vec::new(),
         halves: Vec::new(),
-        gap_leanings: Vec::new(),
+        gap_weights: Vec::new(),
         turns: turns
             .odds
             .chunks(turns::AGES)
             .map(<[f64]>::to_vec)
             .collect(),
-        run_time_leanings,
-        size_leanings,
+        run_time_weights,
+        size_weights,
         failed_permille: failed(&rows, run_times.len()),
         requests,
         requested_times_s,
@@ -288,7 +289,7 @@ fn placed<'a>(
             cell: (size_level * run_times.len() + run_level) as u64,
             size_level: size_level as u64,
             run_level,
-            part_of_day: leaning::part(timing.clock.hour(job.submit)),
+            part_of_day: daytime::part(timing.clock.hour(job.submit)),
             // Jobs without a user count as those of one more.
             user: timing.users.get(&job.user).copied().unwrap_or(0),
             job,
@@ -311,8 +312,8 @@ fn inside(rows: &[Row<'_>], sizes: &[Level], run_times: &[Level]) -> Vec<u64> {
     )
 }
 
-/// How run times and sizes lean towards times of the day.
-fn leanings(
+/// How run times and sizes depend on the time of the day.
+fn day_weights(
     rows: &[Row<'_>],
     users: usize,
     runs: usize,
@@ -325,7 +326,7 @@ fn leanings(
         part: row.part_of_day,
     };
     let jobs: Vec<Seen> = rows.iter().map(seen).collect();
-    leaning::measure(&jobs, users, runs, sizes)
+    daytime::measure(&jobs, users, runs, sizes)
 }
 
 /// The requested times that occur most, and for each range of run times how

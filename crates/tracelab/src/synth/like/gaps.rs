@@ -3,7 +3,7 @@
 //! What is left of a trace when each job is kept with some probability shows how
 //! arrivals go on for a while, as single gaps do not.
 
-use super::week::HOUR;
+use super::stretch::HOUR;
 
 /// The share of the jobs that is kept, as `trace validate --generated` does.
 const KEPT: f64 = 0.1;

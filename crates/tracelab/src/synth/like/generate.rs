@@ -1,11 +1,12 @@
 //! Deals the jobs of a look-alike, one instant after the other.
 
 use super::LookAlike;
+use super::daytime::{self, DayWeights, PARTS};
 use super::deal::{Hand, Rounder, Rounders};
 use super::inside::{self, Spread};
-use super::leaning::{self, Leaning, PARTS};
+use super::stretch::HOUR;
 use super::turns::{Recents, shifted};
-use super::week::{HOUR, Instants};
+use super::week::Instants;
 use crate::format::Record;
 use crate::synth::error::SynthError;
 use crate::synth::unit::{below, unit};
@@ -27,8 +28,8 @@ pub struct LookAlikeJobs<'a> {
     model: &'a LookAlike,
     instants: Instants,
     hands: Vec<Hand>,
-    /// How much each hand leans towards each part of the day.
-    leanings: Vec<[f64; PARTS]>,
+    /// The weight of each part of the day for each hand.
+    day_weights: Vec<[f64; PARTS]>,
     /// Probabilities to go on, by class.
     odds: Vec<f64>,
     recents: Recents<Who>,
@@ -79,7 +80,7 @@ impl LookAlike {
             shift: instants.shift(),
             instants,
             hands,
-            leanings: leaning::of_profiles(&self.profiles),
+            day_weights: daytime::of_profiles(&self.profiles),
             odds: self.turns.concat(),
             recents: Recents::new(),
             sizes: Spread::new(self.sizes.len(), STEPS[0], &mut random),
@@ -113,9 +114,9 @@ impl LookAlikeJobs<'_> {
 
     /// A profile by the turns that it still has, and by the time of the day.
     fn pick_hand(&mut self, part: usize) -> Option<usize> {
-        let hands = || self.hands.iter().zip(&self.leanings);
-        let weigh = |(hand, lean): (&Hand, &[f64; PARTS])| {
-            hand.cells.total as f64 * hand.turns * lean[part]
+        let hands = || self.hands.iter().zip(&self.day_weights);
+        let weigh = |(hand, weights): (&Hand, &[f64; PARTS])| {
+            hand.cells.total as f64 * hand.turns * weights[part]
         };
         let mut at = unit(&mut self.users) * hands().map(weigh).sum::<f64>();
         let found = hands().position(|hand| {
@@ -129,14 +130,14 @@ impl LookAlikeJobs<'_> {
     /// The job that is submitted at an instant; `None` when all are dealt.
     fn deal(&mut self, now: u64) -> Option<Record> {
         let hour = (now / HOUR + self.shift) % 24;
-        let leaning = Leaning {
+        let weights = DayWeights {
             model: self.model,
-            part: leaning::part(hour as usize),
+            part: daytime::part(hour as usize),
         };
-        let (place, who) = self.pick_user(now, leaning.part)?;
+        let (place, who) = self.pick_user(now, weights.part)?;
         let age = self.recents.submit(place, who, now);
         let hand = &mut self.hands[who.0];
-        let cell = hand.deal_cell(who.1, age, &leaning, &mut self.mixes)?;
+        let cell = hand.deal_cell(who.1, age, &weights, &mut self.mixes)?;
         let labels = hand.deal_label(who.1, age);
         let user = hand.users[who.1].number;
         let runs = self.model.run_times.len() as u64;

@@ -2,7 +2,7 @@
 //! the quantiles of the larger half's share: a form that sees a burst beside one
 //! late job as well as an even row, and crowds up to thousands of jobs.
 
-use super::splits::{Halved, moved, side_pull};
+use super::halved::{Halved, moved, side_pull};
 use crate::synth::unit::unit;
 use rand::rngs::ChaCha8Rng;
 

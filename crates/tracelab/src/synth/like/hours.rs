@@ -1,9 +1,9 @@
 //! The jobs of each day and of its hours.
 
 use super::LookAlike;
-use super::splits::{self, CROWDS, Split, Stretch};
-use super::week::DAY;
-use super::weights::{MINUTE, Span, Weights};
+use super::splits::{self, CROWDS, Split};
+use super::stretch::{DAY, MINUTE, Span, Stretch};
+use super::weights::Weights;
 use crate::synth::unit::below;
 use rand::rngs::ChaCha8Rng;
 

@@ -6,7 +6,7 @@
 //! it begins, its jobs and how long it lasts, and everything else about arrivals
 //! is measured on the jobs that are left.
 
-use super::weights::Span;
+use super::stretch::{DAY, MINUTE, Span};
 use crate::synth::unit::unit;
 use rand::rngs::ChaCha8Rng;
 
@@ -21,7 +21,6 @@ const SLOWEST: f64 = 200.0;
 const OFF_SECONDS: f64 = 2.0;
 const OFF_STEPS: f64 = 3.0;
 
-const MINUTE: u64 = 60;
 const DAY_MINUTES: u64 = 24 * 60;
 
 /// Jobs at even distances.
@@ -175,15 +174,12 @@ impl Rows {
         let open = self.open.iter().map(|(at, row, done)| (*at, *row, *done));
         let next = self.rows.get(self.done).map(|(at, row)| (*at, *row, 0));
         let second = |(at, row, done)| self.second(at, &row, done);
-        open.chain(next)
-            .map(second)
-            .min()
-            .map(|at| at / super::week::DAY)
+        open.chain(next).map(second).min().map(|at| at / DAY)
     }
 
     /// The submit times of a day, counted from time 0, in order.
     pub(super) fn of_day(&mut self, day: u64) -> Vec<u64> {
-        let until = (day + 1) * super::week::DAY;
+        let until = (day + 1) * DAY;
         while let Some((at, row)) = self.rows.get(self.done) {
             if self.second(*at, row, 0) >= until {
                 break;

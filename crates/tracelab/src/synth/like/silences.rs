@@ -3,7 +3,8 @@
 //! Silences weigh most in how uneven arrivals are. So they are kept to the minute,
 //! and with one job at each end, which is no part of what halvings spread.
 
-use super::weights::{MINUTE, MINUTES, Weights};
+use super::stretch::{MINUTE, MINUTES};
+use super::weights::Weights;
 
 /// Silences that a model keeps, the longest ones, and how many minutes they have
 /// at least.
@@ -71,7 +72,7 @@ pub(super) fn ends(weights: &Weights<'_>, jobs: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::weights::Span;
+    use super::super::stretch::Span;
     use super::*;
 
     #[test]

@@ -8,7 +8,9 @@
 //! Baraniuk (IEEE Trans. Information Theory 45, 1999), with integer jobs and
 //! with parameters that depend on how many there are.
 
+use super::halved::{Halved, moved, pull, side_pull};
 use super::halves::{self, Larger};
+use super::stretch::Stretch;
 use crate::synth::gamma::ln_gamma;
 use crate::synth::unit::{below, unit};
 use rand::rngs::ChaCha8Rng;
@@ -139,20 +141,6 @@ fn fold(seen: &[Halved]) -> Fold {
     }
 }
 
-/// The exponent of the neighbours where they decide only which half is the
-/// larger one.
-pub(super) fn side_pull(seen: &[Halved]) -> f64 {
-    let sides: Vec<Halved> = seen
-        .iter()
-        .filter(|h| h.left * 2 != h.jobs)
-        .map(|h| Halved {
-            left: u64::from(h.left * 2 > h.jobs) * h.jobs,
-            ..*h
-        })
-        .collect();
-    pull(&sides)
-}
-
 /// One halving of the stretches of an hour.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a model has twelve of them")]
@@ -222,33 +210,6 @@ pub(super) struct Split {
     pub(super) pull: f64,
 }
 
-/// A stretch of time with jobs in it; seconds or hours.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Stretch {
-    pub(super) at: u64,
-    pub(super) length: u64,
-    pub(super) jobs: u64,
-}
-
-impl Stretch {
-    /// The two halves; the left one is the shorter of two that differ.
-    pub(super) fn halves(&self, left: u64) -> [Stretch; 2] {
-        let middle = self.length / 2;
-        [
-            Stretch {
-                at: self.at,
-                length: middle,
-                jobs: left,
-            },
-            Stretch {
-                at: self.at + middle,
-                length: self.length - middle,
-                jobs: self.jobs - left,
-            },
-        ]
-    }
-}
-
 pub(super) fn crowd(jobs: u64) -> usize {
     match jobs {
         0..=1 => 0,
@@ -278,15 +239,6 @@ pub(super) fn slopes(stretches: impl Iterator<Item = Stretch>) -> Vec<f64> {
         .collect()
 }
 
-/// Odds of the left half, moved by the neighbours.
-pub(super) fn moved(p: f64, pull: f64, slope: f64) -> f64 {
-    if p <= 0.0 || p >= 1.0 {
-        return p;
-    }
-    let odds = (p / (1.0 - p)) * (pull * slope).exp();
-    (odds / (1.0 + odds)).clamp(1e-9, 1.0 - 1e-9)
-}
-
 impl Split {
     /// How many of so many jobs fall on the left half, whose share would be `p`
     /// if jobs were spread evenly.
@@ -313,16 +265,6 @@ impl Split {
         }
         Binomial::new(jobs, share).map_or(0, |binomial| binomial.sample(random))
     }
-}
-
-/// A stretch that was halved in the source.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Halved {
-    pub(super) jobs: u64,
-    pub(super) left: u64,
-    /// Share of the left half if jobs were spread evenly, above 0 and below 1.
-    pub(super) p: f64,
-    pub(super) slope: f64,
 }
 
 /// Fewer stretches of a class say nothing.
@@ -396,26 +338,6 @@ fn fit_one(seen: &[Halved]) -> Split {
         spread: rounded(high),
         pull: rounded(pull),
     }
-}
-
-/// The exponent of the neighbours that makes the observed shares most likely,
-/// each stretch counting once (logistic regression without a constant).
-fn pull(seen: &[Halved]) -> f64 {
-    let mut pull: f64 = 0.0;
-    for _ in 0..12 {
-        let (mut slope, mut curve) = (0.0, 1e-9);
-        for h in seen.iter().filter(|h| h.slope != 0.0) {
-            let p = moved(h.p, pull, h.slope);
-            slope += (h.left as f64 / h.jobs as f64 - p) * h.slope;
-            curve += p * (1.0 - p) * h.slope * h.slope;
-        }
-        let step = (slope / curve).clamp(-0.5, 0.5);
-        pull = (pull + step).clamp(-3.0, 3.0);
-        if step.abs() < 1e-4 {
-            break;
-        }
-    }
-    pull
 }
 
 /// Probability that a beta-binomial split leaves one half empty.

@@ -4,23 +4,21 @@
 use super::LookAlike;
 use super::choose::{self, Chooser};
 use super::gaps::Bins;
+use super::halved::Halved;
 use super::halves::{self, Larger};
 use super::hours::{Hours, SourceDays, deal};
-use super::owed::Owed;
+use super::residual::Residuals;
 use super::rows::{self, Row, Rows};
 use super::silences;
 use super::splits::{
-    self, CROWDS, DAY_HALVINGS, Fold, HOUR_HALVINGS, Halved, KINDS, SOMEHOW, Split, Stretch, Within,
+    self, CROWDS, DAY_HALVINGS, Fold, HOUR_HALVINGS, KINDS, SOMEHOW, Split, Within,
 };
-use super::weights::{self, MINUTES, Span, Weights};
+use super::stretch::{DAY, HOUR, MINUTES, Span, Stretch, WEEK};
+use super::weights::{self, Weights};
 use crate::characterize::calendar::Clock;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use rand::rngs::ChaCha8Rng;
-
-pub(super) const HOUR: u64 = 3_600;
-pub(super) const DAY: u64 = 24 * HOUR;
-pub(super) const WEEK: u64 = 7 * DAY;
 
 /// Unix time 0 was a Thursday; weeks begin on Monday.
 const EPOCH_IN_WEEK: u64 = 3 * DAY;
@@ -382,9 +380,9 @@ impl Instants {
             next: hours.next(),
             hours,
             rows,
-            chooser: (!model.gap_leanings.is_empty()).then(|| {
+            chooser: (!model.gap_weights.is_empty()).then(|| {
                 let random = rng::stream(model.seed, "look-alike/gaps");
-                Chooser::new(&model.gap_leanings, Owed::new(jobs), from, random)
+                Chooser::new(&model.gap_weights, Residuals::new(jobs), from, random)
             }),
             shift,
             span,

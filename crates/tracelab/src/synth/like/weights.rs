@@ -1,53 +1,10 @@
 //! What hours weigh: the rates of a week, the edges of the trace, silences.
 
-use super::splits::Stretch;
-use super::week::{DAY, HOUR};
-
-pub(super) const MINUTE: u64 = 60;
-
-/// Minutes of an hour.
-pub(super) const MINUTES: u64 = HOUR / MINUTE;
+use super::stretch::{HOUR, MINUTE, MINUTES, Span, Stretch};
 
 /// What is submitted at an hour of the week at least, as a share of the mean
 /// hour: what never happened may happen.
 const LEAST: f64 = 0.01;
-
-/// The seconds from the beginning of the submissions to their end, in hours
-/// since a Monday 0:00.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) from: u64,
-    pub(super) until: u64,
-}
-
-impl Span {
-    /// Seconds since time 0, and the hours that time 0 is after Monday.
-    pub(super) fn new(from: u64, until: u64, shift: u64) -> Self {
-        Span {
-            from: from + shift * HOUR,
-            until: until + shift * HOUR,
-        }
-    }
-
-    pub(super) fn hours(&self) -> std::ops::Range<u64> {
-        self.from / HOUR..self.until.div_ceil(HOUR)
-    }
-
-    pub(super) fn first_day(&self) -> u64 {
-        self.from / DAY
-    }
-
-    pub(super) fn days(&self) -> usize {
-        (self.until.div_ceil(DAY) - self.first_day()) as usize
-    }
-
-    /// The part of an hour that lies in the span.
-    pub(super) fn covered(&self, hour: u64) -> f64 {
-        let from = (hour * HOUR).max(self.from);
-        let until = ((hour + 1) * HOUR).min(self.until);
-        until.saturating_sub(from) as f64 / HOUR as f64
-    }
-}
 
 /// The seconds of an hour that lie in a span and outside its silences, which
 /// leave one stretch of it at most, being longer than an hour.

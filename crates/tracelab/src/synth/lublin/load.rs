@@ -186,8 +186,8 @@ fn mean_gap(shape: f64, scale: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::synth::lublin::Preset;
     use crate::synth::Extent;
+    use crate::synth::lublin::Preset;
 
     #[test]
     fn the_expected_load_is_the_mean_of_many_jobs() {

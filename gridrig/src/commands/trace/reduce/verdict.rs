@@ -8,12 +8,12 @@ use gridrig_tracelab::load::{Loaded, TraceJob, load};
 use gridrig_tracelab::reduce::Reduced;
 use gridrig_tracelab::sanitize::Facts;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::validate::{Options, Requirement, Selection, ValJob, Validation, validate};
+use gridrig_tracelab::validate::{Options, Requirement, Selection, Validation, validate};
 use std::path::{Path, PathBuf};
 
 /// What is needed to judge once the reduced trace has been written.
 pub(super) struct Judge {
-    source: Vec<ValJob>,
+    source: Vec<TraceJob>,
     selection: Selection,
     requirements: Vec<Requirement>,
     sheet: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl Judge {
         let kept = loaded.jobs.iter().filter(clean);
         Some(Judge {
             // What is sanitized away is not what the trace should be like.
-            source: kept.map(ValJob::from).collect(),
+            source: kept.copied().collect(),
             selection: Selection::from(&pipeline.spec),
             requirements: args.require.clone(),
             sheet: args.sheet.clone(),
@@ -40,13 +40,11 @@ impl Judge {
     /// Compares what stands in the file with the source.
     pub(super) fn judge(self, reduced: &Reduced, out: &Path) -> Result<Validation, Failure> {
         // A pipe cannot be read again.
-        let written: Vec<ValJob> = match out.is_file() {
-            true => {
-                let again = load(out, SizeFrom::Allocated).map_err(Failure::run)?;
-                again.jobs.iter().map(ValJob::from).collect()
-            }
-            false => reduced.jobs.iter().map(ValJob::from).collect(),
+        let again = match out.is_file() {
+            true => Some(load(out, SizeFrom::Allocated).map_err(Failure::run)?),
+            false => None,
         };
+        let written = again.as_ref().map_or(&reduced.jobs, |again| &again.jobs);
         let options = Options {
             selection: Selection {
                 window: reduced.window,
@@ -56,7 +54,7 @@ impl Judge {
             requirements: self.requirements,
             ..Options::default()
         };
-        let validation = validate(&self.source, &written, &options).map_err(|error| {
+        let validation = validate(&self.source, written, &options).map_err(|error| {
             let text = format!("{} is written and cannot be validated", out.display());
             Failure::run(anyhow!(error).context(text))
         })?;

@@ -1,8 +1,8 @@
 //! Who submits what at which time of the day.
 //!
-//! A job leans towards a time of the day by its user, by its run time beyond
-//! that, and by its size beyond both. All three are ratios of what is found to
-//! what would be without the leaning.
+//! The time of the day of a job depends on its user, on its run time beyond
+//! that, and on its size beyond both. All three are weights: ratios of what is
+//! found to what would be if there were no dependence.
 
 use super::{LookAlike, Profile};
 
@@ -27,7 +27,7 @@ pub(super) struct Seen {
     pub(super) part: usize,
 }
 
-/// Leanings of run times and of sizes, each one by part of the day.
+/// Weights of run times and of sizes, each one by part of the day.
 pub(super) fn measure(
     jobs: &[Seen],
     users: usize,
@@ -76,7 +76,7 @@ fn ratios(
         .collect()
 }
 
-/// How much each profile leans towards each part of the day.
+/// The weight of each part of the day for each profile.
 pub(super) fn of_profiles(profiles: &[Profile]) -> Vec<[f64; PARTS]> {
     let count = |profile: &Profile, part: usize| {
         let jobs = profile.parts_of_day.get(part).copied().unwrap_or(0);
@@ -85,32 +85,32 @@ pub(super) fn of_profiles(profiles: &[Profile]) -> Vec<[f64; PARTS]> {
     let sum = |part: usize| profiles.iter().map(|p| count(p, part)).sum::<f64>();
     let all: [f64; PARTS] = std::array::from_fn(sum);
     let jobs: f64 = all.iter().sum();
-    let lean = |profile: &Profile| {
+    let weights = |profile: &Profile| {
         let own: f64 = (0..PARTS).map(|part| count(profile, part)).sum();
         std::array::from_fn(|part| match own > 0.0 && all[part] > 0.0 {
             true => (count(profile, part) / own / (all[part] / jobs)).max(LEAST),
             false => 1.0,
         })
     };
-    profiles.iter().map(lean).collect()
+    profiles.iter().map(weights).collect()
 }
 
-/// How much a cell of a model leans towards a part of the day.
+/// The weights of the cells of a model in a part of the day.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Leaning<'a> {
+pub(super) struct DayWeights<'a> {
     pub(super) model: &'a LookAlike,
     pub(super) part: usize,
 }
 
-impl Leaning<'_> {
+impl DayWeights<'_> {
     pub(super) fn of(&self, cell: u64) -> f64 {
         let runs = self.model.run_times.len() as u64;
         let at = |table: &[Vec<f64>], class: u64| {
             let ratios = table.get(class as usize);
             ratios.and_then(|r| r.get(self.part)).copied()
         };
-        let run = at(&self.model.run_time_leanings, cell % runs).unwrap_or(1.0);
-        let size = at(&self.model.size_leanings, cell / runs).unwrap_or(1.0);
+        let run = at(&self.model.run_time_weights, cell % runs).unwrap_or(1.0);
+        let size = at(&self.model.size_weights, cell / runs).unwrap_or(1.0);
         (run * size).max(LEAST)
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_time_leans_beyond_what_its_user_does() {
+    fn a_run_time_depends_on_the_hour_beyond_what_its_user_does() {
         // User 0 submits by day only, both run times alike; user 1 submits long
         // jobs at night and short ones by day.
         let job = |user, run, part| Seen {

@@ -1,4 +1,4 @@
-//! Finds the leanings of hours with which the distances of jobs are as wanted.
+//! Finds the weights with which the distances of jobs are as wanted.
 //!
 //! Taking one of several hours with a probability in proportion to exp(-score)
 //! gives the distribution nearest to that of the hours among those with the wanted
@@ -14,15 +14,15 @@ const ROUNDING: f64 = 1e-9;
 /// Steps of Newton's method.
 const STEPS: usize = 12;
 
-/// Leanings with which hours like these have a distribution function near the
-/// wanted one; `ridge` is what leanings cost, so that none is large for little.
-pub(super) fn lean(hours: &[Vec<Bins>], wanted: &[f64; BINS], ridge: f64) -> Vec<f64> {
+/// Weights with which hours like these have a distribution function near the
+/// wanted one; `ridge` is what weights cost, so that none is large for little.
+pub(super) fn fit(hours: &[Vec<Bins>], wanted: &[f64; BINS], ridge: f64) -> Vec<f64> {
     let hours: Vec<Vec<[f64; BINS]>> = hours
         .iter()
         .map(|hour| hour.iter().map(below).collect())
         .collect();
     let all: f64 = hours.iter().map(|hour| mean(hour, BINS - 1)).sum();
-    // At the ends of bins, as the hours' sums are: a leaning of a bin is the sum
+    // At the ends of bins, as the hours' sums are: the weight of a bin is the sum
     // of those of the ends from it on.
     let mut ends = vec![0.0; BINS];
     let dual = Dual {
@@ -55,7 +55,7 @@ pub(super) fn lean(hours: &[Vec<Bins>], wanted: &[f64; BINS], ridge: f64) -> Vec
         }
     }
     let mut sum = 0.0;
-    let mut leanings: Vec<f64> = ends
+    let mut weights: Vec<f64> = ends
         .iter()
         .rev()
         .map(|end| {
@@ -63,8 +63,8 @@ pub(super) fn lean(hours: &[Vec<Bins>], wanted: &[f64; BINS], ridge: f64) -> Vec
             (sum * 1e4).round() / 1e4
         })
         .collect();
-    leanings.reverse();
-    leanings
+    weights.reverse();
+    weights
 }
 
 fn below(bins: &Bins) -> [f64; BINS] {
@@ -79,8 +79,8 @@ fn mean(hour: &[[f64; BINS]], at: usize) -> f64 {
     hour.iter().map(|sums| sums[at]).sum::<f64>() / hour.len().max(1) as f64
 }
 
-/// What leanings minimize: the sum over hours of ln(sum of exp(-score)), plus the
-/// wanted score, each for one distance, plus the cost of leanings.
+/// What weights minimize: the sum over hours of ln(sum of exp(-score)), plus the
+/// wanted score, each for one distance, plus the cost of weights.
 struct Dual<'a> {
     hours: &'a [Vec<[f64; BINS]>],
     wanted: &'a [f64; BINS],
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leanings_bring_the_mean_to_what_is_wanted() {
+    fn weights_bring_the_mean_to_what_is_wanted() {
         // Hours of ten distances, of which up to half are in bin 30 and the rest
         // in bin 50: a quarter of them on the mean.
         let hour = |at: usize| {
@@ -186,10 +186,10 @@ mod tests {
             let mut wanted = [0.0; BINS];
             wanted[30..50].fill(share);
             wanted[50..].fill(1.0);
-            let leanings = lean(&hours, &wanted, 1e-6);
+            let weights = fit(&hours, &wanted, 1e-6);
             let scores: Vec<f64> = hours[0]
                 .iter()
-                .map(|bins| f64::from(bins[30]) * leanings[30] + f64::from(bins[50]) * leanings[50])
+                .map(|bins| f64::from(bins[30]) * weights[30] + f64::from(bins[50]) * weights[50])
                 .collect();
             let shares = shares(&scores);
             let found: f64 = hours[0]
@@ -207,8 +207,8 @@ mod tests {
         bins[7] = 3.0;
         let mut wanted = [0.0; BINS];
         wanted[40..].fill(1.0);
-        let leanings = lean(&vec![vec![bins; DRAWN]; 9], &wanted, 0.003);
-        assert!(leanings.iter().all(|l| l.is_finite()), "{leanings:?}");
+        let weights = fit(&vec![vec![bins; DRAWN]; 9], &wanted, 0.003);
+        assert!(weights.iter().all(|l| l.is_finite()), "{weights:?}");
     }
 
     #[test]
