@@ -2,7 +2,6 @@
 
 use crate::App;
 use crate::glue2;
-use crate::lagrid::Link;
 use crate::news::take_news;
 use crate::resources;
 use axum::Json;
@@ -244,22 +243,6 @@ async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, P
     Ok((media, document.to_document()).into_response())
 }
 
-fn session(link: &Link) -> SessionInfo {
-    let view = link.view();
-    let terms = view.terms.as_ref();
-    SessionInfo {
-        state: view.phase.name().to_owned(),
-        protocol: view.codec.to_owned(),
-        connection: view.connection.as_deref().map(str::to_owned),
-        authentication: terms.map(|terms| terms.auth.name().to_owned()),
-        role: terms.map(|terms| terms.roles.name().to_owned()),
-        heartbeat: terms.map(|terms| terms.heartbeat.to_string()),
-        resource_language: terms.map(|terms| terms.resource_language.to_string()),
-        resource_form: terms.map(|terms| terms.form.name().to_owned()),
-        negotiating: view.renewing,
-    }
-}
-
 /// Change what this broker is to a peer with which it holds a session: the
 /// terms are negotiated anew, and jobs already taken are finished. It can be no
 /// more than the peer agrees to.
@@ -286,7 +269,7 @@ async fn set_role(
         Problem::new(404, "unknown-peer", detail)
     })?;
     link.set_roles(roles);
-    Ok((StatusCode::ACCEPTED, Json(session(link))).into_response())
+    Ok((StatusCode::ACCEPTED, Json(link.info())).into_response())
 }
 
 /// The resources of a peer as it has last told them in the session: in JSON, or
@@ -330,7 +313,7 @@ async fn peers(State(app): State<App>) -> Json<PeerList> {
             latency: neighbour.latency.to_string(),
             provider: setup.config.peers.iter().any(|peer| peer.domain == domain),
             consumer: neighbour.consumer,
-            session: app.config.links.get(domain).map(|link| session(link)),
+            session: app.config.links.get(domain).map(|link| link.info()),
         }
     });
     Json(PeerList {

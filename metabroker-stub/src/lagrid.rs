@@ -12,6 +12,6 @@ mod setup;
 pub use face::routes;
 pub use gridrig_scenario::interface::LinkProtocol;
 pub use handler::BrokerHandler;
-pub use links::{Link, LinkView, Links};
+pub use links::{Link, Links};
 pub(crate) use session_task::{keep, say_goodbye};
 pub use setup::{LinkSetup, roles_towards};

@@ -72,16 +72,8 @@ impl Operation {
 
     /// The name of its answer.
     #[must_use]
-    pub fn response(self) -> &'static str {
-        match self {
-            Operation::CreateActivity => "CreateActivityResponse",
-            Operation::GetActivityStatuses => "GetActivityStatusesResponse",
-            Operation::TerminateActivities => "TerminateActivitiesResponse",
-            Operation::GetActivityDocuments => "GetActivityDocumentsResponse",
-            Operation::GetFactoryAttributesDocument => "GetFactoryAttributesDocumentResponse",
-            Operation::StopAcceptingNewActivities => "StopAcceptingNewActivitiesResponse",
-            Operation::StartAcceptingNewActivities => "StartAcceptingNewActivitiesResponse",
-        }
+    pub fn response(self) -> String {
+        format!("{}Response", self.name())
     }
 
     /// The WS-Addressing action of its answer.

@@ -32,7 +32,7 @@ mod records;
 mod resources;
 
 pub use crate::xml::{HPC_PROFILE, JSDL, JSDL_OWN as OWN, POSIX, SPMD};
-pub use error::{JsdlError, Position};
+pub use error::JsdlError;
 pub use language::Lenient;
 pub use length::{LengthPlace, annotated, sleep_length};
 pub use range::{Bound, Exact, Range, RangeValue};

@@ -5,6 +5,7 @@
 //! strings with a unit (`"60s"`, `"1.5h"`), read as exact decimals. `docs/rest.md`
 //! describes the routes, `/openapi.json` of each service has the schema.
 
+mod end;
 mod event;
 mod info;
 mod job;
@@ -12,14 +13,13 @@ mod notice;
 mod place;
 mod problem;
 
+pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};
 pub use info::{
     BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
     NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
-pub use job::{
-    EndPage, JobEndReport, JobList, JobReceipt, JobRequirements, JobState, JobStatus, JobSubmission,
-};
+pub use job::{JobList, JobReceipt, JobRequirements, JobStatus, JobSubmission};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
 pub use problem::{Problem, reason_of_code};

@@ -84,10 +84,10 @@ pub struct XmlError {
 impl Element {
     /// An empty element.
     #[must_use]
-    pub fn new(namespace: &'static str, name: &'static str) -> Self {
+    pub fn new(namespace: &'static str, name: impl Into<Name>) -> Self {
         Element {
             namespace: Cow::Borrowed(namespace),
-            name: Cow::Borrowed(name),
+            name: name.into(),
             ..Element::default()
         }
     }

@@ -25,7 +25,7 @@ use crate::http::{Ear, Labels, Metrics, Monitoring, Samples, Stall};
 use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use gridrig_core::agent::{JobKeeper, Participant};
+use gridrig_core::agent::{Agent, JobKeeper, Participant};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
@@ -35,6 +35,7 @@ use std::io;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinHandle;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -217,6 +218,24 @@ fn router<S: Service>(app: App<S>, stall: Stall, ear: Ear) -> Router {
         .merge(faces)
         .layer(from_fn_with_state(ear, http::overhear));
     http::finish(router, &openapi::<S>(), metrics, stall)
+}
+
+/// Has this done with a machine, however much it has to do: after each pause
+/// it is asked again.
+///
+/// # Errors
+/// When it has stopped.
+pub async fn persist<M: Agent + 'static, R: Send + 'static>(
+    actor: &Actor<M>,
+    pause: Duration,
+    call: impl Fn(&mut Driven<M>, SimTime) -> R + Clone + Send + 'static,
+) -> Result<R, CallError> {
+    loop {
+        match actor.call(call.clone()).await {
+            Err(CallError::Busy) => tokio::time::sleep(pause).await,
+            answer => return answer,
+        }
+    }
 }
 
 /// What a client is told when the machine cannot be called.

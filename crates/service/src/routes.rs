@@ -50,24 +50,43 @@ pub async fn list<S: Service>(
 /// A job as clients see it.
 #[must_use]
 pub fn status(view: &JobView) -> JobStatus {
-    let of = |state| JobStatus {
+    let spec = &view.spec;
+    let mut status = JobStatus {
+        id: spec.id.0,
         tag: view.tag.as_deref().map(str::to_owned),
         identity: view.identity.as_deref().map(str::to_owned),
-        ..JobStatus::of(&view.spec, view.arrived, state)
+        processors: spec.processors,
+        run_time: spec.run_time.to_string(),
+        requested_time: spec.requested_time.map(|time| time.to_string()),
+        state: String::new(),
+        reason: None,
+        arrived_ns: view.arrived.as_nanos(),
+        start_ns: None,
+        finish_ns: None,
+        cluster: None,
+        sent_to: None,
+        placement: Vec::new(),
     };
-    match &view.state {
-        JobState::Queued { .. } => of("queued"),
-        JobState::Running { start, placement } => JobStatus {
-            start_ns: Some(start.as_nanos()),
-            placement: placement.iter().map(PlacementReport::from).collect(),
-            ..of("running")
-        },
-        JobState::Sent { to } => JobStatus {
-            sent_to: Some((*to).into()),
-            ..of("sent")
-        },
-        JobState::Ended(end) => of("ended").ended(end),
-    }
+    let state = match &view.state {
+        JobState::Queued { .. } => "queued",
+        JobState::Running { start, placement } => {
+            status.start_ns = Some(start.as_nanos());
+            status.placement = placement.iter().map(PlacementReport::from).collect();
+            "running"
+        }
+        JobState::Sent { to } => {
+            status.sent_to = Some((*to).into());
+            "sent"
+        }
+        JobState::Ended(end) => {
+            let end = JobEndReport::from(end);
+            (status.reason, status.cluster) = (end.reason, end.cluster);
+            (status.start_ns, status.finish_ns) = (end.start_ns, end.finish_ns);
+            end.state.name()
+        }
+    };
+    status.state = state.to_owned();
+    status
 }
 
 /// One job.

@@ -5,10 +5,11 @@ use super::setup::LinkSetup;
 use gridrig_core::agent::GridNames;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{Auth, Beat, Change, Phase, Roles, Session, Stance, Terms, Threshold};
+use gridrig_core::session::{Auth, Beat, Change, Roles, Session, Stance, Terms, Threshold};
 use gridrig_core::time::WallTime;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
+use gridrig_protocol::rest::SessionInfo;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -84,21 +85,6 @@ pub(super) struct State {
 pub(super) struct Talks {
     pub connection: Arc<str>,
     pub round: u32,
-}
-
-/// A session as others may see it.
-#[derive(Clone, Debug)]
-pub struct LinkView {
-    /// Where it stands.
-    pub phase: Phase,
-    /// What is agreed on.
-    pub terms: Option<Terms>,
-    /// The name of the connection.
-    pub connection: Option<Arc<str>>,
-    /// How this side writes its messages.
-    pub codec: &'static str,
-    /// Whether this side wants the terms negotiated anew.
-    pub renewing: bool,
 }
 
 impl Links {
@@ -237,16 +223,21 @@ impl Link {
         &self.setup.name
     }
 
-    /// How the session stands.
+    /// The session as it is told to whoever asks for the peers.
     #[must_use]
-    pub fn view(&self) -> LinkView {
+    pub fn info(&self) -> SessionInfo {
         let state = self.state();
-        LinkView {
-            phase: state.session.phase(),
-            terms: state.session.terms().cloned(),
-            connection: state.session.connection().cloned(),
-            codec: self.client.codec().name(),
-            renewing: state.renew,
+        let (session, terms) = (&state.session, state.session.terms());
+        SessionInfo {
+            state: session.phase().name().to_owned(),
+            protocol: self.client.codec().name().to_owned(),
+            connection: session.connection().map(|name| name.to_string()),
+            authentication: terms.map(|terms| terms.auth.name().to_owned()),
+            role: terms.map(|terms| terms.roles.name().to_owned()),
+            heartbeat: terms.map(|terms| terms.heartbeat.to_string()),
+            resource_language: terms.map(|terms| terms.resource_language.to_string()),
+            resource_form: terms.map(|terms| terms.form.name().to_owned()),
+            negotiating: state.renew,
         }
     }
 

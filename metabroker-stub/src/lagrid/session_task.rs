@@ -4,11 +4,12 @@
 use super::links::{Link, Links};
 use gridrig_core::agent::{BrokerAgent, PeerSession, SessionChange};
 use gridrig_core::session::{Beat, Change, Phase, Terms};
-use gridrig_drivers::real_time::{Actor, CallError, Driven};
+use gridrig_drivers::real_time::{Actor, Driven};
 use gridrig_protocol::lagrid::{
     ConnEvent, Heartbeat, Initiator, NoConnection, NotifyConn, OpenConn, PeerError, Reference,
     RequestResourceData,
 };
+use gridrig_service::persist;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -319,14 +320,9 @@ impl SessionTask {
     async fn tell(&self, change: SessionChange) -> Result<usize, Stopped> {
         let peer = self.link.domain;
         let session = PeerSession { peer, change };
-        loop {
-            let call = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, session);
-            match self.actor.call(call).await {
-                Ok(jobs) => return Ok(jobs),
-                Err(CallError::Busy) => tokio::time::sleep(BREATH).await,
-                Err(CallError::Stopped) => return Err(Stopped),
-            }
-        }
+        let call = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, session);
+        let told = persist(&self.actor, BREATH, call).await;
+        told.map_err(|_| Stopped)
     }
 }
 

@@ -124,9 +124,9 @@ impl From<BesFault> for Fault {
 
 impl From<JsdlError> for BesFault {
     fn from(error: JsdlError) -> Self {
-        let name = match error {
-            JsdlError::Unsupported { .. } => FaultName::UnsupportedFeature,
-            _ => FaultName::InvalidRequestMessage,
+        let name = match error.is_unsupported() {
+            true => FaultName::UnsupportedFeature,
+            false => FaultName::InvalidRequestMessage,
         };
         BesFault {
             about: error.path().map(str::to_owned),

@@ -1,118 +1,81 @@
-//! What is wrong with a document.
+//! What can be wrong with a job's description.
 
-use std::fmt;
-
-/// Where in a file; a document that was not read from one has no position.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position(Option<(String, usize)>);
-
-impl Position {
-    pub(super) fn at(file: &str, line: usize) -> Self {
-        Position(Some((file.to_owned(), line)))
-    }
-
-    /// No position.
-    #[must_use]
-    pub fn none() -> Self {
-        Position(None)
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Some((file, line)) => write!(f, "{file}:{line}: "),
-            None => Ok(()),
-        }
-    }
-}
+use crate::xml::{XmlError, excerpt};
 
 /// Why a document was not read, or is no job of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JsdlError {
-    /// It is no XML that we read.
-    #[error("{file}:{line}: {problem}")]
-    Xml {
-        /// The file.
-        file: String,
-        /// The line, from 1.
-        line: usize,
-        /// The code of the problem.
-        code: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-    /// An element or attribute that is not supported.
-    #[error("{at}element {path}: not supported{why}")]
-    Unsupported {
-        /// Where.
-        at: Position,
-        /// The path of the element from the root.
-        path: String,
-        /// Why, with a leading `: `, or nothing.
-        why: String,
-    },
-    /// An element is where none of its name may be, or lacks one.
-    #[error("{at}element {path}: {problem}")]
-    Element {
-        /// Where.
-        at: Position,
-        /// The path of the element from the root.
-        path: String,
-        /// What is wrong and what was expected.
-        problem: String,
-    },
-    /// A value is none of its kind.
-    #[error("{at}element {path} = {value:?}: expected {expected}")]
-    Value {
-        /// Where.
-        at: Position,
-        /// The path of the element from the root.
-        path: String,
-        /// The value.
-        value: String,
-        /// What was expected.
-        expected: String,
-    },
+#[error("{at}{text}")]
+pub struct JsdlError {
+    /// `file:line: `, or nothing for a job that was read before.
+    at: String,
+    text: String,
+    path: Option<String>,
+    code: &'static str,
 }
+
+const INVALID: &str = "invalid-jsdl";
+const UNSUPPORTED: &str = "unsupported-jsdl";
 
 impl JsdlError {
     /// The code of problem documents and faults.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            JsdlError::Xml { code, .. } => code,
-            JsdlError::Unsupported { .. } => "unsupported-jsdl",
-            JsdlError::Element { .. } | JsdlError::Value { .. } => "invalid-jsdl",
-        }
+        self.code
     }
 
-    /// The path of the element at fault, where there is one.
+    /// The path of the element at fault from the root, if it is about one.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
-        match self {
-            JsdlError::Xml { .. } => None,
-            JsdlError::Unsupported { path, .. }
-            | JsdlError::Element { path, .. }
-            | JsdlError::Value { path, .. } => Some(path),
-        }
+        self.path.as_deref()
     }
 
+    /// Whether it asks for what is not supported.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        self.code == UNSUPPORTED
+    }
+
+    /// The document is no XML that we read.
+    pub(super) fn xml(file: &str, error: &XmlError) -> Self {
+        let xml = JsdlError {
+            at: String::new(),
+            text: error.problem.clone(),
+            path: None,
+            code: error.code,
+        };
+        xml.at(file, error.line)
+    }
+
+    /// An element is where none of its name may be, or lacks one.
+    pub(super) fn element(path: &str, problem: &str) -> Self {
+        Self::of(INVALID, path, &format!(": {problem}"))
+    }
+
+    /// A value is none of its kind; a hostile one is not echoed at length.
     pub(super) fn value(path: &str, value: &str, expected: &str) -> Self {
-        JsdlError::Value {
-            at: Position::none(),
-            path: path.to_owned(),
-            // A hostile value is not echoed at length.
-            value: crate::xml::excerpt(value),
-            expected: expected.to_owned(),
+        let what = format!(" = {:?}: expected {expected}", excerpt(value));
+        Self::of(INVALID, path, &what)
+    }
+
+    /// An element or attribute that is not supported, with the reason if there
+    /// is more to say.
+    pub(super) fn unsupported(path: &str, why: &str) -> Self {
+        let colon = if why.is_empty() { "" } else { ": " };
+        Self::of(UNSUPPORTED, path, &format!(": not supported{colon}{why}"))
+    }
+
+    fn of(code: &'static str, path: &str, what: &str) -> Self {
+        JsdlError {
+            at: String::new(),
+            text: format!("element {path}{what}"),
+            path: Some(path.to_owned()),
+            code,
         }
     }
 
-    pub(super) fn unsupported(path: &str, why: &str) -> Self {
-        JsdlError::Unsupported {
-            at: Position::none(),
-            path: path.to_owned(),
-            why: format!(": {why}"),
-        }
+    /// The same, at a line of a file.
+    pub(super) fn at(mut self, file: &str, line: usize) -> Self {
+        self.at = format!("{file}:{line}: ");
+        self
     }
 }

@@ -1,7 +1,7 @@
 //! JSDL as a language of elements: how strictly it is read, and what is wrong
 //! in its words.
 
-use super::{HPC_PROFILE, JSDL, JobDefinition, JsdlError, POSIX, Position, SPMD};
+use super::{HPC_PROFILE, JSDL, JobDefinition, JsdlError, POSIX, SPMD};
 use crate::xml::record::{At, Fields, Language, Record as _, Wrong};
 use crate::xml::{Element, excerpt};
 
@@ -49,12 +49,7 @@ impl JobDefinition {
     /// When it is no XML that we read, no JSDL, or has anything that is not
     /// supported.
     pub fn read(file: &str, document: &[u8]) -> Result<Self, JsdlError> {
-        let root = Element::parse(document).map_err(|error| JsdlError::Xml {
-            file: file.to_owned(),
-            line: error.line,
-            code: error.code,
-            problem: error.problem,
-        })?;
+        let root = Element::parse(document).map_err(|error| JsdlError::xml(file, &error))?;
         Self::read_element(file, &root)
     }
 
@@ -107,30 +102,19 @@ fn definition(file: &str, root: &Element, lenient: bool) -> Result<Lenient, Jsdl
 }
 
 impl Jsdl {
-    fn place(&self, at: &At<'_>) -> (Position, String) {
-        (Position::at(&self.file, at.element.line), at.to_string())
+    fn at(&self, at: &At<'_>, error: JsdlError) -> JsdlError {
+        error.at(&self.file, at.element.line)
     }
 
-    /// A value that is none of its kind, of a part of an element.
+    /// A value that is none of its kind.
     pub fn value(&self, at: &At<'_>, within: &str, value: &str, expected: &str) -> JsdlError {
-        let (position, path) = self.place(at);
-        JsdlError::Value {
-            at: position,
-            path: path + within,
-            // A hostile value is not echoed at length.
-            value: excerpt(value),
-            expected: expected.to_owned(),
-        }
+        let path = format!("{at}{within}");
+        self.at(at, JsdlError::value(&path, value, expected))
     }
 
-    /// A part of an element that is not supported.
+    /// What is not supported.
     pub fn unsupported(&self, at: &At<'_>, within: &str, why: &str) -> JsdlError {
-        let (position, path) = self.place(at);
-        JsdlError::Unsupported {
-            at: position,
-            path: path + within,
-            why: why.to_owned(),
-        }
+        self.at(at, JsdlError::unsupported(&format!("{at}{within}"), why))
     }
 }
 
@@ -141,12 +125,12 @@ impl Language for Jsdl {
         let problem = match what {
             Wrong::Attribute(name, _) => {
                 let name = format!("/@{name}");
-                return self.unsupported(at, &name, ": an attribute that is not known");
+                return self.unsupported(at, &name, "an attribute that is not known");
             }
             Wrong::Unknown(element, _) => {
                 let why = match is_jsdl(element) {
                     true => String::new(),
-                    false => format!(": it is in the namespace \"{}\"", element.namespace),
+                    false => format!("it is in the namespace \"{}\"", element.namespace),
                 };
                 return self.unsupported(&at.inner(element), "", &why);
             }
@@ -166,8 +150,7 @@ impl Language for Jsdl {
             Wrong::Twice => "given twice: expected it once".to_owned(),
             Wrong::Other(problem) => problem.to_owned(),
         };
-        let (at, path) = self.place(at);
-        JsdlError::Element { at, path, problem }
+        self.at(at, JsdlError::element(&at.to_string(), &problem))
     }
 
     fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Result<(), JsdlError> {

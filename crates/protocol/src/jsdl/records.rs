@@ -266,7 +266,7 @@ fn take_listed(
     match (name, own) {
         ("other", Some(own)) => Ok(own.trim().to_owned()),
         ("other", None) => {
-            let why = ": \"other\" says nothing without a gridrig:Name beside it";
+            let why = "\"other\" says nothing without a gridrig:Name beside it";
             Err(fields.language.unsupported(fields.at, &within, why))
         }
         _ => {

@@ -32,7 +32,9 @@ const MAX_HEARTBEAT_MS: u64 = 86_400_000;
 /// A message whose fields can be looked at.
 pub(super) trait Check {
     /// Refuses what can be no message of the protocol.
-    fn check(&self) -> Result<(), PeerFault>;
+    fn check(&self) -> Result<(), PeerFault> {
+        Ok(())
+    }
 }
 
 /// A text of 1 to `most` characters that XML can carry.
@@ -190,11 +192,7 @@ impl Check for NotifyConn {
     }
 }
 
-impl Check for Taken {
-    fn check(&self) -> Result<(), PeerFault> {
-        Ok(())
-    }
-}
+impl Check for Taken {}
 
 impl Check for Heartbeat {
     fn check(&self) -> Result<(), PeerFault> {
@@ -276,11 +274,7 @@ impl Check for SendResourceData {
     }
 }
 
-impl Check for SendResourceDataAnswer {
-    fn check(&self) -> Result<(), PeerFault> {
-        Ok(())
-    }
-}
+impl Check for SendResourceDataAnswer {}
 
 impl<J> Check for SubmitJob<J> {
     fn check(&self) -> Result<(), PeerFault> {

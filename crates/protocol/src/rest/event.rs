@@ -1,6 +1,6 @@
 //! The event log of a service, page by page.
 
-use super::job::reason_of;
+use super::end::reason_of;
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
 use gridrig_core::event::{Event, EventKind, Party};

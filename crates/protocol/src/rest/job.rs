@@ -1,11 +1,11 @@
 //! Jobs as they are submitted, shown and listed.
 
+use super::end::JobState;
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
 use gridrig_core::agent::Arrival;
-use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{JobSpec, Reason, Requirements};
-use gridrig_core::message::{EndState, JobEnd};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -287,46 +287,10 @@ pub struct JobStatus {
 }
 
 impl JobStatus {
-    /// A job in this state of which nothing else is known.
-    #[must_use]
-    pub fn of(spec: &JobSpec, arrived: SimTime, state: &str) -> Self {
-        JobStatus {
-            id: spec.id.0,
-            tag: None,
-            identity: None,
-            processors: spec.processors,
-            run_time: spec.run_time.to_string(),
-            requested_time: spec.requested_time.map(|time| time.to_string()),
-            state: state.to_owned(),
-            reason: None,
-            arrived_ns: arrived.as_nanos(),
-            start_ns: None,
-            finish_ns: None,
-            cluster: None,
-            sent_to: None,
-            placement: Vec::new(),
-        }
-    }
-
-    /// The same job, ended.
-    #[must_use]
-    pub fn ended(mut self, end: &JobEnd) -> Self {
-        let end = JobEndReport::from(end);
-        self.state = end.state.name().to_owned();
-        self.reason = end.reason;
-        self.cluster = end.cluster;
-        self.start_ns = end.start_ns;
-        self.finish_ns = end.finish_ns;
-        self
-    }
-
     /// Whether the job is over.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        matches!(
-            self.state.as_str(),
-            "completed" | "rejected" | "cancelled" | "failed"
-        )
+        JobState::from_name(&self.state).is_some_and(JobState::is_end)
     }
 }
 
@@ -338,187 +302,6 @@ pub struct JobList {
     /// What to give as `after` for the following ones; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u32>,
-}
-
-/// Where a job stands.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum JobState {
-    /// It waits with the broker or LRMS.
-    Queued,
-    /// A broker has handed it on.
-    Sent,
-    /// It runs.
-    Running,
-    /// It ran to its end.
-    Completed,
-    /// It was turned away.
-    Rejected,
-    /// It was cancelled.
-    Cancelled,
-    /// It was lost.
-    Failed,
-}
-
-impl JobState {
-    /// All of them.
-    pub const ALL: &'static [JobState] = <JobState as strum::VariantArray>::VARIANTS;
-
-    /// The word on the wire.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The state of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-
-    /// Whether the job is over.
-    #[must_use]
-    pub const fn is_end(self) -> bool {
-        matches!(
-            self,
-            JobState::Completed | JobState::Rejected | JobState::Cancelled | JobState::Failed
-        )
-    }
-}
-
-/// The end of a job; in the protocol of peers (`JobReport`), any state of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobEndReport {
-    /// The job's number.
-    pub job: u32,
-    /// `completed`, `rejected`, `cancelled` or `failed`.
-    #[schema(value_type = String, pattern = "^(completed|rejected|cancelled|failed)$")]
-    pub state: JobState,
-    /// Why it was rejected or failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The cluster it ran on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<u16>,
-    /// When it started, in nanoseconds of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_ns: Option<u64>,
-    /// When it ended, in nanoseconds of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish_ns: Option<u64>,
-}
-
-impl JobEndReport {
-    /// A job in this state, of which no more is known.
-    #[must_use]
-    pub fn of(job: JobId, state: JobState) -> Self {
-        JobEndReport {
-            job: job.0,
-            state,
-            reason: None,
-            cluster: None,
-            start_ns: None,
-            finish_ns: None,
-        }
-    }
-
-    /// A job that was turned away.
-    #[must_use]
-    pub fn refused(job: JobId, reason: Reason) -> Self {
-        JobEndReport {
-            reason: Some(reason.name().to_owned()),
-            ..JobEndReport::of(job, JobState::Rejected)
-        }
-    }
-}
-
-impl From<&JobEnd> for JobEndReport {
-    fn from(end: &JobEnd) -> Self {
-        let state = match end.state {
-            EndState::Completed => JobState::Completed,
-            EndState::Rejected(_) => JobState::Rejected,
-            EndState::Cancelled => JobState::Cancelled,
-            EndState::Failed(_) => JobState::Failed,
-        };
-        JobEndReport {
-            job: end.job.0,
-            state,
-            reason: end.state.reason().map(|reason| reason.name().to_owned()),
-            cluster: end.cluster.map(|cluster| cluster.0),
-            start_ns: end.start.map(SimTime::as_nanos),
-            finish_ns: end.finish.map(SimTime::as_nanos),
-        }
-    }
-}
-
-impl TryFrom<&JobEndReport> for JobEnd {
-    type Error = Problem;
-
-    fn try_from(report: &JobEndReport) -> Result<Self, Problem> {
-        let reason = || reason_of(report.reason.as_deref());
-        let state = match report.state {
-            JobState::Completed => EndState::Completed,
-            JobState::Cancelled => EndState::Cancelled,
-            JobState::Rejected => EndState::Rejected(reason()?),
-            JobState::Failed => EndState::Failed(reason()?),
-            other => {
-                let expected = "completed, rejected, cancelled or failed";
-                return Err(Problem::field("state", other.name(), expected));
-            }
-        };
-        Ok(JobEnd {
-            job: JobId(report.job),
-            state,
-            cluster: report.cluster.map(ClusterId),
-            start: report.start_ns.map(SimTime::from_nanos),
-            finish: report.finish_ns.map(SimTime::from_nanos),
-        })
-    }
-}
-
-/// The reason of this name.
-pub(super) fn reason_of(name: Option<&str>) -> Result<Reason, Problem> {
-    name.and_then(Reason::from_name).ok_or_else(|| {
-        let names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-        Problem::field(
-            "reason",
-            name.unwrap_or(""),
-            &format!("one of {}", names.join(", ")),
-        )
-    })
-}
-
-/// Ends of the jobs that entered at a service, in the order in which it learnt
-/// of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct EndPage {
-    /// Position of the first one; above the wanted one if older ends are
-    /// forgotten.
-    pub first: u64,
-    /// The ends.
-    pub ends: Vec<JobEndReport>,
-    /// What to give as `after` for the following ones.
-    pub next: u64,
-    /// Which life of the service this is, by when it began, in Unix
-    /// nanoseconds: one that was started anew counts its ends from 0 again and
-    /// may have forgotten jobs.
-    #[serde(default)]
-    pub life: u64,
 }
 
 #[cfg(test)]

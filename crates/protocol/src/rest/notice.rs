@@ -1,6 +1,6 @@
 //! News about jobs, from one service to another.
 
-use super::job::{JobEndReport, reason_of};
+use super::end::{JobEndReport, reason_of};
 use super::place::Place;
 use super::problem::Problem;
 use gridrig_core::agent::LetterId;

@@ -98,34 +98,22 @@ pub struct PlacementReport {
 
 impl From<&PlacementRun> for PlacementReport {
     fn from(run: &PlacementRun) -> Self {
-        let PlacementRun {
-            resource,
-            node,
-            nodes,
-            processors,
-        } = *run;
         PlacementReport {
-            resource,
-            node,
-            nodes,
-            processors,
+            resource: run.resource,
+            node: run.node,
+            nodes: run.nodes,
+            processors: run.processors,
         }
     }
 }
 
 impl From<&PlacementReport> for PlacementRun {
     fn from(report: &PlacementReport) -> Self {
-        let PlacementReport {
-            resource,
-            node,
-            nodes,
-            processors,
-        } = *report;
         PlacementRun {
-            resource,
-            node,
-            nodes,
-            processors,
+            resource: report.resource,
+            node: report.node,
+            nodes: report.nodes,
+            processors: report.processors,
         }
     }
 }

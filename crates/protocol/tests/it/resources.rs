@@ -115,7 +115,7 @@ fn entities_and_document_types_are_refused() {
     let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE x [<!ENTITY a \"aaaa\">]>\n<x>&a;</x>";
     assert_eq!(
         refused(bomb),
-        "site.xml:2: a document type: expected none, entities are refused"
+        "site.xml:2: a document type: expected none, document types and entities are refused"
     );
     let custom = refused(&with("OS", "<OS>&os;</OS>"));
     assert!(

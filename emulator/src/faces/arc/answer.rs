@@ -24,6 +24,10 @@ impl Fault {
         }
     }
 
+    pub(super) fn no_job() -> Self {
+        Fault::new(404, "Job not found")
+    }
+
     pub(super) fn not_implemented() -> Self {
         Fault::new(501, "Not Implemented")
     }

@@ -1,9 +1,9 @@
 //! Where jobs stand, as clients may see them.
 
-use super::Face;
 use super::answer::Fault;
 use super::state::RestState;
 use super::store::{Job, Stage};
+use super::{Call, Face};
 use gridrig_core::agent::{JobKeeper as _, JobState, JobView, LrmsAgent};
 use gridrig_core::job::Reason;
 use gridrig_core::message::EndState;
@@ -93,6 +93,13 @@ pub(super) fn find(face: &Face, viewer: Option<&str>, id: &str) -> Option<u64> {
     let store = face.store();
     let job = store.jobs.get(&number)?;
     job.is_visible(viewer).then_some(number)
+}
+
+/// The job that a client names, as it stands.
+pub(super) async fn look_at_one(face: &Face, call: &Call, id: &str) -> Result<(u64, Look), Fault> {
+    let number = find(face, call.viewer.as_deref(), id).ok_or_else(Fault::no_job)?;
+    let look = look_at(face, &[number]).await?.remove(&number);
+    Ok((number, look.ok_or_else(Fault::no_job)?))
 }
 
 /// What went wrong with a job, if something did.

@@ -5,7 +5,7 @@
 //! with a line about itself on standard output and nothing in the others.
 
 use super::answer::{Fault, Reply, text};
-use super::look::{Look, find, look_at, problem};
+use super::look::{Look, look_at_one, problem};
 use super::state::RestState;
 use super::store::{Job, Stage};
 use super::{Call, Face, create};
@@ -40,11 +40,8 @@ pub(super) async fn below(
 }
 
 async fn serve(face: &Arc<Face>, call: &Call, id: &str, path: &str, body: Body) -> Reply {
-    let number = find(face, call.viewer.as_deref(), id);
-    let number = number.ok_or_else(|| Fault::new(404, "Job not found"))?;
-    let looks = look_at(face, &[number]).await?;
-    let look = looks.get(&number);
-    let look = look.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let (number, look) = &look_at_one(face, call, id).await?;
+    let number = *number;
     let path = path.trim_matches('/');
     if path.split('/').any(|part| matches!(part, "." | "..")) {
         return Err(Fault::new(404, "Wrong path"));
@@ -61,8 +58,7 @@ async fn serve(face: &Arc<Face>, call: &Call, id: &str, path: &str, body: Body) 
 /// The files that are there now, with what is in them as far as it is known.
 fn files(face: &Face, number: u64, look: &Look) -> Result<BTreeMap<String, File>, Fault> {
     let store = face.store();
-    let job = store.jobs.get(&number);
-    let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let job = store.job(number)?;
     let mut files = BTreeMap::new();
     match look.state {
         RestState::Finished => {
@@ -197,8 +193,7 @@ fn ranged(call: &Call, content: String) -> axum::response::Response {
 async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body) -> Reply {
     {
         let store = face.store();
-        let job = store.jobs.get(&number);
-        let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+        let job = store.job(number)?;
         if !matches!(job.stage, Stage::Uploading { .. }) {
             return Err(Fault::new(
                 500,
@@ -218,8 +213,7 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
     }
     let is_complete = {
         let mut store = face.store();
-        let job = store.jobs.get_mut(&number);
-        let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+        let job = store.job_mut(number)?;
         let upload = job.uploads.entry(path.to_owned()).or_default();
         match total {
             // A part of the file: it is whole when all parts are there.
@@ -266,8 +260,7 @@ fn content_range_total(call: &Call) -> Option<u64> {
 
 fn delete(face: &Face, number: u64, path: &str) -> Reply {
     let mut store = face.store();
-    let job = store.jobs.get_mut(&number);
-    let job = job.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let job = store.job_mut(number)?;
     match job.uploads.remove(path) {
         Some(_) => Ok(StatusCode::ACCEPTED.into_response()),
         None => Err(Fault::new(500, "Failed to delete")),
@@ -346,16 +339,13 @@ pub(super) async fn diagnose(
     call: Call,
 ) -> Reply {
     call.only(&[Method::GET, Method::HEAD])?;
-    let number = find(&face, call.viewer.as_deref(), &id);
-    let number = number.ok_or_else(|| Fault::new(404, "Job not found"))?;
-    let looks = look_at(&face, &[number]).await?;
+    let (number, look) = &look_at_one(&face, &call, &id).await?;
     let store = face.store();
-    let found = store.jobs.get(&number).zip(looks.get(&number));
-    let (job, look) = found.ok_or_else(|| Fault::new(404, "Job not found"))?;
+    let job = store.job(*number)?;
     let content = match name.as_str() {
         "status" => format!("{}\n", look.state.name()),
         "failed" => problem(job, look).map_or_else(String::new, |problem| problem + "\n"),
-        "errors" => log(&face, job, number, look),
+        "errors" => log(&face, job, *number, look),
         _ => return Err(Fault::new(404, "Not found")),
     };
     Ok(text(StatusCode::OK, "text/plain; charset=utf-8", content))

@@ -1,5 +1,6 @@
 //! The jobs and delegations that the face answers for.
 
+use super::answer::Fault;
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_protocol::adl::{Activity, LengthFrom};
@@ -147,6 +148,16 @@ impl Delegation {
 }
 
 impl Store {
+    /// A job of this number.
+    pub(super) fn job(&self, number: u64) -> Result<&Job, Fault> {
+        self.jobs.get(&number).ok_or_else(Fault::no_job)
+    }
+
+    /// The same, to change it.
+    pub(super) fn job_mut(&mut self, number: u64) -> Result<&mut Job, Fault> {
+        self.jobs.get_mut(&number).ok_or_else(Fault::no_job)
+    }
+
     /// Enters a job; answers its number.
     pub(super) fn enter(&mut self, job: Job) -> u64 {
         self.next_job += 1;

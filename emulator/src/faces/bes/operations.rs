@@ -138,7 +138,10 @@ async fn about(
             let cancelled = terminate && machine.handle(now, Cancel(job));
             Ok((job, cancelled, machine.view(job).unwrap_or(view)))
         };
-        named.into_iter().map(|job| job.and_then(&mut look)).collect()
+        named
+            .into_iter()
+            .map(|job| job.and_then(&mut look))
+            .collect()
     };
     let found = references.iter().zip(face.app.call(look).await?);
     let answers = found.map(|(reference, found)| {

@@ -14,8 +14,8 @@ use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Actor, CallError, Driven, RunClock};
-use gridrig_service::App;
+use gridrig_drivers::real_time::{Actor, Driven, RunClock};
+use gridrig_service::{App, persist};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -321,18 +321,7 @@ impl Handler {
         &self,
         call: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> R + Send + Clone + 'static,
     ) -> Option<R> {
-        loop {
-            let call = call.clone();
-            match self
-                .actor
-                .call(move |machine, now| call(machine, now))
-                .await
-            {
-                Ok(answer) => return Some(answer),
-                Err(CallError::Busy) => tokio::time::sleep(BUSY).await,
-                Err(CallError::Stopped) => return None,
-            }
-        }
+        persist(&self.actor, BUSY, call).await.ok()
     }
 
     fn answer(&mut self, ask: Ask, now: SimTime) {

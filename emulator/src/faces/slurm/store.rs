@@ -197,6 +197,11 @@ impl JobStore {
         self.jobs.get(&seq)
     }
 
+    /// The same, to change it.
+    fn job_mut(&mut self, seq: u32) -> Option<&mut Job> {
+        self.jobs.get_mut(&seq)
+    }
+
     /// The number that the next job gets.
     pub fn next_id(&self) -> u32 {
         self.next_id

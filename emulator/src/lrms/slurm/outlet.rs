@@ -12,6 +12,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{Actor, CallError, Driven, RunClock};
+use gridrig_service::persist;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,26 +90,13 @@ impl Outlet {
     async fn follow(&mut self) -> Result<UnboundedReceiver<JobNews>, CallError> {
         let look =
             |machine: &mut Driven<LrmsAgent>, _| (machine.follow(), machine.list(None, usize::MAX));
-        let (news, before) = self.persist(look).await?;
+        let (news, before) = persist(&self.actor, BUSY, look).await?;
         for view in before {
             if let JobState::Queued { since } = view.state {
                 self.store.arrive(view.spec, since);
             }
         }
         Ok(news)
-    }
-
-    /// Calls the machine, however busy it is.
-    async fn persist<R: Send + 'static>(
-        &self,
-        action: impl Fn(&mut Driven<LrmsAgent>, SimTime) -> R + Clone + Send + 'static,
-    ) -> Result<R, CallError> {
-        loop {
-            match self.actor.call(action.clone()).await {
-                Err(CallError::Busy) => tokio::time::sleep(BUSY).await,
-                answer => return answer,
-            }
-        }
     }
 
     fn hear(&mut self, news: JobNews) {
@@ -151,7 +139,7 @@ impl Outlet {
                 let action = move |machine: &mut Driven<LrmsAgent>, now: SimTime| {
                     machine.handle(now, lost(now, id, Reason::LrmsRefused))
                 };
-                self.persist(action).await?;
+                persist(&self.actor, BUSY, action).await?;
                 Ok(true)
             }
         }
@@ -224,7 +212,7 @@ impl Outlet {
             let (told, left) = {
                 let action =
                     move |machine: &mut Driven<LrmsAgent>, now| tell(machine, now, news.clone());
-                self.persist(action).await?
+                persist(&self.actor, BUSY, action).await?
             };
             if told.is_empty() {
                 break;
@@ -267,7 +255,7 @@ impl Outlet {
                 machine.handle(now, lost(now, *job, Reason::ServiceLost));
             }
         };
-        self.persist(action).await?;
+        persist(&self.actor, BUSY, action).await?;
         jobs.into_iter().for_each(|job| self.store.end(job));
         Ok(())
     }

@@ -76,22 +76,3 @@ fn a_key_is_measured_in_characters_as_the_schema_says() {
     let read: JobSubmission = serde_json::from_str(&text).unwrap();
     assert!(read.spec().is_ok());
 }
-
-#[test]
-fn an_end_survives_the_wire() {
-    for state in [
-        EndState::Completed,
-        EndState::Cancelled,
-        EndState::Rejected(Reason::NeverFits),
-        EndState::Failed(Reason::ServiceLost),
-    ] {
-        let end = JobEnd {
-            job: JobId(1),
-            state,
-            cluster: Some(ClusterId(0)),
-            start: Some(SimTime::from_secs(1)),
-            finish: None,
-        };
-        assert_eq!(JobEnd::try_from(&JobEndReport::from(&end)), Ok(end));
-    }
-}

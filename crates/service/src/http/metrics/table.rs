@@ -41,6 +41,32 @@ pub struct Metric {
 }
 
 impl Metric {
+    const fn of(kind: Kind, stem: &'static str, services: &'static [&'static str]) -> Self {
+        Metric {
+            stem,
+            kind,
+            unit: None,
+            help: "",
+            labels: &[],
+            services,
+        }
+    }
+
+    const fn in_unit(mut self, unit: &'static str) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
+    const fn by(mut self, labels: &'static [&'static str]) -> Self {
+        self.labels = labels;
+        self
+    }
+
+    const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
     /// Its name, such as `gridrig_virtual_time_seconds`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -73,171 +99,92 @@ const CLOCKED: &[&str] = &["emulator", "broker", "replay"];
 const MACHINES: &[&str] = &["emulator", "broker"];
 
 /// The version of the program.
-pub static BUILD: Metric = Metric {
-    stem: "build",
-    kind: Kind::Info,
-    unit: None,
-    help: "The version of gridrig that serves this",
-    labels: &["version"],
-    services: ALL_SERVICES,
-};
+pub static BUILD: Metric = Metric::of(Kind::Info, "build", ALL_SERVICES)
+    .by(&["version"])
+    .help("The version of gridrig that serves this");
 /// When this life of the service began.
-pub static START_TIME: Metric = Metric {
-    stem: "start_time",
-    kind: Kind::Gauge,
-    unit: Some("seconds"),
-    help: "When this life (incarnation) of the service began, in Unix time",
-    labels: &[],
-    services: ALL_SERVICES,
-};
+pub static START_TIME: Metric = Metric::of(Kind::Gauge, "start_time", ALL_SERVICES)
+    .in_unit("seconds")
+    .help("When this life (incarnation) of the service began, in Unix time");
 /// The run's clock.
-pub static VIRTUAL_TIME: Metric = Metric {
-    stem: "virtual_time",
-    kind: Kind::Gauge,
-    unit: Some("seconds"),
-    help: "The time of the run, as the clock of the service has it",
-    labels: &[],
-    services: CLOCKED,
-};
+pub static VIRTUAL_TIME: Metric = Metric::of(Kind::Gauge, "virtual_time", CLOCKED)
+    .in_unit("seconds")
+    .help("The time of the run, as the clock of the service has it");
 /// How fast that clock goes.
-pub static CLOCK_SPEED: Metric = Metric {
-    stem: "clock_speed",
-    kind: Kind::Gauge,
-    unit: Some("ratio"),
-    help: "Seconds of the run that pass in a second on the wall",
-    labels: &[],
-    services: CLOCKED,
-};
+pub static CLOCK_SPEED: Metric = Metric::of(Kind::Gauge, "clock_speed", CLOCKED)
+    .in_unit("ratio")
+    .help("Seconds of the run that pass in a second on the wall");
 /// Jobs that are there, by what they do.
-pub static JOBS: Metric = Metric {
-    stem: "jobs",
-    kind: Kind::Gauge,
-    unit: None,
-    help: "Jobs that are here, by state: queued and running in an LRMS; queued and sent with a \
-           broker; planned (not yet handed over) and open (without a known end) with the replayer",
-    labels: &["state"],
-    services: CLOCKED,
-};
+pub static JOBS: Metric = Metric::of(Kind::Gauge, "jobs", CLOCKED)
+    .by(&["state"])
+    .help(
+        "Jobs that are here, by state: queued and running in an LRMS; queued and sent with a \
+         broker; planned (not yet handed over) and open (without a known end) with the \
+         replayer",
+    );
 /// What the waiting jobs want.
-pub static QUEUED_PROCESSORS: Metric = Metric {
-    stem: "queued",
-    kind: Kind::Gauge,
-    unit: Some("processors"),
-    help: "Processors that the jobs queued in the LRMS want",
-    labels: &[],
-    services: &["emulator"],
-};
+pub static QUEUED_PROCESSORS: Metric = Metric::of(Kind::Gauge, "queued", &["emulator"])
+    .in_unit("processors")
+    .help("Processors that the jobs queued in the LRMS want");
 /// Processors in use.
-pub static BUSY_PROCESSORS: Metric = Metric {
-    stem: "busy",
-    kind: Kind::Gauge,
-    unit: Some("processors"),
-    help: "Processors of the cluster that run a job",
-    labels: &[],
-    services: &["emulator"],
-};
+pub static BUSY_PROCESSORS: Metric = Metric::of(Kind::Gauge, "busy", &["emulator"])
+    .in_unit("processors")
+    .help("Processors of the cluster that run a job");
 /// Processors that could be in use.
-pub static AVAILABLE_PROCESSORS: Metric = Metric {
-    stem: "available",
-    kind: Kind::Gauge,
-    unit: Some("processors"),
-    help: "Processors of the cluster that are up, busy or not",
-    labels: &[],
-    services: &["emulator"],
-};
+pub static AVAILABLE_PROCESSORS: Metric = Metric::of(Kind::Gauge, "available", &["emulator"])
+    .in_unit("processors")
+    .help("Processors of the cluster that are up, busy or not");
 /// What has happened to jobs.
-pub static JOB_EVENTS: Metric = Metric {
-    stem: "job_events",
-    kind: Kind::Counter,
-    unit: None,
-    help: "What has happened to jobs here, by the names of /v1/events",
-    labels: &["event"],
-    services: CLOCKED,
-};
+pub static JOB_EVENTS: Metric = Metric::of(Kind::Counter, "job_events", CLOCKED)
+    .by(&["event"])
+    .help("What has happened to jobs here, by the names of /v1/events");
 /// Jobs run for other domains.
-pub static FORWARDED_JOBS: Metric = Metric {
-    stem: "forwarded_jobs",
-    kind: Kind::Counter,
-    unit: None,
-    help: "Jobs of other domains that the broker has handed to a cluster of its own, by the \
-           domain at which they entered and the one that executes them",
-    labels: &["origin", "executing"],
-    services: &["broker"],
-};
+pub static FORWARDED_JOBS: Metric = Metric::of(Kind::Counter, "forwarded_jobs", &["broker"])
+    .by(&["origin", "executing"])
+    .help(
+        "Jobs of other domains that the broker has handed to a cluster of its own, by the \
+         domain at which they entered and the one that executes them",
+    );
 /// The jobs of the workload.
-pub static WORKLOAD_JOBS: Metric = Metric {
-    stem: "workload_jobs",
-    kind: Kind::Gauge,
-    unit: None,
-    help: "Jobs of the workload that is replayed, from the first to the last",
-    labels: &[],
-    services: &["replay"],
-};
+pub static WORKLOAD_JOBS: Metric = Metric::of(Kind::Gauge, "workload_jobs", &["replay"])
+    .help("Jobs of the workload that is replayed, from the first to the last");
 /// How late jobs are handed over.
-pub static SUBMISSION_LAG: Metric = Metric {
-    stem: "submission_lag",
-    kind: Kind::Histogram,
-    unit: Some("seconds"),
-    help: "How much later than intended a job was handed over, in seconds of the run",
-    labels: &[],
-    services: &["replay"],
-};
+pub static SUBMISSION_LAG: Metric = Metric::of(Kind::Histogram, "submission_lag", &["replay"])
+    .in_unit("seconds")
+    .help("How much later than intended a job was handed over, in seconds of the run");
 /// How old a broker's knowledge is.
-pub static INFORMATION_AGE: Metric = Metric {
-    stem: "information_age",
-    kind: Kind::Gauge,
-    unit: Some("seconds"),
-    help: "Age of the oldest information that the broker uses about a source (lrms: a cluster \
-           of its own, broker: a peer), in seconds of the run",
-    labels: &["source", "source_kind"],
-    services: &["broker"],
-};
+pub static INFORMATION_AGE: Metric = Metric::of(Kind::Gauge, "information_age", &["broker"])
+    .in_unit("seconds")
+    .by(&["source", "source_kind"])
+    .help(
+        "Age of the oldest information that the broker uses about a source (lrms: a cluster \
+         of its own, broker: a peer), in seconds of the run",
+    );
 /// Messages sent.
-pub static MESSAGES_SENT: Metric = Metric {
-    stem: "messages_sent",
-    kind: Kind::Counter,
-    unit: None,
-    help: "Messages of the model that were sent, by kind",
-    labels: &["kind"],
-    services: CLOCKED,
-};
+pub static MESSAGES_SENT: Metric = Metric::of(Kind::Counter, "messages_sent", CLOCKED)
+    .by(&["kind"])
+    .help("Messages of the model that were sent, by kind");
 /// Messages received.
-pub static MESSAGES_RECEIVED: Metric = Metric {
-    stem: "messages_received",
-    kind: Kind::Counter,
-    unit: None,
-    help: "Messages of the model that came in, each counted once, by kind",
-    labels: &["kind"],
-    services: MACHINES,
-};
+pub static MESSAGES_RECEIVED: Metric = Metric::of(Kind::Counter, "messages_received", MACHINES)
+    .by(&["kind"])
+    .help("Messages of the model that came in, each counted once, by kind");
 /// Messages that came again.
-pub static MESSAGES_REPEATED: Metric = Metric {
-    stem: "messages_repeated",
-    kind: Kind::Counter,
-    unit: None,
-    help: "Messages that were delivered again and changed nothing",
-    labels: &[],
-    services: MACHINES,
-};
+pub static MESSAGES_REPEATED: Metric = Metric::of(Kind::Counter, "messages_repeated", MACHINES)
+    .help("Messages that were delivered again and changed nothing");
 /// Messages that never arrived.
-pub static MESSAGES_UNDELIVERED: Metric = Metric {
-    stem: "messages_undelivered",
-    kind: Kind::Counter,
-    unit: None,
-    help: "Messages that were given up after several tries, by kind",
-    labels: &["kind"],
-    services: MACHINES,
-};
+pub static MESSAGES_UNDELIVERED: Metric =
+    Metric::of(Kind::Counter, "messages_undelivered", MACHINES)
+        .by(&["kind"])
+        .help("Messages that were given up after several tries, by kind");
 /// How long requests take.
-pub static REQUEST_DURATION: Metric = Metric {
-    stem: "http_request_duration",
-    kind: Kind::Histogram,
-    unit: Some("seconds"),
-    help: "Wall time from a request to its answer, by route and class of status; a request \
-           that waits for news (/v1/ends) counts its wait",
-    labels: &["method", "route", "status"],
-    services: ALL_SERVICES,
-};
+pub static REQUEST_DURATION: Metric =
+    Metric::of(Kind::Histogram, "http_request_duration", ALL_SERVICES)
+        .in_unit("seconds")
+        .by(&["method", "route", "status"])
+        .help(
+            "Wall time from a request to its answer, by route and class of status; a request \
+         that waits for news (/v1/ends) counts its wait",
+        );
 
 /// All metrics, in the order in which they are shown.
 pub static ALL: [&Metric; 18] = [

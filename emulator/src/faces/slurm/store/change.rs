@@ -182,9 +182,7 @@ impl JobStore {
         self.running.insert(seq);
         self.split(seq);
         self.count_task(seq, |inside| inside.running += 1);
-        let Some(job) = self.jobs.get_mut(&seq) else {
-            return;
-        };
+        let Some(job) = self.job_mut(seq) else { return };
         job.state = State::Running;
         job.start = Some(at);
         job.eligible.get_or_insert(at);
@@ -202,9 +200,7 @@ impl JobStore {
     /// A task that stops being one of the pending gets a number of its own,
     /// but for the last, which keeps the array's.
     fn split(&mut self, seq: u32) {
-        let Some(job) = self.jobs.get(&seq) else {
-            return;
-        };
+        let Some(job) = self.job(seq) else { return };
         let Some(task) = &job.task else { return };
         let (array, id) = (task.array, job.id);
         let tasks = self.by_id.get(&array).map_or(&[][..], Vec::as_slice);
@@ -341,9 +337,7 @@ impl JobStore {
     /// Ends a running job: its process first if it has one, else at once.
     fn end_early(&mut self, seq: u32, state: State, why: &'static str, exit: (u8, u8)) {
         let execute = self.site.execute;
-        let Some(job) = self.jobs.get_mut(&seq) else {
-            return;
-        };
+        let Some(job) = self.job_mut(seq) else { return };
         if job.ending.is_some() || job.state.is_ended() {
             return;
         }
@@ -368,9 +362,7 @@ impl JobStore {
 
     /// The process of a job has ended; `failed` says why it never began.
     pub fn exited(&mut self, seq: u32, exit: (u8, u8), failed: Option<&'static str>) {
-        let Some(job) = self.jobs.get_mut(&seq) else {
-            return;
-        };
+        let Some(job) = self.job_mut(seq) else { return };
         let Some(name) = job.machine.filter(|_| !job.state.is_ended()) else {
             return;
         };

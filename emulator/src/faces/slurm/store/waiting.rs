@@ -87,9 +87,7 @@ pub(super) struct Inside {
 impl JobStore {
     /// Sends a job into the cluster's queue, or notes what holds it back.
     pub(super) fn admit(&mut self, seq: u32, now: SimTime) {
-        let Some(job) = self.jobs.get(&seq) else {
-            return;
-        };
+        let Some(job) = self.job(seq) else { return };
         if job.state != State::Pending || job.machine.is_some() || job.hold.is_some() {
             return;
         }
@@ -131,9 +129,7 @@ impl JobStore {
     /// A job has started, ended or left the queue: admits those that have
     /// waited for it.
     pub(super) fn stir(&mut self, seq: u32, now: SimTime) {
-        let Some(job) = self.jobs.get(&seq) else {
-            return;
-        };
+        let Some(job) = self.job(seq) else { return };
         let array = job.task.as_ref().map(|task| task.array);
         let numbers = [Some(job.id), array.filter(|array| *array != job.id)];
         let mut who = BTreeSet::new();
