@@ -52,6 +52,18 @@ impl PeerLink {
         }
     }
 
+    /// The session, as it stands.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The life of the peer with which a session was last agreed on.
+    #[must_use]
+    pub fn peer_life(&self) -> Option<u64> {
+        self.peer_life
+    }
+
     /// Whether messages may be sent to the peer.
     #[must_use]
     pub fn may_talk(&self) -> bool {
@@ -100,11 +112,17 @@ impl PeerLink {
         (changes, ask)
     }
 
-    /// Both ends have agreed on a session.
-    pub fn opened(&mut self, now: WallTime, terms: Terms, life: u64) -> SessionChange {
+    /// Both ends have agreed on a session of this name.
+    pub fn opened(
+        &mut self,
+        now: WallTime,
+        name: Arc<str>,
+        terms: Terms,
+        life: u64,
+    ) -> SessionChange {
         let same = self.admits(life) && self.may_talk();
         let roles = Some(terms.roles);
-        let change = self.session.open(now, Arc::from("link"), terms);
+        let change = self.session.open(now, name, terms);
         let found = change == Change::Found && !same;
         self.peer_life = Some(life);
         (self.away, self.given_up) = (None, false);
@@ -123,15 +141,23 @@ impl PeerLink {
         let _ = self.session.answered(now);
     }
 
+    /// The session has ended in good order; whether there was one.
+    pub fn end(&mut self, now: WallTime) -> bool {
+        self.away.get_or_insert(now);
+        self.wake = now;
+        self.session.end().is_some()
+    }
+
     /// What has become of a heartbeat, or of a message whose receiver did not
     /// know the session ([`Beat::Forgotten`]).
     pub fn beat(&mut self, now: WallTime, beat: Beat) -> Option<SessionChange> {
+        let had_terms = self.session.terms().is_some();
         let change = self.session.beat(now, beat);
         if beat == Beat::Forgotten || change == Some(Change::Lost) {
             self.away.get_or_insert(now);
         }
         self.plan();
-        if beat == Beat::Forgotten {
+        if beat == Beat::Forgotten && had_terms {
             self.wake = now;
         }
         match change {

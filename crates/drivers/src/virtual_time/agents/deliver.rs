@@ -4,14 +4,13 @@ use super::network::Parcel;
 use super::{Agents, party};
 use crate::faults::Passage;
 use gridrig_core::agent::{
-    AfterTry, Arrival, Cancel, Fate, FromBroker, FromLrms, JobKeeper as _, Letter, Message as _,
-    Received, SAY_AGAIN, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
+    AfterTry, Arrival, BrokerAgent, Cancel, Fate, FromBroker, FromLrms, JobKeeper as _, Letter,
+    Message, Received, SAY_AGAIN, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
 };
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::message::Target;
-use gridrig_core::time::{SimDuration, SimTime};
 
 type Delivered = Result<(), Undelivered>;
 
@@ -22,62 +21,23 @@ impl<S: EventSink> Agents<'_, S> {
             Parcel::Repair(broker) => self.repair(broker),
             // Who has seen the end of a job hands it over no more.
             Parcel::Submit(_, job, _) if self.network.seen[job.index()] => {}
-            Parcel::Submit(to, job, mut tries) => {
-                let result = self.attempt(Party::Client, party(to), |agents| agents.enter(to, job));
-                match self.client_waits(result, &mut tries) {
-                    Some(at) => {
-                        let again = Parcel::Submit(to, job, tries);
-                        self.network.agenda.push(at, again);
-                    }
-                    None => self.taken[job.index()] = true,
-                }
+            Parcel::Submit(to, job, tries) => {
+                let again = |tries| Parcel::Submit(to, job, tries);
+                let submit = |agents: &mut Self| agents.enter(to, job);
+                self.taken[job.index()] = self.client_asks(to, tries, again, submit);
             }
-            Parcel::Cancel(to, job, mut tries) => {
-                let result = self.attempt(Party::Client, party(to), |agents| {
-                    agents.remove(party(to), job)
-                });
-                if let Some(at) = self.client_waits(result, &mut tries) {
-                    let again = Parcel::Cancel(to, job, tries);
-                    self.network.agenda.push(at, again);
-                }
+            Parcel::Cancel(to, job, tries) => {
+                let again = |tries| Parcel::Cancel(to, job, tries);
+                self.client_asks(to, tries, again, |agents| agents.remove(party(to), job));
             }
-            Parcel::FromBroker(sent, mut tries) => {
-                let (from, to) = (sent.from, sent.message.to());
+            Parcel::FromBroker(sent, tries) => {
                 let result = self.try_from_broker(&sent);
-                match self.after_try(from, to, result, &mut tries) {
-                    AfterTry::Again(wait) => {
-                        let at = self.network.after(wait);
-                        self.network
-                            .agenda
-                            .push(at, Parcel::FromBroker(sent, tries));
-                    }
-                    AfterTry::Over(result) => {
-                        let fate = Fate {
-                            letter: sent,
-                            result,
-                        };
-                        let now = self.network.now;
-                        self.network.agenda.push(now, Parcel::BrokerFate(fate));
-                    }
-                }
+                self.follow_try(sent, tries, result, Parcel::FromBroker, Parcel::BrokerFate);
             }
-            Parcel::FromLrms(sent, mut tries) => {
-                let (from, to) = (sent.from, sent.message.to());
-                let result = self.attempt(from, to, |agents| agents.from_lrms(&sent));
-                match self.after_try(from, to, result, &mut tries) {
-                    AfterTry::Again(wait) => {
-                        let at = self.network.after(wait);
-                        self.network.agenda.push(at, Parcel::FromLrms(sent, tries));
-                    }
-                    AfterTry::Over(result) => {
-                        let fate = Fate {
-                            letter: sent,
-                            result,
-                        };
-                        let now = self.network.now;
-                        self.network.agenda.push(now, Parcel::LrmsFate(fate));
-                    }
-                }
+            Parcel::FromLrms(sent, tries) => {
+                let to = sent.message.to();
+                let result = self.attempt(sent.from, to, |agents| agents.from_lrms(&sent));
+                self.follow_try(sent, tries, result, Parcel::FromLrms, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
                 if let Party::Broker(domain) = fate.letter.from {
@@ -116,34 +76,50 @@ impl<S: EventSink> Agents<'_, S> {
         }
     }
 
-    /// What follows a try to deliver a message of an agent.
-    fn after_try(
+    /// What follows a try to deliver a message of an agent: another one, or the
+    /// agent learns what has become of it.
+    fn follow_try<M: Message>(
         &mut self,
-        from: Party,
-        to: Party,
+        sent: Letter<M>,
+        mut tries: Tries,
         result: Delivered,
-        tries: &mut Tries,
-    ) -> AfterTry {
-        let after = tries.note(result, self.down.contains(&(from, to)));
-        if let AfterTry::Over(result) = after {
-            let silence = result.is_err_and(Undelivered::is_silence);
-            match silence {
-                true => self.down.insert((from, to)),
-                false => self.down.remove(&(from, to)),
-            };
-            self.network.links.counts.given_up += u64::from(silence);
-        }
-        after
+        again: fn(Letter<M>, Tries) -> Parcel,
+        fate: fn(Fate<M>) -> Parcel,
+    ) {
+        let way = (sent.from, sent.message.to());
+        let (at, parcel) = match tries.note(result, self.down.contains(&way)) {
+            AfterTry::Again(wait) => (self.network.after(wait), again(sent, tries)),
+            AfterTry::Over(result) => {
+                let silence = result.is_err_and(Undelivered::is_silence);
+                match silence {
+                    true => self.down.insert(way),
+                    false => self.down.remove(&way),
+                };
+                self.network.links.counts.given_up += u64::from(silence);
+                let letter = sent;
+                (self.network.now, fate(Fate { letter, result }))
+            }
+        };
+        self.network.agenda.push(at, parcel);
     }
 
-    /// When a client tries again: it does so until it is answered.
-    fn client_waits(&self, result: Delivered, tries: &mut Tries) -> Option<SimTime> {
-        let wait: SimDuration = match tries.note(result, false) {
+    /// A client tries until it is answered; whether it is now.
+    fn client_asks(
+        &mut self,
+        to: Entry,
+        mut tries: Tries,
+        again: impl FnOnce(Tries) -> Parcel,
+        deliver: impl FnOnce(&mut Self) -> Delivered,
+    ) -> bool {
+        let result = self.attempt(Party::Client, party(to), deliver);
+        let wait = match tries.note(result, false) {
             AfterTry::Again(wait) => wait,
             AfterTry::Over(Err(error)) if error.is_passing() => SAY_AGAIN,
-            AfterTry::Over(_) => return None,
+            AfterTry::Over(_) => return true,
         };
-        Some(self.network.after(wait))
+        let at = self.network.after(wait);
+        self.network.agenda.push(at, again(tries));
+        false
     }
 
     /// A message to a peer travels in a session.
@@ -198,9 +174,8 @@ impl<S: EventSink> Agents<'_, S> {
                     ToPeer::Locate(job) => {
                         let broker = self.brokers[peer.index()].as_ref();
                         // Only whoever brought a job may ask for it.
-                        let has = |its: &gridrig_core::agent::BrokerAgent| {
-                            its.view_for(from, *job).is_some() && its.has(*job)
-                        };
+                        let has =
+                            |its: &BrokerAgent| its.view_for(from, *job).is_some() && its.has(*job);
                         found(broker.is_some_and(has))
                     }
                     ToPeer::News(news) => {

@@ -117,7 +117,8 @@ impl<S: EventSink> Agents<'_, S> {
         let terms = self.sessions.terms(here, peer);
         let link = self.sessions.link(here, peer);
         if let Some((link, terms)) = link.zip(terms) {
-            let change = link.opened(now, terms, life);
+            let name = format!("{}-{}", here.0, peer.0);
+            let change = link.opened(now, name.into(), terms, life);
             self.tell_broker(here, PeerSession { peer, change });
         }
     }
