@@ -13,8 +13,8 @@ mod common;
 mod document;
 mod error;
 mod estimate;
-mod figures;
-mod find;
+pub(crate) mod figures;
+pub(crate) mod find;
 mod group;
 mod guard;
 mod layout;
@@ -26,9 +26,9 @@ mod verdict;
 
 pub use common::{OnCommonJobs, on_common_jobs};
 pub use document::{
-    Breakdown, Cell, ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Group, Guard,
-    InformationAge, Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc,
-    RunMetric, StarvedJob, ThresholdDoc, Verdict,
+    Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
+    Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc, RunMetric, StarvedJob,
+    ThresholdDoc, Verdict,
 };
 pub use error::CompareError;
 pub(crate) use find::is_file_of_a_run;

@@ -21,6 +21,7 @@ pub mod rundir;
 pub mod stats;
 pub mod summary;
 pub mod text;
+mod words;
 
 pub use audit::{AuditFacts, AuditReport, Violation, audit};
 pub use gridrig_scenario::{measure, threshold};

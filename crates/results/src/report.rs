@@ -25,7 +25,7 @@ mod side_by_side;
 pub use error::ReportError;
 pub use number::key_words;
 
-use crate::compare::{self, Outcome, ThresholdDoc, Verdict};
+use crate::compare::{self, ThresholdDoc, Verdict};
 use crate::plot::Page;
 use choose::Chosen;
 use data::Replications;
@@ -70,13 +70,10 @@ pub struct Report {
 /// All are mistakes of input: no runs, a damaged, foreign or half-written one,
 /// an unknown baseline or replication.
 pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportError> {
-    let mut material = Material::gather(paths, &options.compare)?;
-    let chosen = choose::choose(&material, options.replication.as_deref())?;
-    let replications = Replications::read(&mut material, chosen.index)?;
-    let page = page(&material, &chosen, &replications, options, true)?;
+    let (material, chosen, page) = made(paths, options, true)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
-        html: badged(page.to_html(), comparison.map(|c| c.verdict.outcome)),
+        html: page.to_html(),
         verdict: comparison.map(|comparison| comparison.verdict.clone()),
         sentence: material.sentence(),
         runs: material.columns.iter().map(|c| c.runs.len() as u64).sum(),
@@ -105,17 +102,26 @@ pub struct Fragment {
 /// # Errors
 /// As [`report`].
 pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment, ReportError> {
-    let mut material = Material::gather(paths, &options.compare)?;
-    let chosen = choose::choose(&material, options.replication.as_deref())?;
-    let replications = Replications::read(&mut material, chosen.index)?;
-    let page = page(&material, &chosen, &replications, options, false)?;
-    let outcome = material.comparison.as_ref().map(|c| c.verdict.outcome);
+    let (material, _, page) = made(paths, options, false)?;
     Ok(Fragment {
         title: material.title(),
-        html: badged(page.to_fragment(), outcome),
+        html: page.to_fragment(),
         sentence: material.sentence(),
         comparison: material.comparison,
     })
+}
+
+/// The page and what it was made of; Gantt charts are most of a large one.
+fn made(
+    paths: &[PathBuf],
+    options: &Options,
+    with_gantt: bool,
+) -> Result<(Material, Chosen, Page), ReportError> {
+    let mut material = Material::gather(paths, &options.compare)?;
+    let chosen = choose::choose(&material, options.replication.as_deref())?;
+    let replications = Replications::read(&mut material, chosen.index)?;
+    let page = page(&material, &chosen, &replications, options, with_gantt)?;
+    Ok((material, chosen, page))
 }
 
 fn page(
@@ -155,19 +161,4 @@ fn page(
     diff::draw(&mut page, material, chosen)?;
     facts::draw(&mut page, material, options)?;
     Ok(page)
-}
-
-/// Says what was found in place of the page's own word. The verdict is the
-/// first thing on the page, and everything before it is escaped.
-fn badged(html: String, outcome: Option<Outcome>) -> String {
-    let (own, word) = match outcome {
-        Some(Outcome::Winner) => ("\u{2713} Pass", "\u{2713} Winner"),
-        Some(Outcome::BaselineWins) => ("\u{2713} Pass", "\u{2713} Baseline wins"),
-        Some(Outcome::None) => ("Note", "No winner"),
-        Some(Outcome::TooFewRepeats) => ("Warning", "Too few repeats"),
-        Some(Outcome::Descriptive) => ("Warning", "Descriptive only"),
-        Some(Outcome::NotComparable) => ("\u{2717} Fail", "\u{2717} Not comparable"),
-        None => return html,
-    };
-    html.replacen(&format!("<b>{own}</b>"), &format!("<b>{word}</b>"), 1)
 }

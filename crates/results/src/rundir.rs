@@ -24,8 +24,8 @@ pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, Resour
 pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
 pub use manifest::{
-    AgeDoc, ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest,
-    MeasureDoc, RunInfo, ScaleDoc, StudyDoc, VariesDoc,
+    ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
+    RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
 pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;
@@ -155,6 +155,24 @@ impl RunDirError {
             action,
             path,
             source,
+        }
+    }
+
+    /// A field of the manifest that cannot be used.
+    fn field(dir: &Path, field: &str, value: impl Into<String>, expected: &'static str) -> Self {
+        RunDirError::Field {
+            path: dir.join(names::MANIFEST),
+            field: field.to_owned(),
+            value: value.into(),
+            expected,
+        }
+    }
+
+    fn column(path: &Path, column: &'static str, expected: &'static str) -> Self {
+        RunDirError::Column {
+            path: path.to_owned(),
+            column,
+            expected,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::regret::Regret;
 use crate::stats::{Distribution, mean, quantile_of};
 use gridrig_core::event::MessageKind;
 use gridrig_core::time::{SimDuration, SimTime};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What the caller knows of a run and the job table does not.
@@ -39,7 +39,8 @@ pub struct RunHeader {
 }
 
 /// Jobs by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobCounts {
     /// Handed over by the replayer; the sum of the others.
     pub submitted: u64,
@@ -105,21 +106,14 @@ impl Metrics {
     /// The metrics by their distributions, in the order of
     /// [`METRICS`](crate::threshold::METRICS).
     pub(crate) fn of(distributions: [Distribution; 6]) -> Self {
-        let [
-            delay_s,
-            expansion,
-            wait_s,
-            response_s,
-            bounded_slowdown,
-            bounded_slowdown_ref,
-        ] = distributions;
+        let [first, second, third, fourth, fifth, sixth] = distributions;
         Metrics {
-            delay_s,
-            expansion,
-            wait_s,
-            response_s,
-            bounded_slowdown,
-            bounded_slowdown_ref,
+            delay_s: first,
+            expansion: second,
+            wait_s: third,
+            response_s: fourth,
+            bounded_slowdown: fifth,
+            bounded_slowdown_ref: sixth,
         }
     }
 }

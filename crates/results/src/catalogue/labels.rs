@@ -18,7 +18,7 @@ pub const MOST_TAG: usize = 64;
 pub const MOST_NOTE: usize = 4000;
 
 /// Tags, note and pin of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labels {
     /// Sorted, each once.
     pub tags: Vec<String>,

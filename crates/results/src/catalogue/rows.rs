@@ -1,6 +1,7 @@
 //! Runs as a table shows them: the replications of a policy in one row.
 
-use super::scan::{Figures, JobNumbers, RunEntry, State};
+use super::scan::{Figures, RunEntry, State};
+use crate::summary::JobCounts;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +32,7 @@ pub struct Row {
     /// Runs that ended before all jobs did.
     pub partial: u64,
     /// Sums over the runs.
-    pub jobs: JobNumbers,
+    pub jobs: JobCounts,
     /// Means over the runs that have the figure.
     pub figures: Figures,
     /// Each once.
@@ -154,8 +155,8 @@ fn parent(path: &str) -> &str {
 }
 
 /// What became of the jobs of all runs.
-fn sums(runs: &[&RunEntry]) -> JobNumbers {
-    let mut jobs = JobNumbers::default();
+fn sums(runs: &[&RunEntry]) -> JobCounts {
+    let mut jobs = JobCounts::default();
     for own in runs.iter().map(|run| &run.jobs) {
         jobs.submitted += own.submitted;
         jobs.completed += own.completed;

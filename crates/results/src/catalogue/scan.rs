@@ -1,11 +1,12 @@
 //! The run directories of a folder, and what the catalogue knows of each.
 
 use super::labels::{self, Labels};
-use crate::compare::is_file_of_a_run;
+use crate::compare::{is_file_of_a_run, said};
 use crate::rundir::{self, Manifest, names};
-use serde::Serialize;
+use crate::summary::JobCounts;
+use crate::words::pairs;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -26,7 +27,7 @@ const DEPTH: usize = 8;
     PartialOrd,
     Ord,
     Serialize,
-    strum::EnumString,
+    Deserialize,
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
@@ -47,32 +48,10 @@ impl State {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The state of this name.
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-}
-
-/// Jobs of a run by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct JobNumbers {
-    /// All that were submitted.
-    pub submitted: u64,
-    /// Ran to their end.
-    pub completed: u64,
-    /// Turned away for good.
-    pub rejected: u64,
-    /// Removed on request.
-    pub cancelled: u64,
-    /// Lost to a fault.
-    pub failed: u64,
-    /// The run ended first.
-    pub unfinished: u64,
 }
 
 /// The main figures of a run, of all its measured jobs; null if undefined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Mean delay time.
     pub delay_s_mean: Option<f64>,
@@ -96,7 +75,7 @@ pub struct Figures {
 
 /// A run as the catalogue lists it. Of a run that is not complete, whatever
 /// could not be read is empty.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunEntry {
     /// Where it lies below the folder of runs, with `/` between.
     pub path: String,
@@ -136,12 +115,15 @@ pub struct RunEntry {
     /// When it was written, in seconds since 1970; null if it does not say.
     pub written_unix_s: Option<u64>,
     /// Jobs by what became of them.
-    pub jobs: JobNumbers,
+    #[serde(flatten)]
+    pub jobs: JobCounts,
     /// The main figures.
+    #[serde(flatten)]
     pub figures: Figures,
     /// What its reader must know.
     pub warnings: Vec<String>,
     /// What people say about it.
+    #[serde(flatten)]
     pub labels: Labels,
 }
 
@@ -237,7 +219,7 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
         Ok(manifest) => manifest,
         Err(error) => {
             entry.state = State::Damaged;
-            entry.reason = Some(without_folder(folder, &chain(&error)));
+            entry.reason = Some(without_folder(folder, &said(&error)));
             return entry;
         }
     };
@@ -272,20 +254,8 @@ fn missing(dir: &Path, manifest: &Manifest) -> Option<String> {
 
 fn describe(entry: &mut RunEntry, manifest: Manifest) {
     let summary = &manifest.summary;
-    let jobs = |name: &str| summary["jobs"][name].as_u64().unwrap_or(0);
     let metric = |name: &str, statistic: &str| summary[name][statistic].as_f64();
-    let pairs = |pairs: &std::collections::BTreeMap<String, String>| {
-        let pairs = pairs.iter().map(|(name, value)| format!("{name} {value}"));
-        pairs.collect::<Vec<_>>().join(", ")
-    };
-    entry.jobs = JobNumbers {
-        submitted: jobs("submitted"),
-        completed: jobs("completed"),
-        rejected: jobs("rejected"),
-        cancelled: jobs("cancelled"),
-        failed: jobs("failed"),
-        unfinished: jobs("unfinished"),
-    };
+    entry.jobs = JobCounts::deserialize(&summary["jobs"]).unwrap_or_default();
     entry.figures = Figures {
         delay_s_mean: metric("delay_s", "mean"),
         delay_s_p95: metric("delay_s", "p95"),
@@ -310,14 +280,11 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
         }
     }
     entry.policy = manifest.policy_or_bound();
-    entry.traces = pairs(&manifest.trace_sha256);
-    entry.versions = pairs(&manifest.versions);
+    entry.traces = pairs(&manifest.trace_sha256).join(", ");
+    entry.versions = pairs(&manifest.versions).join(", ");
     entry.written_unix_s = manifest.host.get("written_unix_s").and_then(Value::as_u64);
-    entry.workload_hash = manifest
-        .workload_hashes
-        .get("all")
-        .cloned()
-        .unwrap_or_default();
+    let hash = manifest.workload_hashes.get("all");
+    entry.workload_hash = hash.cloned().unwrap_or_default();
     entry.scenario = manifest.study.scenario;
     entry.key = manifest.study.key;
     entry.varies = manifest.study.varies.map(|varies| varies.over);
@@ -326,17 +293,6 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
     entry.clock = manifest.clock;
     entry.partial = manifest.partial;
     entry.scenario_hash = manifest.scenario_hash;
-}
-
-/// An error with all that lies under it.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let _ = write!(text, ": {source}");
-        next = source.source();
-    }
-    text
 }
 
 /// Names of files as they are called below the folder.

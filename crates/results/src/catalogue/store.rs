@@ -1,9 +1,10 @@
 //! The table on the disk.
 
-use super::scan::{Figures, JobNumbers, RunEntry, Scan, State, inspect};
-use super::{Labels, Refresh};
+use super::Refresh;
+use super::scan::{RunEntry, Scan, inspect};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -34,13 +35,11 @@ CREATE TABLE runs (
 CREATE VIEW tags AS SELECT path, value AS tag FROM runs, json_each(runs.tags);
 ";
 
-/// The columns in the order of [`values`] and [`entry`].
-const COLUMNS: &str = "path, stamp, state, reason, scenario, policy, seed, replication, key, \
-    varies, clock, partial, valid, audit, scenario_hash, workload_hash, traces, versions, \
-    written_unix_s, submitted, completed, rejected, cancelled, failed, unfinished, delay_s_mean, \
-    delay_s_p95, wait_s_mean, response_s_mean, bounded_slowdown_mean, utilization, \
-    forwarding_ratio, waited_share, makespan_s, warnings, tags, note, baseline";
-const COLUMN_COUNT: usize = 38;
+/// Columns that are yes or no, which SQLite has as numbers.
+const FLAGS: [&str; 3] = ["partial", "valid", "baseline"];
+
+/// Columns that are lists, which SQLite has as JSON.
+const LISTS: [&str; 2] = ["warnings", "tags"];
 
 /// Why no table can be kept under this name.
 #[derive(Debug, thiserror::Error)]
@@ -160,11 +159,14 @@ impl Store {
             transaction.execute("DELETE FROM runs WHERE path = ?1", [path])?;
         }
         {
-            let marks = vec!["?"; COLUMN_COUNT].join(", ");
-            let text = format!("INSERT OR REPLACE INTO runs ({COLUMNS}) VALUES ({marks})");
+            let all = transaction.prepare("SELECT * FROM runs")?;
+            let columns: Vec<&str> = all.column_names().collect();
+            let marks = vec!["?"; columns.len()].join(", ");
+            let text = format!("INSERT OR REPLACE INTO runs VALUES ({marks})");
             let mut insert = transaction.prepare(&text)?;
             for (place, run) in &changed {
-                insert.execute(rusqlite::params_from_iter(values(run, &place.stamp)))?;
+                let values = values(run, &place.stamp, &columns);
+                insert.execute(rusqlite::params_from_iter(values))?;
             }
         }
         transaction.commit()?;
@@ -182,8 +184,9 @@ impl Store {
     }
 
     pub(super) fn runs(&mut self) -> Result<Vec<RunEntry>, rusqlite::Error> {
-        let text = format!("SELECT {COLUMNS} FROM runs ORDER BY path");
-        let mut all = self.connection.prepare(&text)?;
+        let mut all = self
+            .connection
+            .prepare("SELECT * FROM runs ORDER BY path")?;
         let rows = all.query_map([], entry)?;
         rows.collect()
     }
@@ -221,113 +224,46 @@ fn create(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     transaction.commit()
 }
 
-fn values(run: &RunEntry, stamp: &str) -> Vec<Sql> {
-    let text = |text: &str| Sql::Text(text.to_owned());
-    let some = |text: &Option<String>| text.clone().map_or(Sql::Null, Sql::Text);
-    // Above what SQLite counts to, a number is shown as the largest it has.
-    let whole = |number: u64| Sql::Integer(i64::try_from(number).unwrap_or(i64::MAX));
-    let real = |number: Option<f64>| number.map_or(Sql::Null, Sql::Real);
-    let flag = |flag: bool| Sql::Integer(i64::from(flag));
-    let list = |list: &[String]| Sql::Text(serde_json::Value::from(list.to_vec()).to_string());
-    let (jobs, figures) = (&run.jobs, &run.figures);
-    vec![
-        text(&run.path),
-        text(stamp),
-        text(run.state.name()),
-        some(&run.reason),
-        text(&run.scenario),
-        some(&run.policy),
+/// A run as a row: what these columns have of it, by the names of its fields.
+fn values(run: &RunEntry, stamp: &str, columns: &[&str]) -> Vec<Sql> {
+    let mut fields = serde_json::to_value(run).unwrap_or_default();
+    fields["stamp"] = stamp.into();
+    let value = |column: &&str| match &fields[*column] {
+        Value::Null => Sql::Null,
+        Value::Bool(flag) => Sql::Integer(i64::from(*flag)),
+        Value::String(text) => Sql::Text(text.clone()),
         // Seeds use all 64 bits: as they are, with a sign.
-        Sql::Integer(run.seed.cast_signed()),
-        whole(u64::from(run.replication)),
-        text(&run.key),
-        some(&run.varies),
-        text(&run.clock),
-        flag(run.partial),
-        run.valid.map_or(Sql::Null, flag),
-        text(&run.audit),
-        text(&run.scenario_hash),
-        text(&run.workload_hash),
-        text(&run.traces),
-        text(&run.versions),
-        run.written_unix_s.map_or(Sql::Null, whole),
-        whole(jobs.submitted),
-        whole(jobs.completed),
-        whole(jobs.rejected),
-        whole(jobs.cancelled),
-        whole(jobs.failed),
-        whole(jobs.unfinished),
-        real(figures.delay_s_mean),
-        real(figures.delay_s_p95),
-        real(figures.wait_s_mean),
-        real(figures.response_s_mean),
-        real(figures.bounded_slowdown_mean),
-        real(figures.utilization),
-        real(figures.forwarding_ratio),
-        real(figures.waited_share),
-        real(figures.makespan_s),
-        list(&run.warnings),
-        list(&run.labels.tags),
-        text(&run.labels.note),
-        flag(run.labels.baseline),
-    ]
+        Value::Number(seed) if *column == "seed" => {
+            Sql::Integer(seed.as_u64().unwrap_or(0).cast_signed())
+        }
+        Value::Number(number) if number.is_f64() => number.as_f64().map_or(Sql::Null, Sql::Real),
+        // Above what SQLite counts to, a number is shown as the largest it has.
+        Value::Number(number) => Sql::Integer(number.as_i64().unwrap_or(i64::MAX)),
+        list => Sql::Text(list.to_string()),
+    };
+    columns.iter().map(value).collect()
 }
 
+/// A row as a run.
 fn entry(row: &Row<'_>) -> Result<RunEntry, rusqlite::Error> {
-    let list = |index: usize| -> Result<Vec<String>, rusqlite::Error> {
-        let text: String = row.get(index)?;
-        serde_json::from_str(&text).map_err(|error| {
-            let kind = rusqlite::types::Type::Text;
-            rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
-        })
+    let wrong = |error: serde_json::Error| {
+        let kind = rusqlite::types::Type::Text;
+        rusqlite::Error::FromSqlConversionFailure(0, kind, Box::new(error))
     };
-    let whole = |index: usize| row.get::<_, i64>(index).map(|n| n.try_into().unwrap_or(0));
-    let state: String = row.get(2)?;
-    Ok(RunEntry {
-        path: row.get(0)?,
-        state: State::from_name(&state).ok_or(rusqlite::Error::IntegralValueOutOfRange(2, 0))?,
-        reason: row.get(3)?,
-        scenario: row.get(4)?,
-        policy: row.get(5)?,
-        seed: row.get::<_, i64>(6)?.cast_unsigned(),
-        replication: row.get(7)?,
-        key: row.get(8)?,
-        varies: row.get(9)?,
-        clock: row.get(10)?,
-        partial: row.get(11)?,
-        valid: row.get(12)?,
-        audit: row.get(13)?,
-        scenario_hash: row.get(14)?,
-        workload_hash: row.get(15)?,
-        traces: row.get(16)?,
-        versions: row.get(17)?,
-        written_unix_s: row
-            .get::<_, Option<i64>>(18)?
-            .and_then(|s| s.try_into().ok()),
-        jobs: JobNumbers {
-            submitted: whole(19)?,
-            completed: whole(20)?,
-            rejected: whole(21)?,
-            cancelled: whole(22)?,
-            failed: whole(23)?,
-            unfinished: whole(24)?,
-        },
-        figures: Figures {
-            delay_s_mean: row.get(25)?,
-            delay_s_p95: row.get(26)?,
-            wait_s_mean: row.get(27)?,
-            response_s_mean: row.get(28)?,
-            bounded_slowdown_mean: row.get(29)?,
-            utilization: row.get(30)?,
-            forwarding_ratio: row.get(31)?,
-            waited_share: row.get(32)?,
-            makespan_s: row.get(33)?,
-        },
-        warnings: list(34)?,
-        labels: Labels {
-            tags: list(35)?,
-            note: row.get(36)?,
-            baseline: row.get(37)?,
-        },
-    })
+    let mut fields = serde_json::Map::new();
+    for (index, name) in row.as_ref().column_names().into_iter().enumerate() {
+        let value = match row.get(index)? {
+            Sql::Integer(flag) if FLAGS.contains(&name) => Value::from(flag != 0),
+            Sql::Integer(seed) if name == "seed" => Value::from(seed.cast_unsigned()),
+            Sql::Integer(number) => Value::from(number),
+            Sql::Real(number) => Value::from(number),
+            Sql::Text(list) if LISTS.contains(&name) => {
+                serde_json::from_str(&list).map_err(wrong)?
+            }
+            Sql::Text(text) => Value::from(text),
+            Sql::Null | Sql::Blob(_) => Value::Null,
+        };
+        fields.insert(name.to_owned(), value);
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(wrong)
 }

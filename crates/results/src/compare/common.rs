@@ -143,13 +143,7 @@ pub(super) struct Opened<'a> {
 
 impl<'a> Opened<'a> {
     fn new(run: &'a FoundRun) -> Result<Self, RunDirError> {
-        let measure = run.manifest.measure.read();
-        let measure = measure.ok_or_else(|| RunDirError::Field {
-            path: run.dir.join(names::MANIFEST),
-            field: "measure".to_owned(),
-            value: format!("{:?}", run.manifest.measure),
-            expected: "durations with their unit",
-        })?;
+        let measure = run.manifest.measured(&run.dir)?;
         let columns = TableColumns::open(&run.dir, names::JOBS)?;
         let response = columns.f64s("response_s")?;
         let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();

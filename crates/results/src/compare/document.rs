@@ -1,6 +1,7 @@
 //! The comparison as a document: what `--json` prints, and what tables,
 //! Markdown and pages are made from.
 
+use crate::regret::Regret;
 use crate::stats::{IntervalMethod, Paired, Range};
 use crate::threshold::Figure;
 use serde::Serialize;
@@ -214,6 +215,15 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Its name, for a table: bounds stand in parentheses.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self.role {
+            Role::Bound => format!("({})", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
     /// A figure of this policy.
     #[must_use]
     pub fn estimate(&self, figure: Figure) -> Option<&Estimate> {
@@ -262,28 +272,9 @@ pub struct Load {
     /// How much later jobs would start where they were sent than at the best
     /// candidate: over all replications. Null without brokers, and for runs of
     /// before it was computed.
-    pub regret: Option<DecisionRegret>,
+    pub regret: Option<Regret>,
     /// By cluster.
     pub clusters: Vec<ClusterShare>,
-}
-
-/// What decisions were worth, by the truth of their instants: see
-/// [`Regret`](crate::regret::Regret).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct DecisionRegret {
-    /// Decisions about measured jobs.
-    pub decisions: u64,
-    /// Those whose regret is known.
-    pub weighed: u64,
-    /// Mean over the replications of the share after which no candidate would
-    /// have been better.
-    pub best_share: f64,
-    /// Mean over the replications of the mean regret.
-    pub mean_s: f64,
-    /// Mean over the replications of its 95 % quantile.
-    pub p95_s: f64,
-    /// The largest.
-    pub max_s: f64,
 }
 
 /// Age of what was known of the chosen candidate when it was chosen.

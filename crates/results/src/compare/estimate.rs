@@ -2,16 +2,16 @@
 
 use super::Options;
 use super::document::{
-    ClusterShare, Comparison, DecisionRegret, Estimate, Forwarded, Guard, InformationAge, Load,
-    Measured, Method, Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Verdict,
+    ClusterShare, Comparison, Estimate, Forwarded, Guard, InformationAge, Load, Measured, Method,
+    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Verdict,
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
 use super::group::{Study, Variant, traces};
 use super::{starvation, verdict};
+use crate::regret::Regret;
 use crate::stats::{self, IntervalMethod, LEVEL, Paired, Range, Resamples, holm};
 use crate::threshold::{Figure, METRICS, Threshold};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All that was measured.
@@ -223,25 +223,9 @@ impl Tables<'_> {
             .iter()
             .filter_map(|key| variant.runs.get(key).copied())
             .collect();
-        let mean = |name: &str| {
-            mean_of(
-                runs.iter()
-                    .filter_map(|run| run.manifest.summary.get(name)?.as_f64()),
-            )
-        };
-        let utilizations = |run: &FoundRun| -> Vec<(String, Option<f64>)> {
-            let clusters = run
-                .manifest
-                .summary
-                .get("clusters")
-                .and_then(Value::as_array);
-            let one = |cluster: &Value| {
-                let name = cluster.get("cluster").and_then(Value::as_str);
-                let utilization = cluster.get("utilization").and_then(Value::as_f64);
-                (name.unwrap_or_default().to_owned(), utilization)
-            };
-            clusters.into_iter().flatten().map(one).collect()
-        };
+        let figure = |run: &&FoundRun, name: &str| run.manifest.summary[name].as_f64();
+        let mean = |name: &str| mean_of(runs.iter().filter_map(|run| figure(run, name)));
+        let utilizations = |run: &FoundRun| run.manifest.cluster_loads();
         let spread = |of: fn(&[f64]) -> Option<f64>| {
             let one = |run: &&FoundRun| {
                 let own = utilizations(run);
@@ -369,21 +353,18 @@ impl Tables<'_> {
 }
 
 /// Of the runs that have it.
-fn regret(runs: &[&FoundRun]) -> Option<DecisionRegret> {
-    let docs = || {
-        let docs = runs.iter().map(|run| run.manifest.summary.get("regret"));
-        docs.flatten().filter(|doc| !doc.is_null())
-    };
-    let figures = |name: &str| docs().filter_map(|doc| doc.get(name)?.as_f64()).collect();
+fn regret(runs: &[&FoundRun]) -> Option<Regret> {
+    let docs = || runs.iter().map(|run| &run.manifest.summary["regret"]);
+    let figures = |name: &str| docs().filter_map(|doc| doc[name].as_f64()).collect();
     let mean = |name: &str| mean_of(Vec::<f64>::into_iter(figures(name)));
-    let count = |name: &str| docs().filter_map(|doc| doc.get(name)?.as_u64()).sum();
-    Some(DecisionRegret {
+    let count = |name: &str| docs().filter_map(|doc| doc[name].as_u64()).sum();
+    Some(Regret {
         decisions: count("decisions"),
         weighed: count("weighed"),
-        best_share: mean("best_share")?,
-        mean_s: mean("mean_s")?,
-        p95_s: mean("p95_s")?,
-        max_s: figures("max_s").into_iter().fold(0.0, f64::max),
+        best_share: Some(mean("best_share")?),
+        mean_s: Some(mean("mean_s")?),
+        p95_s: Some(mean("p95_s")?),
+        max_s: figures("max_s").into_iter().reduce(f64::max).or(Some(0.0)),
     })
 }
 

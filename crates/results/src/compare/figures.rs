@@ -350,7 +350,11 @@ impl Sums<'_> {
     }
 }
 
-fn forwarding(common: &[bool], origin: &Codes, exec: &Codes) -> BTreeMap<(String, String), u64> {
+pub(crate) fn forwarding(
+    common: &[bool],
+    origin: &Codes,
+    exec: &Codes,
+) -> BTreeMap<(String, String), u64> {
     let width = exec.names.len();
     let mut counts = vec![0_u64; origin.names.len() * width];
     for row in (0..common.len()).filter(|row| common[*row]) {
@@ -359,14 +363,13 @@ fn forwarding(common: &[bool], origin: &Codes, exec: &Codes) -> BTreeMap<(String
             counts[usize::from(from) * width + usize::from(to)] += 1;
         }
     }
-    let mut matrix = BTreeMap::new();
-    for (index, count) in counts
+    let ends = |index: usize| (&origin.names[index / width], &exec.names[index % width]);
+    let counts = counts
         .into_iter()
         .enumerate()
-        .filter(|(_, count)| *count > 0)
-    {
-        let (from, to) = (&origin.names[index / width], &exec.names[index % width]);
-        matrix.insert((from.clone(), to.clone()), count);
-    }
-    matrix
+        .filter(|(_, count)| *count > 0);
+    let named = counts.map(|(index, count)| (ends(index), count));
+    named
+        .map(|((from, to), count)| ((from.clone(), to.clone()), count))
+        .collect()
 }

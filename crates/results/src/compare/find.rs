@@ -14,17 +14,17 @@ const DEPTH: usize = 8;
 
 /// A complete run.
 #[derive(Clone, Debug)]
-pub(super) struct FoundRun {
-    pub(super) dir: PathBuf,
-    pub(super) manifest: Manifest,
+pub(crate) struct FoundRun {
+    pub(crate) dir: PathBuf,
+    pub(crate) manifest: Manifest,
 }
 
 /// All runs that were found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) runs: Vec<FoundRun>,
+pub(crate) struct Found {
+    pub(crate) runs: Vec<FoundRun>,
     /// Damaged runs that were left out, and why.
-    pub(super) skipped: Vec<String>,
+    pub(crate) skipped: Vec<String>,
 }
 
 /// The directories of the complete runs at or below these, each once and in
@@ -44,7 +44,7 @@ pub fn find_runs(
 }
 
 /// Finds the runs at or below these directories, each once.
-pub(super) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, CompareError> {
+pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, CompareError> {
     let mut candidates = Vec::new();
     let mut seen = BTreeSet::new();
     for path in paths {

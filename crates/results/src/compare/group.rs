@@ -6,6 +6,7 @@ use super::error::CompareError;
 use super::find::FoundRun;
 use crate::rundir::{self, Manifest, POOLED, names};
 use crate::threshold::{Figure, Threshold};
+use crate::words::unused;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -287,13 +288,9 @@ fn insert<'a>(
     run: &'a FoundRun,
 ) -> Result<(), CompareError> {
     let manifest = &run.manifest;
-    let text = match manifest.study.key.as_str() {
-        "" => format!("replication {}", manifest.replication),
-        key => key.to_owned(),
-    };
     let mut key = Key {
         index: manifest.replication,
-        text,
+        text: manifest.key(),
         workload: workload_of(manifest).to_owned(),
         seed: manifest.seed,
         repeat: 0,
@@ -349,12 +346,7 @@ fn named<'a>(
             });
             variant.name = format!("{}/{}", folder.unwrap_or_default(), variant.name);
         }
-        let plain = variant.name.clone();
-        let mut number = 2;
-        while !used.insert(variant.name.clone()) {
-            variant.name = format!("{plain}#{number}");
-            number += 1;
-        }
+        variant.name = unused(&mut used, &variant.name, "#");
     }
     variants
 }

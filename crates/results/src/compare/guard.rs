@@ -4,6 +4,7 @@ use super::document::{Guard, Objection};
 use super::find::FoundRun;
 use super::group::{Study, settings, traces};
 use crate::rundir::Manifest;
+use crate::words::pairs;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub(super) fn guard(study: &Study<'_>) -> Guard {
         if run.manifest.summary.get("valid") == Some(&Value::Bool(false)) {
             let why = first_text(&run.manifest.summary["warnings"]);
             let dir = run.dir.display();
-            found.add("invalid", run, format!("{dir} is not valid{why}"));
+            found.add("invalid", format!("{dir} is not valid{why}"));
         }
     }
     for key in &study.keys {
@@ -65,10 +66,7 @@ fn against(first: &FoundRun, run: &FoundRun, found: &mut Collected) {
         found.differ("compression", "compression", (first, one), (run, other));
     }
     if a.versions != b.versions {
-        let text = |m: &Manifest| {
-            let parts = m.versions.iter().map(|(name, v)| format!("{name} {v}"));
-            parts.collect::<Vec<_>>().join(", ")
-        };
+        let text = |m: &Manifest| pairs(&m.versions).join(", ");
         found.differ("version", "versions", (first, text(a)), (run, text(b)));
     }
     machines(first, run, found);
@@ -135,7 +133,7 @@ struct Collected {
 }
 
 impl Collected {
-    fn add(&mut self, code: &'static str, _run: &FoundRun, message: String) {
+    fn add(&mut self, code: &'static str, message: String) {
         let entry = self.objections.entry(code).or_insert((message, 0));
         entry.1 += 1;
     }
@@ -148,7 +146,7 @@ impl Collected {
         (run, other): (&FoundRun, String),
     ) {
         let (a, b) = (first.dir.display(), run.dir.display());
-        self.add(code, run, format!("{what}: {a} has {one}, {b} has {other}"));
+        self.add(code, format!("{what}: {a} has {one}, {b} has {other}"));
     }
 
     fn finish(self) -> Vec<Objection> {

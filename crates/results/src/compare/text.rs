@@ -1,29 +1,10 @@
 //! Numbers and words as reports show them.
 
-use crate::threshold::Figure;
+use crate::words;
 
 /// A number with three or four digits that count.
 pub(super) fn number(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 {
-        return "0".to_owned();
-    }
-    let text = match size {
-        1000.0.. => format!("{value:.0}"),
-        100.0.. => format!("{value:.1}"),
-        1.0.. => format!("{value:.2}"),
-        0.001.. => format!("{value:.3}"),
-        _ => format!("{value:.1e}"),
-    };
-    // What rounds to zero has no sign.
-    match text
-        .trim_start_matches('-')
-        .trim_matches(['0', '.'])
-        .is_empty()
-    {
-        true => "0".to_owned(),
-        false => text,
-    }
+    words::short(value).replace(',', "")
 }
 
 /// The same with its sign.
@@ -46,43 +27,14 @@ pub(super) fn percent(share: Option<f64>) -> String {
 
 /// A p-value.
 pub(super) fn p_value(p: Option<f64>) -> String {
-    match p {
-        None => "-".to_owned(),
-        Some(p) if p < 0.0005 => "<0.001".to_owned(),
-        Some(p) => format!("{p:.3}"),
-    }
-}
-
-/// A figure in words, such as `mean delay`.
-pub(super) fn words(figure: Figure) -> String {
-    let statistic = match figure.statistic() {
-        "p50" => "median",
-        "p95" => "95 % quantile of the",
-        "p99" => "99 % quantile of the",
-        other => other,
-    };
-    let metric = match figure.metric() {
-        "delay_s" => "delay",
-        "expansion" => "expansion ratio",
-        "wait_s" => "wait",
-        "response_s" => "response time",
-        "bounded_slowdown" => "bounded slowdown",
-        "bounded_slowdown_ref" => "bounded slowdown at speed 1.0",
-        other => other,
-    };
-    format!("{statistic} {metric}")
+    p.map_or("-".to_owned(), words::p_value)
 }
 
 /// What varies, one or several of it.
 pub(super) fn noun(over: &str, count: u64) -> String {
-    let one = match over {
-        "window" | "seed" | "shake" | "workload" | "repeat" => over.to_owned(),
-        "sample-phase" => "sample phase".to_owned(),
-        "broker-phase" => "broker phase".to_owned(),
-        _ => "replication".to_owned(),
-    };
+    let one = words::noun(over);
     match count {
-        1 => one,
+        1 => one.to_owned(),
         _ => format!("{one}s"),
     }
 }

@@ -2,9 +2,10 @@
 //! Table, Markdown, JSON and pages show this text and no other.
 
 use super::document::{Comparison, Estimate, Outcome, Policy, Role, Verdict};
-use super::text::{noun, number, p_value, words};
+use super::text::{noun, number, p_value};
 use crate::stats::{Interval, Paired};
 use crate::threshold::Figure;
+use crate::words::{self, unit};
 
 /// A claim needs a corrected p-value below this.
 const LEVEL: f64 = 0.05;
@@ -63,7 +64,7 @@ pub(super) fn of(document: &Comparison) -> Verdict {
     let Some(entry) = shown else {
         verdict.text = format!(
             "No verdict: no replication has a {} under every policy.",
-            words(figure)
+            words::figure(figure)
         );
         return verdict;
     };
@@ -190,7 +191,11 @@ fn sentence(
             format!("Not comparable, see below; as they are, with {policy} the")
         }
     };
-    let mut text = format!("{head} {} {}", words(figure), difference(figure, verdict));
+    let mut text = format!(
+        "{head} {} {}",
+        words::figure(figure),
+        difference(figure, verdict)
+    );
     if let Some(interval) = interval {
         let method = document.method.interval.map_or("", |method| method.name());
         text.push_str(&format!(
@@ -224,13 +229,6 @@ fn p_text(p: Option<f64>) -> String {
     match text.strip_prefix('<') {
         Some(bound) => format!("< {bound} after Holm"),
         None => format!("= {text} after Holm"),
-    }
-}
-
-fn unit(figure: Figure) -> String {
-    match figure.unit() {
-        "" => String::new(),
-        unit => format!(" {unit}"),
     }
 }
 

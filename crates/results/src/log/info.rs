@@ -2,6 +2,7 @@
 //! their rhythm makes of the age of what the receiver knows.
 
 use gridrig_core::time::{SimDuration, SimTime};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Times between messages are told apart by this much: in virtual time they
@@ -19,7 +20,7 @@ pub(super) struct Flow {
 
 /// How old what a receiver knew of a sender was, over the time from the first
 /// message that arrived to the end of the run. Seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InfoAge {
     /// Mean over time.
     pub mean_s: f64,
@@ -28,7 +29,7 @@ pub struct InfoAge {
     /// The largest.
     pub max_s: f64,
     /// When the last message was sent.
-    pub last: SimTime,
+    pub last_ns: u64,
 }
 
 impl Flow {
@@ -86,7 +87,7 @@ impl Flow {
                 },
             p95_s: way + quantile(gaps, 0.95 * time),
             max_s: way + longest,
-            last,
+            last_ns: last.as_nanos(),
         })
     }
 }
@@ -126,7 +127,7 @@ mod tests {
         // From 2 to 17 s, eleven times.
         assert!((age.mean_s - 9.5).abs() < 1e-9, "{age:?}");
         assert!((age.p95_s - (2.0 + 0.95 * 15.0)).abs() < 1e-9, "{age:?}");
-        assert_eq!((age.max_s, age.last), (17.0, at(150)));
+        assert_eq!((age.max_s, age.last_ns), (17.0, at(150).as_nanos()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::plot::figure::Figure;
 use crate::plot::style::{PAGE_CSS, PLOT_CSS};
 use crate::plot::table::Table;
 use crate::plot::text::{escape_into, escaped};
+use crate::words::unused;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -84,11 +85,22 @@ impl Page {
 
     /// Adds the answer of the page, with a word for its colour.
     pub fn verdict(&mut self, verdict: Verdict, text: &str) -> &mut Self {
-        let (class, word) = match verdict {
-            Verdict::Pass => (" vp", "\u{2713} Pass"),
-            Verdict::Fail => (" vf", "\u{2717} Fail"),
-            Verdict::Warning => (" vw", "Warning"),
-            Verdict::Info => ("", "Note"),
+        let word = match verdict {
+            Verdict::Pass => "\u{2713} Pass",
+            Verdict::Fail => "\u{2717} Fail",
+            Verdict::Warning => "Warning",
+            Verdict::Info => "Note",
+        };
+        self.badge(verdict, word, text)
+    }
+
+    /// As [`Page::verdict`], in a word of its own.
+    pub fn badge(&mut self, verdict: Verdict, word: &str, text: &str) -> &mut Self {
+        let class = match verdict {
+            Verdict::Pass => " vp",
+            Verdict::Fail => " vf",
+            Verdict::Warning => " vw",
+            Verdict::Info => "",
         };
         let _ = write!(self.body, "<p class=\"verdict{class}\"><b>{word}</b>");
         escape_into(&mut self.body, text);
@@ -123,12 +135,7 @@ impl Page {
 
     /// Adds a table that is opened by a click on `summary`.
     pub fn folded_table(&mut self, summary: &str, table: &Table) -> &mut Self {
-        self.body.push_str("<details><summary>");
-        escape_into(&mut self.body, summary);
-        self.body.push_str("</summary>\n");
-        self.table(table);
-        self.body.push_str("</details>\n");
-        self
+        self.folded(summary, |page| page.table(table))
     }
 
     /// Adds a block in a fixed-width face: a command, a file.
@@ -141,11 +148,14 @@ impl Page {
 
     /// Adds such a block that is opened by a click on `summary`.
     pub fn folded_code(&mut self, summary: &str, text: &str) -> &mut Self {
+        self.folded(summary, |page| page.code(text))
+    }
+
+    fn folded(&mut self, summary: &str, inner: impl Fn(&mut Self) -> &mut Self) -> &mut Self {
         self.body.push_str("<details><summary>");
         escape_into(&mut self.body, summary);
         self.body.push_str("</summary>\n");
-        self.code(text);
-        self.body.push_str("</details>\n");
+        inner(self).body.push_str("</details>\n");
         self
     }
 
@@ -256,20 +266,10 @@ style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
 
     /// Adds a heading that links to itself; returns its address.
     fn heading_at(&mut self, level: u8, text: &str) -> String {
-        let id = self.unique(slug(text));
+        let id = unused(&mut self.used, &slug(text), "-");
         let _ = write!(self.body, "<h{level} id=\"{id}\"><a href=\"#{id}\">");
         escape_into(&mut self.body, text);
         let _ = writeln!(self.body, "</a></h{level}>");
-        id
-    }
-
-    fn unique(&mut self, slug: String) -> String {
-        let mut id = slug.clone();
-        let mut number = 2;
-        while !self.used.insert(id.clone()) {
-            id = format!("{slug}-{number}");
-            number += 1;
-        }
         id
     }
 }

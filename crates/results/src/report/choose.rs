@@ -2,9 +2,10 @@
 
 use super::error::ReportError;
 use super::material::Material;
-use super::number::{figure_words, key_words, signed};
+use super::number::{key_words, signed};
 use crate::compare::Comparison;
 use crate::threshold::Figure;
+use crate::words::{self, unit};
 
 /// The replication that is shown up close, and why.
 #[derive(Clone, Debug)]
@@ -86,15 +87,12 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
     let Some((index, value)) = most else {
         return Ok(first());
     };
-    let unit = match figure.unit() {
-        "" => String::new(),
-        unit => format!(" {unit}"),
-    };
+    let unit = unit(figure);
     let why = format!(
         "Shown up close: {}, the one of {all} that disagrees most with the verdict: the {} of \
          {policy} differs from that of {} by {}{unit} here, and by {}{unit} on average.",
         key_words(keys.get(index).copied().unwrap_or_default()),
-        figure_words(figure),
+        words::figure(figure),
         comparison.baseline,
         signed(value),
         signed(mean),

@@ -2,7 +2,7 @@
 
 use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
-use crate::measure::Measure;
+use crate::compare::{figures, parallel};
 use crate::rundir::{Codes, RunDirError, TableColumns, names};
 use crate::stats;
 use gridrig_core::time::SimTime;
@@ -68,13 +68,11 @@ impl Replications {
             all.read_side_by_side(columns)?;
         }
         // Several charts are drawn from them, and each would sort them anew.
-        for part in all.delays.chunks_mut(threads()) {
-            thread::scope(|scope| {
-                for delays in part {
-                    scope.spawn(|| *delays = stats::sorted(std::mem::take(delays)));
-                }
-            });
-        }
+        thread::scope(|scope| {
+            for delays in &mut all.delays {
+                scope.spawn(|| *delays = stats::sorted(std::mem::take(delays)));
+            }
+        });
         Ok(all)
     }
 
@@ -105,38 +103,19 @@ impl Column {
     }
 }
 
-fn threads() -> usize {
-    thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-/// Applies `f` to every column, some at a time.
+/// What comes of each column, on all processors.
 fn each<T: Send>(
     columns: &[Column],
     f: impl Fn(&Column) -> Result<T, RunDirError> + Sync,
-) -> Result<Vec<T>, ReportError> {
-    let mut all = Vec::with_capacity(columns.len());
-    for part in columns.chunks(threads()) {
-        let results: Vec<_> = thread::scope(|scope| {
-            let started: Vec<_> = part.iter().map(|c| scope.spawn(|| f(c))).collect();
-            // A panic of a thread is passed on where it would have been.
-            let joined = started.into_iter().map(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            joined.collect()
-        });
-        for result in results {
-            all.push(result?);
-        }
-    }
-    Ok(all)
+) -> Result<Vec<T>, RunDirError> {
+    parallel::each(columns, f).into_iter().collect()
 }
 
 /// Delays of the measured jobs that completed; NaN for the others.
 fn delays(run: &OneRun) -> Result<Vec<f64>, RunDirError> {
     let columns = TableColumns::open(&run.dir, names::JOBS)?;
     let mut delays = columns.f64s("delay_s")?;
-    let measure = measure(run)?;
+    let measure = run.manifest.measured(&run.dir)?;
     if measure.from > SimTime::ZERO || measure.until.is_some() {
         for (delay, submit) in delays.iter_mut().zip(columns.i64s("submit_ns")?) {
             let submit = u64::try_from(submit).map(SimTime::from_nanos);
@@ -146,16 +125,6 @@ fn delays(run: &OneRun) -> Result<Vec<f64>, RunDirError> {
         }
     }
     Ok(delays)
-}
-
-fn measure(run: &OneRun) -> Result<Measure, RunDirError> {
-    let measure = run.manifest.measure.read();
-    measure.ok_or_else(|| RunDirError::Field {
-        path: run.dir.join(names::MANIFEST),
-        field: "measure".to_owned(),
-        value: format!("{:?}", run.manifest.measure),
-        expected: "durations with their unit",
-    })
 }
 
 fn jobs(run: &OneRun) -> Result<Jobs, RunDirError> {
@@ -192,13 +161,13 @@ fn jobs(run: &OneRun) -> Result<Jobs, RunDirError> {
 
 fn forwarding(run: &OneRun) -> Result<Forwarding, RunDirError> {
     let columns = TableColumns::open(&run.dir, names::JOBS)?;
-    let origin = columns.codes("origin_domain")?;
-    let exec = columns.codes("exec_domain")?;
-    let mut all = Forwarding::new();
-    for row in 0..columns.rows() {
-        if let (Some(from), Some(to)) = (origin.name(row), exec.name(row)) {
-            *all.entry((from.to_owned(), to.to_owned())).or_default() += 1;
-        }
-    }
-    Ok(all)
+    let (origin, exec) = (
+        columns.codes("origin_domain")?,
+        columns.codes("exec_domain")?,
+    );
+    Ok(figures::forwarding(
+        &vec![true; columns.rows()],
+        &origin,
+        &exec,
+    ))
 }

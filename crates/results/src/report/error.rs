@@ -13,15 +13,6 @@ pub enum ReportError {
     /// A file of a run cannot be read.
     #[error(transparent)]
     Run(#[from] RunDirError),
-    /// A directory cannot be searched for runs.
-    #[error("{}: cannot read the directory", path.display())]
-    Search {
-        /// The directory.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: std::io::Error,
-    },
     /// The scenario of a run is no text.
     #[error("{}: expected the resolved scenario, as UTF-8", path.display())]
     Scenario {

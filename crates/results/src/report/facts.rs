@@ -6,6 +6,7 @@ use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
 use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
+use crate::words::pairs;
 use std::collections::BTreeSet;
 
 /// Runs that are listed one by one.
@@ -52,11 +53,6 @@ fn distinct(material: &Material, of: impl Fn(&OneRun) -> Vec<String>) -> String 
 }
 
 fn facts(page: &mut Page, material: &Material) {
-    let pairs = |map: &std::collections::BTreeMap<String, String>| {
-        map.iter()
-            .map(|(name, value)| format!("{name} {value}"))
-            .collect::<Vec<_>>()
-    };
     let mut facts = vec![
         (
             "scenario",
@@ -282,17 +278,12 @@ fn list(page: &mut Page, material: &Material) {
         for run in column.runs.iter().take(MOST_RUNS - table.len()) {
             let jobs = run.manifest.files.get(crate::rundir::names::JOBS);
             let hash = jobs.map_or("", |file| file.sha256.as_str());
-            let valid = run
-                .manifest
-                .summary
-                .get("valid")
-                .and_then(serde_json::Value::as_bool);
             table.push([
                 Cell::Text(run.dir.display().to_string()),
                 Cell::Text(column.name.clone()),
                 Cell::Text(key_words(&run.key)),
                 Cell::Text(run.manifest.seed.to_string()),
-                match valid {
+                match run.manifest.summary["valid"].as_bool() {
                     Some(true) => Cell::Pass("valid".to_owned()),
                     Some(false) => Cell::Fail("not valid".to_owned()),
                     None => Cell::Missing,

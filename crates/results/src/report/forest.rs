@@ -1,10 +1,11 @@
 //! Differences to the baseline: per policy, and per replication.
 
 use super::choose::differences;
-use super::number::{figure_words, key_words, noun};
+use super::number::key_words;
 use crate::compare::{Comparison, Policy, Role};
 use crate::plot::{Axis, Chart, Color, Mark, Page, Rows, Series, Unit};
 use crate::threshold::Figure;
+use crate::words::{self, noun};
 
 /// Up to so many rows the differences of all policies are one forest each;
 /// above, those of the policies that the verdict is not about are bars.
@@ -69,8 +70,8 @@ fn caption(comparison: &Comparison) -> String {
 
 fn per_policy(comparison: &Comparison, figure: Figure, bounds: bool) -> Rows {
     let words = match bounds {
-        true => format!("Bounds, {}", figure_words(figure)),
-        false => capital(&figure_words(figure)),
+        true => format!("Bounds, {}", words::figure(figure)),
+        false => capital(&words::figure(figure)),
     };
     let title = format!("{words}: difference to {}", comparison.baseline);
     let mut rows = Rows::new(title, axis(figure)).reference(0.0, "no difference");
@@ -165,7 +166,7 @@ fn title(policy: &Policy, comparison: &Comparison, figure: Figure) -> String {
 
 fn axis(figure: Figure) -> Axis {
     Axis::linear(
-        format!("difference of the {}", figure_words(figure)),
+        format!("difference of the {}", words::figure(figure)),
         unit(figure),
     )
 }

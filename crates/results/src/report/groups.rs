@@ -1,10 +1,10 @@
 //! Groups of jobs, jobs that starved, and how evenly clusters were loaded.
 
 use super::material::{Column, Material};
-use super::number::{cell, count, key_words, metric_words, share, short, with_difference};
-use crate::compare::{Breakdown, Comparison, Policy, Role};
+use super::number::{cell, count, key_words, share, with_difference};
+use crate::compare::{Breakdown, Comparison, Policy};
 use crate::plot::{Cell, Page, Table};
-use serde_json::Value;
+use crate::words::{self, short};
 
 /// Jobs of each policy that the starvation report tells of.
 const STARVED: usize = 5;
@@ -85,10 +85,10 @@ fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
             regret.map_or(Cell::Missing, |regret| Cell::from(regret.decisions)),
             cell(age.map(|age| age.mean_s)),
             cell(age.map(|age| age.max_s)),
-            share(regret.map(|regret| regret.best_share)),
-            cell(regret.map(|regret| regret.mean_s)),
-            cell(regret.map(|regret| regret.p95_s)),
-            cell(regret.map(|regret| regret.max_s)),
+            share(regret.and_then(|regret| regret.best_share)),
+            cell(regret.and_then(|regret| regret.mean_s)),
+            cell(regret.and_then(|regret| regret.p95_s)),
+            cell(regret.and_then(|regret| regret.max_s)),
         ]);
     }
     page.table(&table);
@@ -111,10 +111,7 @@ fn tables(page: &mut Page, comparison: &Comparison) {
 }
 
 fn head(first: &str, same_jobs: bool, policies: &[Policy]) -> Vec<String> {
-    let names = policies.iter().map(|policy| match policy.role {
-        Role::Bound => format!("({})", policy.name),
-        _ => policy.name.clone(),
-    });
+    let names = policies.iter().map(Policy::shown);
     let jobs = same_jobs.then(|| "jobs".to_owned());
     let first = std::iter::once(first.to_owned());
     first.chain(jobs).chain(names).collect()
@@ -122,10 +119,7 @@ fn head(first: &str, same_jobs: bool, policies: &[Policy]) -> Vec<String> {
 
 fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
     let by = breakdown.by.replace('-', " ");
-    let unit = match breakdown.metric.ends_with("_s") {
-        true => ", s",
-        false => "",
-    };
+    let unit = words::unit_of(breakdown.metric);
     let more = match (breakdown.by, breakdown.same_jobs) {
         (_, false) => "; other jobs under each policy, so there are no differences",
         ("user", _) => ": the users with the most processor time",
@@ -136,7 +130,7 @@ fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
     let mut table =
         Table::new(head(&by, breakdown.same_jobs, &comparison.policies)).caption(format!(
             "Mean {}{unit} by {by}{more}",
-            metric_words(breakdown.metric)
+            words::metric(breakdown.metric)
         ));
     for group in &breakdown.groups {
         let mut row = vec![Cell::Text(group.group.clone())];
@@ -268,16 +262,8 @@ fn clusters(page: &mut Page, loads: &[Loads<'_>]) {
 /// From the summaries of the runs: the first of each column.
 fn own_load(page: &mut Page, columns: &[Column]) {
     let loads = columns.iter().map(|column| {
-        let summary = column.runs.first().map(|run| &run.manifest.summary);
-        let clusters = summary
-            .and_then(|s| s.get("clusters"))
-            .and_then(Value::as_array);
-        let one = |cluster: &Value| {
-            let name = cluster.get("cluster").and_then(Value::as_str);
-            let utilization = cluster.get("utilization").and_then(Value::as_f64);
-            (name.unwrap_or_default().to_owned(), utilization)
-        };
-        let clusters = clusters.into_iter().flatten().map(one).collect();
+        let first = column.runs.first();
+        let clusters = first.map_or(Vec::new(), |run| run.manifest.cluster_loads());
         (column.name.as_str(), clusters)
     });
     let loads: Vec<_> = loads.collect();

@@ -2,10 +2,11 @@
 //! thresholds.
 
 use super::material::Material;
-use super::number::{cell, count, key_words, metric_words, noun, short, signed, statistic_words};
+use super::number::{cell, count, key_words, signed};
 use crate::compare::{self, Comparison, Estimate, Outcome, Policy, Role};
 use crate::plot::{Cell, Page, Table, Verdict};
 use crate::threshold::Figure;
+use crate::words::{self, short};
 use gridrig_core::policy::PolicySpec;
 
 /// The sentence and the guard's warnings, and what was measured and how.
@@ -20,13 +21,15 @@ pub(super) fn open(page: &mut Page, material: &Material) {
         left_out(page, &material.skipped);
         return;
     };
-    let badge = match comparison.verdict.outcome {
-        Outcome::Winner | Outcome::BaselineWins => Verdict::Pass,
-        Outcome::None => Verdict::Info,
-        Outcome::TooFewRepeats | Outcome::Descriptive => Verdict::Warning,
-        Outcome::NotComparable => Verdict::Fail,
+    let (badge, word) = match comparison.verdict.outcome {
+        Outcome::Winner => (Verdict::Pass, "\u{2713} Winner"),
+        Outcome::BaselineWins => (Verdict::Pass, "\u{2713} Baseline wins"),
+        Outcome::None => (Verdict::Info, "No winner"),
+        Outcome::TooFewRepeats => (Verdict::Warning, "Too few repeats"),
+        Outcome::Descriptive => (Verdict::Warning, "Descriptive only"),
+        Outcome::NotComparable => (Verdict::Fail, "\u{2717} Not comparable"),
     };
-    page.verdict(badge, &sentence);
+    page.badge(badge, word, &sentence);
     for objection in &comparison.guard.objections {
         page.verdict(Verdict::Warning, &objection.message);
     }
@@ -120,11 +123,8 @@ fn meaning(metric: &str) -> &'static str {
 }
 
 fn table(comparison: &Comparison, metric: &str) -> Table {
-    let unit = match metric.ends_with("_s") {
-        true => ", s",
-        false => "",
-    };
-    let one = noun(&comparison.pairs.over);
+    let unit = words::unit_of(metric);
+    let one = words::noun(&comparison.pairs.over);
     let mut table = Table::new([
         "statistic",
         "policy",
@@ -139,7 +139,7 @@ fn table(comparison: &Comparison, metric: &str) -> Table {
     ])
     .caption(format!(
         "{}{unit}; n: {one}s; other sign: {one}s whose difference has another sign than the mean",
-        metric_words(metric)
+        words::metric(metric)
     ));
     let figures = Figure::all().filter(|figure| figure.metric() == metric);
     for figure in figures {
@@ -150,8 +150,8 @@ fn table(comparison: &Comparison, metric: &str) -> Table {
             };
             let statistic = match (first, comparison.primary.contains(&figure)) {
                 (false, _) => String::new(),
-                (true, true) => format!("{} (primary)", statistic_words(figure.statistic())),
-                (true, false) => statistic_words(figure.statistic()).to_owned(),
+                (true, true) => format!("{} (primary)", words::statistic(figure.statistic())),
+                (true, false) => words::statistic(figure.statistic()).to_owned(),
             };
             first = false;
             table.push(row(statistic, policy, estimate, comparison.pairs.n));
@@ -162,9 +162,8 @@ fn table(comparison: &Comparison, metric: &str) -> Table {
 
 fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<Cell> {
     let name = match policy.role {
-        Role::Bound => format!("({})", policy.name),
         Role::Baseline => format!("{} (baseline)", policy.name),
-        Role::Contender => policy.name.clone(),
+        _ => policy.shown(),
     };
     let mut cells = vec![
         Cell::Text(statistic),
@@ -188,8 +187,7 @@ fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<C
     });
     let p = match estimate.p_holm {
         None => Cell::Number(String::new()),
-        Some(p) if p < 0.0005 => Cell::Number("<0.001".to_owned()),
-        Some(p) => Cell::Number(format!("{p:.3}")),
+        Some(p) => Cell::Number(words::p_value(p)),
     };
     let sign = match paired.tied {
         0 => paired.disagree.to_string(),

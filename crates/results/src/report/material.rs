@@ -1,13 +1,12 @@
 //! What a report is made of: the comparison, and the runs behind it.
 
 use super::error::ReportError;
+use crate::compare::find::{self, FoundRun};
 use crate::compare::{self, CompareError, Comparison};
-use crate::rundir::{self, Manifest, names};
+use crate::rundir::{self, Manifest};
+use crate::words::unused;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// How deep runs may lie below a directory that is given, as in comparisons.
-const DEPTH: usize = 8;
 
 /// A run on the page.
 #[derive(Clone, Debug)]
@@ -105,21 +104,13 @@ impl Material {
 
     /// The comparison has found the runs whole, or knows which are not.
     fn side_by_side(paths: &[PathBuf], options: &compare::Options) -> Result<Self, ReportError> {
-        let skip_damaged = options.skip_damaged;
-        let mut dirs = Vec::new();
-        let mut seen = BTreeSet::new();
-        for path in paths {
-            walk(path, DEPTH, &mut seen, &mut dirs)?;
-        }
-        let mut skipped = Vec::new();
-        let mut runs = Vec::new();
-        for dir in dirs {
-            match open(&dir) {
-                Ok(run) => runs.push(run),
-                Err(error) if skip_damaged => skipped.push(error.to_string()),
-                Err(error) => return Err(error),
-            }
-        }
+        let found = find::find(paths, options.skip_damaged)?;
+        let run = |FoundRun { dir, manifest }| OneRun {
+            key: manifest.key(),
+            dir,
+            manifest,
+        };
+        let runs: Vec<OneRun> = found.runs.into_iter().map(run).collect();
         if runs.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
             return Err(CompareError::NoRun { path }.into());
@@ -138,7 +129,7 @@ impl Material {
             without: without(&columns, &traces),
             unlike: columns.len() > 1,
             columns,
-            skipped,
+            skipped: found.skipped,
         })
     }
 
@@ -259,59 +250,8 @@ fn columns(runs: Vec<OneRun>) -> Vec<Column> {
     for (mut runs, names) in sorted.into_values().zip(&names) {
         runs.sort_by_key(|run| run.manifest.replication);
         let plain = &names[form];
-        let mut name = plain.clone();
-        let mut number = 2;
-        while !used.insert(name.clone()) {
-            name = format!("{plain}#{number}");
-            number += 1;
-        }
+        let name = unused(&mut used, plain, "#");
         columns.push(Column { name, runs });
     }
     columns
-}
-
-fn open(dir: &Path) -> Result<OneRun, ReportError> {
-    let manifest = rundir::read_manifest(dir)?;
-    rundir::is_unchanged(dir, &manifest, names::JOBS)?;
-    let key = match manifest.study.key.as_str() {
-        "" => format!("replication {}", manifest.replication),
-        key => key.to_owned(),
-    };
-    Ok(OneRun {
-        key,
-        dir: dir.to_owned(),
-        manifest,
-    })
-}
-
-fn walk(
-    dir: &Path,
-    depth: usize,
-    seen: &mut BTreeSet<PathBuf>,
-    found: &mut Vec<PathBuf>,
-) -> Result<(), ReportError> {
-    let unreadable = |source| ReportError::Search {
-        path: dir.to_owned(),
-        source,
-    };
-    if dir.join(names::MANIFEST).is_file() {
-        if seen.insert(dir.canonicalize().map_err(unreadable)?) {
-            found.push(dir.to_owned());
-        }
-        return Ok(());
-    }
-    let mut below = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() {
-            below.push(path);
-        }
-    }
-    below.sort();
-    if depth > 0 {
-        for path in below {
-            walk(&path, depth - 1, seen, found)?;
-        }
-    }
-    Ok(())
 }

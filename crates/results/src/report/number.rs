@@ -3,24 +3,7 @@
 
 use crate::plot::Cell;
 use crate::stats::Paired;
-use crate::threshold::Figure;
-
-/// A number with three or four digits that count.
-pub(super) fn short(value: f64) -> String {
-    let size = value.abs();
-    let text = match size {
-        0.0 => return "0".to_owned(),
-        1000.0.. => return crate::plot::number(value.round()),
-        100.0.. => format!("{value:.1}"),
-        1.0.. => format!("{value:.2}"),
-        0.001.. => format!("{value:.3}"),
-        _ => format!("{value:.1e}"),
-    };
-    match text.trim_matches(['-', '0', '.']).is_empty() {
-        true => "0".to_owned(),
-        false => text,
-    }
-}
+use crate::words::short;
 
 /// The same with its sign.
 pub(super) fn signed(value: f64) -> String {
@@ -64,49 +47,6 @@ pub(super) fn count(n: u64, one: &str) -> String {
     match n {
         1 => format!("{text} {one}"),
         _ => format!("{text} {one}s"),
-    }
-}
-
-/// Metrics in words.
-pub(super) fn metric_words(metric: &str) -> &str {
-    match metric {
-        "delay_s" => "delay",
-        "expansion" => "expansion ratio",
-        "wait_s" => "wait time",
-        "response_s" => "response time",
-        "bounded_slowdown" => "bounded slowdown",
-        "bounded_slowdown_ref" => "bounded slowdown at speed 1.0",
-        other => other,
-    }
-}
-
-/// Statistics in words.
-pub(super) fn statistic_words(statistic: &str) -> &str {
-    match statistic {
-        "p50" => "median",
-        "p95" => "95 % quantile",
-        "p99" => "99 % quantile",
-        other => other,
-    }
-}
-
-/// A figure in words.
-pub(super) fn figure_words(figure: Figure) -> String {
-    let statistic = statistic_words(figure.statistic());
-    let metric = metric_words(figure.metric());
-    match figure.statistic() {
-        "mean" | "p50" => format!("{statistic} {metric}"),
-        _ => format!("{statistic} of the {metric}"),
-    }
-}
-
-/// What varies between replications, one of it.
-pub(super) fn noun(over: &str) -> &str {
-    match over {
-        "window" | "seed" | "shake" | "workload" | "repeat" => over,
-        "sample-phase" => "sample phase",
-        "broker-phase" => "broker phase",
-        _ => "replication",
     }
 }
 

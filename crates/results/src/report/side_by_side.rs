@@ -1,10 +1,10 @@
 //! Runs without a comparison: each by its own figures.
 
 use super::material::{Material, OneRun};
-use super::number::{cell, key_words, metric_words, share};
+use super::number::{cell, key_words, share};
 use crate::plot::{Cell, Page, Table};
 use crate::threshold::METRICS;
-use serde_json::Value;
+use crate::words;
 
 /// Runs of a column that are told one by one.
 const MOST_RUNS: usize = 100;
@@ -50,10 +50,7 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
 }
 
 fn metric_table(metric: &str) -> Table {
-    let unit = match metric.ends_with("_s") {
-        true => ", s",
-        false => "",
-    };
+    let unit = words::unit_of(metric);
     Table::new([
         "run",
         "replication",
@@ -66,18 +63,15 @@ fn metric_table(metric: &str) -> Table {
     ])
     .caption(format!(
         "{}{unit}, over all measured jobs of the run",
-        metric_words(metric)
+        words::metric(metric)
     ))
 }
 
 fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {
     let summary = &run.manifest.summary;
-    let jobs = |state: &str| {
-        let jobs = summary.get("jobs").and_then(|jobs| jobs.get(state));
-        jobs.and_then(Value::as_u64)
-    };
+    let jobs = |state: &str| summary["jobs"][state].as_u64();
     let number = |jobs: Option<u64>| jobs.map_or(Cell::Missing, Cell::from);
-    let figure = |name: &str| summary.get(name).and_then(Value::as_f64);
+    let figure = |name: &str| summary[name].as_f64();
     let others = ["cancelled", "failed", "unfinished"].map(jobs);
     let other = others.iter().all(Option::is_some);
     vec![
@@ -95,17 +89,12 @@ fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {
 }
 
 fn metric_row(name: &str, run: &OneRun, metric: &str) -> Vec<Cell> {
-    let summary = run.manifest.summary.get(metric);
-    let of = |statistic: &str| {
-        summary
-            .and_then(|s| s.get(statistic))
-            .and_then(Value::as_f64)
-    };
-    let n = summary.and_then(|s| s.get("n")).and_then(Value::as_u64);
+    let summary = &run.manifest.summary[metric];
+    let of = |statistic: &str| summary[statistic].as_f64();
     let mut cells = vec![
         Cell::Text(name.to_owned()),
         Cell::Text(key_words(&run.key)),
-        n.map_or(Cell::Missing, Cell::from),
+        summary["n"].as_u64().map_or(Cell::Missing, Cell::from),
     ];
     cells.extend(["mean", "p50", "p95", "p99", "max"].map(|statistic| cell(of(statistic))));
     cells

@@ -193,10 +193,6 @@ impl Batch<'_> {
     }
 
     fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
-        RunDirError::Column {
-            path: self.path.to_owned(),
-            column,
-            expected,
-        }
+        RunDirError::column(self.path, column, expected)
     }
 }

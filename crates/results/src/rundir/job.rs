@@ -138,11 +138,7 @@ impl<'p> Sparse<'p> {
     fn leaf(&self, name: &'static str) -> Result<usize, RunDirError> {
         let columns = self.metadata.parquet_schema().columns();
         let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
-        leaf.ok_or_else(|| RunDirError::Column {
-            path: self.path.to_owned(),
-            column: name,
-            expected: "any",
-        })
+        leaf.ok_or_else(|| RunDirError::column(self.path, name, "any"))
     }
 
     fn reader(&self) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
@@ -174,11 +170,8 @@ impl<'p> Sparse<'p> {
         for batch in reader.map_err(RunDirError::parquet(self.path))? {
             let batch = batch.map_err(|error| RunDirError::parquet(self.path)(error.into()))?;
             let column = batch.column(0).as_primitive_opt::<UInt32Type>();
-            let column = column.ok_or_else(|| RunDirError::Column {
-                path: self.path.to_owned(),
-                column: "job_id",
-                expected: "uint32",
-            })?;
+            let column =
+                column.ok_or_else(|| RunDirError::column(self.path, "job_id", "uint32"))?;
             // A null is stored as any number, and belongs to no job.
             for (value, row) in column.iter().zip(places.by_ref()) {
                 if value == Some(job.0) {

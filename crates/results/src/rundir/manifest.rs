@@ -1,6 +1,7 @@
 //! `manifest.json`: what the run was.
 
-use super::RunFiles;
+use super::{RunDirError, RunFiles};
+use crate::log::InfoAge;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
 use crate::summary::RunSummary;
@@ -12,6 +13,7 @@ use gridrig_scenario::POOLED;
 use gridrig_scenario::grid::GridDoc;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -220,21 +222,7 @@ pub struct InfoDoc {
     /// How old what the receiver knew was; absent if nothing arrived, and in
     /// manifests of before it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub age: Option<AgeDoc>,
-}
-
-/// The age of what one party knew of another, over the time from the first
-/// message that arrived to the end of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgeDoc {
-    /// Mean over time, in seconds.
-    pub mean_s: f64,
-    /// The age that was not exceeded in 95 % of that time.
-    pub p95_s: f64,
-    /// The largest.
-    pub max_s: f64,
-    /// When the last message was sent, in nanoseconds of the run.
-    pub last_ns: u64,
+    pub age: Option<InfoAge>,
 }
 
 /// A file of the run directory.
@@ -255,6 +243,34 @@ impl Manifest {
     pub fn policy_or_bound(&self) -> Option<String> {
         let pooled = self.grid.is_pooled().then(|| POOLED.to_owned());
         self.policy.clone().or(pooled)
+    }
+
+    /// How its replication is named.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self.study.key.as_str() {
+            "" => format!("replication {}", self.replication),
+            key => key.to_owned(),
+        }
+    }
+
+    /// What it measures, of the run in this directory.
+    pub(crate) fn measured(&self, dir: &Path) -> Result<Measure, RunDirError> {
+        let measure = self.measure.read();
+        measure.ok_or_else(|| {
+            let found = format!("{:?}", self.measure);
+            RunDirError::field(dir, "measure", found, "durations with their unit")
+        })
+    }
+
+    /// Its clusters with their utilization, as its summary has them.
+    pub(crate) fn cluster_loads(&self) -> Vec<(String, Option<f64>)> {
+        let clusters = self.summary["clusters"].as_array();
+        let one = |cluster: &serde_json::Value| {
+            let name = cluster["cluster"].as_str().unwrap_or_default();
+            (name.to_owned(), cluster["utilization"].as_f64())
+        };
+        clusters.into_iter().flatten().map(one).collect()
     }
 
     pub(super) fn new(run: &RunFiles<'_>, files: BTreeMap<String, FileDoc>) -> Self {
@@ -322,15 +338,8 @@ fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {
         from: names.party(from),
         to: names.party(to),
         count,
-        age: latency_between(run.grid, &links, from, to).and_then(|latency| {
-            let age = run.log.info_age(from, to, latency)?;
-            Some(AgeDoc {
-                mean_s: age.mean_s,
-                p95_s: age.p95_s,
-                max_s: age.max_s,
-                last_ns: age.last.as_nanos(),
-            })
-        }),
+        age: latency_between(run.grid, &links, from, to)
+            .and_then(|latency| run.log.info_age(from, to, latency)),
     };
     messages.map(doc).collect()
 }

@@ -46,12 +46,9 @@ pub fn read(dir: &Path) -> Result<Run, RunDirError> {
     let (mut log, unreadable) = guarded(dir, names::EVENTS, |path| events::read(path, &shown))?;
     for info in &manifest.info_messages {
         let party = |text: &str| {
-            shown.find_party(text).ok_or_else(|| RunDirError::Field {
-                path: dir.join(names::MANIFEST),
-                field: "info_messages".to_owned(),
-                value: text.to_owned(),
-                expected: "parties of the grid",
-            })
+            let party = shown.find_party(text);
+            let expected = "parties of the grid";
+            party.ok_or_else(|| RunDirError::field(dir, "info_messages", text, expected))
         };
         log.add_info_messages(party(&info.from)?, party(&info.to)?, info.count);
     }
@@ -73,17 +70,10 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
     let path = dir.join(names::MANIFEST);
     let text = fs::read(&path).map_err(RunDirError::io("read", &path))?;
     let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
-    let manifest = parsed.map_err(|source| RunDirError::Manifest {
-        path: path.clone(),
-        source,
-    })?;
+    let manifest = parsed.map_err(|source| RunDirError::Manifest { path, source })?;
     if manifest.format != MANIFEST_FORMAT {
-        return Err(RunDirError::Field {
-            path,
-            field: "format".to_owned(),
-            value: manifest.format.to_string(),
-            expected: "1",
-        });
+        let found = manifest.format.to_string();
+        return Err(RunDirError::field(dir, "format", found, "1"));
     }
     Ok(manifest)
 }
@@ -107,14 +97,10 @@ pub fn read_events(dir: &Path) -> Result<(EventLog, Vec<UnreadableRow>), RunDirE
 /// contradict the facts are not an error but violations.
 pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
     let run = read(dir)?;
-    let path = dir.join(names::MANIFEST);
-    let tolerance =
-        SimDuration::parse(&run.manifest.tolerance).map_err(|_| RunDirError::Field {
-            path,
-            field: "tolerance".to_owned(),
-            value: run.manifest.tolerance.clone(),
-            expected: "a duration with its unit",
-        })?;
+    let tolerance = &run.manifest.tolerance;
+    let expected = "a duration with its unit";
+    let tolerance = SimDuration::parse(tolerance)
+        .map_err(|_| RunDirError::field(dir, "tolerance", tolerance, expected))?;
     let mut findings = changed_files(dir, &run.manifest)?;
     findings.extend(run.unreadable.iter().map(|bad| Finding {
         rule: Rule::Readable,
@@ -136,12 +122,7 @@ fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDir
     for (name, doc) in &manifest.files {
         // A name of the manifest is a plain name: it must not lead elsewhere.
         if name.contains(['/', '\\']) {
-            return Err(RunDirError::Field {
-                path: dir.join(names::MANIFEST),
-                field: "files".to_owned(),
-                value: name.clone(),
-                expected: "plain file names",
-            });
+            return Err(RunDirError::field(dir, "files", name, "plain file names"));
         }
         let found = file::sha256_of(&dir.join(name))?;
         if found != doc.sha256 {
@@ -161,15 +142,10 @@ fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDir
 /// # Errors
 /// When it describes something that cannot be.
 pub fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
-    manifest.grid.read().map_err(|(field, value, expected)| {
-        let path = dir.join(names::MANIFEST);
-        RunDirError::Field {
-            path,
-            field,
-            value,
-            expected,
-        }
-    })
+    manifest
+        .grid
+        .read()
+        .map_err(|(field, value, expected)| RunDirError::field(dir, &field, value, expected))
 }
 
 fn read_submissions(
@@ -255,12 +231,9 @@ pub(super) fn read_submission(
 /// # Errors
 /// When it cannot be read, or the manifest does not describe it.
 pub(crate) fn is_unchanged(dir: &Path, manifest: &Manifest, name: &str) -> Result<(), RunDirError> {
-    let doc = manifest.files.get(name).ok_or_else(|| RunDirError::Field {
-        path: dir.join(names::MANIFEST),
-        field: "files".to_owned(),
-        value: String::new(),
-        expected: "a hash of every file of the run",
-    })?;
+    let doc = manifest.files.get(name);
+    let expected = "a hash of every file of the run";
+    let doc = doc.ok_or_else(|| RunDirError::field(dir, "files", "", expected))?;
     let path = dir.join(name);
     let found = file::sha256_of(&path)?;
     match found == doc.sha256 {

@@ -248,10 +248,6 @@ impl TableColumns {
     }
 
     pub(super) fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
-        RunDirError::Column {
-            path: self.path.clone(),
-            column,
-            expected,
-        }
+        RunDirError::column(&self.path, column, expected)
     }
 }

@@ -1,10 +1,12 @@
 //! The tables of a comparison.
 
 use super::Table;
-use crate::compare::document::{Breakdown, Comparison, DecisionRegret, Estimate, Policy, Role};
-use crate::compare::text::{maybe, number, p_value, percent, signed, words};
+use crate::compare::document::{Breakdown, Comparison, Estimate, Policy, Role};
+use crate::compare::text::{maybe, number, p_value, percent, signed};
+use crate::regret::Regret;
 use crate::text::cells;
 use crate::threshold::{Figure, METRICS};
+use crate::words;
 
 /// All that there is something to show in, in order.
 pub(super) fn all(document: &Comparison) -> Vec<Table> {
@@ -25,18 +27,8 @@ pub(super) fn all(document: &Comparison) -> Vec<Table> {
     tables
 }
 
-fn role(policy: &Policy) -> String {
-    match policy.role {
-        Role::Bound => format!("({})", policy.name),
-        _ => policy.name.clone(),
-    }
-}
-
 fn primary_table(document: &Comparison, figure: Figure) -> Table {
-    let unit = match figure.unit() {
-        "" => String::new(),
-        unit => format!(", {unit}"),
-    };
+    let unit = words::unit_of(figure.metric());
     let mut rows = Vec::new();
     for policy in &document.policies {
         let Some(estimate) = policy.estimate(figure) else {
@@ -44,7 +36,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
         };
         let Some(paired) = &estimate.paired else {
             let mut line = vec![String::new(); 8];
-            line[0] = role(policy);
+            line[0] = policy.shown();
             line[1] = maybe(estimate.value);
             line[2] = own_interval(estimate);
             let baseline = policy.role == Role::Baseline;
@@ -56,7 +48,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             format!("{} .. {}", signed(interval.low), signed(interval.high))
         });
         rows.push(cells([
-            role(policy),
+            policy.shown(),
             maybe(estimate.value),
             own_interval(estimate),
             signed(paired.difference),
@@ -75,7 +67,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
     Table {
         title: format!(
             "{figure}: {}{unit}, mean over the replications; less is better",
-            words(figure)
+            words::figure(figure)
         ),
         header: cells([
             "policy",
@@ -165,7 +157,7 @@ fn metrics_table(document: &Comparison) -> Table {
         rows.push(first);
         for policy in &document.policies {
             let own = of(policy, metric);
-            let mut line = vec![format!("  {}", role(policy))];
+            let mut line = vec![format!("  {}", policy.shown())];
             for statistic in Figure::STATISTICS {
                 let estimate = own.get(statistic).copied().unwrap_or_default();
                 let mut text = maybe(estimate.value);
@@ -198,7 +190,7 @@ fn load_table(document: &Comparison) -> Table {
     let rows = document.policies.iter().map(|policy| {
         let load = &policy.load;
         cells([
-            role(policy),
+            policy.shown(),
             percent(load.utilization),
             maybe(load.cv),
             maybe(load.gini),
@@ -232,12 +224,12 @@ fn decisions_table(document: &Comparison) -> Option<Table> {
     let rows = document.policies.iter().filter(known).map(|policy| {
         let age = policy.load.information;
         let regret = policy.load.regret;
-        let figure = |of: fn(DecisionRegret) -> f64| maybe(regret.map(of));
+        let figure = |of: fn(Regret) -> Option<f64>| maybe(regret.and_then(of));
         cells([
-            role(policy),
+            policy.shown(),
             maybe(age.map(|age| age.mean_s)),
             maybe(age.map(|age| age.max_s)),
-            percent(regret.map(|regret| regret.best_share)),
+            percent(regret.and_then(|regret| regret.best_share)),
             figure(|regret| regret.mean_s),
             figure(|regret| regret.p95_s),
             figure(|regret| regret.max_s),
@@ -277,7 +269,7 @@ fn clusters_table(document: &Comparison) -> Option<Table> {
     });
     let rows = same.map(|policy| {
         let shares = policy.load.clusters.iter().map(|c| percent(c.utilization));
-        std::iter::once(role(policy)).chain(shares).collect()
+        std::iter::once(policy.shown()).chain(shares).collect()
     });
     let header = std::iter::once("policy".to_owned()).chain(names.iter().map(|n| (*n).clone()));
     Some(Table {
@@ -311,7 +303,7 @@ fn forwarding_table(document: &Comparison) -> Option<Table> {
             if own().next().is_none() {
                 continue;
             }
-            let mut line = vec![role(policy), (*from).clone()];
+            let mut line = vec![policy.shown(), (*from).clone()];
             for to in &domains {
                 let jobs: u64 = own().filter(|c| c.to == **to).map(|c| c.jobs).sum();
                 line.push(jobs.to_string());
@@ -343,7 +335,7 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
                 } else {
                     String::new()
                 },
-                role(policy),
+                policy.shown(),
                 cell.jobs.to_string(),
                 maybe(cell.estimate.value),
                 paired.map_or(String::new(), |paired| signed(paired.difference)),
@@ -389,7 +381,7 @@ fn starvation_table(document: &Comparison) -> Option<Table> {
     for policy in &document.policies {
         for job in policy.starvation.iter().take(3) {
             rows.push(cells([
-                role(policy),
+                policy.shown(),
                 job.replication.clone(),
                 job.job.to_string(),
                 job.processors.to_string(),
