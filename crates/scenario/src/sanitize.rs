@@ -131,7 +131,7 @@ impl Facts {
 pub struct Rules(Vec<Rule>);
 
 /// A rule and what it left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct RuleReport {
     /// [`Rule::name`].
     pub rule: &'static str,

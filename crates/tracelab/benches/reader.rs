@@ -13,7 +13,6 @@
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::format::{Format, Record, TraceReader, Writer};
-use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::load_from;
 use gridrig_tracelab::spec::SizeFrom;
 use rand::RngExt;

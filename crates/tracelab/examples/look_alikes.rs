@@ -40,10 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             (true, false) => "folds",
             (true, true) => "splits",
         };
-        let looks = if like.gap_leanings.is_empty() {
-            "no leanings"
+        let looks = if like.gap_weights.is_empty() {
+            "no weights of gaps"
         } else {
-            "leanings"
+            "weights of gaps"
         };
         let mut model = Model::LookAlike(Box::new(like));
         println!(

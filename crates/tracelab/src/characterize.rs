@@ -23,7 +23,7 @@
 
 pub mod arrivals;
 pub mod batches;
-mod bins;
+pub(crate) mod bins;
 pub mod calendar;
 pub mod clusters;
 pub mod demand;

@@ -20,6 +20,7 @@ use crate::split::{Points, Split};
 use gridrig_core::time::SimDuration;
 use header::Heading;
 use ids::{Origins, plan_ids};
+use serde::Serialize;
 use sinks::{Sinks, StreamPlan};
 use source::Merged;
 use std::collections::BTreeMap;
@@ -64,9 +65,11 @@ pub struct Input {
     pub offset: SimDuration,
 }
 
-/// What was done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What was done. The order of the fields is that of `--json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
+    /// Format of what was written.
+    pub format: Format,
     /// What was read, in the order given.
     pub inputs: Vec<InputReport>,
     /// What the rules left out, in their order.
@@ -75,8 +78,6 @@ pub struct Report {
     pub lost: BTreeMap<&'static str, u64>,
     /// What was written, by name of the stream.
     pub outputs: Vec<OutputReport>,
-    /// Format of what was written.
-    pub format: Format,
     /// Processors that the outputs' headers name.
     pub processors: Option<u64>,
     /// What the user should know.
@@ -84,7 +85,7 @@ pub struct Report {
 }
 
 /// What was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputReport {
     /// The file.
     pub file: String,
@@ -99,10 +100,10 @@ pub struct InputReport {
 }
 
 /// What was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutputReport {
     /// The file.
-    pub file: PathBuf,
+    pub file: String,
     /// With a split, the name of the stream.
     pub stream: Option<String>,
     /// Its jobs.

@@ -152,34 +152,19 @@ impl Gap {
         }
     }
 
-    fn as_f64(self) -> f64 {
-        self.whole as f64 + self.remainder as f64 / self.divisor as f64
-    }
-}
-
-impl Ord for Gap {
-    fn cmp(&self, other: &Self) -> Ordering {
+    /// Compares exactly.
+    fn compare(&self, other: &Self) -> Ordering {
         self.whole.cmp(&other.whole).then_with(|| {
             let left = u128::from(self.remainder) * u128::from(other.divisor);
             let right = u128::from(other.remainder) * u128::from(self.divisor);
             left.cmp(&right)
         })
     }
-}
 
-impl PartialOrd for Gap {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    fn as_f64(self) -> f64 {
+        self.whole as f64 + self.remainder as f64 / self.divisor as f64
     }
 }
-
-impl PartialEq for Gap {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Gap {}
 
 /// Neighbouring points that have become one cluster.
 #[derive(Clone, Copy, Debug)]
@@ -250,7 +235,7 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
         };
         // At the right end the gap is infinite and everything closes.
         let closes = match (stack.last(), gap, next.is_some()) {
-            (Some((_, Some(left))), Some(gap), _) => *left <= gap,
+            (Some((_, Some(left))), Some(gap), _) => left.compare(&gap).is_le(),
             (Some((_, Some(_))), None, false) => true,
             _ => false,
         };
@@ -271,7 +256,7 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
             None => break,
         }
     }
-    steps.sort_unstable_by(|a, b| a.gap.cmp(&b.gap).then(a.start.cmp(&b.start)));
+    steps.sort_unstable_by(|a, b| a.gap.compare(&b.gap).then(a.start.cmp(&b.start)));
     let merge = |step: Step| Merge {
         start: step.start,
         boundary: step.boundary,

@@ -14,7 +14,6 @@
 use gridrig_core::rng;
 use rand::Rng;
 use rand::rngs::ChaCha8Rng;
-use std::fmt;
 
 /// No more streams than this: each is an open file.
 pub const MAX_STREAMS: usize = 512;
@@ -42,9 +41,10 @@ pub struct Points {
 }
 
 /// How jobs are dealt out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Deal {
-    /// One after the other.
+    /// One after the other, to points of equal weight.
     RoundRobin,
     /// By lot from the stream `"split"` of a seed, in proportion to the
     /// weights.
@@ -54,26 +54,16 @@ pub enum Deal {
 }
 
 /// A text that is no way to split.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "split = \"{text}\": expected by=FIELD with user, group, executable, queue, partition or \
+     site, round-robin=POINTS, random=POINTS or share=POINTS, where POINTS is a number (at most \
+     {MAX_STREAMS}) or a list such as a:2,b:1 of different names of letters, digits, - and _"
+)]
 pub struct SplitError {
     /// The text.
     pub text: String,
 }
-
-impl fmt::Display for SplitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "split = \"{}\": expected by=FIELD with user, group, executable, queue, partition or \
-             site, round-robin=POINTS, random=POINTS or share=POINTS, where POINTS is a number \
-             (at most {MAX_STREAMS}) or a list such as a:2,b:1 of different names of letters, \
-             digits, - and _",
-            self.text
-        )
-    }
-}
-
-impl std::error::Error for SplitError {}
 
 impl Split {
     /// Reads `by=partition`, `round-robin=4`, `random=a:2,b:1` or
@@ -86,16 +76,13 @@ impl Split {
             .split_once('=')
             .and_then(|(how, what)| match how.trim() {
                 "by" => field(what.trim()).map(Split::By),
-                "round-robin" => equal(points(what)?, Deal::RoundRobin),
-                "random" => Some(Split::Points(Points {
-                    deal: Deal::Random,
-                    points: points(what)?,
-                })),
-                "share" => Some(Split::Points(Points {
-                    deal: Deal::Share,
-                    points: points(what)?,
-                })),
-                _ => None,
+                how => {
+                    let deal: Deal = how.parse().ok()?;
+                    let points = points(what)?;
+                    let equal = points.iter().all(|point| point.1 == 1);
+                    (equal || deal != Deal::RoundRobin)
+                        .then_some(Split::Points(Points { deal, points }))
+                }
             });
         parsed.ok_or_else(|| SplitError {
             text: text.to_owned(),
@@ -108,11 +95,7 @@ impl Split {
         match self {
             Split::By(field) => format!("by {}", crate::format::NAMED[*field].0),
             Split::Points(points) => {
-                let way = match points.deal {
-                    Deal::RoundRobin => "round-robin",
-                    Deal::Random => "random",
-                    Deal::Share => "share",
-                };
+                let way: &str = points.deal.into();
                 let weighted = points.points.iter().any(|p| p.1 != 1);
                 let names = points.points.iter().map(|(name, weight)| match weighted {
                     true => format!("{name}:{weight}"),
@@ -127,12 +110,6 @@ impl Split {
 
 fn field(name: &str) -> Option<usize> {
     crate::format::NAMED.iter().position(|(n, _)| *n == name)
-}
-
-/// Only points of equal weight.
-fn equal(points: Vec<(String, u64)>, deal: Deal) -> Option<Split> {
-    let equal = points.iter().all(|p| p.1 == 1);
-    equal.then_some(Split::Points(Points { deal, points }))
 }
 
 /// A number of points, weights between colons, or names with weights.

@@ -5,6 +5,7 @@ mod info;
 mod reduce;
 mod synthesize;
 mod validate;
+mod values;
 
 use crate::exit::Failure;
 use clap::{Args, Subcommand};

@@ -145,7 +145,7 @@ impl PeerLink {
     pub fn end(&mut self, now: WallTime) -> bool {
         self.away.get_or_insert(now);
         self.wake = now;
-        self.session.end().is_some()
+        self.session.end(now).is_some()
     }
 
     /// What has become of a heartbeat, or of a message whose receiver did not

@@ -84,6 +84,15 @@ impl Bins {
     }
 }
 
+/// Bins by quarters of an octave: 0 for 0, then four to each power of two.
+pub(crate) const fn quarter_octave(value: u64) -> usize {
+    let Some(octave) = value.checked_ilog2() else {
+        return 0;
+    };
+    let quarter = ((value as u128) << 2 >> octave) & 3;
+    1 + 4 * octave as usize + quarter as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,40 +16,38 @@ pub(super) struct Origins(Vec<String>);
 impl Origins {
     /// File names without their endings, numbered where they are equal.
     pub(super) fn of(inputs: &[Input]) -> Self {
-        let mut names: Vec<String> = Vec::new();
-        if inputs.len() < 2 {
-            return Origins(names);
-        }
-        for input in inputs {
+        let stem = |input: &Input| {
             let name = input.path.file_name().unwrap_or_default().to_string_lossy();
             let mut stem = &*name;
             for end in [".gz", ".swf", ".gwf"] {
                 stem = stem.strip_suffix(end).unwrap_or(stem);
             }
-            let stem: String = stem
-                .chars()
-                .map(|c| {
-                    if c.is_whitespace() || c.is_control() {
-                        '_'
-                    } else {
-                        c
-                    }
-                })
-                .collect();
-            let mut name = stem.clone();
-            let mut number = 2;
-            while names.contains(&name) {
-                name = format!("{stem}-{number}");
-                number += 1;
-            }
-            names.push(name);
+            stem.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
+        };
+        match inputs {
+            [] | [_] => Origins(Vec::new()),
+            several => Origins(distinct(several.iter().map(stem))),
         }
-        Origins(names)
     }
 
     pub(super) fn name(&self, index: usize) -> Option<&str> {
         self.0.get(index).map(String::as_str)
     }
+}
+
+/// These names, numbered where they are equal.
+pub(super) fn distinct(stems: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for stem in stems {
+        let mut name = stem.clone();
+        let mut number = 2;
+        while names.contains(&name) {
+            name = format!("{stem}-{number}");
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
 }
 
 /// How the numbers and names of one input become those of the output.

@@ -1,6 +1,7 @@
 //! Files to write jobs into.
 
 use super::header::Heading;
+use super::ids::distinct;
 use super::source::Job;
 use super::{OutputReport, Request};
 use crate::error::ConvertError;
@@ -52,17 +53,10 @@ impl StreamPlan {
             StreamPlan::One => vec![None],
             StreamPlan::Dealt(points) => points.points.iter().map(|p| Some(p.0.clone())).collect(),
             StreamPlan::By { streams, .. } => {
-                let mut names: Vec<String> = Vec::with_capacity(streams.len());
-                for key in streams.keys() {
-                    let stem = key.as_deref().map_or(NONE.to_owned(), file_word);
-                    let mut name = stem.clone();
-                    let mut number = 2;
-                    while names.contains(&name) {
-                        name = format!("{stem}-{number}");
-                        number += 1;
-                    }
-                    names.push(name);
-                }
+                let word = |key: &Option<Vec<u8>>| {
+                    key.as_deref().map_or_else(|| NONE.to_owned(), file_word)
+                };
+                let names = distinct(streams.keys().map(word));
                 names.into_iter().map(Some).collect()
             }
         }
@@ -129,16 +123,16 @@ impl Sinks {
             paths.push(path);
         }
         if let Some(folder) = request.output.parent().filter(|_| request.split.is_some()) {
-            fs::create_dir_all(folder).map_err(|source| write_error(folder, source))?;
+            fs::create_dir_all(folder).map_err(|source| write_error(folder.display(), source))?;
         }
         let mut outputs = Vec::with_capacity(names.len());
         for (stream, (name, path)) in names.into_iter().zip(paths).enumerate() {
             let header = heading.of_stream(plan.note(request, stream, name.as_deref()));
-            let failed = |source| write_error(&path, source);
+            let failed = |source| write_error(path.display(), source);
             let file = format::create(&path).map_err(failed)?;
             let sink = Writer::new(file, format, &header).map_err(failed)?;
             let report = OutputReport {
-                file: path,
+                file: path.display().to_string(),
                 stream: name,
                 jobs: 0,
             };
@@ -192,11 +186,9 @@ impl Sinks {
     }
 }
 
-fn write_error(path: &Path, source: io::Error) -> ConvertError {
-    ConvertError::Write {
-        file: path.display().to_string(),
-        source,
-    }
+fn write_error(file: impl ToString, source: io::Error) -> ConvertError {
+    let file = file.to_string();
+    ConvertError::Write { file, source }
 }
 
 /// The output with the name of the stream in place of its braces.

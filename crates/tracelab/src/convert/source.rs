@@ -9,8 +9,7 @@ use crate::format::{Format, Record};
 use crate::sanitize::Rules;
 use crate::split::Split;
 use gridrig_core::time::SimDuration;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 /// A job as it is to be written.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +55,7 @@ impl<'a> Merged<'a> {
                 unnumbered: 0,
                 kept: 0,
                 latest: SimDuration::ZERO,
-                held: BinaryHeap::new(),
+                held: BTreeMap::new(),
                 ended: false,
             });
         }
@@ -121,37 +120,11 @@ struct Source<'a> {
     kept: u64,
     /// The latest submit time read so far.
     latest: SimDuration,
-    /// Jobs that an earlier one may still follow.
-    held: BinaryHeap<Reverse<Held>>,
+    /// Jobs that an earlier one may still follow, by submit time, then place in
+    /// the file.
+    held: BTreeMap<(SimDuration, u64), Job>,
     ended: bool,
 }
-
-/// A job that waits for its turn, by submit time, then place in the file.
-struct Held {
-    at: SimDuration,
-    place: u64,
-    job: Job,
-}
-
-impl Ord for Held {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.place).cmp(&(other.at, other.place))
-    }
-}
-
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Held {}
 
 impl Source<'_> {
     /// Reads the next job that stays, as it is to be written.
@@ -201,10 +174,10 @@ impl Source<'_> {
     /// no earlier one, which the longest step backwards tells.
     fn next_in_order(&mut self) -> Result<Option<(SimDuration, Job)>, ConvertError> {
         loop {
-            if let Some(Reverse(first)) = self.held.peek() {
-                let safe = self.latest - first.at >= self.survey.disorder;
-                if self.ended || safe {
-                    return Ok(self.held.pop().map(|Reverse(held)| (held.at, held.job)));
+            if let Some(first) = self.held.first_entry() {
+                let at = first.key().0;
+                if self.ended || self.latest - at >= self.survey.disorder {
+                    return Ok(Some((at, first.remove())));
                 }
             } else if self.ended {
                 return Ok(None);
@@ -217,11 +190,7 @@ impl Source<'_> {
             // A job without a submit time follows the one before it.
             let at = job.record.submit_time.unwrap_or(self.latest);
             self.latest = self.latest.max(at);
-            self.held.push(Reverse(Held {
-                at,
-                place: self.kept,
-                job,
-            }));
+            self.held.insert((at, self.kept), job);
         }
     }
 }

@@ -63,15 +63,7 @@ impl<R: BufRead> Lines<R> {
         self.held = 0;
         self.hidden = 0;
         self.spill.clear();
-        let end = match self.find_end() {
-            Ok(end) => end,
-            Err(Stop::Unreadable(source)) => return Err(self.unreadable(source)),
-            Err(Stop::TooLong) => {
-                let problem =
-                    format!("the line is longer than {MAX_LINE_BYTES} bytes: expected one job");
-                return Err(TraceError::line(&self.file, self.number + 1, problem));
-            }
-        };
+        let end = self.find_end()?;
         if end.is_some() {
             self.number += 1;
         }
@@ -81,22 +73,24 @@ impl<R: BufRead> Lines<R> {
         Ok(end)
     }
 
-    fn find_end(&mut self) -> Result<Option<LineEnd>, Stop> {
+    fn find_end(&mut self) -> Result<Option<LineEnd>, TraceError> {
+        let failed = |source| unreadable(&self.file, self.number, source);
         loop {
-            let buffer = self.input.fill_buf().or_else(|e| match e.kind() {
-                io::ErrorKind::Interrupted => Ok(&[][..]),
-                _ => Err(Stop::Unreadable(e)),
-            });
-            let buffer = buffer?;
+            let buffer = match self.input.fill_buf() {
+                Err(source) if source.kind() == io::ErrorKind::Interrupted => &[][..],
+                found => found.map_err(failed)?,
+            };
             if buffer.is_empty() {
                 return Ok((!self.spill.is_empty()).then_some(LineEnd::EndOfFile));
             }
             // Skipping looks for the byte many at a time, unlike an iterator.
             let mut rest = buffer;
-            let length = rest.skip_until(b'\n').map_err(Stop::Unreadable)?;
+            let length = rest.skip_until(b'\n').map_err(failed)?;
             let ended = buffer[length - 1] == b'\n';
             if self.spill.len() + length > MAX_LINE_BYTES + usize::from(ended) {
-                return Err(Stop::TooLong);
+                let problem =
+                    format!("the line is longer than {MAX_LINE_BYTES} bytes: expected one job");
+                return Err(TraceError::line(&self.file, self.number + 1, problem));
             }
             if ended && self.spill.is_empty() {
                 self.held = length;
@@ -142,16 +136,6 @@ impl<R: BufRead> Lines<R> {
         self.hidden = 0;
         self.number += 1;
     }
-
-    fn unreadable(&self, source: io::Error) -> TraceError {
-        unreadable(&self.file, self.number, source)
-    }
-}
-
-/// Why the end of a line was not found.
-enum Stop {
-    Unreadable(io::Error),
-    TooLong,
 }
 
 fn unreadable(file: &str, line: u64, source: io::Error) -> TraceError {

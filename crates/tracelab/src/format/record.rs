@@ -5,7 +5,10 @@ use gridrig_core::time::SimDuration;
 use std::path::Path;
 
 /// The format of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, strum::Display, strum::IntoStaticStr,
+)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {
     /// Standard Workload Format 2.2.

@@ -148,12 +148,17 @@ pub fn rank_windows(jobs: &[TraceJob], choice: &WindowChoice) -> Result<WindowRa
     Ok(ranking)
 }
 
+/// Quantities whose distributions are compared: processors, run time and the gap
+/// to the job before.
+const QUANTITIES: usize = 3;
+
+/// The place of the gap among them.
+const GAP: usize = 2;
+
 /// What windows are compared with.
 struct Whole<'a> {
     jobs: &'a [TraceJob],
-    processors: Bins,
-    run_time: Bins,
-    interarrival: Bins,
+    bins: [Bins; QUANTITIES],
     arrival_rate: f64,
     demand: f64,
 }
@@ -165,9 +170,11 @@ impl<'a> Whole<'a> {
         let seconds = length.as_secs_f64();
         Whole {
             jobs,
-            processors: Bins::of(jobs.iter().map(|job| job.processors.into()).collect()),
-            run_time: Bins::of(jobs.iter().map(|job| job.run_time.as_nanos()).collect()),
-            interarrival: Bins::of(gaps.collect()),
+            bins: [
+                Bins::of(jobs.iter().map(|job| job.processors.into()).collect()),
+                Bins::of(jobs.iter().map(|job| job.run_time.as_nanos()).collect()),
+                Bins::of(gaps.collect()),
+            ],
             arrival_rate: jobs.len() as f64 / seconds,
             demand: work as f64 / 1e9 / seconds,
         }
@@ -178,45 +185,38 @@ fn gap(before: &TraceJob, after: &TraceJob) -> u64 {
     (after.submit - before.submit).as_nanos()
 }
 
-/// The bins of one job, and its gap to the job before.
-#[derive(Clone, Copy)]
-struct Place {
-    processors: u16,
-    run_time: u16,
-    interarrival: u16,
-}
-
 /// The histograms of a window that moves forward.
 struct Sliding<'a> {
     whole: &'a Whole<'a>,
-    places: Vec<Place>,
+    /// The bins of each job.
+    places: Vec<[u16; QUANTITIES]>,
     /// The window is `jobs[from..to]`.
     from: usize,
     to: usize,
-    processors: Counts,
-    run_time: Counts,
-    interarrival: Counts,
+    counts: [Counts; QUANTITIES],
     work: u128,
 }
 
 impl<'a> Sliding<'a> {
     fn new(whole: &'a Whole<'a>) -> Self {
-        let place = |(index, job): (usize, &TraceJob)| Place {
-            processors: whole.processors.bin(job.processors.into()),
-            run_time: whole.run_time.bin(job.run_time.as_nanos()),
-            interarrival: match index.checked_sub(1) {
-                Some(before) => whole.interarrival.bin(gap(&whole.jobs[before], job)),
-                // Never looked at: no window holds a job before the first.
-                None => 0,
-            },
+        let place = |(index, job): (usize, &TraceJob)| {
+            // That of the first job is never looked at: no window holds a job
+            // before it.
+            let before = index
+                .checked_sub(1)
+                .map_or(job, |before| &whole.jobs[before]);
+            let values = [
+                job.processors.into(),
+                job.run_time.as_nanos(),
+                gap(before, job),
+            ];
+            std::array::from_fn(|at| whole.bins[at].bin(values[at]))
         };
         Sliding {
             places: whole.jobs.iter().enumerate().map(place).collect(),
             from: 0,
             to: 0,
-            processors: Counts::new(&whole.processors),
-            run_time: Counts::new(&whole.run_time),
-            interarrival: Counts::new(&whole.interarrival),
+            counts: std::array::from_fn(|at| Counts::new(&whole.bins[at])),
             work: 0,
             whole,
         }
@@ -226,23 +226,20 @@ impl<'a> Sliding<'a> {
     fn move_to(&mut self, start: SimDuration, end: SimDuration) {
         let jobs = self.whole.jobs;
         while self.to < jobs.len() && jobs[self.to].submit < end {
-            let place = self.places[self.to];
-            self.processors.add(place.processors);
-            self.run_time.add(place.run_time);
-            if self.to > self.from {
-                self.interarrival.add(place.interarrival);
+            let known = if self.to > self.from { QUANTITIES } else { GAP };
+            for at in 0..known {
+                self.counts[at].add(self.places[self.to][at]);
             }
             self.work += jobs[self.to].demand();
             self.to += 1;
         }
         while self.from < self.to && jobs[self.from].submit < start {
-            let place = self.places[self.from];
-            self.processors.remove(place.processors);
-            self.run_time.remove(place.run_time);
+            for at in 0..GAP {
+                self.counts[at].remove(self.places[self.from][at]);
+            }
             // The next job loses the one before it.
             if self.from + 1 < self.to {
-                self.interarrival
-                    .remove(self.places[self.from + 1].interarrival);
+                self.counts[GAP].remove(self.places[self.from + 1][GAP]);
             }
             self.work -= jobs[self.from].demand();
             self.from += 1;
@@ -265,9 +262,9 @@ impl<'a> Sliding<'a> {
             arrival_rate,
             demand,
             distances: [
-                self.processors.distance(&whole.processors),
-                self.run_time.distance(&whole.run_time),
-                self.interarrival.distance(&whole.interarrival),
+                self.counts[0].distance(&whole.bins[0]),
+                self.counts[1].distance(&whole.bins[1]),
+                self.counts[GAP].distance(&whole.bins[GAP]),
                 relative(arrival_rate, whole.arrival_rate),
                 relative(demand, whole.demand),
             ],

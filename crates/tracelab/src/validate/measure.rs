@@ -6,6 +6,7 @@ use super::encode::{
     Row, SUBMIT, USER,
 };
 use super::statistics::Values;
+use crate::characterize::bins::quarter_octave;
 use crate::linkage::LinkageError;
 use gridrig_core::time::NANOS_PER_SEC;
 
@@ -239,15 +240,9 @@ fn gaps(jobs: &[&Row], values: &mut Values) -> Vec<f64> {
     bins
 }
 
-/// The bin of an inter-arrival time: the octave of its milliseconds and the
-/// quarter of the octave, by its two bits below the highest.
+/// The bin of an inter-arrival time.
 fn gap_bin(gap: u64) -> usize {
-    let millis = gap / 1_000_000;
-    let Some(octave) = millis.checked_ilog2() else {
-        return 0;
-    };
-    let quarter = ((u128::from(millis) << 2) >> octave) & 3;
-    (1 + 4 * octave as usize + quarter as usize).min(GAP_BINS - 1)
+    quarter_octave(gap / 1_000_000).min(GAP_BINS - 1)
 }
 
 /// The share of jobs in batches of at least two: jobs of one user within

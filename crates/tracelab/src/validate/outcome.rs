@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 /// How honest samples are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Design {
     /// Every set of jobs of this size is equally likely.
     Random,
@@ -28,11 +29,8 @@ pub enum Design {
 impl Design {
     /// Its name in reports.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Design::Random => "random",
-            Design::Systematic => "systematic",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

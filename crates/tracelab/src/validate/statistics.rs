@@ -1,7 +1,6 @@
 //! The statistics: their names, what they mean and which way is bad.
 
 use serde::Serialize;
-use std::fmt;
 use std::str::FromStr;
 
 /// What a statistic is about. A whole group is judged or not.
@@ -15,6 +14,7 @@ use std::str::FromStr;
     Ord,
     Hash,
     Serialize,
+    strum::Display,
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
@@ -58,12 +58,6 @@ impl Group {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

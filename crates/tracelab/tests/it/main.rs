@@ -20,6 +20,7 @@ mod need;
 mod oddities;
 mod paper_tables;
 mod properties;
+mod reduced_replay;
 mod reduced_trace;
 mod reduction;
 mod ref_first_fit;

@@ -10,7 +10,6 @@ use gridrig_tracelab::error::ConvertError;
 use gridrig_tracelab::format::Format;
 use gridrig_tracelab::sanitize::Rules;
 use gridrig_tracelab::split::Split;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -105,7 +104,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         );
     }
     match args.json {
-        true => print_json(&document(&report)),
+        true => print_json(&report),
         false => print(&text(&report)),
     }
 }
@@ -184,51 +183,8 @@ fn text(report: &Report) -> String {
         let _ = writeln!(
             text,
             "wrote {} ({}): {} jobs{stream}",
-            output.file.display(),
-            report.format,
-            output.jobs
+            output.file, report.format, output.jobs
         );
     }
     text
-}
-
-fn document(report: &Report) -> Value {
-    let inputs: Vec<Value> = report
-        .inputs
-        .iter()
-        .map(|input| {
-            json!({
-                "file": input.file,
-                "format": input.format.name(),
-                "jobs": input.jobs,
-                "truncated_last_line": input.truncated_last_line,
-                "origin": input.origin,
-            })
-        })
-        .collect();
-    let sanitized: Vec<Value> = report
-        .sanitized
-        .iter()
-        .map(|rule| json!({ "rule": rule.rule, "reason": rule.reason, "removed": rule.removed }))
-        .collect();
-    let outputs: Vec<Value> = report
-        .outputs
-        .iter()
-        .map(|output| {
-            json!({
-                "file": output.file.display().to_string(),
-                "stream": output.stream,
-                "jobs": output.jobs,
-            })
-        })
-        .collect();
-    json!({
-        "format": report.format.name(),
-        "inputs": inputs,
-        "sanitized": sanitized,
-        "lost": report.lost,
-        "outputs": outputs,
-        "processors": report.processors,
-        "warnings": report.warnings,
-    })
 }

@@ -2,9 +2,9 @@
 
 mod pipeline;
 mod report;
-mod values;
 mod verdict;
 
+use super::values;
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use anyhow::anyhow;
@@ -184,14 +184,10 @@ fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> Result<(), Failure> {
             "--sheet and --require judge what is written (expected OUT)"
         )));
     }
-    let existing = args.sheet.as_ref().filter(|sheet| sheet.is_file());
-    if let Some(sheet) = existing.filter(|_| !args.force) {
-        return Err(Failure::input(anyhow!(
-            "{}: the file exists (expected a new one, or --force)",
-            sheet.display()
-        )));
+    match &args.sheet {
+        Some(sheet) => values::refuse_existing(sheet, args.force),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
@@ -215,15 +211,7 @@ fn refuse_output(source: &Path, out: &Path, force: bool) -> Result<(), Failure> 
             out.display()
         )));
     }
-    // A device is written to, not replaced.
-    let exists = out.metadata().is_ok_and(|found| found.is_file());
-    if exists && !force {
-        return Err(Failure::input(anyhow!(
-            "{}: the file exists (expected a new file, or --force)",
-            out.display()
-        )));
-    }
-    Ok(())
+    values::refuse_existing(out, force)
 }
 
 fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, Failure> {

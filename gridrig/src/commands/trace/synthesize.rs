@@ -3,6 +3,7 @@
 mod args;
 mod report;
 
+use super::values::refuse_existing;
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use anyhow::anyhow;
@@ -15,7 +16,6 @@ use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::lublin::Calibration;
 use gridrig_tracelab::synth::{Extent, Model, SynthError, output};
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 /// A model with what was found out while it was made.
@@ -35,16 +35,16 @@ pub(super) fn synthesize(args: &SynthesizeArgs) -> Result<(), Failure> {
         What::Burst(args) => (&args.common, burst(args)?),
         What::Model(args) => (&args.common, model_file(args)?),
     };
-    refuse_existing(common)?;
+    for path in [&common.out, &common.model_out].into_iter().flatten() {
+        refuse_existing(path, common.force)?;
+    }
     if let Some(path) = &common.model_out {
-        write_text(path, &prepared.model.to_json())?;
+        fs::write(path, prepared.model.to_json()).map_err(|error| unwritable(path, &error))?;
     }
     let made = match &common.out {
         None => output::measure(&prepared.model).map_err(fail)?,
         Some(path) => {
-            let about = |error: std::io::Error| {
-                Failure::input(anyhow!("{}: cannot be written: {error}", path.display()))
-            };
+            let about = |error: std::io::Error| unwritable(path, &error);
             let file = create(path).map_err(about)?;
             let (file, made) = output::write(&prepared.model, &command_line(), file).map_err(
                 |error| match error {
@@ -208,22 +208,8 @@ impl Prepared {
     }
 }
 
-fn refuse_existing(common: &Common) -> Result<(), Failure> {
-    for path in [&common.out, &common.model_out].into_iter().flatten() {
-        if path.is_file() && !common.force {
-            let file = path.display();
-            return Err(Failure::input(anyhow!(
-                "{file}: exists (expected a new file, or --force)"
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::File::create(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| Failure::input(anyhow!("{}: cannot be written: {error}", path.display())))
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::input(anyhow!("{}: cannot be written: {error}", path.display()))
 }
 
 /// The command that makes the same trace: what the user typed, without where

@@ -2,6 +2,7 @@
 
 mod report;
 
+use super::values::{self, name, refuse_existing};
 use crate::commands::{print, print_json};
 use crate::exit::Failure;
 use anyhow::anyhow;
@@ -12,8 +13,7 @@ use gridrig_tracelab::reduce::{Provenance, REDUCTION_KEY};
 use gridrig_tracelab::sanitize;
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
 use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// `gridrig trace validate`
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub struct ValidateArgs {
     reduced: PathBuf,
     /// The part of the original that was kept: where it begins, counted from
     /// the log's time 0, and how long it is, as in 87.08d,7d
-    #[arg(long, value_name = "START,LENGTH", value_parser = window)]
+    #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
     /// What submit times and run times were divided by; one number is for both
     #[arg(long, value_name = "ARRIVAL,RUN", value_parser = scale)]
@@ -42,14 +42,14 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
     /// What became of run times of 0, before scaling: a duration, drop or keep
-    #[arg(long, value_name = "RULE", value_parser = zero_run_time)]
+    #[arg(long, value_name = "RULE", value_parser = values::zero_run_time)]
     zero_run_time: Option<ZeroRunTime>,
     /// No run of the reduced trace is shorter
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     min_run_time: Option<SimDuration>,
     /// The field of the original that gives the size of a job: allocated or
     /// requested
-    #[arg(long, value_name = "FIELD", value_parser = size)]
+    #[arg(long, value_name = "FIELD", value_parser = values::size)]
     size: Option<SizeFrom>,
     /// Honest samples of each design to compare with
     #[arg(long, value_name = "N", default_value = "200",
@@ -85,15 +85,8 @@ pub struct ValidateArgs {
 
 /// Compares two traces and judges the second.
 pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
-    if let Some(sheet) = args
-        .sheet
-        .as_deref()
-        .filter(|file| file.exists() && !args.force)
-    {
-        return Err(Failure::input(anyhow!(
-            "{}: the file exists (expected a new one, or --force)",
-            sheet.display()
-        )));
+    if let Some(sheet) = &args.sheet {
+        refuse_existing(sheet, args.force)?;
     }
     let reduced = load(&args.reduced, SizeFrom::Allocated).map_err(Failure::input)?;
     let (spec, note) = provenance(args, &reduced)?;
@@ -109,7 +102,8 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     }
     if let Some(file) = &args.sheet {
         let page = validate::sheet(&outcome, &name(&args.original), &name(&args.reduced));
-        write_new(file, &page, args.force)?;
+        std::fs::write(file, page)
+            .map_err(|error| Failure::input(anyhow!("{}: {error}", file.display())))?;
     }
     match args.json {
         true => print_json(&outcome)?,
@@ -211,42 +205,6 @@ fn pair(args: &ValidateArgs) -> String {
     )
 }
 
-/// The name of a file without its folder.
-fn name(file: &Path) -> String {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
-/// Writes a file that must not exist yet, unless it may be overwritten.
-fn write_new(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
-    let mut open = std::fs::OpenOptions::new();
-    open.write(true);
-    match force {
-        true => open.create(true).truncate(true),
-        false => open.create_new(true),
-    };
-    let written = open
-        .open(file)
-        .and_then(|mut opened| opened.write_all(text.as_bytes()));
-    written.map_err(|error| Failure::input(anyhow!("{}: {error}", file.display())))
-}
-
-/// `87.08d,7d`
-fn window(text: &str) -> Result<TraceWindow, String> {
-    let expected = "expected START,LENGTH such as 87.08d,7d";
-    let (start, length) = text.split_once(',').ok_or(expected)?;
-    let part =
-        |part: &str| SimDuration::parse(part.trim()).map_err(|why| format!("{expected} ({why})"));
-    let window = TraceWindow {
-        start: part(start)?,
-        length: part(length)?,
-    };
-    match window.length.is_zero() {
-        true => Err(format!("{expected}, with a length above 0")),
-        false => Ok(window),
-    }
-}
-
 /// `60,60` or `60`
 fn scale(text: &str) -> Result<(Decimal, Decimal), String> {
     let (arrival, run_time) = text.split_once(',').unwrap_or((text, text));
@@ -254,28 +212,6 @@ fn scale(text: &str) -> Result<(Decimal, Decimal), String> {
     part(arrival)
         .zip(part(run_time))
         .ok_or_else(|| "expected ARRIVAL,RUN, numbers above 0 such as 60,60".to_owned())
-}
-
-fn duration(text: &str) -> Result<SimDuration, String> {
-    SimDuration::parse(text).map_err(|why| format!("expected a duration such as 1s ({why})"))
-}
-
-fn zero_run_time(text: &str) -> Result<ZeroRunTime, String> {
-    match text {
-        "drop" => Ok(ZeroRunTime::Drop),
-        "keep" => Ok(ZeroRunTime::Keep),
-        _ => duration(text)
-            .map(ZeroRunTime::As)
-            .map_err(|_| "expected a duration, drop or keep".to_owned()),
-    }
-}
-
-fn size(text: &str) -> Result<SizeFrom, String> {
-    match text {
-        "allocated" => Ok(SizeFrom::Allocated),
-        "requested" => Ok(SizeFrom::Requested),
-        _ => Err("expected allocated or requested".to_owned()),
-    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

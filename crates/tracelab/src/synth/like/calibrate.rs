@@ -9,6 +9,7 @@
 
 use super::week::{Arrivals, Form, Instants};
 use super::{BATCH_WINDOW_S, LookAlike, gaps, tilting};
+use crate::characterize::bins::quarter_octave;
 use crate::synth::error::SynthError;
 use crate::synth::unit::unit;
 use gridrig_core::rng;
@@ -104,11 +105,7 @@ pub(super) fn thinned_gaps(submits: impl Iterator<Item = u64> + Clone) -> Vec<f6
 }
 
 fn gap_bin(gap: u64) -> usize {
-    let Some(octave) = gap.checked_ilog2() else {
-        return 0;
-    };
-    let quarter = ((u128::from(gap) << 2) >> octave) & 3;
-    (1 + 4 * octave as usize + quarter as usize).min(BINS - 1)
+    quarter_octave(gap).min(BINS - 1)
 }
 
 impl LookAlike {

@@ -4,6 +4,7 @@
 //! arrivals go on for a while, as single gaps do not.
 
 use super::stretch::HOUR;
+use crate::characterize::bins::quarter_octave;
 
 /// The share of the jobs that is kept, as `trace validate --generated` does.
 const KEPT: f64 = 0.1;
@@ -25,12 +26,7 @@ const SECOND: usize = 39;
 pub(super) type Bins = [f32; BINS];
 
 const fn bin_of(gap_s: u64) -> usize {
-    let millis = gap_s * 1_000;
-    let Some(octave) = millis.checked_ilog2() else {
-        return 0;
-    };
-    let quarter = ((millis << 2) >> octave) & 3;
-    1 + 4 * octave as usize + quarter as usize - SECOND
+    quarter_octave(gap_s * 1_000).saturating_sub(SECOND)
 }
 
 /// Bins of the distances that are most.

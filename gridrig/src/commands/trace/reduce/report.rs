@@ -9,6 +9,7 @@ use gridrig_tracelab::reduce::{
 };
 use gridrig_tracelab::validate::Validation;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -36,8 +37,12 @@ pub(super) struct Report {
     offered_load: Option<f64>,
     /// The steps that change something.
     steps: Vec<Step>,
-    /// How the window was chosen; null for one that was given.
-    ranking: Option<Ranking>,
+    /// How the window was chosen, and the best ones; null for one that was
+    /// given.
+    ranking: Option<Value>,
+    /// The same, and how many windows are shown.
+    #[serde(skip)]
+    ranked: Option<(WindowRanking, usize)>,
     /// The steps as they stand in the header of the reduced trace.
     reduction: Provenance,
     /// Fields 17 and 18 that were cleared, since the job they name is gone.
@@ -62,51 +67,13 @@ struct Step {
     work_lost: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Ranking {
-    /// Windows looked at.
-    considered: u64,
-    /// Of these, windows of fewer than two jobs, which have no rank.
-    too_few_jobs: u64,
-    length_s: f64,
-    step_s: f64,
-    /// What they were compared with: the trace without warm-up and wrap-up.
-    steady: SteadyReport,
-    /// The best ones.
-    windows: Vec<Window>,
-}
-
-#[derive(Debug, Serialize)]
-struct SteadyReport {
-    start_s: f64,
-    length_s: f64,
-    skip_start_s: f64,
-    skip_end_s: f64,
-    /// Whether the user gave these, or the rule did.
-    skip_start_given: bool,
-    skip_end_given: bool,
-    jobs: u64,
-    arrival_rate_per_s: f64,
-    demand_processors: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Window {
-    start_s: f64,
-    jobs: u64,
-    arrival_rate_per_s: f64,
-    demand_processors: f64,
-    score: f64,
-    distances: BTreeMap<&'static str, f64>,
-    ranks: BTreeMap<&'static str, f64>,
-}
-
 impl Report {
     pub(super) fn new(pipeline: &Pipeline, reduced: &Reduced, rank: Option<usize>) -> Self {
         let processors = pipeline.processors;
         let last = reduced.steps.last().map(|step| step.after);
         let offered = |load: Load| load.offered(processors?);
         let steps = reduced.steps.iter().filter(|s| s.before != s.after);
+        let ranked = reduced.ranking.clone().zip(rank.or(Some(1)));
         let mut warnings = pipeline.warnings.clone();
         warnings.extend(reduced.warnings.iter().cloned());
         Report {
@@ -120,10 +87,10 @@ impl Report {
             processors,
             offered_load: last.and_then(offered),
             steps: steps.map(|step| Step::new(step, processors)).collect(),
-            ranking: reduced
-                .ranking
+            ranking: ranked
                 .as_ref()
-                .map(|ranking| Ranking::new(ranking, rank.unwrap_or(1))),
+                .map(|(ranking, most)| document(ranking, *most)),
+            ranked,
             reduction: Provenance::new(&pipeline.spec, reduced),
             cut_dependencies: 0,
             validation: None,
@@ -159,43 +126,43 @@ impl Step {
     }
 }
 
-impl Ranking {
-    fn new(ranking: &WindowRanking, most: usize) -> Self {
-        let (steady, choice) = (ranking.steady, ranking.choice);
-        let seconds = SimDuration::as_secs_f64;
-        Ranking {
-            considered: ranking.considered(),
-            too_few_jobs: ranking.too_few_jobs,
-            length_s: seconds(choice.length),
-            step_s: seconds(choice.step),
-            steady: SteadyReport {
-                start_s: seconds(steady.start),
-                length_s: seconds(steady.length()),
-                skip_start_s: seconds(steady.skip_start),
-                skip_end_s: seconds(steady.skip_end),
-                skip_start_given: choice.skip_start.is_some(),
-                skip_end_given: choice.skip_end.is_some(),
-                jobs: ranking.steady_jobs,
-                arrival_rate_per_s: ranking.arrival_rate,
-                demand_processors: ranking.demand,
-            },
-            windows: ranking.windows.iter().take(most).map(Window::new).collect(),
-        }
-    }
-}
-
-impl Window {
-    fn new(window: &RankedWindow) -> Self {
-        Window {
-            start_s: window.start.as_secs_f64(),
-            jobs: window.jobs,
-            arrival_rate_per_s: window.arrival_rate,
-            demand_processors: window.demand,
-            score: window.score,
-            distances: COMPONENTS.into_iter().zip(window.distances).collect(),
-            ranks: COMPONENTS.into_iter().zip(window.ranks).collect(),
-        }
-    }
+/// How a window was chosen, with the best ones.
+fn document(ranking: &WindowRanking, most: usize) -> Value {
+    let (steady, choice) = (ranking.steady, ranking.choice);
+    let seconds = SimDuration::as_secs_f64;
+    let by_component = |values: [f64; COMPONENTS.len()]| -> BTreeMap<&str, f64> {
+        COMPONENTS.into_iter().zip(values).collect()
+    };
+    let window = |window: &RankedWindow| {
+        json!({
+            "start_s": seconds(window.start),
+            "jobs": window.jobs,
+            "arrival_rate_per_s": window.arrival_rate,
+            "demand_processors": window.demand,
+            "score": window.score,
+            "distances": by_component(window.distances),
+            "ranks": by_component(window.ranks),
+        })
+    };
+    let windows: Vec<Value> = ranking.windows.iter().take(most).map(window).collect();
+    json!({
+        "considered": ranking.considered(),
+        "too_few_jobs": ranking.too_few_jobs,
+        "length_s": seconds(choice.length),
+        "step_s": seconds(choice.step),
+        "steady": {
+            "start_s": seconds(steady.start),
+            "length_s": seconds(steady.length()),
+            "skip_start_s": seconds(steady.skip_start),
+            "skip_end_s": seconds(steady.skip_end),
+            "skip_start_given": choice.skip_start.is_some(),
+            "skip_end_given": choice.skip_end.is_some(),
+            "jobs": ranking.steady_jobs,
+            "arrival_rate_per_s": ranking.arrival_rate,
+            "demand_processors": ranking.demand,
+        },
+        "windows": windows,
+    })
 }
 
 impl fmt::Display for Report {
@@ -210,8 +177,9 @@ impl fmt::Display for Report {
                 writeln!(f, "{what:<13} {count} {reason}")?;
             }
         }
-        if let Some(ranking) = &self.ranking {
-            write!(f, "\n{ranking}")?;
+        if let Some((ranking, most)) = &self.ranked {
+            writeln!(f)?;
+            windows(f, ranking, *most)?;
         } else if let Some(window) = self.reduction.window {
             let (start, length) = (window.start_s.as_secs_f64(), window.length_s.as_secs_f64());
             writeln!(f, "window        {} from {}", human(length), human(start))?;
@@ -297,60 +265,56 @@ impl Report {
     }
 }
 
-impl fmt::Display for Ranking {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let steady = &self.steady;
-        let by = |given| match given {
-            true => "given",
-            false => "by rule",
-        };
-        writeln!(
-            f,
-            "warm-up       {} left out ({}); wrap-up {} ({})",
-            human(steady.skip_start_s),
-            by(steady.skip_start_given),
-            human(steady.skip_end_s),
-            by(steady.skip_end_given)
-        )?;
-        writeln!(
-            f,
-            "windows       {} of {}, one every {}, {} with fewer than two jobs",
-            self.considered,
-            human(self.length_s),
-            human(self.step_s),
-            self.too_few_jobs
-        )?;
-        let mut head = cells(["window", "start", "jobs", "wanted", "score"]);
-        head.extend(cells(COMPONENTS));
-        let mut rows = vec![head];
-        for (position, window) in self.windows.iter().enumerate() {
-            let mut row = vec![
-                format!("#{}", position + 1),
-                human(window.start_s),
-                window.jobs.to_string(),
-                format!("{:.1}", window.demand_processors),
-                format!("{:.4}", window.score),
-            ];
-            row.extend(COMPONENTS.iter().map(|component| {
-                let distance = window.distances.get(component).copied().unwrap_or_default();
-                let rank = window.ranks.get(component).copied().unwrap_or_default();
-                format!("{distance:.3} (#{rank})")
-            }));
-            rows.push(row);
-        }
-        let days = steady.length_s / self.length_s;
-        rows.push(vec![
-            "all".to_owned(),
-            human(steady.start_s),
-            format!("{:.1}", steady.jobs as f64 / days),
-            format!("{:.1}", steady.demand_processors),
-        ]);
-        write!(f, "{}", table(&rows))?;
-        writeln!(
-            f,
-            "distances from 0 (alike) to 1 with their ranks; score: root mean square of the ranks, \
-             0 the best in everything, 1 the worst; wanted: processors in the mean; all: the trace \
-             without warm-up and wrap-up, jobs per window"
-        )
+fn windows(f: &mut fmt::Formatter<'_>, ranking: &WindowRanking, most: usize) -> fmt::Result {
+    let (steady, choice) = (ranking.steady, ranking.choice);
+    let told = |time: SimDuration| human(time.as_secs_f64());
+    let by = |given: Option<SimDuration>| match given {
+        Some(_) => "given",
+        None => "by rule",
+    };
+    writeln!(
+        f,
+        "warm-up       {} left out ({}); wrap-up {} ({})",
+        told(steady.skip_start),
+        by(choice.skip_start),
+        told(steady.skip_end),
+        by(choice.skip_end)
+    )?;
+    writeln!(
+        f,
+        "windows       {} of {}, one every {}, {} with fewer than two jobs",
+        ranking.considered(),
+        told(choice.length),
+        told(choice.step),
+        ranking.too_few_jobs
+    )?;
+    let mut head = cells(["window", "start", "jobs", "wanted", "score"]);
+    head.extend(cells(COMPONENTS));
+    let mut rows = vec![head];
+    for (position, window) in ranking.windows.iter().take(most).enumerate() {
+        let mut row = vec![
+            format!("#{}", position + 1),
+            told(window.start),
+            window.jobs.to_string(),
+            format!("{:.1}", window.demand),
+            format!("{:.4}", window.score),
+        ];
+        let distances = window.distances.iter().zip(window.ranks);
+        row.extend(distances.map(|(distance, rank)| format!("{distance:.3} (#{rank})")));
+        rows.push(row);
     }
+    let windows = steady.length().as_secs_f64() / choice.length.as_secs_f64();
+    rows.push(vec![
+        "all".to_owned(),
+        told(steady.start),
+        format!("{:.1}", ranking.steady_jobs as f64 / windows),
+        format!("{:.1}", ranking.demand),
+    ]);
+    write!(f, "{}", table(&rows))?;
+    writeln!(
+        f,
+        "distances from 0 (alike) to 1 with their ranks; score: root mean square of the ranks, \
+         0 the best in everything, 1 the worst; wanted: processors in the mean; all: the trace \
+         without warm-up and wrap-up, jobs per window"
+    )
 }

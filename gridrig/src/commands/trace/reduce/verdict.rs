@@ -2,6 +2,7 @@
 
 use super::ReduceArgs;
 use super::pipeline::Pipeline;
+use crate::commands::trace::values::name;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_tracelab::load::{Loaded, TraceJob, load};
@@ -68,10 +69,4 @@ impl Judge {
         }
         Ok(validation)
     }
-}
-
-/// The name of a file without its folder.
-fn name(file: &Path) -> String {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    name.to_string_lossy().into_owned()
 }

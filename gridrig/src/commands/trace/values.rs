@@ -1,7 +1,11 @@
-//! Values of the command line, read as a scenario reads them.
+//! Values of the command line, read as a scenario reads them, and files that
+//! may be written.
 
+use crate::exit::Failure;
+use anyhow::anyhow;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow, ZeroRunTime};
+use std::path::Path;
 
 /// `7d`
 pub(super) fn duration(text: &str) -> Result<SimDuration, String> {
@@ -12,7 +16,8 @@ pub(super) fn duration(text: &str) -> Result<SimDuration, String> {
 pub(super) fn window(text: &str) -> Result<TraceWindow, String> {
     let expected = "expected START,LENGTH such as 87.08d,7d";
     let (start, length) = text.split_once(',').ok_or(expected)?;
-    let part = |part| SimDuration::parse(part).map_err(|why| format!("{expected} ({why})"));
+    let part =
+        |part: &str| SimDuration::parse(part.trim()).map_err(|why| format!("{expected} ({why})"));
     let window = TraceWindow {
         start: part(start)?,
         length: part(length)?,
@@ -61,4 +66,22 @@ pub(super) fn size(text: &str) -> Result<SizeFrom, String> {
         "requested" => Ok(SizeFrom::Requested),
         _ => Err("expected allocated or requested".to_owned()),
     }
+}
+
+/// Refuses to write over a file without being told to. A device is written to,
+/// not replaced.
+pub(super) fn refuse_existing(file: &Path, force: bool) -> Result<(), Failure> {
+    if file.is_file() && !force {
+        return Err(Failure::input(anyhow!(
+            "{}: the file exists (expected a new one, or --force)",
+            file.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The name of a file without its folder.
+pub(super) fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
 }
