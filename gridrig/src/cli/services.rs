@@ -279,8 +279,8 @@ pub struct SessionArgs {
     pub heartbeat: SimDuration,
     /// A peer that has been lost for so long is given up, and the jobs that
     /// are with it fail by name
-    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::wall)]
-    pub give_up: Duration,
+    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::duration)]
+    pub give_up: SimDuration,
     /// Tell peers of a load only when it has moved by more than this share of
     /// the processors, such as 0.1 [default: tell them at each exchange]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]

@@ -121,7 +121,7 @@ impl Link {
     /// The form in which resources are told as records, if they are.
     pub(super) fn agreed_form(&self) -> Option<ResourceForm> {
         let state = self.state();
-        let terms = state.session.terms()?;
+        let terms = state.end.session().terms()?;
         terms::tells_records(terms).then(|| terms::wire_form(terms.form))
     }
 

@@ -2,11 +2,11 @@
 
 use super::job_names::JobNames;
 use super::setup::LinkSetup;
-use gridrig_core::agent::GridNames;
+use gridrig_core::agent::{GridNames, PeerLink, SessionChange};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{Auth, Beat, Change, Roles, Session, Stance, Terms, Threshold};
-use gridrig_core::time::WallTime;
+use gridrig_core::session::{Auth, Beat, Roles, Stance, Terms, Threshold};
+use gridrig_core::time::{SimDuration, WallTime};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
 use gridrig_protocol::rest::SessionInfo;
@@ -49,14 +49,12 @@ pub struct Link {
 /// What changes of a session.
 #[derive(Debug)]
 pub(super) struct State {
-    pub session: Session,
+    pub end: PeerLink,
     /// What the peer may call the connection: both names, where both sides
     /// have opened one at the same time.
     pub names: VecDeque<Arc<str>>,
     /// The negotiation that the peer has begun.
     pub talks: Option<Talks>,
-    /// Which life of the peer was last seen.
-    pub peer_life: Option<u64>,
     /// The roles that this side wants at the most.
     pub wanted: Roles,
     /// The terms are to be negotiated anew.
@@ -65,13 +63,10 @@ pub(super) struct State {
     /// has come.
     pub opening: bool,
     pub beats: u64,
-    /// The answer of the peer after which what it has missed was last said.
-    pub followed: WallTime,
     /// Connections named so far.
     pub named: u64,
     /// Why there was no session the last time, so that it is said once.
     pub complaint: Option<String>,
-    pub given_up: bool,
     /// What the peer was last told of each cluster here.
     pub told: BTreeMap<ClusterId, LoadSample>,
     /// What the peer has last told of its resources as records.
@@ -172,7 +167,7 @@ impl Links {
             if !state.names.iter().any(|name| **name == *connection) {
                 continue;
             }
-            let agreed = state.session.terms().map(|terms| terms.auth);
+            let agreed = state.end.session().terms().map(|terms| terms.auth);
             let agreed = agreed.ok_or_else(|| {
                 PeerFault::new(codes::NOT_ESTABLISHED, "the connection is not open yet")
             })?;
@@ -180,7 +175,7 @@ impl Links {
                 return Err(not_authenticated(agreed));
             }
             let now = link.now();
-            state.session.hear(now);
+            state.end.heard(now);
             drop(state);
             return Ok(link);
         }
@@ -227,7 +222,8 @@ impl Link {
     #[must_use]
     pub fn info(&self) -> SessionInfo {
         let state = self.state();
-        let (session, terms) = (&state.session, state.session.terms());
+        let session = state.end.session();
+        let terms = session.terms();
         SessionInfo {
             state: session.phase().name().to_owned(),
             protocol: self.client.codec().name().to_owned(),
@@ -308,25 +304,36 @@ impl Link {
     /// once for all of them takes a fraction of the processor time.
     pub(super) fn tick(&self, origin: Instant, time: WallTime) -> Instant {
         let due = self.began + Duration::from_nanos(time.as_nanos());
-        let heartbeat = self.state().session.terms().map(|terms| terms.heartbeat);
+        let heartbeat = self.state().heartbeat();
         let step = heartbeat.map_or(1, |interval| u128::from(interval.as_nanos() / 8).max(1));
         let since = due.saturating_duration_since(origin).as_nanos();
         let wait = since.div_ceil(step) * step - since;
         due + Duration::from_nanos(u64::try_from(wait).unwrap_or(0))
     }
 
-    /// A session is open under this name. Whether the peer, or this life of
-    /// it, has to be told again what was said before.
-    pub(super) fn opened(&self, name: Arc<str>, terms: Terms, life: u64) -> bool {
+    /// A session is open under this name, by whichever side.
+    pub(super) fn opened(&self, name: Arc<str>, terms: Terms, life: u64) -> SessionChange {
         let (now, mut state) = (self.now(), self.state());
-        let same = state.peer_life == Some(life) && state.session.may_talk();
-        state.open(now, name, terms, life) == Change::Found && !same
+        // Another life of the peer knows no older names.
+        if state.end.peer_life() != Some(life) {
+            state.names.clear();
+        }
+        state.names.push_back(Arc::clone(&name));
+        while state.names.len() > 2 {
+            state.names.pop_front();
+        }
+        state.told.clear();
+        state.renew = false;
+        state.complaint = None;
+        state.end.opened(now, name, terms, life)
     }
 
     /// The peer knows nothing of the session.
     pub(super) fn forgotten(&self) {
         let (now, mut state) = (self.now(), self.state());
-        if state.session.may_talk() && state.session.beat(now, Beat::Forgotten).is_some() {
+        if state.end.may_talk() {
+            // Its task tells the broker when it looks.
+            let _ = state.end.beat(now, Beat::Forgotten);
             state.closed();
         }
         drop(state);
@@ -336,16 +343,16 @@ impl Link {
     /// The peer ends the session; whether there was one.
     pub(super) fn ended(&self) -> bool {
         let (now, mut state) = (self.now(), self.state());
-        let ended = state.session.end(now);
+        let ended = state.end.end(now);
         state.closed();
-        ended.is_some()
+        ended
     }
 
     /// The peer has answered: a sign of life as good as a heartbeat's.
     pub(super) fn note_answer(&self) {
         let now = self.now();
         // A task that finds it alive says again what it has missed.
-        let _ = self.state().session.answered(now);
+        self.state().end.answered(now);
     }
 
     /// Whether a caller has shown by this method that it is the peer.
@@ -365,8 +372,8 @@ impl Link {
     /// The connection that messages to the peer go out on.
     pub(super) fn open_connection(&self) -> Option<String> {
         let state = self.state();
-        let open = state.session.may_talk();
-        let connection = state.session.connection().filter(|_| open);
+        let open = state.end.may_talk();
+        let connection = state.end.session().connection().filter(|_| open);
         connection.map(|name| name.to_string())
     }
 }
@@ -374,40 +381,24 @@ impl Link {
 impl State {
     fn new(here: &str, setup: &LinkSetup) -> Self {
         State {
-            session: Session::new(setup.vigilance, here < setup.name.as_str()),
+            end: PeerLink::new(setup.vigilance, here < setup.name.as_str(), setup.give_up),
             names: VecDeque::new(),
             talks: None,
-            peer_life: None,
             wanted: setup.stance.roles,
             renew: false,
             opening: false,
             beats: 0,
-            followed: WallTime::ZERO,
             named: 0,
             complaint: None,
-            given_up: false,
             told: BTreeMap::new(),
             records: None,
             job_names: JobNames::default(),
         }
     }
 
-    /// A session is open, by whichever side.
-    pub fn open(&mut self, now: WallTime, name: Arc<str>, terms: Terms, life: u64) -> Change {
-        // Another life of the peer knows no older names.
-        if self.peer_life != Some(life) {
-            self.names.clear();
-        }
-        self.peer_life = Some(life);
-        self.names.push_back(Arc::clone(&name));
-        while self.names.len() > 2 {
-            self.names.pop_front();
-        }
-        self.told.clear();
-        self.renew = false;
-        self.complaint = None;
-        self.given_up = false;
-        self.session.open(now, name, terms)
+    /// The interval that was agreed on, while there is a session.
+    pub fn heartbeat(&self) -> Option<SimDuration> {
+        self.end.session().terms().map(|terms| terms.heartbeat)
     }
 
     /// The session is over or worth nothing.

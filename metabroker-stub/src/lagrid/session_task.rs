@@ -2,8 +2,9 @@
 //! Each session has a task of its own, which lives as long as the machine.
 
 use super::links::{Link, Links};
-use gridrig_core::agent::{BrokerAgent, PeerSession, SessionChange};
-use gridrig_core::session::{Beat, Change, Phase, Terms};
+use gridrig_core::agent::{Ask, BrokerAgent, PeerLink, PeerSession, SessionChange};
+use gridrig_core::session::{Beat, Phase};
+use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Actor, Driven};
 use gridrig_protocol::lagrid::{
     ConnEvent, Heartbeat, Initiator, NoConnection, NotifyConn, OpenConn, PeerError, Reference,
@@ -49,8 +50,7 @@ pub(crate) async fn say_goodbye(links: &Links) {
 
 const COURTESY: Duration = Duration::from_millis(300);
 const GOODBYE: Duration = Duration::from_millis(500);
-/// Time between two tries to open a session.
-const TRY_AGAIN: Duration = Duration::from_millis(500);
+const OPEN_AGAIN: Duration = Duration::from_nanos(PeerLink::OPEN_AGAIN.as_nanos());
 /// A machine that is busy is called again after this.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -75,75 +75,55 @@ impl SessionTask {
             tokio::time::sleep(COURTESY).await;
         }
         loop {
-            self.watch_absence().await?;
-            let (phase, renew, due) = {
+            let renew = {
                 let state = self.link.state();
-                (
-                    state.session.phase(),
-                    state.renew,
-                    state.session.poll_timeout(),
-                )
+                state.renew && state.end.may_talk()
             };
-            match (phase, due) {
-                (Phase::Open | Phase::Suspect, _) if renew => {
-                    self.open().await?;
-                    // A peer that wants none of the new terms is asked again
-                    // only when they change.
-                    self.link.state().renew = false;
+            if renew {
+                self.open().await?;
+                // A peer that wants none of the new terms is asked again
+                // only when they change.
+                self.link.state().renew = false;
+                continue;
+            }
+            let pause = match self.see_to().await? {
+                Some(Ask::Heartbeat) => {
+                    self.beat().await?;
+                    continue;
                 }
-                (_, Some(due)) => {
-                    let tick = self.link.tick(self.origin, due);
-                    tokio::select! {
-                        () = tokio::time::sleep_until(tick) => match self.is_due() {
-                            true => self.beat().await?,
-                            false => self.say_again_if_answered().await?,
-                        },
-                        () = self.link.bell.notified() => {}
-                    }
+                Some(Ask::Open) if self.open().await? => continue,
+                Some(Ask::Open) => Instant::now() + OPEN_AGAIN,
+                None => {
+                    let wake = self.link.state().end.wake();
+                    self.link.tick(self.origin, wake)
                 }
-                (_, None) => {
-                    if !self.open().await? {
-                        tokio::select! {
-                            () = tokio::time::sleep(TRY_AGAIN) => {}
-                            () = self.link.bell.notified() => {}
-                        }
-                    }
-                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep_until(pause) => {}
+                () = self.link.bell.notified() => {}
             }
         }
     }
 
-    /// Whether it is time for a heartbeat still: the peer may have been heard
-    /// meanwhile.
-    fn is_due(&self) -> bool {
-        let due = self.link.state().session.poll_timeout();
-        due.is_some_and(|due| due <= self.link.now())
-    }
-
-    /// Gives a peer up that has been away for too long.
-    async fn watch_absence(&self) -> Result<(), Stopped> {
-        let (away, given_up) = {
-            let state = self.link.state();
-            (state.session.away_since(), state.given_up)
+    /// Tells the broker what has become of the session meanwhile; answers what
+    /// the peer is to be asked.
+    async fn see_to(&self) -> Result<Option<Ask>, Stopped> {
+        let (given_up, (changes, ask)) = {
+            let (now, mut state) = (self.link.now(), self.link.state());
+            (state.end.given_up(), state.end.see_to(now))
         };
-        let Some(since) = away else { return Ok(()) };
-        self.tell(SessionChange::Closed).await?;
-        let away = self.link.now().as_nanos().saturating_sub(since.as_nanos());
-        let away = Duration::from_nanos(away);
-        if !given_up && away < self.link.setup.give_up {
-            return Ok(());
+        for change in changes {
+            let jobs = self.tell(change).await?;
+            if change == SessionChange::GivenUp && !given_up {
+                let peer = self.link.name();
+                tracing::warn!(
+                    peer,
+                    jobs,
+                    "a peer is given up, and the jobs that are with it fail"
+                );
+            }
         }
-        self.link.state().given_up = true;
-        let jobs = self.tell(SessionChange::GivenUp).await?;
-        if !given_up {
-            let peer = self.link.name();
-            tracing::warn!(
-                peer,
-                jobs,
-                "a peer is given up, and the jobs that are with it fail"
-            );
-        }
-        Ok(())
+        Ok(ask)
     }
 
     /// Negotiates a session or its terms; `true` if that came to an agreement.
@@ -168,9 +148,9 @@ impl SessionTask {
         let opened = initiator.negotiate(self.link.open_connection(), ask).await;
         match opened {
             Ok(agreed) if agreed.responder == self.link.name() => {
-                let (terms, life) = (agreed.terms.clone(), agreed.incarnation);
-                let found = self.link.opened(agreed.connection.into(), terms, life);
-                self.found(&agreed.terms, found).await?;
+                let (name, life) = (agreed.connection.into(), agreed.incarnation);
+                let change = self.link.opened(name, agreed.terms, life);
+                self.follow(change).await?;
                 return Ok(true);
             }
             Ok(_) => self.link.complain(NoConnection::NotOffered.to_string()),
@@ -194,18 +174,24 @@ impl SessionTask {
         }
     }
 
-    /// A session is open: this side's roles hold, and what the peer may have
-    /// missed is said again.
-    async fn found(&self, agreed: &Terms, found: bool) -> Result<(), Stopped> {
-        let roles = Some(agreed.roles);
-        let jobs = self.tell(SessionChange::Open { roles, found }).await?;
+    /// Something has become of the session: if it is open, this side's roles
+    /// hold, and what the peer may have missed is said again.
+    async fn follow(&self, change: SessionChange) -> Result<(), Stopped> {
         let peer = self.link.name();
-        let (auth, roles) = (agreed.auth.name(), agreed.roles.name());
-        tracing::info!(peer, auth, roles, found, jobs, "a session is open");
-        if agreed.roles.consumer {
-            self.pull().await?;
+        if change == SessionChange::Closed {
+            tracing::warn!(peer, "a peer is lost; jobs that are with it are kept");
         }
-        Ok(())
+        let jobs = self.tell(change).await?;
+        let SessionChange::Open { roles, found } = change else {
+            return Ok(());
+        };
+        let auth = self.link.state().end.session().terms().map(|t| t.auth.name());
+        let named = roles.map(|roles| roles.name());
+        tracing::info!(peer, auth, roles = named, found, jobs, "a session is open");
+        match roles.is_some_and(|roles| roles.consumer) {
+            true => self.pull().await,
+            false => Ok(()),
+        }
     }
 
     /// Asks for the peer's resources; it pushes the rest.
@@ -228,11 +214,9 @@ impl SessionTask {
 
     async fn beat(&self) -> Result<(), Stopped> {
         let (connection, sequence) = {
-            let now = self.link.now();
             let mut state = self.link.state();
-            state.session.beat_sent(now);
             state.beats += 1;
-            (state.session.connection().cloned(), state.beats)
+            (state.end.session().connection().cloned(), state.beats)
         };
         let Some(connection) = connection else {
             return Ok(());
@@ -245,7 +229,7 @@ impl SessionTask {
         let patience = self.patience();
         let call = self.link.client.call(&self.link.setup.url, &request);
         let beat = match tokio::time::timeout(patience, call).await {
-            Ok(Ok(answer)) if self.link.state().peer_life == Some(answer.incarnation) => {
+            Ok(Ok(answer)) if self.link.state().end.admits(answer.incarnation) => {
                 Beat::Answered
             }
             Ok(Ok(_another_life)) => Beat::Forgotten,
@@ -259,60 +243,31 @@ impl SessionTask {
         };
         let change = {
             let mut state = self.link.state();
-            if state.session.connection() != Some(&connection) {
+            if state.end.session().connection() != Some(&connection) {
                 // The peer has opened another session meanwhile.
                 return Ok(());
             }
-            let now = self.link.now();
-            let change = state.session.beat(now, beat);
+            let before = state.end.session().phase();
+            let change = state.end.beat(self.link.now(), beat);
             if beat == Beat::Forgotten {
                 state.closed();
             }
+            if (before, state.end.session().phase()) == (Phase::Open, Phase::Suspect) {
+                tracing::info!(peer = self.link.name(), "a peer does not answer");
+            }
             change
         };
-        self.follow(change).await
-    }
-
-    async fn follow(&self, change: Option<Change>) -> Result<(), Stopped> {
-        let peer = self.link.name();
         match change {
-            Some(Change::Lost) => {
-                tracing::warn!(peer, "a peer is lost; jobs that are with it are kept");
-                self.tell(SessionChange::Closed).await.map(drop)
-            }
-            Some(Change::Suspected) => {
-                tracing::info!(peer, "a peer does not answer");
-                Ok(())
-            }
-            Some(Change::Found) => {
-                let terms = self.link.state().session.terms().cloned();
-                let Some(terms) = terms else { return Ok(()) };
-                self.found(&terms, true).await
-            }
-            _ => self.say_again_if_answered().await,
+            Some(change) => self.follow(change).await,
+            None => Ok(()),
         }
-    }
-
-    /// A peer that has answered since the last time is told what did not get
-    /// through to it.
-    async fn say_again_if_answered(&self) -> Result<(), Stopped> {
-        let fresh = {
-            let mut state = self.link.state();
-            let answer = state.session.last_answer();
-            let before = std::mem::replace(&mut state.followed, answer);
-            state.session.may_talk() && answer > before
-        };
-        if !fresh {
-            return Ok(());
-        }
-        self.tell(SessionChange::Answered).await.map(drop)
     }
 
     /// How long an answer to a heartbeat may take.
     fn patience(&self) -> Duration {
-        let state = self.link.state();
-        let heartbeat = state.session.terms().map_or(0, |t| t.heartbeat.as_nanos());
-        Duration::from_nanos(heartbeat).max(SHORTEST_PATIENCE)
+        let heartbeat = self.link.state().heartbeat();
+        let interval = Duration::from_nanos(heartbeat.map_or(0, SimDuration::as_nanos));
+        interval.max(SHORTEST_PATIENCE)
     }
 
     /// Tells the broker what has changed of the session; answers how many jobs

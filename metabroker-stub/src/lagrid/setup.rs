@@ -7,7 +7,6 @@ use gridrig_core::session::{Auth, Roles, Stance, Threshold, Vigilance};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How a broker holds the session with one peer.
 #[derive(Clone, Debug)]
@@ -24,7 +23,7 @@ pub struct LinkSetup {
     pub vigilance: Vigilance,
     /// A peer that has been lost for so long is given up, and the jobs that
     /// are with it fail by name.
-    pub give_up: Duration,
+    pub give_up: SimDuration,
     /// How far a load must move before the peer is told of it; `None` tells it
     /// at each exchange.
     pub push: Option<Threshold>,
@@ -76,7 +75,7 @@ impl LinkSetup {
 const HEARTBEAT: SimDuration = SimDuration::from_secs(10);
 
 /// A peer is given up when it has been lost for so long.
-const GIVE_UP: Duration = Duration::from_secs(300);
+const GIVE_UP: SimDuration = SimDuration::from_secs(300);
 
 fn stance(roles: Roles) -> Stance {
     Stance {

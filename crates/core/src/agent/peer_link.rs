@@ -7,9 +7,6 @@ use crate::session::{Beat, Change, Session, Terms, Vigilance};
 use crate::time::{SimDuration, WallTime};
 use std::sync::Arc;
 
-/// Time between two tries to open a session.
-const OPEN_AGAIN: SimDuration = SimDuration::from_millis(500);
-
 /// One end of a link to a peer.
 #[derive(Clone, Debug)]
 pub struct PeerLink {
@@ -18,8 +15,6 @@ pub struct PeerLink {
     peer_life: Option<u64>,
     /// When to see to it again.
     wake: WallTime,
-    /// Since when there is no session, after there was one.
-    away: Option<WallTime>,
     given_up: bool,
     /// When a peer is given up that is away.
     give_up: SimDuration,
@@ -37,15 +32,17 @@ pub enum Ask {
 }
 
 impl PeerLink {
+    /// Time between two tries to open a session.
+    pub const OPEN_AGAIN: SimDuration = SimDuration::from_millis(500);
+
     /// Without a session yet. Of the two ends exactly one is `first`; a peer that
     /// is away for longer than `give_up` is given up.
     #[must_use]
-    pub fn new(first: bool, give_up: SimDuration) -> Self {
+    pub fn new(vigilance: Vigilance, first: bool, give_up: SimDuration) -> Self {
         PeerLink {
-            session: Session::new(Vigilance::default(), first),
+            session: Session::new(vigilance, first),
             peer_life: None,
             wake: WallTime::ZERO,
-            away: None,
             given_up: false,
             give_up,
             followed: WallTime::ZERO,
@@ -62,6 +59,12 @@ impl PeerLink {
     #[must_use]
     pub fn peer_life(&self) -> Option<u64> {
         self.peer_life
+    }
+
+    /// Whether the peer has been given up.
+    #[must_use]
+    pub fn given_up(&self) -> bool {
+        self.given_up
     }
 
     /// Whether messages may be sent to the peer.
@@ -86,7 +89,7 @@ impl PeerLink {
     /// peer is to be asked.
     pub fn see_to(&mut self, now: WallTime) -> (Vec<SessionChange>, Option<Ask>) {
         let mut changes = Vec::new();
-        if let Some(since) = self.away.filter(|_| !self.may_talk()) {
+        if let Some(since) = self.session.away_since() {
             changes.push(SessionChange::Closed);
             self.given_up |= since + self.give_up <= now;
             if self.given_up {
@@ -95,7 +98,7 @@ impl PeerLink {
         }
         let ask = match self.session.poll_timeout() {
             None => {
-                self.wake = now + OPEN_AGAIN;
+                self.wake = now + Self::OPEN_AGAIN;
                 Some(Ask::Open)
             }
             Some(due) if due <= now => {
@@ -125,7 +128,7 @@ impl PeerLink {
         let change = self.session.open(now, name, terms);
         let found = change == Change::Found && !same;
         self.peer_life = Some(life);
-        (self.away, self.given_up) = (None, false);
+        self.given_up = false;
         self.plan();
         SessionChange::Open { roles, found }
     }
@@ -143,7 +146,6 @@ impl PeerLink {
 
     /// The session has ended in good order; whether there was one.
     pub fn end(&mut self, now: WallTime) -> bool {
-        self.away.get_or_insert(now);
         self.wake = now;
         self.session.end(now).is_some()
     }
@@ -153,9 +155,6 @@ impl PeerLink {
     pub fn beat(&mut self, now: WallTime, beat: Beat) -> Option<SessionChange> {
         let had_terms = self.session.terms().is_some();
         let change = self.session.beat(now, beat);
-        if beat == Beat::Forgotten || change == Some(Change::Lost) {
-            self.away.get_or_insert(now);
-        }
         self.plan();
         if beat == Beat::Forgotten && had_terms {
             self.wake = now;
@@ -163,7 +162,7 @@ impl PeerLink {
         match change {
             Some(Change::Lost) => Some(SessionChange::Closed),
             Some(Change::Found) => {
-                (self.away, self.given_up) = (None, false);
+                self.given_up = false;
                 let roles = self.session.terms().map(|terms| terms.roles);
                 Some(SessionChange::Open { roles, found: true })
             }

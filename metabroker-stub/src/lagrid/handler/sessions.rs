@@ -71,10 +71,14 @@ impl BrokerHandler {
         life: u64,
     ) -> Result<(), PeerFault> {
         let roles = agreed.roles;
-        let (auth, told) = (agreed.auth.name(), (!link.setup.passive).then_some(roles));
+        let auth = agreed.auth.name();
         link.state().talks = None;
-        let found = link.opened(Arc::clone(connection), agreed, life);
-        let change = SessionChange::Open { roles: told, found };
+        let mut change = link.opened(Arc::clone(connection), agreed, life);
+        let mut found = false;
+        if let SessionChange::Open { roles, found: again } = &mut change {
+            *roles = roles.filter(|_| !link.setup.passive);
+            found = *again;
+        }
         let jobs = self.tell_machine(link, change).await?;
         let (peer, roles) = (link.name(), roles.name());
         tracing::info!(
