@@ -7,7 +7,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{EndState, JobEnd, News};
-use gridrig_core::session::{Beat, Push};
+use gridrig_core::session::Push;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::jsdl::JobDefinition;
@@ -103,8 +103,9 @@ impl Link {
     fn note_forgotten(&self) {
         let mut state = self.state();
         let now = self.now();
-        if state.session.may_talk() && state.session.beat(now, Beat::Forgotten).is_some() {
-            state.closed();
+        if state.peer.may_talk() {
+            // The broker is told when the link is seen to.
+            let _ = state.forgotten(now);
         }
         drop(state);
         self.bell.notify_one();
@@ -134,7 +135,7 @@ impl Link {
     /// The form in which resources are told as records, if they are.
     pub(super) fn agreed_form(&self) -> Option<ResourceForm> {
         let state = self.state();
-        let terms = state.session.terms()?;
+        let terms = state.peer.session().terms()?;
         terms::tells_records(terms).then(|| terms::wire_form(terms.form))
     }
 

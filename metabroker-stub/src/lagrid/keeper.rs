@@ -2,8 +2,8 @@
 //! Each session has a task of its own, which lives as long as the machine.
 
 use super::links::{Link, Links};
-use gridrig_core::agent::{BrokerAgent, PeerSession, SessionChange};
-use gridrig_core::session::{Beat, Change, Phase, Terms};
+use gridrig_core::agent::{Ask, BrokerAgent, PeerSession, SessionChange};
+use gridrig_core::session::{Beat, Phase, Terms};
 use gridrig_drivers::real_time::{Actor, CallError, Driven};
 use gridrig_protocol::lagrid::{
     ConnEvent, Heartbeat, Initiator, NoConnection, NotifyConn, OpenConn, PeerError, Reference,
@@ -48,8 +48,6 @@ pub(crate) async fn say_goodbye(links: &Links) {
 
 const COURTESY: Duration = Duration::from_millis(300);
 const GOODBYE: Duration = Duration::from_millis(500);
-/// Time between two tries to open a session.
-const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// A machine that is busy is called again after this.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -74,92 +72,54 @@ impl Keeper {
             tokio::time::sleep(COURTESY).await;
         }
         loop {
-            self.watch_absence().await?;
-            let (phase, renew, due) = {
-                let state = self.link.state();
-                (
-                    state.session.phase(),
-                    state.renew,
-                    state.session.poll_timeout(),
-                )
-            };
-            match (phase, due) {
-                (Phase::Open | Phase::Suspect, _) if renew => {
-                    self.open().await?;
-                    // A peer that wants none of the new terms is asked again
-                    // only when they change.
-                    self.link.state().renew = false;
+            if self.renews() {
+                self.open().await?;
+                // A peer that wants none of the new terms is asked again only when
+                // they change.
+                self.link.state().renew = false;
+            }
+            let now = self.link.now();
+            let (changes, ask) = self.link.state().peer.see_to(now);
+            for change in changes {
+                let jobs = self.tell(change).await?;
+                if change == SessionChange::GivenUp && jobs > 0 {
+                    let peer = self.link.name();
+                    tracing::warn!(
+                        peer,
+                        jobs,
+                        "a peer is given up, and the jobs that are with it fail"
+                    );
                 }
-                (_, Some(due)) => {
-                    let tick = self.link.tick(self.origin, due);
-                    tokio::select! {
-                        () = tokio::time::sleep_until(tick) => match self.is_due() {
-                            true => self.beat().await?,
-                            false => self.say_again_if_answered().await?,
-                        },
-                        () = self.link.bell.notified() => {}
-                    }
-                }
-                (_, None) => {
-                    if !self.open().await? {
-                        tokio::select! {
-                            () = tokio::time::sleep(TRY_AGAIN) => {}
-                            () = self.link.bell.notified() => {}
-                        }
-                    }
-                }
+            }
+            match ask {
+                Some(Ask::Open) => self.open().await?,
+                Some(Ask::Heartbeat) => self.beat().await?,
+                None => {}
+            }
+            let wake = self.link.state().peer.wake();
+            let tick = self.link.tick(self.origin, wake);
+            tokio::select! {
+                () = tokio::time::sleep_until(tick) => {}
+                () = self.link.bell.notified() => {}
             }
         }
     }
 
-    /// Whether it is time for a heartbeat still: the peer may have been heard
-    /// meanwhile.
-    fn is_due(&self) -> bool {
-        let due = self.link.state().session.poll_timeout();
-        due.is_some_and(|due| due <= self.link.now())
+    /// Whether the terms of an open session are to be negotiated anew.
+    fn renews(&self) -> bool {
+        let state = self.link.state();
+        state.renew && state.peer.may_talk()
     }
 
-    /// Gives a peer up that has been away for too long.
-    async fn watch_absence(&self) -> Result<(), Stopped> {
-        let fresh_loss = {
-            let mut state = self.link.state();
-            match state.session.may_talk() {
-                true => {
-                    state.away = None;
-                    None
-                }
-                false => state.away.map(|since| (since, state.given_up)),
-            }
-        };
-        let Some((since, given_up)) = fresh_loss else {
-            return Ok(());
-        };
-        self.tell(SessionChange::Closed).await?;
-        if given_up || since.elapsed() < self.link.setup.give_up {
-            if given_up {
-                self.tell(SessionChange::GivenUp).await?;
-            }
-            return Ok(());
-        }
-        self.link.state().given_up = true;
-        let jobs = self.tell(SessionChange::GivenUp).await?;
-        tracing::warn!(
-            peer = self.link.name(),
-            jobs,
-            "a peer is given up, and the jobs that are with it fail"
-        );
-        Ok(())
-    }
-
-    /// Negotiates a session or its terms; `true` if that came to an agreement.
-    async fn open(&self) -> Result<bool, Stopped> {
+    /// Negotiates a session or its terms.
+    async fn open(&self) -> Result<(), Stopped> {
         self.link.state().opening = true;
         let opened = self.negotiate().await;
         self.link.state().opening = false;
         opened
     }
 
-    async fn negotiate(&self) -> Result<bool, Stopped> {
+    async fn negotiate(&self) -> Result<(), Stopped> {
         let initiator = Initiator {
             name: self.link.here.clone(),
             endpoint: Reference::of(self.link.endpoint()),
@@ -174,8 +134,9 @@ impl Keeper {
         match opened {
             Ok(agreed) if agreed.responder == self.link.name() => {
                 let name = agreed.connection.into();
-                self.agreed(name, agreed.terms, agreed.incarnation).await?;
-                return Ok(true);
+                let (terms, life) = (agreed.terms, agreed.incarnation);
+                let change = self.link.state().open(self.link.now(), name, terms, life);
+                return self.found(change).await;
             }
             Ok(_) => self.link.complain(NoConnection::NotOffered.to_string()),
             Err(NoConnection::Peer(error)) => self.note_refusal(&error),
@@ -186,7 +147,7 @@ impl Keeper {
             }
             Err(other) => self.link.complain(other.to_string()),
         }
-        Ok(false)
+        Ok(())
     }
 
     fn note_refusal(&self, error: &PeerError) {
@@ -194,35 +155,26 @@ impl Keeper {
         match error.fault() {
             Some(_) if error.forgets() => {
                 let now = self.link.now();
-                let mut state = self.link.state();
-                state.session.beat(now, Beat::Forgotten);
-                state.closed();
+                // The broker is told when the link is seen to.
+                let _ = self.link.state().forgotten(now);
             }
             Some(fault) => self.link.complain(fault.to_string()),
             None => tracing::debug!(peer, %error, "a peer is not there"),
         }
     }
 
-    async fn agreed(&self, name: Arc<str>, agreed: Terms, life: u64) -> Result<(), Stopped> {
-        let now = self.link.now();
-        let (change, same) = {
-            let mut state = self.link.state();
-            let same = state.peer_life == Some(life) && state.session.may_talk();
-            (state.open(now, name, agreed.clone(), life), same)
-        };
-        self.found(&agreed, change, same).await
-    }
-
     /// A session is open: this side's roles hold, and what the peer may have
     /// missed is said again.
-    async fn found(&self, agreed: &Terms, change: Change, same: bool) -> Result<(), Stopped> {
-        let found = change == Change::Found && !same;
-        let roles = Some(agreed.roles);
-        let jobs = self.tell(SessionChange::Open { roles, found }).await?;
-        let peer = self.link.name();
-        let (auth, roles) = (agreed.auth.name(), agreed.roles.name());
-        tracing::info!(peer, auth, roles, found, jobs, "a session is open");
-        if agreed.roles.consumer {
+    async fn found(&self, change: SessionChange) -> Result<(), Stopped> {
+        let jobs = self.tell(change).await?;
+        let terms = self.link.state().peer.session().terms().cloned();
+        let (Some(terms), SessionChange::Open { found, .. }) = (terms, change) else {
+            return Ok(());
+        };
+        let Terms { auth, roles, .. } = terms;
+        let (peer, auth, role) = (self.link.name(), auth.name(), roles.name());
+        tracing::info!(peer, auth, roles = role, found, jobs, "a session is open");
+        if roles.consumer {
             self.pull().await?;
         }
         Ok(())
@@ -248,11 +200,9 @@ impl Keeper {
 
     async fn beat(&self) -> Result<(), Stopped> {
         let (connection, sequence) = {
-            let now = self.link.now();
             let mut state = self.link.state();
-            state.session.beat_sent(now);
             state.beats += 1;
-            (state.session.connection().cloned(), state.beats)
+            (state.peer.session().connection().cloned(), state.beats)
         };
         let Some(connection) = connection else {
             return Ok(());
@@ -265,7 +215,7 @@ impl Keeper {
         let patience = self.patience();
         let call = self.link.client.call(&self.link.setup.url, &request);
         let beat = match tokio::time::timeout(patience, call).await {
-            Ok(Ok(answer)) if self.link.state().peer_life == Some(answer.incarnation) => {
+            Ok(Ok(answer)) if self.link.state().peer.peer_life() == Some(answer.incarnation) => {
                 Beat::Answered
             }
             Ok(Ok(_another_life)) => Beat::Forgotten,
@@ -277,70 +227,40 @@ impl Keeper {
             },
             Err(_late) => Beat::Silence,
         };
-        let change = {
+        let (before, change, after) = {
             let mut state = self.link.state();
-            if state.session.connection() != Some(&connection) {
+            if state.peer.session().connection() != Some(&connection) {
                 // The peer has opened another session meanwhile.
                 return Ok(());
             }
-            let now = self.link.now();
-            let change = state.session.beat(now, beat);
-            match beat {
-                Beat::Forgotten => state.closed(),
-                _ if change == Some(Change::Lost) => {
-                    state.away.get_or_insert_with(Instant::now);
-                }
-                _ => {}
-            }
-            change
+            let (now, before) = (self.link.now(), state.peer.session().phase());
+            let change = match beat {
+                Beat::Forgotten => state.forgotten(now),
+                _ => state.peer.beat(now, beat),
+            };
+            (before, change, state.peer.session().phase())
         };
-        self.follow(change).await
-    }
-
-    async fn follow(&self, change: Option<Change>) -> Result<(), Stopped> {
         let peer = self.link.name();
+        if (before, after) == (Phase::Open, Phase::Suspect) {
+            tracing::info!(peer, "a peer does not answer");
+        }
         match change {
-            Some(Change::Lost) => {
-                tracing::warn!(peer, "a peer is lost; jobs that are with it are kept");
-                self.tell(SessionChange::Closed).await.map(drop)
-            }
-            Some(Change::Suspected) => {
-                tracing::info!(peer, "a peer does not answer");
-                Ok(())
-            }
-            Some(Change::Found) => {
-                let terms = self.link.state().session.terms().cloned();
-                match terms {
-                    Some(terms) => self.found(&terms, Change::Found, false).await,
-                    None => Ok(()),
+            Some(change @ SessionChange::Open { .. }) => self.found(change).await,
+            Some(change) => {
+                if change == SessionChange::Closed {
+                    tracing::warn!(peer, "a peer is lost; jobs that are with it are kept");
                 }
+                self.tell(change).await.map(drop)
             }
-            _ => self.say_again_if_answered().await,
+            None => Ok(()),
         }
-    }
-
-    /// A peer that has answered since the last time is told what did not get
-    /// through to it.
-    async fn say_again_if_answered(&self) -> Result<(), Stopped> {
-        let fresh = {
-            let mut state = self.link.state();
-            let answer = state.session.last_answer();
-            let before = std::mem::replace(&mut state.followed, answer);
-            state.session.may_talk() && answer > before
-        };
-        if !fresh {
-            return Ok(());
-        }
-        self.tell(SessionChange::Answered).await.map(drop)
     }
 
     /// How long an answer to a heartbeat may take.
     fn patience(&self) -> Duration {
         let state = self.link.state();
-        let heartbeat = state
-            .session
-            .terms()
-            .map(|terms| terms.heartbeat.as_nanos());
+        let session = state.peer.session();
+        let heartbeat = session.terms().map(|terms| terms.heartbeat.as_nanos());
         Duration::from_nanos(heartbeat.unwrap_or(0)).max(SHORTEST_PATIENCE)
     }
 

@@ -2,10 +2,10 @@
 
 use super::callings::Callings;
 use super::setup::LinkSetup;
-use gridrig_core::agent::GridNames;
+use gridrig_core::agent::{GridNames, PeerLink, SessionChange};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{Auth, Change, Phase, Roles, Session, Stance, Terms, Threshold};
+use gridrig_core::session::{Auth, Beat, Phase, Roles, Stance, Terms, Threshold};
 use gridrig_core::time::WallTime;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
@@ -48,14 +48,12 @@ pub struct Link {
 /// What changes of a session.
 #[derive(Debug)]
 pub(super) struct State {
-    pub session: Session,
+    pub peer: PeerLink,
     /// What the peer may call the connection: both names, where both sides
     /// have opened one at the same time.
     pub names: VecDeque<Arc<str>>,
     /// The negotiation that the peer has begun.
     pub talks: Option<Talks>,
-    /// Which life of the peer was last seen.
-    pub peer_life: Option<u64>,
     /// The roles that this side wants at the most.
     pub wanted: Roles,
     /// The terms are to be negotiated anew.
@@ -64,15 +62,10 @@ pub(super) struct State {
     /// has come.
     pub opening: bool,
     pub beats: u64,
-    /// The answer of the peer after which what it has missed was last said.
-    pub followed: WallTime,
     /// Connections named so far.
     pub named: u64,
     /// Why there was no session the last time, so that it is said once.
     pub complaint: Option<String>,
-    /// Since when there is no session, after there was one.
-    pub away: Option<Instant>,
-    pub given_up: bool,
     /// What the peer was last told of each cluster here.
     pub told: BTreeMap<ClusterId, LoadSample>,
     /// What the peer has last told of its resources as records.
@@ -188,7 +181,7 @@ impl Links {
             if !state.names.iter().any(|name| **name == *connection) {
                 continue;
             }
-            let agreed = state.session.terms().map(|terms| terms.auth);
+            let agreed = state.peer.session().terms().map(|terms| terms.auth);
             let agreed = agreed.ok_or_else(|| {
                 PeerFault::new(codes::NOT_ESTABLISHED, "the connection is not open yet")
             })?;
@@ -196,7 +189,7 @@ impl Links {
                 return Err(not_authenticated(agreed));
             }
             let now = link.now();
-            state.session.hear(now);
+            state.peer.heard(now);
             drop(state);
             return Ok(link);
         }
@@ -244,9 +237,9 @@ impl Link {
     pub fn view(&self) -> LinkView {
         let state = self.state();
         LinkView {
-            phase: state.session.phase(),
-            terms: state.session.terms().cloned(),
-            connection: state.session.connection().cloned(),
+            phase: state.peer.session().phase(),
+            terms: state.peer.session().terms().cloned(),
+            connection: state.peer.session().connection().cloned(),
             codec: self.client.codec().name(),
             renewing: state.renew,
         }
@@ -319,7 +312,12 @@ impl Link {
     /// once for all of them takes a fraction of the processor time.
     pub(super) fn tick(&self, origin: Instant, time: WallTime) -> Instant {
         let due = self.began + Duration::from_nanos(time.as_nanos());
-        let heartbeat = self.state().session.terms().map(|terms| terms.heartbeat);
+        let heartbeat = self
+            .state()
+            .peer
+            .session()
+            .terms()
+            .map(|terms| terms.heartbeat);
         let step = heartbeat.map_or(1, |interval| u128::from(interval.as_nanos() / 8).max(1));
         let since = due.saturating_duration_since(origin).as_nanos();
         let wait = since.div_ceil(step) * step - since;
@@ -329,8 +327,7 @@ impl Link {
     /// The peer has answered: a sign of life as good as a heartbeat's.
     pub(super) fn note_answer(&self) {
         let now = self.now();
-        // A keeper that finds it alive says again what it has missed.
-        let _ = self.state().session.answered(now);
+        self.state().peer.answered(now);
     }
 
     /// Whether a caller has shown by this method that it is the peer.
@@ -350,8 +347,8 @@ impl Link {
     /// The connection that messages to the peer go out on.
     pub(super) fn open_connection(&self) -> Option<String> {
         let state = self.state();
-        let open = state.session.may_talk();
-        let connection = state.session.connection().filter(|_| open);
+        let open = state.peer.session().may_talk();
+        let connection = state.peer.session().connection().filter(|_| open);
         connection.map(|name| name.to_string())
     }
 }
@@ -359,19 +356,15 @@ impl Link {
 impl State {
     fn new(here: &str, setup: &LinkSetup) -> Self {
         State {
-            session: Session::new(setup.vigilance, here < setup.name.as_str()),
+            peer: PeerLink::new(here < setup.name.as_str(), setup.give_up),
             names: VecDeque::new(),
             talks: None,
-            peer_life: None,
             wanted: setup.stance.roles,
             renew: false,
             opening: false,
             beats: 0,
-            followed: WallTime::ZERO,
             named: 0,
             complaint: None,
-            away: None,
-            given_up: false,
             told: BTreeMap::new(),
             records: None,
             callings: Callings::default(),
@@ -379,12 +372,17 @@ impl State {
     }
 
     /// A session is open, by whichever side.
-    pub fn open(&mut self, now: WallTime, name: Arc<str>, terms: Terms, life: u64) -> Change {
+    pub fn open(
+        &mut self,
+        now: WallTime,
+        name: Arc<str>,
+        terms: Terms,
+        life: u64,
+    ) -> SessionChange {
         // Another life of the peer knows no older names.
-        if self.peer_life != Some(life) {
+        if self.peer.peer_life() != Some(life) {
             self.names.clear();
         }
-        self.peer_life = Some(life);
         self.names.push_back(Arc::clone(&name));
         while self.names.len() > 2 {
             self.names.pop_front();
@@ -392,15 +390,18 @@ impl State {
         self.told.clear();
         self.renew = false;
         self.complaint = None;
-        self.away = None;
-        self.given_up = false;
-        self.session.open(now, name, terms)
+        self.peer.opened(now, name, terms, life)
+    }
+
+    /// The peer does not know the connection (any more).
+    pub fn forgotten(&mut self, now: WallTime) -> Option<SessionChange> {
+        self.closed();
+        self.peer.beat(now, Beat::Forgotten)
     }
 
     /// The session is over or worth nothing.
     pub fn closed(&mut self) {
         self.names.clear();
         self.talks = None;
-        self.away.get_or_insert_with(Instant::now);
     }
 }

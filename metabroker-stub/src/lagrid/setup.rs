@@ -3,11 +3,10 @@
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
-use gridrig_core::session::{Auth, Roles, Stance, Threshold, Vigilance};
+use gridrig_core::session::{Auth, Roles, Stance, Threshold};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How a broker holds the session with one peer.
 #[derive(Clone, Debug)]
@@ -20,11 +19,9 @@ pub struct LinkSetup {
     pub codec: Codec,
     /// What it is willing to agree to.
     pub stance: Stance,
-    /// How long a silence may last.
-    pub vigilance: Vigilance,
     /// A peer that has been lost for so long is given up, and the jobs that
     /// are with it fail by name.
-    pub give_up: Duration,
+    pub give_up: SimDuration,
     /// How far a load must move before the peer is told of it; `None` tells it
     /// at each exchange.
     pub push: Option<Threshold>,
@@ -49,7 +46,6 @@ impl LinkSetup {
             url: url.trim_end_matches('/').to_owned(),
             codec,
             stance: stance(roles),
-            vigilance: Vigilance::default(),
             give_up: GIVE_UP,
             push: None,
             token: None,
@@ -76,7 +72,7 @@ impl LinkSetup {
 const HEARTBEAT: SimDuration = SimDuration::from_secs(10);
 
 /// A peer is given up when it has been lost for so long.
-const GIVE_UP: Duration = Duration::from_secs(300);
+const GIVE_UP: SimDuration = SimDuration::from_secs(300);
 
 fn stance(roles: Roles) -> Stance {
     Stance {

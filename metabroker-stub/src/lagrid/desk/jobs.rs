@@ -35,7 +35,8 @@ impl BrokerDesk {
         let link = self.admit(caller, &request.connection)?;
         let may = link
             .state()
-            .session
+            .peer
+            .session()
             .terms()
             .is_some_and(|t| t.roles.provider);
         if !may {
@@ -163,7 +164,8 @@ impl BrokerDesk {
         let link = self.admit(caller, &request.connection)?;
         if !link
             .state()
-            .session
+            .peer
+            .session()
             .terms()
             .is_some_and(|t| t.roles.provider)
         {
@@ -191,7 +193,8 @@ impl BrokerDesk {
         let link = self.admit(caller, &request.connection)?;
         if !link
             .state()
-            .session
+            .peer
+            .session()
             .terms()
             .is_some_and(|t| t.roles.consumer)
         {

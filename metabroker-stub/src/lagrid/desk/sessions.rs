@@ -3,7 +3,7 @@
 use super::BrokerDesk;
 use crate::lagrid::links::{Link, Talks, not_authenticated};
 use gridrig_core::agent::{PeerSession, SessionChange};
-use gridrig_core::session::{Change, Terms, Verdict};
+use gridrig_core::session::{Terms, Verdict};
 use gridrig_protocol::lagrid::Verdict as Said;
 use gridrig_protocol::lagrid::terms::{self, Side};
 use gridrig_protocol::lagrid::{
@@ -96,15 +96,15 @@ impl BrokerDesk {
     ) -> Result<(), PeerFault> {
         let peer = link.domain;
         let now = link.now();
-        let (change, same) = {
+        let change = {
             let mut state = link.state();
             state.talks = None;
-            let same = state.peer_life == Some(life) && state.session.may_talk();
-            let name = Arc::clone(connection);
-            (state.open(now, name, agreed.clone(), life), same)
+            state.open(now, Arc::clone(connection), agreed.clone(), life)
         };
-        let found = change == Change::Found && !same;
-        let roles = (!link.setup.passive).then_some(agreed.roles);
+        let SessionChange::Open { roles, found } = change else {
+            return Ok(());
+        };
+        let roles = roles.filter(|_| !link.setup.passive);
         let change = SessionChange::Open { roles, found };
         let open = PeerSession { peer, change };
         let call = self
@@ -138,11 +138,10 @@ impl BrokerDesk {
             ConnEvent::End => {
                 let ended = {
                     let mut state = link.state();
-                    let ended = state.session.end();
                     state.closed();
-                    ended
+                    state.peer.end(link.now())
                 };
-                if ended.is_some() {
+                if ended {
                     tracing::info!(peer, code, reason, "a peer has ended the session");
                 }
                 let closed = PeerSession {

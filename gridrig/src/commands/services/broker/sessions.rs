@@ -94,7 +94,7 @@ pub(super) fn door(args: &BrokerArgs) -> Result<Option<PeerDoor>, Failure> {
 struct Said {
     auth: Vec<Auth>,
     heartbeat: SimDuration,
-    give_up: Duration,
+    give_up: SimDuration,
     push: Option<Threshold>,
     forms: Vec<Form>,
     tokens: BTreeMap<String, Token>,
@@ -140,7 +140,7 @@ impl Said {
                 auth
             },
             heartbeat,
-            give_up: Duration::from_nanos(give_up.as_nanos()),
+            give_up,
             forms: forms.collect::<Result<_, _>>()?,
             push: args.push_past.as_deref().map(threshold).transpose()?,
             tokens: tokens.collect::<Result<_, Failure>>()?,
