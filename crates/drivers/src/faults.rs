@@ -146,11 +146,11 @@ impl<'a> Links<'a> {
         let mut at = due.max(now) + rates.delay;
         if !rates.jitter.is_zero() {
             let nanos = self.rng.random_range(0..=rates.jitter.as_nanos());
-            at = at + SimDuration::from_nanos(nanos);
+            at += SimDuration::from_nanos(nanos);
         }
         if self.once_in(rates.overtaken) {
             self.counts.overtaken += 1;
-            at = at + DETOUR;
+            at += DETOUR;
         }
         at
     }

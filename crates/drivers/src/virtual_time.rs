@@ -1,6 +1,6 @@
 //! Virtual time: an event queue instead of a clock.
 //!
-//! One order of an instant, two layers of participants: [`run`] lets brokers and
+//! One order of an instant, two layers of participants: [`run()`] lets brokers and
 //! LRMSs decide on links on which every message arrives once, [`run_with_faults`]
 //! lets services do so under a plan of faults.
 

@@ -381,7 +381,7 @@ impl Link {
 impl State {
     fn new(here: &str, setup: &LinkSetup) -> Self {
         State {
-            end: PeerLink::new(setup.vigilance, here < setup.name.as_str(), setup.give_up),
+            end: PeerLink::new(here < setup.name.as_str(), setup.give_up),
             names: VecDeque::new(),
             talks: None,
             wanted: setup.stance.roles,

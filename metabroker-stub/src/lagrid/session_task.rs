@@ -2,7 +2,7 @@
 //! Each session has a task of its own, which lives as long as the machine.
 
 use super::links::{Link, Links};
-use gridrig_core::agent::{Ask, BrokerAgent, PeerLink, PeerSession, SessionChange};
+use gridrig_core::agent::{Ask, BrokerAgent, PeerSession, SessionChange};
 use gridrig_core::session::{Beat, Phase};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Actor, Driven};
@@ -50,7 +50,6 @@ pub(crate) async fn say_goodbye(links: &Links) {
 
 const COURTESY: Duration = Duration::from_millis(300);
 const GOODBYE: Duration = Duration::from_millis(500);
-const OPEN_AGAIN: Duration = Duration::from_nanos(PeerLink::OPEN_AGAIN.as_nanos());
 /// A machine that is busy is called again after this.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -84,22 +83,16 @@ impl SessionTask {
                 // A peer that wants none of the new terms is asked again
                 // only when they change.
                 self.link.state().renew = false;
-                continue;
             }
-            let pause = match self.see_to().await? {
-                Some(Ask::Heartbeat) => {
-                    self.beat().await?;
-                    continue;
-                }
-                Some(Ask::Open) if self.open().await? => continue,
-                Some(Ask::Open) => Instant::now() + OPEN_AGAIN,
-                None => {
-                    let wake = self.link.state().end.wake();
-                    self.link.tick(self.origin, wake)
-                }
-            };
+            match self.see_to().await? {
+                Some(Ask::Open) => self.open().await?,
+                Some(Ask::Heartbeat) => self.beat().await?,
+                None => {}
+            }
+            let wake = self.link.state().end.wake();
+            let tick = self.link.tick(self.origin, wake);
             tokio::select! {
-                () = tokio::time::sleep_until(pause) => {}
+                () = tokio::time::sleep_until(tick) => {}
                 () = self.link.bell.notified() => {}
             }
         }
@@ -126,15 +119,15 @@ impl SessionTask {
         Ok(ask)
     }
 
-    /// Negotiates a session or its terms; `true` if that came to an agreement.
-    async fn open(&self) -> Result<bool, Stopped> {
+    /// Negotiates a session or its terms.
+    async fn open(&self) -> Result<(), Stopped> {
         self.link.state().opening = true;
         let opened = self.negotiate().await;
         self.link.state().opening = false;
         opened
     }
 
-    async fn negotiate(&self) -> Result<bool, Stopped> {
+    async fn negotiate(&self) -> Result<(), Stopped> {
         let initiator = Initiator {
             name: self.link.here.clone(),
             endpoint: Reference::of(self.link.endpoint()),
@@ -150,8 +143,7 @@ impl SessionTask {
             Ok(agreed) if agreed.responder == self.link.name() => {
                 let (name, life) = (agreed.connection.into(), agreed.incarnation);
                 let change = self.link.opened(name, agreed.terms, life);
-                self.follow(change).await?;
-                return Ok(true);
+                return self.follow(change).await;
             }
             Ok(_) => self.link.complain(NoConnection::NotOffered.to_string()),
             Err(NoConnection::Peer(error)) => self.note_refusal(&error),
@@ -162,7 +154,7 @@ impl SessionTask {
             }
             Err(other) => self.link.complain(other.to_string()),
         }
-        Ok(false)
+        Ok(())
     }
 
     fn note_refusal(&self, error: &PeerError) {

@@ -3,7 +3,7 @@
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
-use gridrig_core::session::{Auth, Roles, Stance, Threshold, Vigilance};
+use gridrig_core::session::{Auth, Roles, Stance, Threshold};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
 use std::sync::Arc;
@@ -19,8 +19,6 @@ pub struct LinkSetup {
     pub codec: Codec,
     /// What it is willing to agree to.
     pub stance: Stance,
-    /// How long a silence may last.
-    pub vigilance: Vigilance,
     /// A peer that has been lost for so long is given up, and the jobs that
     /// are with it fail by name.
     pub give_up: SimDuration,
@@ -48,7 +46,6 @@ impl LinkSetup {
             url: url.trim_end_matches('/').to_owned(),
             codec,
             stance: stance(roles),
-            vigilance: Vigilance::default(),
             give_up: GIVE_UP,
             push: None,
             token: None,

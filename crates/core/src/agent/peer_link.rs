@@ -7,6 +7,9 @@ use crate::session::{Beat, Change, Session, Terms, Vigilance};
 use crate::time::{SimDuration, WallTime};
 use std::sync::Arc;
 
+/// Time between two tries to open a session.
+const OPEN_AGAIN: SimDuration = SimDuration::from_millis(500);
+
 /// One end of a link to a peer.
 #[derive(Clone, Debug)]
 pub struct PeerLink {
@@ -32,15 +35,12 @@ pub enum Ask {
 }
 
 impl PeerLink {
-    /// Time between two tries to open a session.
-    pub const OPEN_AGAIN: SimDuration = SimDuration::from_millis(500);
-
     /// Without a session yet. Of the two ends exactly one is `first`; a peer that
     /// is away for longer than `give_up` is given up.
     #[must_use]
-    pub fn new(vigilance: Vigilance, first: bool, give_up: SimDuration) -> Self {
+    pub fn new(first: bool, give_up: SimDuration) -> Self {
         PeerLink {
-            session: Session::new(vigilance, first),
+            session: Session::new(Vigilance::default(), first),
             peer_life: None,
             wake: WallTime::ZERO,
             given_up: false,
@@ -98,7 +98,7 @@ impl PeerLink {
         }
         let ask = match self.session.poll_timeout() {
             None => {
-                self.wake = now + Self::OPEN_AGAIN;
+                self.wake = now + OPEN_AGAIN;
                 Some(Ask::Open)
             }
             Some(due) if due <= now => {

@@ -24,7 +24,7 @@ use sessions::Sessions;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Runs the grid as [`run`](super::run) does, with services and links of which
+/// Runs the grid as [`run`](super::run()) does, with services and links of which
 /// some fail as planned. Every two brokers that have a link hold a session; each
 /// job that a broker has forgotten is handed over again by its client.
 ///

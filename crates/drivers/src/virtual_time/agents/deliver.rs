@@ -36,7 +36,7 @@ impl<S: EventSink> Agents<'_, S> {
             }
             Parcel::FromLrms(sent, tries) => {
                 let to = sent.message.to();
-                let result = self.attempt(sent.from, to, |agents| agents.from_lrms(&sent));
+                let result = self.attempt(sent.from, to, |agents| agents.lrms_says(&sent));
                 self.follow_try(sent, tries, result, Parcel::FromLrms, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
@@ -126,7 +126,7 @@ impl<S: EventSink> Agents<'_, S> {
     fn try_from_broker(&mut self, sent: &Letter<FromBroker>) -> Delivered {
         let (from, to) = (sent.from, sent.message.to());
         let (Party::Broker(here), Party::Broker(peer)) = (from, to) else {
-            return self.attempt(from, to, |agents| agents.from_broker(sent));
+            return self.attempt(from, to, |agents| agents.broker_says(sent));
         };
         let link = self.sessions.link(here, peer);
         if !link.is_some_and(|link| link.may_talk()) {
@@ -137,7 +137,7 @@ impl<S: EventSink> Agents<'_, S> {
             unknown = !agents.is_admitted(here, peer);
             match unknown {
                 true => Err(Undelivered::NotReached),
-                false => agents.from_broker(sent),
+                false => agents.broker_says(sent),
             }
         });
         match result {
@@ -153,7 +153,7 @@ impl<S: EventSink> Agents<'_, S> {
         result
     }
 
-    fn from_broker(&mut self, sent: &Letter<FromBroker>) -> Delivered {
+    fn broker_says(&mut self, sent: &Letter<FromBroker>) -> Delivered {
         let Party::Broker(from) = sent.from else {
             return Ok(());
         };
@@ -192,7 +192,7 @@ impl<S: EventSink> Agents<'_, S> {
         }
     }
 
-    fn from_lrms(&mut self, sent: &Letter<FromLrms>) -> Delivered {
+    fn lrms_says(&mut self, sent: &Letter<FromLrms>) -> Delivered {
         let (FromLrms::Broker(broker, what), Party::Lrms(from)) = (&sent.message, sent.from) else {
             return Ok(());
         };

@@ -6,7 +6,7 @@ use gridrig_core::agent::{Ask, BrokerSetup, PeerLink, PeerSession, SessionChange
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
-use gridrig_core::session::{Auth, Beat, Roles, Terms, Vigilance};
+use gridrig_core::session::{Auth, Beat, Roles, Terms};
 use gridrig_core::time::{SimDuration, WallTime};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Sessions {
             let mut providers = setup.config.peers.iter();
             let consumer = providers.any(|peer| peer.domain == other.domain);
             let roles = Roles::new(other.consumer, consumer);
-            let link = PeerLink::new(Vigilance::default(), here < other.domain, self.give_up);
+            let link = PeerLink::new(here < other.domain, self.give_up);
             self.ends.insert((here, other.domain), (link, roles));
         }
     }
