@@ -146,7 +146,7 @@ impl Keeper {
         tracing::warn!(
             peer = self.link.name(),
             jobs,
-            "a peer is given up, and the jobs that are with it fail"
+            "a peer is given up, and touch with the jobs there is lost"
         );
         Ok(())
     }

@@ -22,8 +22,8 @@ pub struct LinkSetup {
     pub stance: Stance,
     /// How long a silence may last.
     pub vigilance: Vigilance,
-    /// A peer that has been lost for so long is given up, and the jobs that
-    /// are with it fail by name.
+    /// A peer that has been lost for so long is given up, and touch with the
+    /// jobs there is lost.
     pub give_up: Duration,
     /// How far a load must move before the peer is told of it; `None` tells it
     /// at each exchange.

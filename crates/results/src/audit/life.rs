@@ -1,5 +1,7 @@
 //! The life of each job: what may follow what, and where.
 
+mod lost;
+
 use super::occupancy::Occupancy;
 use super::place::{End, Life, Place, UNBORN};
 use super::{AuditFacts, AuditReport, Finding, Rule};
@@ -64,6 +66,7 @@ impl<'a, 'l> Auditor<'a, 'l> {
         match event.kind {
             EventKind::Submitted => self.submitted(at, index, to, event.instant()),
             EventKind::BrokerArrival => self.arrived(at, index, by, event.hop()),
+            EventKind::Recovered => self.recovered(at, index, (by, to), event.hop()),
             EventKind::Forwarded => self.forwarded(at, index, by, to),
             EventKind::Refused => self.refused(at, index, by, to),
             EventKind::Dispatched => self.dispatched(at, index, by, to),
@@ -71,11 +74,12 @@ impl<'a, 'l> Auditor<'a, 'l> {
             EventKind::Promised => self.lives[index].promised = event.instant(),
             EventKind::PromiseWithdrawn => self.lives[index].promised = SimTime::MAX,
             EventKind::Started => self.started(at, index, by, event.placement),
+            EventKind::LostTouch => self.lost_touch(at, index, by, to),
             EventKind::Finished => self.finished(at, index, by),
             EventKind::Rejected => self.rejected(at, index, by),
             EventKind::Cancelled => self.removed(at, index, by, End::Cancelled),
             EventKind::Failed => self.removed(at, index, by, End::Failed),
-            EventKind::Notified => self.news(at, index, "sent"),
+            EventKind::Notified => self.news(at, index, "sent", self.lives[index].lost),
             EventKind::FinishSeen => self.seen(at, index, by),
             _ => {}
         }
@@ -92,21 +96,24 @@ impl<'a, 'l> Auditor<'a, 'l> {
             if life.submitted {
                 report.submitted += 1;
             }
+            report.lost_touch += u64::from(life.lost);
             match life.place {
                 Place::Ended(end) => {
+                    report.found_again += u64::from(life.lost);
                     *match end {
                         End::Completed => &mut report.completed,
                         End::Rejected => &mut report.rejected,
                         End::Cancelled => &mut report.cancelled,
                         End::Failed => &mut report.failed,
                     } += 1;
-                    if end == End::Completed && !life.seen && !self.facts.partial {
+                    let may_be_unseen = life.lost || self.facts.partial;
+                    if end == End::Completed && !life.seen && !may_be_unseen {
                         let message = "the news of its end never arrived".to_owned();
                         self.find_about(Rule::News, index, None, message);
                     }
                 }
                 Place::Nowhere if self.facts.partial => report.not_submitted += 1,
-                _ if self.facts.partial => report.unfinished += 1,
+                _ if life.lost || self.facts.partial => report.unfinished += 1,
                 place => self.find_missing(index, place),
             }
         }
@@ -318,7 +325,11 @@ impl<'a, 'l> Auditor<'a, 'l> {
     }
 
     fn rejected(&mut self, at: SimTime, index: usize, by: Party) {
-        if self.ended_before(at, index, "is rejected") {
+        let Life {
+            place, recovered, ..
+        } = self.lives[index];
+        let is_again = recovered && place == Place::Ended(End::Rejected);
+        if is_again || self.ended_before(at, index, "is rejected") {
             return;
         }
         let fits = match self.lives[index].place {
@@ -358,16 +369,16 @@ impl<'a, 'l> Auditor<'a, 'l> {
         self.end(index, how);
     }
 
-    fn news(&mut self, at: SimTime, index: usize, what: &str) {
-        if !matches!(self.lives[index].place, Place::Ended(_)) {
+    fn news(&mut self, at: SimTime, index: usize, what: &str, is_lost: bool) {
+        if !is_lost && !matches!(self.lives[index].place, Place::Ended(_)) {
             let message = format!("the news of its end is {what} before it has ended");
             self.find_about(Rule::News, index, Some(at), message);
         }
     }
 
     fn seen(&mut self, at: SimTime, index: usize, by: Party) {
-        self.news(at, index, "seen");
-        if self.lives[index].seen {
+        self.news(at, index, "seen", false);
+        if self.lives[index].seen && !self.lives[index].recovered {
             let message = "the news of its end is seen a second time".to_owned();
             self.find_about(Rule::News, index, Some(at), message);
         }

@@ -43,6 +43,11 @@ pub(super) struct Life<'l> {
     pub(super) place: Place,
     pub(super) submitted: bool,
     pub(super) seen: bool,
+    /// Somebody has lost touch with it.
+    pub(super) lost: bool,
+    /// A broker that was started anew has looked for it: what that broker said
+    /// in its earlier life it may say again.
+    pub(super) recovered: bool,
     /// Forwards on the path to where it is.
     pub(super) hop: u32,
     pub(super) last: SimTime,
@@ -57,6 +62,8 @@ pub(super) const UNBORN: Life<'static> = Life {
     place: Place::Nowhere,
     submitted: false,
     seen: false,
+    lost: false,
+    recovered: false,
     hop: 0,
     last: SimTime::ZERO,
     start: SimTime::ZERO,

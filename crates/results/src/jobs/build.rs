@@ -113,6 +113,11 @@ impl Builder {
                     self.arrive(at, index, domain, event.hop());
                 }
             }
+            EventKind::Recovered if event.to == Some(event.by) => {
+                if let Some(domain) = event.by.domain() {
+                    self.find_here(at, index, domain, event.hop());
+                }
+            }
             EventKind::Forwarded => {
                 if let Some(visit) = self.at_visit[index] {
                     self.hops[visit].row.forwarded = Some(at);
@@ -140,6 +145,15 @@ impl Builder {
         self.at_visit[index] = Some(self.hops.len());
         self.hops.push(Visit { row, before });
         self.show_visit(index);
+    }
+
+    /// A broker that was started anew has the job: it has come, or has never
+    /// left.
+    fn find_here(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
+        let visit = self.at_visit[index].map(|visit| &self.hops[visit].row);
+        if visit.is_none_or(|visit| (visit.domain, visit.hop) != (domain, hop)) {
+            self.arrive(at, index, domain, hop);
+        }
     }
 
     /// A broker that has the job sends it back to the visit before. An LRMS
@@ -215,6 +229,7 @@ impl JobRow {
                 self.start = Some(at);
                 self.started_by = position;
             }
+            EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
             EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),
             EventKind::Cancelled => self.ended(at, JobState::Cancelled, None),

@@ -1,3 +1,4 @@
+mod recovery;
 mod removal;
 
 use super::*;
@@ -174,9 +175,13 @@ fn a_job_that_its_receiver_may_have_is_not_run_a_second_time() {
     let mut broker = broker();
     let letter = dispatch(&mut broker);
     deliver(&mut broker, letter, Err(Undelivered::NoAnswer));
-    let lost = EndState::Failed(Reason::ServiceLost);
-    assert!(matches!(state(&broker), JobState::Ended(end) if end.state == lost));
+    assert!(matches!(state(&broker), JobState::Ended(end) if end.state.is_lost()));
     assert_eq!((broker.next_due(), broker.published()), (None, 1));
+    // Whoever has it tells its end, and that is passed on.
+    let there = Target::Cluster(ClusterId(0));
+    broker.handle(millis(6000), ended(there, EndState::Completed));
+    assert!(matches!(state(&broker), JobState::Ended(end) if end.state == EndState::Completed));
+    assert_eq!((broker.broker().held(), broker.published()), (0, 2));
 }
 
 #[test]
