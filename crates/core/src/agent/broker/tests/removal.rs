@@ -175,9 +175,8 @@ fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
     assert!(matches!(state(&broker), JobState::Queued { .. }));
     let own = Party::Lrms(ClusterId(1));
     let mut found = questions.into_iter();
-    let letter = found.find(|question| question.message.to() == own).unwrap();
-    let result = Ok(());
-    broker.handle(millis(10_300), Fate { letter, result });
+    let question = found.find(|question| question.message.to() == own);
+    deliver(&mut broker, question.unwrap(), Ok(()));
     let sent = broker.letters();
     let kinds: Vec<bool> = sent.iter().map(is_cancel).collect();
     // The job once more under its key, then the request.
