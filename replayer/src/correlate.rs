@@ -1,8 +1,7 @@
 //! The logs of LRMSs as part of a run: what somebody else's broker brought
 //! there gets the names of the workload back, and what is nobody's is counted.
 
-use crate::sighting::{Names, Owner};
-use gridrig_core::event::{Event, EventKind, Party};
+use crate::observation::{Names, Owner};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_drivers::real_time::Recorded;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Correlation {
     /// Jobs of the workload that were found by their tags.
     pub found: BTreeSet<JobId>,
-    /// Jobs that were in LRMSs more than once, one attempt of each counts.
+    /// Jobs that were in LRMSs more than once: one attempt of each counts.
     pub repeated: BTreeSet<JobId>,
     /// Jobs in an LRMS that are not the workload's: they took processors, and
     /// are in no figure.
@@ -27,71 +26,35 @@ impl Correlation {
     }
 }
 
-/// What one job has been through under one name in one LRMS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Attempt {
-    Rejected,
-    Removed,
-    Queued,
-    Running,
-    Completed,
-}
-
-/// Gives the jobs in the logs of LRMSs the names of the workload, in place.
-///
-/// Of several attempts of one job the one that came furthest counts, of equals
-/// the first; the events of others, and of jobs that are not the workload's,
-/// are taken out.
+/// Reads out of the logs of LRMSs what happened to the jobs of the workload, by
+/// the names that these have there: jobs that are not the workload's, and
+/// attempts that do not count, are nothing of this run.
 pub fn correlate(logs: &mut BTreeMap<ClusterId, Vec<Recorded>>, names: &Names) -> Correlation {
     let mut correlation = Correlation::default();
-    let mut attempts: BTreeMap<JobId, BTreeMap<(ClusterId, JobId), Attempt>> = BTreeMap::new();
-    let mut order: Vec<(&Recorded, ClusterId)> = Vec::new();
-    for (cluster, log) in logs.iter() {
-        order.extend(log.iter().map(|recorded| (recorded, *cluster)));
-    }
-    order.sort_by_key(|(recorded, _)| recorded.at);
-    let mut firsts: BTreeMap<(ClusterId, JobId), usize> = BTreeMap::new();
-    for (position, (recorded, cluster)) in order.into_iter().enumerate() {
-        let event = recorded.event();
-        let Some(local) = event.job else { continue };
-        let place = (cluster, local);
-        if let Some(Owner::Tagged(job)) = names.get(&place) {
-            firsts.entry(place).or_insert(position);
-            let attempt = attempts.entry(*job).or_default().entry(place);
-            let attempt = attempt.or_insert(Attempt::Rejected);
-            *attempt = (*attempt).after(&event);
-        }
-    }
-    let mut chosen: BTreeMap<(ClusterId, JobId), JobId> = BTreeMap::new();
-    for (job, attempts) in &attempts {
-        correlation.found.insert(*job);
-        if attempts.len() > 1 {
-            correlation.repeated.insert(*job);
-        }
-        let first = |place| std::cmp::Reverse(firsts.get(place).copied());
-        let best = attempts
-            .iter()
-            .max_by_key(|(place, attempt)| (**attempt, first(*place)));
-        chosen.extend(best.map(|(place, _)| (*place, *job)));
-    }
-    for (cluster, log) in logs.iter_mut() {
+    for (cluster, log) in logs {
         let mut foreign = BTreeSet::new();
         let events = std::mem::take(log).into_iter();
-        let kept = events.filter_map(|recorded| {
+        let own = events.filter_map(|recorded| {
             let Some(local) = recorded.event().job else {
                 return Some(recorded);
             };
-            let place = (*cluster, local);
-            match names.get(&place) {
+            match names.get(&(*cluster, local)) {
                 Some(Owner::Named(_)) => Some(recorded),
-                Some(Owner::Tagged(_)) => chosen.get(&place).map(|job| recorded.about(*job)),
+                Some(Owner::Tagged(job)) => {
+                    correlation.found.insert(*job);
+                    Some(recorded.about(*job))
+                }
+                Some(Owner::Repeated(job)) => {
+                    correlation.repeated.insert(*job);
+                    None
+                }
                 Some(Owner::Foreign) | None => {
                     foreign.insert(local);
                     None
                 }
             }
         });
-        *log = seen_at_their_end(kept.collect(), &correlation.found);
+        *log = own.collect();
         if !foreign.is_empty() {
             correlation.foreign.insert(*cluster, foreign.len());
         }
@@ -99,66 +62,10 @@ pub fn correlate(logs: &mut BTreeMap<ClusterId, Vec<Recorded>>, names: &Names) -
     correlation
 }
 
-/// An LRMS that was given a job by a broker tells the broker of its end, and
-/// what becomes of the news there is not known: it counts as seen when the LRMS
-/// has written it.
-fn seen_at_their_end(log: Vec<Recorded>, found: &BTreeSet<JobId>) -> Vec<Recorded> {
-    let seen: BTreeSet<JobId> = log
-        .iter()
-        .map(Recorded::event)
-        .filter(|event| event.kind == EventKind::FinishSeen)
-        .filter_map(|event| event.job)
-        .collect();
-    let mut with_news = Vec::with_capacity(log.len());
-    for recorded in log {
-        let event = recorded.event();
-        let ended = event.job.filter(|_| event.kind.is_terminal());
-        let at = recorded.at;
-        with_news.push(recorded);
-        if let Some(job) = ended.filter(|job| found.contains(job) && !seen.contains(job)) {
-            let by = Party::Client;
-            with_news.push(Recorded::new(
-                at,
-                Event::new(EventKind::FinishSeen, job, by),
-            ));
-        }
-    }
-    with_news
-}
-
-impl Attempt {
-    fn after(self, event: &Event<'_>) -> Self {
-        match event.kind {
-            EventKind::Queued => Attempt::Queued,
-            EventKind::Started => Attempt::Running,
-            EventKind::Finished => Attempt::Completed,
-            EventKind::Rejected => Attempt::Rejected,
-            EventKind::Cancelled | EventKind::Failed => Attempt::Removed,
-            _ => self,
-        }
-    }
-}
-
-/// Takes out of a client's log how jobs ended that an LRMS has had, be it that
-/// it had given them up or that a broker had said so: how these stand is what
-/// the LRMS says.
-pub fn withdraw(log: &mut Vec<Recorded>, found: &BTreeSet<JobId>) {
-    log.retain(|recorded| {
-        let event = recorded.event();
-        let gone = match event.kind {
-            EventKind::Failed | EventKind::FinishSeen => event.by == Party::Client,
-            // Entered in the name of a broker that had said so.
-            EventKind::Rejected | EventKind::Cancelled => true,
-            _ => false,
-        };
-        !(gone && event.job.is_some_and(|job| found.contains(&job)))
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::job::Reason;
+    use gridrig_core::event::{Event, EventKind};
     use gridrig_core::time::SimTime;
 
     const A: ClusterId = ClusterId(0);
@@ -185,28 +92,20 @@ mod tests {
     }
 
     #[test]
-    fn the_attempt_that_came_furthest_stands_for_the_job() {
-        let (by, reason) = (Party::Lrms(A), Reason::NeverFits);
-        let job = JobId(900);
-        let refused = at(1, Event::new(EventKind::Rejected, job, by).because(reason));
-        let mut logs = BTreeMap::from([
-            (A, [vec![refused], life(A, 901, 2, false)].concat()),
-            (B, life(B, 900, 3, true)),
-        ]);
-        let ours = Owner::Tagged(JobId(7));
+    fn a_job_found_by_its_tag_gets_its_name_back_and_counts_once() {
+        let mut logs = BTreeMap::from([(A, life(A, 901, 2, false)), (B, life(B, 900, 3, true))]);
         let names = Names::from([
-            ((A, JobId(900)), ours),
-            ((A, JobId(901)), ours),
-            ((B, JobId(900)), ours),
+            ((A, JobId(901)), Owner::Repeated(JobId(7))),
+            ((B, JobId(900)), Owner::Tagged(JobId(7))),
         ]);
         let correlation = correlate(&mut logs, &names);
-        assert_eq!(correlation.found, BTreeSet::from([JobId(7)]));
-        assert_eq!(correlation.repeated, BTreeSet::from([JobId(7)]));
+        let only = BTreeSet::from([JobId(7)]);
+        assert_eq!(
+            (correlation.found, correlation.repeated),
+            (only.clone(), only)
+        );
         assert!(logs[&A].is_empty());
-        // Its LRMS told a broker: that is as far as the news can be followed.
-        let (job, by) = (JobId(7), Party::Client);
-        let seen = at(8, Event::new(EventKind::FinishSeen, job, by));
-        assert_eq!(logs[&B], [life(B, 7, 3, true), vec![seen]].concat());
+        assert_eq!(logs[&B], life(B, 7, 3, true));
     }
 
     #[test]
@@ -217,14 +116,5 @@ mod tests {
         assert_eq!(correlation.foreign, BTreeMap::from([(A, 1)]));
         assert_eq!(logs[&A], life(A, 3, 1, true));
         assert!(correlation.found.is_empty());
-    }
-
-    #[test]
-    fn a_clients_belief_gives_way_to_what_an_lrms_has() {
-        let (by, reason) = (Party::Client, Reason::SubmitFailed);
-        let lost = |job| at(1, Event::new(EventKind::Failed, job, by).because(reason));
-        let mut log = vec![lost(JobId(1)), lost(JobId(2))];
-        withdraw(&mut log, &BTreeSet::from([JobId(1)]));
-        assert_eq!(log, [lost(JobId(2))]);
     }
 }

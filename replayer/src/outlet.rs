@@ -4,7 +4,7 @@
 //! An [`Outlet`] hands one job over and says whether it was taken. What becomes
 //! of the job afterwards is not its matter: through [`Native`] the player asks
 //! the service that it entered, for all others it reads the logs of the LRMSs
-//! ([`crate::sighting`]), where the job's tag finds it again. One that
+//! ([`crate::observation`]), where the job's tag finds it again. One that
 //! [follows](Outlet::follows) its jobs says besides what their broker says.
 
 mod arc;

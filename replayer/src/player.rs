@@ -7,16 +7,15 @@
 //! Jobs on other outlets are followed in the logs of the LRMSs, whoever brings
 //! them there.
 
-mod book;
 mod follow;
-mod lane;
-mod unseen;
+mod sender;
+mod store;
+mod unplaced;
 
-pub use unseen::Unseen;
+pub use unplaced::Unseen;
 
+use crate::observation::{LogReader, Names, Observation, Owners};
 use crate::outlet::{Native, Outlet, Ticket};
-use crate::sighting::{Board, LogReader, LogState, Names};
-use book::Book;
 use follow::Follower;
 use gridrig_core::agent::{Letter, Submit};
 use gridrig_core::ids::{ClusterId, JobId};
@@ -29,11 +28,12 @@ use gridrig_drivers::real_time::{
 };
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
-use lane::Lanes;
+use sender::Senders;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use store::JobStore;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -65,7 +65,7 @@ pub struct Outlets {
     /// time has passed without anything new of any job.
     pub lost_after: Duration,
     /// Where whose jobs are is noted as soon as it is known.
-    pub board: Board,
+    pub owners: Owners,
 }
 
 impl Default for Outlets {
@@ -74,7 +74,7 @@ impl Default for Outlets {
             ways: BTreeMap::new(),
             logs: BTreeMap::new(),
             lost_after: Duration::from_secs(60),
-            board: Board::default(),
+            owners: Owners::default(),
         }
     }
 }
@@ -183,10 +183,10 @@ pub async fn play(
         ways: native(config, &client),
         tags: tags.clone(),
     });
-    let mut lanes = Lanes::new(&config.outlets.ways, tags.clone());
-    let (sightings_in, mut sightings) = mpsc::unbounded_channel();
-    let readers = Readers::start(config, &client, &tags, submissions, &sightings_in);
-    let mut book = Book::new(config, submissions.len(), recorder.clone());
+    let mut senders = Senders::new(&config.outlets.ways, tags.clone());
+    let (observed_in, mut observed) = mpsc::unbounded_channel();
+    let readers = Readers::start(config, &client, &tags, submissions, &observed_in);
+    let mut store = JobStore::new(config, submissions.len(), recorder.clone());
     let mut outbox = Outbox::new(config.clock, transport, reports_in);
     let (letters_in, mut letters) = mpsc::unbounded_channel();
     let (halt, halted) = oneshot::channel::<()>();
@@ -198,35 +198,35 @@ pub async fn play(
     let mut handover = None;
     let mut tick = tokio::time::interval(PROGRESS);
     loop {
-        if handover.is_some() && letters.is_empty() && book.is_done() {
+        if handover.is_some() && letters.is_empty() && store.is_done() {
             break;
         }
         tokio::select! {
             biased;
             () = &mut stop => {
-                book.played.interrupted = true;
-                lanes.remove_all().await;
+                store.played.interrupted = true;
+                senders.remove_all().await;
                 break;
             }
             Some(submission) = letters.recv() => {
-                let letter = book.open(&submission);
-                match lanes.has(submission.entry) {
-                    true => lanes.send(submission.entry, &letter),
+                let letter = store.open(&submission);
+                match senders.has(submission.entry) {
+                    true => senders.send(submission.entry, &letter),
                     false => outbox.post(letter),
                 }
             }
-            Some(answer) = lanes.answers.recv() => book.answered(answer),
-            Some(told) = lanes.told.recv() => book.told(&told),
-            Some(sighting) = sightings.recv() => book.sighted(&sighting),
-            Some(report) = reports.recv() => book.delivered(report),
-            Some(item) = news.recv() => book.hear(item).into_iter().for_each(|letter| outbox.post(letter)),
+            Some(answer) = senders.answers.recv() => store.answered(answer),
+            Some(told) = senders.told.recv() => store.told(&told),
+            Some(observation) = observed.recv() => store.observed(&observation),
+            Some(report) = reports.recv() => store.delivered(report),
+            Some(item) = news.recv() => store.hear(item).into_iter().for_each(|letter| outbox.post(letter)),
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => {
-                book.review(handover.is_some());
-                for (entry, job, goes_on) in book.done_with.drain(..) {
-                    lanes.forget(entry, job, goes_on);
+                store.review(handover.is_some());
+                for (entry, job, goes_on) in store.done_with.drain(..) {
+                    senders.forget(entry, job, goes_on);
                 }
-                progress(book.progress());
+                progress(store.progress());
             }
         }
     }
@@ -236,10 +236,13 @@ pub async fn play(
         None => submit.await,
     };
     drop(followers);
-    lanes.stop().await;
-    book.played.names = readers.finish().await;
-    progress(book.progress());
-    Ok(book.close(handover))
+    senders.stop().await;
+    readers.finish().await;
+    while let Ok(observation) = observed.try_recv() {
+        store.observed(&observation);
+    }
+    progress(store.progress());
+    Ok(store.close(handover))
 }
 
 /// How long a request of the player may take.
@@ -270,7 +273,7 @@ impl PlayConfig {
 fn follow_all(
     config: &PlayConfig,
     client: &Client,
-) -> (JoinSet<()>, mpsc::UnboundedReceiver<book::News>) {
+) -> (JoinSet<()>, mpsc::UnboundedReceiver<store::News>) {
     let (news_in, news) = mpsc::unbounded_channel();
     let mut followers = JoinSet::new();
     for (entry, url) in &config.entries {
@@ -297,7 +300,7 @@ fn native(config: &PlayConfig, client: &Client) -> BTreeMap<Entry, Native> {
 /// The tasks that read the logs of LRMSs.
 struct Readers {
     tasks: JoinSet<()>,
-    states: Vec<(LogReader, Arc<Mutex<LogState>>)>,
+    again: Vec<LogReader>,
 }
 
 /// How long the last look at all logs may take.
@@ -309,7 +312,7 @@ impl Readers {
         client: &Client,
         tags: &Tags,
         submissions: &[Submission],
-        out: &mpsc::UnboundedSender<crate::sighting::Sighting>,
+        out: &mpsc::UnboundedSender<Observation>,
     ) -> Self {
         let is_named = submissions.iter();
         let is_named: Arc<[bool]> = is_named
@@ -317,10 +320,10 @@ impl Readers {
             .collect();
         let mut readers = Readers {
             tasks: JoinSet::new(),
-            states: Vec::new(),
+            again: Vec::new(),
         };
         for (cluster, url) in &config.outlets.logs {
-            let state = Arc::new(Mutex::new(LogState::default()));
+            let after = Arc::new(Mutex::new(0));
             let reader = || LogReader {
                 client: client.clone(),
                 url: url.clone(),
@@ -328,30 +331,25 @@ impl Readers {
                 tags: tags.clone(),
                 is_named: Arc::clone(&is_named),
                 out: out.clone(),
-                state: Arc::clone(&state),
-                board: config.outlets.board.clone(),
+                after: Arc::clone(&after),
+                owners: config.outlets.owners.clone(),
             };
             readers.tasks.spawn(reader().run());
-            readers.states.push((reader(), state));
+            readers.again.push(reader());
         }
         readers
     }
 
     /// Looks at every log a last time.
-    async fn finish(mut self) -> Names {
+    async fn finish(mut self) {
         self.tasks.shutdown().await;
-        let mut names = Names::new();
-        for (reader, state) in self.states {
+        for reader in self.again {
             match tokio::time::timeout(LAST_LOOK, reader.catch_up()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::warn!(%error, "a log is not read to its end"),
                 Err(_) => tracing::warn!(url = reader.url, "a log is not read to its end"),
             }
-            let state = state.lock().await;
-            let known = state.names.iter();
-            names.extend(known.map(|(local, owner)| ((reader.cluster, *local), *owner)));
         }
-        names
     }
 }
 

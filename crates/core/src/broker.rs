@@ -352,6 +352,36 @@ impl Broker {
         self.pass_back(now, held.route.from, end, events, out);
     }
 
+    /// Touch with a job is lost that is with this target, or, if it is set
+    /// aside, may be there: whoever it came from is told. It counts as sent
+    /// there, so that its end is passed on if that comes after all. The answer
+    /// is whether it is so.
+    pub fn lose_touch(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        target: Target,
+        events: &mut impl EventSink,
+        out: &mut Vec<Outgoing>,
+    ) -> bool {
+        let waits = |arrival| self.queue.contains_key(arrival) || self.parked.contains_key(arrival);
+        let mut visit = self.jobs.get_mut(&job);
+        while let Some(held) = visit {
+            let is_there = held.sent.map_or(!waits(&held.arrival), |to| to == target);
+            if is_there {
+                held.sent = Some(target);
+                let from = held.route.from;
+                let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
+                events.emit(now, lost.to(target).because(Reason::Lost));
+                let end = JobEnd::without_run(job, EndState::LOST);
+                self.pass_back(now, from, end, events, out);
+                return true;
+            }
+            visit = held.earlier.as_deref_mut();
+        }
+        false
+    }
+
     /// Lets go of the latest visit of a job.
     fn release(&mut self, job: JobId) -> Option<Held> {
         let mut held = self.jobs.remove(&job)?;
@@ -429,7 +459,9 @@ impl Broker {
                 out.push(Outgoing::Notify { end, to });
             }
             None => {
-                events.emit(now, Event::new(EventKind::FinishSeen, end.job, here));
+                if !end.state.is_lost() {
+                    events.emit(now, Event::new(EventKind::FinishSeen, end.job, here));
+                }
                 out.push(Outgoing::Seen { end });
             }
         }

@@ -189,6 +189,7 @@ impl Parties {
     const CLIENT: Parties = Parties(1);
     const BROKER: Parties = Parties(2);
     const LRMS: Parties = Parties(4);
+    const SENDER: Parties = Parties(1 | 2);
     const ENTRY: Parties = Parties(2 | 4);
     const ANY: Parties = Parties(1 | 2 | 4);
 
@@ -211,6 +212,7 @@ impl Parties {
             Self::CLIENT => "the client",
             Self::BROKER => "a broker of the grid",
             Self::LRMS => "an LRMS of the grid",
+            Self::SENDER => "the client or a broker of the grid",
             Self::ENTRY => "a broker or an LRMS of the grid",
             _ => "a party of the grid",
         }
@@ -322,6 +324,9 @@ event_kinds! {
     BrokerArrival "broker-arrival" "A broker has the job; the value is how often it was forwarded so far."
         "arrived at {by} after {value} forwards"
         { by: Parties::BROKER, value: Value::Forwards }
+    Recovered "recovered" "A broker that was started anew has found out where a job is that it may have had before; the value is how often it was forwarded so far."
+        "found at {to} by {by}, which was started anew"
+        { by: Parties::BROKER, to: Parties::ENTRY, value: Value::Forwards }
     Forwarded "forwarded" "A broker sends the job to a peer."
         "forwarded from {by} to {to}"
         { by: Parties::BROKER, to: Parties::BROKER, message: Some(MessageKind::Forward) }
@@ -343,6 +348,9 @@ event_kinds! {
     Started "started" "The job begins to run on the processors of its placement."
         "started at {by} on {placement}"
         { by: Parties::LRMS, has_placement: true }
+    LostTouch "lost-touch" "Whoever sent the job there does not know what has become of it; the end of the job, if there is one, is told by whoever has it."
+        "{by} has lost touch with it at {to}: {reason}"
+        { by: Parties::SENDER, to: Parties::ENTRY, has_reason: true }
     Finished "finished" "The job ended by itself."
         "finished at {by}"
         { by: Parties::LRMS, is_terminal: true }
@@ -355,7 +363,7 @@ event_kinds! {
     Failed "failed" "The job was lost to a fault, where it was."
         "lost at {by}: {reason}"
         { has_reason: true, is_terminal: true }
-    Notified "notified" "A message about the job's end travels towards its submitter."
+    Notified "notified" "A message about the job's end, or that touch with it is lost, travels towards its submitter."
         "news of its end sent by {by} to {to}"
         { to: Parties::ANY, is_news: true, message: Some(MessageKind::Notify) }
     FinishSeen "finish-seen" "The news of the job's end has reached the entry broker, or the submitter where no broker is."

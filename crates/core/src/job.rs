@@ -135,7 +135,7 @@ pub struct Submission {
     pub label: JobLabel,
 }
 
-/// Why a job was refused, rejected or failed.
+/// Why a job was refused, rejected or failed, or why touch with it was lost.
 #[derive(
     Clone,
     Copy,
@@ -175,6 +175,8 @@ pub enum Reason {
     SubmitFailed,
     /// Somebody else's broker took it, and no LRMS has ever had it.
     NotPlaced,
+    /// The service that has it, or may have it, stopped answering.
+    Lost,
 }
 
 impl Reason {

@@ -19,6 +19,16 @@ pub enum EndState {
 }
 
 impl EndState {
+    /// Told in the place of an end: touch with the job is lost. Its end may
+    /// still come.
+    pub const LOST: EndState = EndState::Failed(Reason::Lost);
+
+    /// Whether this is no end, but that touch with the job is lost.
+    #[must_use]
+    pub fn is_lost(self) -> bool {
+        self == EndState::LOST
+    }
+
     /// The name used in files and interfaces.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -28,10 +28,8 @@ mod clock;
 mod counts;
 mod driven;
 mod outbox;
-mod outlived;
 mod recall;
 mod record;
-mod retold;
 mod submitter;
 
 pub use actor::{Actor, CallError, start};
@@ -39,6 +37,5 @@ pub use clock::RunClock;
 pub use counts::{Counts, LAG_BOUNDS};
 pub use driven::Driven;
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
-pub use record::{EventSlice, Recorded, Recorder, Settled, Witness, merge, replay, settle};
-pub use retold::told_once;
+pub use record::{EventSlice, Recorded, Recorder, Witness, merge, replay};
 pub use submitter::{Handover, submit_on_time};

@@ -51,11 +51,34 @@ impl<'a> AuditFacts<'a> {
 pub struct AuditReport {
     /// Events looked at.
     pub events: u64,
-    /// Jobs that were submitted, by how they ended; unfinished ones are left over
-    /// by a partial run.
+    /// Jobs that were submitted, by how they ended; unfinished ones have no end
+    /// that is known: left over by a partial run, or lost.
     pub jobs: JobCounts,
+    /// Jobs with which somebody lost touch.
+    pub lost_touch: u64,
+    /// Those of them that ended all the same.
+    pub found_again: u64,
     /// Jobs of the workload that a partial run never submitted.
     pub not_submitted: u64,
+}
+
+impl AuditReport {
+    /// What a reader has to know of jobs with which touch was lost, if there
+    /// are any.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let AuditReport {
+            lost_touch,
+            found_again,
+            ..
+        } = self;
+        (*lost_touch > 0).then(|| {
+            format!(
+                "lost-touch: touch was lost with {lost_touch} jobs, of which {found_again} ended \
+                 all the same"
+            )
+        })
+    }
 }
 
 /// The rules that a run keeps.

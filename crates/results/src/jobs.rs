@@ -36,7 +36,7 @@ pub enum JobState {
     Cancelled,
     /// It was lost to a fault.
     Failed,
-    /// The run ended first.
+    /// It has no end that is known: the run ended first, or touch was lost.
     #[default]
     Unfinished,
 }
@@ -76,7 +76,7 @@ pub struct JobRow {
     pub forwards: u32,
     /// How it stands.
     pub state: JobState,
-    /// Why it was rejected or failed.
+    /// Why it was rejected or failed, or touch with it was lost.
     pub reason: Option<Reason>,
     /// When the trace wants it submitted.
     pub intended: SimTime,

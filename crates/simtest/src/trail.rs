@@ -224,7 +224,7 @@ impl EventSink for Trails {
                 let job = event.job.expect("a job is promised its start");
                 return self.promises.push((at, job, event.instant()));
             }
-            EventKind::PromiseWithdrawn => return,
+            EventKind::PromiseWithdrawn | EventKind::Recovered | EventKind::LostTouch => return,
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),

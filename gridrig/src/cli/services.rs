@@ -277,8 +277,8 @@ pub struct SessionArgs {
     /// by a peer for so long, it is sent a heartbeat
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::positive)]
     pub heartbeat: SimDuration,
-    /// A peer that has been lost for so long is given up, and the jobs that
-    /// are with it fail by name
+    /// A peer that has been lost for so long is given up, and touch with the
+    /// jobs there is lost
     #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::duration)]
     pub give_up: SimDuration,
     /// Tell peers of a load only when it has moved by more than this share of

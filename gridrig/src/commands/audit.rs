@@ -7,9 +7,10 @@ use anyhow::anyhow;
 use gridrig_results::rundir;
 
 /// Codes of the warnings that say what of a run is somebody else's.
-const OF_OTHERS: [&str; 4] = [
+const OF_OTHERS: [&str; 5] = [
     "external-broker: ",
     "foreign-jobs: ",
+    "lost-touch: ",
     "not-placed: ",
     "repeated-jobs: ",
 ];
@@ -35,8 +36,13 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
             for note in &notes {
                 eprintln!("audit: note: {note}");
             }
+            let left = match report.jobs.unfinished {
+                0 => String::new(),
+                left => format!(" but {left} without an end"),
+            };
             print(&format!(
-                "audit ok: {} jobs, {} events, every job ended once, no processor used twice\n",
+                "audit ok: {} jobs, {} events, every job ended once{left}, no processor used \
+                 twice\n",
                 report.jobs.submitted, report.events
             ))
         }

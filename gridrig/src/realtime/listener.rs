@@ -6,8 +6,8 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Recorded, Recorder, RunClock, merge};
+use gridrig_replayer::observation::{Owner, Owners};
 use gridrig_replayer::player::Outlets;
-use gridrig_replayer::sighting::{Board, Owner};
 use gridrig_service::http::{Exchange, Exchanges};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,7 @@ struct Machine {
 #[derive(Debug)]
 pub(super) struct Elsewhere {
     /// Whose jobs are.
-    pub(super) board: Board,
+    pub(super) owners: Owners,
     /// When the run begins on its clock.
     pub(super) shift: SimDuration,
 }
@@ -69,8 +69,8 @@ pub(super) struct Elsewhere {
 impl Elsewhere {
     /// Of a run with these outlets that begins then, if it has such.
     pub(super) fn of(outlets: Option<&Outlets>, shift: SimDuration) -> Option<Self> {
-        let board = outlets?.board.clone();
-        Some(Elsewhere { board, shift })
+        let owners = outlets?.owners.clone();
+        Some(Elsewhere { owners, shift })
     }
 }
 
@@ -158,23 +158,10 @@ impl Machines {
         let Some(elsewhere) = elsewhere else {
             return merge(all.iter_mut().map(Machine::rest));
         };
-        // LRMSs first: what they have is not for the submitter to give up.
-        let (of_lrms, of_others): (Vec<_>, Vec<_>) = all
-            .iter_mut()
-            .partition(|machine| machine.cluster.is_some());
-        let mut logs = Vec::new();
-        for machine in of_lrms {
-            logs.push(machine.known(&elsewhere.board, places));
-        }
-        for machine in of_others {
-            let mut log = machine.rest();
-            log.retain(|recorded| {
-                let event = recorded.event();
-                let belief = matches!(event.kind, EventKind::Failed | EventKind::FinishSeen);
-                !(belief && event.job.is_some_and(|job| places.contains_key(&job)))
-            });
-            logs.push(log);
-        }
+        let logs = all.iter_mut().map(|machine| match machine.cluster {
+            Some(cluster) => machine.known(cluster, &elsewhere.owners, places),
+            None => machine.rest(),
+        });
         let events = merge(logs).into_iter();
         events.map(|event| event.earlier(elsewhere.shift)).collect()
     }
@@ -183,23 +170,27 @@ impl Machines {
 impl Machine {
     /// The events of an LRMS up to the first about a job of which nobody knows
     /// whose it is, with the names of the workload.
-    fn known(&mut self, board: &Board, places: &mut BTreeMap<JobId, Place>) -> Vec<Recorded> {
+    fn known(
+        &mut self,
+        cluster: ClusterId,
+        owners: &Owners,
+        places: &mut BTreeMap<JobId, Place>,
+    ) -> Vec<Recorded> {
         let rest = self.rest();
         self.waiting.extend(rest);
-        let cluster = self.cluster.unwrap_or(ClusterId(0));
         let mut events = Vec::new();
         while let Some(recorded) = self.waiting.pop_front() {
             let Some(local) = recorded.event().job else {
                 events.push(recorded);
                 continue;
             };
-            let job = match board.owner(cluster, local) {
+            let job = match owners.owner(cluster, local) {
                 None => {
                     self.waiting.push_front(recorded);
                     break;
                 }
                 Some(Owner::Foreign) => continue,
-                Some(Owner::Named(job) | Owner::Tagged(job)) => job,
+                Some(Owner::Named(job) | Owner::Tagged(job) | Owner::Repeated(job)) => job,
             };
             let here = || Place {
                 name: (cluster, local),
@@ -267,7 +258,7 @@ mod tests {
     #[test]
     fn jobs_of_another_broker_are_heard_under_their_own_names_as_soon_as_these_are_known() {
         let (mut client, mut a, mut b) = <(Recorder, Recorder, Recorder)>::default();
-        let board = Board::default();
+        let owners = Owners::default();
         let (first, second) = (ClusterId(0), ClusterId(1));
         let mut machines = Machines {
             all: vec![
@@ -276,7 +267,7 @@ mod tests {
                 machine(&b, Some(second)),
             ],
             elsewhere: Some(Elsewhere {
-                board: board.clone(),
+                owners: owners.clone(),
                 shift: SimDuration::from_secs(10),
             }),
             places: BTreeMap::new(),
@@ -299,20 +290,19 @@ mod tests {
         let submitted = |job| (1, "submitted", Some(job));
         assert_eq!(heard(&mut machines), [0, 1, 2].map(submitted));
         // The first is known to be somebody else's, of the next nobody knows.
-        board.note(first, JobId(900), Owner::Foreign);
+        owners.note(first, JobId(900), Owner::Foreign);
         assert_eq!(heard(&mut machines), []);
-        board.note(first, JobId(901), Owner::Tagged(JobId(1)));
+        owners.note(first, JobId(901), Owner::Tagged(JobId(1)));
         assert_eq!(heard(&mut machines), [(3, "queued", Some(1))]);
         // Placed a second time, it is followed where it was first.
-        board.note(second, JobId(900), Owner::Tagged(JobId(1)));
+        owners.note(second, JobId(900), Owner::Tagged(JobId(1)));
         b.emit(at(14), queued(second, 900));
         b.emit(at(14), started(second, 900));
         a.emit(at(15), started(first, 901));
         assert_eq!(heard(&mut machines), [(5, "started", Some(1))]);
-        // One that was turned away may come again elsewhere, and is then not
-        // for the submitter to give up; one that nobody had is.
-        board.note(first, JobId(902), Owner::Tagged(JobId(2)));
-        board.note(second, JobId(901), Owner::Tagged(JobId(2)));
+        // One that was turned away may come again elsewhere.
+        owners.note(first, JobId(902), Owner::Tagged(JobId(2)));
+        owners.note(second, JobId(901), Owner::Tagged(JobId(2)));
         let by = Party::Lrms(first);
         let (job, reason) = (JobId(902), Reason::NeverFits);
         a.emit(
@@ -320,17 +310,13 @@ mod tests {
             Event::new(EventKind::Rejected, job, by).because(reason),
         );
         b.emit(at(17), queued(second, 901));
-        for job in [JobId(2), JobId(0)] {
-            let (by, reason) = (Party::Client, Reason::NotPlaced);
-            client.emit(
-                at(18),
-                Event::new(EventKind::Failed, job, by).because(reason),
-            );
-        }
+        let entry = Entry::Domain(DomainId(0));
+        let lost = Event::new(EventKind::LostTouch, JobId(0), Party::Client);
+        client.emit(at(18), lost.to(entry).because(Reason::NotPlaced));
         let (rejected, again) = ((6, "rejected", Some(2)), (7, "queued", Some(2)));
         assert_eq!(
             heard(&mut machines),
-            [rejected, again, (8, "failed", Some(0))]
+            [rejected, again, (8, EventKind::LostTouch.name(), Some(0))]
         );
     }
 }

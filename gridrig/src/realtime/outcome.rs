@@ -4,9 +4,9 @@ use super::BrokerLogs;
 use super::grid::Services;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
-use gridrig_core::time::SimDuration;
-use gridrig_drivers::real_time::{Handover, Recorded, Recorder, merge, replay, settle};
-use gridrig_replayer::correlate::{Correlation, correlate, withdraw};
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::real_time::{Handover, Recorded, Recorder, merge, replay};
+use gridrig_replayer::correlate::{Correlation, correlate};
 use gridrig_replayer::player::{Played, Unseen};
 use gridrig_results::EventLog;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,11 +54,10 @@ pub struct RealOutcome {
     pub handover: Handover,
     /// Jobs that were lost to a fault.
     pub failed: Vec<JobId>,
-    /// Jobs that were submitted and have no end.
+    /// Jobs with which touch was lost and whose end nobody knows.
+    pub lost: Vec<JobId>,
+    /// Other jobs that were submitted and have no end.
     pub unfinished: Vec<JobId>,
-    /// Jobs that had been given up although they ran to an end; the verdict
-    /// has been taken out of the log.
-    pub withdrawn: Vec<JobId>,
     /// Jobs that others than the workload brought, by the commands of Slurm
     /// say: they took processors, and are in no figure.
     pub strangers: usize,
@@ -97,25 +96,23 @@ pub(super) fn collect(
         strangers,
         correlation,
     } = gather(services, recorder, &played, known);
-    let settled = settle(merge(logs));
+    let merged = merge(logs);
     let mut log = EventLog::default();
-    replay(&settled.log, &mut log);
+    replay(&merged, &mut log);
     log.sort();
     let mut jobs = Jobs::default();
-    replay(&settled.log, &mut jobs);
-    let failed = jobs.failed;
-    let unfinished: Vec<JobId> = jobs
-        .open
-        .into_iter()
-        .filter_map(|(job, open)| open.then_some(job))
-        .collect();
+    replay(&merged, &mut jobs);
+    let failed = jobs.that_are(Some(EventKind::Failed));
+    let lost = jobs.that_are(Some(EventKind::LostTouch));
+    let unfinished = jobs.that_are(None);
     let messages = exchanged(services, &log, played.undelivered);
     // What somebody else's broker does to jobs is what the run is to show.
     faults.extend(played.unseen.none_worked());
-    if !failed.is_empty() && !known.is_external {
+    let gone = [&failed[..], &lost].concat();
+    if !gone.is_empty() && !known.is_external {
         let why = played.given_up.values().next();
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
-        faults.push(format!("lost to a fault: {}{why}", names(&failed)));
+        faults.push(format!("lost to a fault: {}{why}", names(&gone)));
     }
     let all_were_to_end = !played.interrupted && played.unfinished.is_empty();
     if all_were_to_end && !unfinished.is_empty() {
@@ -138,8 +135,8 @@ pub(super) fn collect(
         messages,
         handover: played.handover,
         failed,
+        lost,
         unfinished,
-        withdrawn: settled.withdrawn,
         strangers,
         external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
@@ -158,13 +155,10 @@ struct Gathered {
 
 fn gather(services: &Services, recorder: &Recorder, played: &Played, known: &Known) -> Gathered {
     let (of_brokers, mut of_lrms) = services.logs();
-    let mut own = recorder.take();
-    let correlation = known.is_external.then(|| {
-        let correlation = correlate(&mut of_lrms, &played.names);
-        withdraw(&mut own, &correlation.found);
-        correlation
-    });
-    let mut logs = vec![own];
+    let correlation = known
+        .is_external
+        .then(|| correlate(&mut of_lrms, &played.names));
+    let mut logs = vec![recorder.take()];
     logs.extend(of_brokers);
     logs.extend(of_lrms.into_values());
     let mut strangers = BTreeSet::new();
@@ -210,20 +204,23 @@ fn exchanged(
         .collect()
 }
 
-/// Which jobs are open and which were lost.
+/// The end of each job, `LostTouch` in the place of one, or none.
 #[derive(Default)]
-struct Jobs {
-    open: BTreeMap<JobId, bool>,
-    failed: Vec<JobId>,
+struct Jobs(BTreeMap<JobId, Option<EventKind>>);
+
+impl Jobs {
+    fn that_are(&self, end: Option<EventKind>) -> Vec<JobId> {
+        let jobs = self.0.iter().filter(|(_, known)| **known == end);
+        jobs.map(|(job, _)| *job).collect()
+    }
 }
 
 impl EventSink for Jobs {
-    fn emit(&mut self, _at: gridrig_core::time::SimTime, event: Event<'_>) {
+    fn emit(&mut self, _at: SimTime, event: Event<'_>) {
         let Some(job) = event.job else { return };
-        let open = self.open.entry(job).or_insert(true);
-        *open &= !event.kind.is_terminal();
-        if event.kind == EventKind::Failed {
-            self.failed.push(job);
+        let end = self.0.entry(job).or_default();
+        if event.kind.is_terminal() || (event.kind == EventKind::LostTouch && end.is_none()) {
+            *end = Some(event.kind);
         }
     }
 }

@@ -2,13 +2,13 @@
 //! the event log.
 
 use anyhow::{Context as _, anyhow, bail};
-use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::ids::ClusterId;
 use gridrig_core::time::Decimal;
-use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay, settle, told_once};
+use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::Problem;
-use gridrig_replayer::correlate::{Correlation, correlate, withdraw};
-use gridrig_replayer::sighting::Names;
+use gridrig_replayer::correlate::{Correlation, correlate};
+use gridrig_replayer::observation::Names;
 use gridrig_results::EventLog;
 use std::collections::BTreeMap;
 
@@ -29,9 +29,7 @@ pub async fn clock_of(client: &Client, url: &str) -> anyhow::Result<RunClock> {
 }
 
 /// The whole log of a run: `own` events first, then those of each service,
-/// brokers before LRMSs, in order of time. Also answers the jobs that somebody
-/// had given up although they ran to an end. What a broker that was started
-/// anew said a second time is left out.
+/// brokers before LRMSs, in order of time.
 ///
 /// Where somebody else's broker has brought jobs to the LRMSs `lrms`, whose
 /// URLs are among `urls`, they go by these names there.
@@ -40,36 +38,30 @@ pub async fn clock_of(client: &Client, url: &str) -> anyhow::Result<RunClock> {
 /// For the first service that cannot be read.
 pub async fn collect(
     client: &Client,
-    mut own: Vec<Recorded>,
+    own: Vec<Recorded>,
     urls: &[String],
     lrms: &BTreeMap<ClusterId, String>,
     names: &Names,
-) -> anyhow::Result<(EventLog, Vec<JobId>, Correlation)> {
+) -> anyhow::Result<(EventLog, Correlation)> {
     let mut of_lrms = BTreeMap::new();
-    let mut logs = Vec::new();
-    let mut restarted = false;
+    let mut logs = vec![own];
     for url in urls {
-        let (events, lives) = events_of(client, url).await?;
-        restarted |= lives > 1;
+        let events = events_of(client, url).await?;
         match lrms.iter().find(|(_, known)| *known == url) {
             Some((cluster, _)) => drop(of_lrms.insert(*cluster, events)),
             None => logs.push(events),
         }
     }
     let correlation = correlate(&mut of_lrms, names);
-    withdraw(&mut own, &correlation.found);
-    logs.insert(0, own);
     logs.extend(of_lrms.into_values());
-    let merged = merge(logs);
-    let settled = settle(if restarted { told_once(merged) } else { merged });
     let mut log = EventLog::default();
-    replay(&settled.log, &mut log);
+    replay(&merge(logs), &mut log);
     log.sort();
-    Ok((log, settled.withdrawn, correlation))
+    Ok((log, correlation))
 }
 
-/// The events of a service, and from how many of its lives they are.
-async fn events_of(client: &Client, url: &str) -> anyhow::Result<(Vec<Recorded>, u32)> {
+/// The events of a service, those of its earlier lives among them.
+async fn events_of(client: &Client, url: &str) -> anyhow::Result<Vec<Recorded>> {
     let mut events = Vec::new();
     loop {
         let position = events.len() as u64;
@@ -84,7 +76,7 @@ async fn events_of(client: &Client, url: &str) -> anyhow::Result<(Vec<Recorded>,
             );
         }
         if page.events.is_empty() {
-            return Ok((events, page.lives));
+            return Ok(events);
         }
         for report in &page.events {
             let (at, placement) = report.at_and_placement();

@@ -15,8 +15,8 @@ use gridrig_core::job::{Entry, JobLabel, JobSpec};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
+use gridrig_replayer::observation::Names;
 use gridrig_replayer::player::Outlets;
-use gridrig_replayer::sighting::Names;
 use gridrig_results::EventLog;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -265,7 +265,7 @@ async fn a_workload_may_go_straight_into_a_cluster() {
 }
 
 /// A run in which this service is killed at that second; every job ends at most
-/// once, and those that fail are named.
+/// once, and those with which touch is lost are named.
 fn killed_at(second: u64, service: ServiceId) -> RealOutcome {
     let mut options = options(10);
     options.faults.push(Fault {
@@ -282,32 +282,35 @@ fn killed_at(second: u64, service: ServiceId) -> RealOutcome {
             .iter()
             .any(|fault| fault.contains(&job.to_string()))
     };
-    assert!(outcome.failed.iter().all(named), "{:?}", outcome.faults);
+    assert!(outcome.lost.iter().all(named), "{:?}", outcome.faults);
+    assert_eq!(outcome.failed, []);
     outcome
 }
 
 #[test]
-fn the_jobs_of_a_killed_lrms_fail_by_name() {
+fn touch_is_lost_with_the_jobs_of_a_killed_lrms_by_name() {
     same_when_calm("a killed LRMS", || {
         let outcome = killed_at(12, ServiceId::Lrms(ClusterId(1)));
-        assert_eq!(ended(&outcome.log).len(), 20, "{:?}", outcome.unfinished);
+        assert_eq!(outcome.unfinished, []);
+        let lost = outcome.lost.len();
+        assert_eq!(ended(&outcome.log).len() + lost, 20);
         // What had not gone there yet runs elsewhere.
         let executing = executing(&outcome.log);
         let elsewhere = executing.values().filter(|c| **c == ClusterId(0)).count();
-        let failed = outcome.failed.len();
         // Where the machine stood still, it may have died before it had a job.
-        let expected = failed > 0 && elsewhere > 10;
-        (!expected).then(|| format!("{failed} failed, {elsewhere} ran elsewhere"))
+        let expected = lost > 0 && elsewhere > 10;
+        (!expected).then(|| format!("{lost} lost, {elsewhere} ran elsewhere"))
     });
 }
 
 #[test]
-fn the_jobs_of_a_killed_broker_fail_by_name() {
+fn touch_is_lost_with_the_jobs_of_a_killed_broker_by_name() {
     same_when_calm("a killed broker", || {
         let outcome = killed_at(7, ServiceId::Broker(DomainId(0)));
-        assert_eq!(ended(&outcome.log).len() + outcome.unfinished.len(), 20);
-        let expected = !outcome.failed.is_empty() && !outcome.faults.is_empty();
-        (!expected).then(|| format!("{:?} of {:?}", outcome.failed, outcome.faults))
+        let without_end = outcome.lost.len() + outcome.unfinished.len();
+        assert_eq!(ended(&outcome.log).len() + without_end, 20);
+        let expected = !outcome.lost.is_empty() && !outcome.faults.is_empty();
+        (!expected).then(|| format!("{:?} of {:?}", outcome.lost, outcome.faults))
     });
 }
 
@@ -394,10 +397,10 @@ async fn services_in_other_processes_tell_the_same_log_page_by_page() {
     assert_eq!(played.ends.len(), 10);
     services.wind_up().await;
     let (none, names) = (BTreeMap::new(), Names::new());
-    let (log, withdrawn, _) = remote::collect(&client, recorder.take(), &urls, &none, &names)
+    let (log, _) = remote::collect(&client, recorder.take(), &urls, &none, &names)
         .await
         .unwrap();
-    assert!(withdrawn.is_empty() && log.is_sorted());
+    assert!(log.is_sorted());
     assert_eq!(ended(&log).len(), 10);
     for kind in MessageKind::ALL {
         assert_eq!(

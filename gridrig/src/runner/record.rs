@@ -4,7 +4,7 @@ use super::{Cell, Executed, Load, NO_BROKER};
 use crate::scenario::{Clock, Replication, Scenario};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicySpec;
-use gridrig_results::audit::{AuditFacts, Violation, audit};
+use gridrig_results::audit::{AuditFacts, AuditReport, Violation, audit};
 use gridrig_results::regret::Regret;
 use gridrig_results::{JobTable, RunHeader, RunSummary};
 use std::path::PathBuf;
@@ -92,9 +92,12 @@ impl PolicyRun {
             tolerance: executed.timer_tolerance,
             ..AuditFacts::new(grid, &load.submissions)
         };
-        let violations = audit(&executed.log, &facts).err().unwrap_or_default();
+        let audited = audit(&executed.log, &facts);
+        let note = audited.as_ref().ok().and_then(AuditReport::note);
+        let violations = audited.err().unwrap_or_default();
         let mut failures = executed.faults.clone();
-        let header = header(cell, load, executed, &violations);
+        let mut header = header(cell, load, executed, &violations);
+        header.warnings.extend(note);
         let mut summary = RunSummary::compute(table, &measure, &header);
         if scenario.regret {
             summary.regret = Regret::of(table, grid, &load.submissions, &measure);

@@ -155,7 +155,7 @@ lost_after = "10s"
     );
     assert_eq!(
         (&run["jobs"]["completed"], &run["jobs"]["failed"]),
-        (&1.into(), &5.into())
+        (&1.into(), &4.into())
     );
     let ended: Vec<(JobState, Option<&str>)> = jobs(&bench, "external")
         .into_iter()
@@ -163,7 +163,7 @@ lost_after = "10s"
         .collect();
     let (failed, lost) = (
         (JobState::Failed, Some("submit-failed")),
-        (JobState::Failed, Some("not-placed")),
+        (JobState::Unfinished, Some("not-placed")),
     );
     let expected = [
         (JobState::Completed, None),

@@ -112,7 +112,7 @@ impl SessionTask {
                 tracing::warn!(
                     peer,
                     jobs,
-                    "a peer is given up, and the jobs that are with it fail"
+                    "a peer is given up, and touch with the jobs there is lost"
                 );
             }
         }

@@ -19,8 +19,8 @@ pub struct LinkSetup {
     pub codec: Codec,
     /// What it is willing to agree to.
     pub stance: Stance,
-    /// A peer that has been lost for so long is given up, and the jobs that
-    /// are with it fail by name.
+    /// A peer that has been lost for so long is given up, and touch with the
+    /// jobs there is lost.
     pub give_up: SimDuration,
     /// How far a load must move before the peer is told of it; `None` tells it
     /// at each exchange.

@@ -42,7 +42,7 @@ async fn a_job_that_nobody_takes_is_rejected_for_good() {
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_service_that_has_gone_fail_by_name() {
+async fn touch_is_lost_with_the_jobs_of_a_service_that_has_gone() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let lrms = format!("http://{}", listener.local_addr().unwrap());
     let accepted = std::thread::spawn(move || {
@@ -61,7 +61,7 @@ async fn the_jobs_of_a_service_that_has_gone_fail_by_name() {
     ask(&broker, "POST", "/v1/jobs", Some(job(0, 2))).await;
     accepted.join().unwrap();
     let failed = wait_for(&broker, 0, "failed").await;
-    assert_eq!(failed["reason"], "service-lost");
+    assert_eq!(failed["reason"], "lost");
 }
 
 #[tokio::test]

@@ -325,13 +325,7 @@ fn end_of(job: JobId, report: &JobReport) -> Option<JobEnd> {
 }
 
 fn lost(job: JobId) -> JobEnd {
-    JobEnd {
-        job,
-        state: EndState::Failed(Reason::ServiceLost),
-        cluster: None,
-        start: None,
-        finish: None,
-    }
+    JobEnd::without_run(job, EndState::LOST)
 }
 
 impl Outlet for LaGrid {

@@ -1,6 +1,6 @@
 //! Following the ends of jobs at a service of ours.
 
-use super::book::News;
+use super::store::News;
 use super::{Patience, WAIT};
 use gridrig_core::job::Entry;
 use gridrig_core::message::JobEnd;

@@ -198,9 +198,10 @@ impl BrokerAgent {
         }
     }
 
-    /// A job is over for this broker, unless an earlier visit goes on.
+    /// A job is over for this broker, unless an earlier visit goes on, or touch
+    /// with it is lost.
     fn note_end(&mut self, end: JobEnd) {
-        if self.broker.whereabouts(end.job).is_none() {
+        if end.state.is_lost() || self.broker.whereabouts(end.job).is_none() {
             self.books.ledger.end(end);
         }
     }
@@ -254,6 +255,7 @@ impl JobKeeper for BrokerAgent {
     fn view(&self, job: JobId) -> Option<JobView> {
         let record = self.books.ledger.get(job)?;
         let state = match (self.broker.whereabouts(job), record.end) {
+            (Some(Some(_)), Some(end)) if end.state.is_lost() => JobState::Ended(end),
             (Some(Some(to)), _) => JobState::Sent { to },
             (Some(None), _) => JobState::Queued {
                 since: record.arrived,

@@ -2,7 +2,7 @@
 //! out before anything is decided about them.
 
 use super::Broker;
-use crate::event::EventSink;
+use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::JobId;
 use crate::message::{Outgoing, Target};
 use crate::time::SimTime;
@@ -45,11 +45,26 @@ impl Broker {
         arrival.is_some_and(|arrival| self.unqueue(arrival))
     }
 
-    /// Puts a job that was set aside back into its old place in the queue.
-    pub fn put_back(&mut self, job: JobId) {
+    /// A job that was looked for is nowhere else: it is decided here, in its
+    /// place in the queue.
+    pub fn put_back(&mut self, now: SimTime, job: JobId, events: &mut impl EventSink) {
         if let Some(held) = self.jobs.get(&job).filter(|held| held.sent.is_none()) {
             self.queue.insert(held.arrival, job);
+            self.tell_found(now, job, self.config.domain, events);
         }
+    }
+
+    /// Tells where a job is that was looked for.
+    fn tell_found(
+        &self,
+        now: SimTime,
+        job: JobId,
+        to: impl Into<Party>,
+        events: &mut impl EventSink,
+    ) {
+        let hop = self.route(job).map_or(0, |route| route.hop);
+        let found = Event::new(EventKind::Recovered, job, self.config.domain);
+        events.emit(now, found.to(to).with(hop));
     }
 
     /// Takes a job back that never got where it was sent: unlike after a
@@ -80,7 +95,8 @@ impl Broker {
         };
         let arrival = held.arrival;
         self.unqueue(arrival);
-        self.send_to(now, job, target, events, out);
+        self.tell_found(now, job, target, events);
+        self.hand_over(now, job, target, out);
     }
 
     /// Takes a job out of the two queues of those that wait.

@@ -128,20 +128,31 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let domain = self.config.domain;
+        let kind = match target {
+            Target::Cluster(_) => EventKind::Dispatched,
+            Target::Peer(_) => EventKind::Forwarded,
+        };
+        events.emit(now, Event::new(kind, job, self.config.domain).to(target));
+        self.hand_over(now, job, target, out);
+    }
+
+    /// Sends a job to its target.
+    pub(super) fn hand_over(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        target: Target,
+        out: &mut Vec<Outgoing>,
+    ) {
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         held.sent = Some(target);
         held.sent_at = now;
         let mut route = Route {
-            from: Some(domain),
+            from: Some(self.config.domain),
             ..held.route
         };
         match target {
             Target::Cluster(cluster) => {
-                events.emit(
-                    now,
-                    Event::new(EventKind::Dispatched, job, domain).to(cluster),
-                );
                 out.push(Outgoing::Dispatch {
                     job,
                     cluster,
@@ -149,7 +160,6 @@ impl Broker {
                 });
             }
             Target::Peer(to) => {
-                events.emit(now, Event::new(EventKind::Forwarded, job, domain).to(to));
                 route.hop += 1;
                 out.push(Outgoing::Forward { job, to, route });
             }

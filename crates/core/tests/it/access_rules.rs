@@ -71,10 +71,10 @@ fn a_job_that_is_set_aside_is_decided_by_no_cycle_until_it_is_put_back() {
     assert!(rig.broker.set_aside(JobId(0)) && !rig.broker.set_aside(JobId(0)));
     assert_eq!(rig.cycle(secs(5)), []);
     rig.arrive(secs(6), &job(1, 1));
-    rig.broker.put_back(JobId(0));
+    rig.broker.put_back(secs(7), JobId(0), &mut NoEvents);
     assert_eq!(rig.cycle(secs(10)), [(0, C0), (1, PEER_1)]);
     // It is sent now, so there is nothing to put back.
-    rig.broker.put_back(JobId(0));
+    rig.broker.put_back(secs(11), JobId(0), &mut NoEvents);
     assert_eq!(rig.broker.queued(), 0);
 }
 

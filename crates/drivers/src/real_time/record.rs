@@ -1,13 +1,11 @@
 //! The events of a machine, kept until the run collects them.
 
 use super::counts::Counts;
-use super::outlived::verdicts_last;
-use gridrig_core::event::{Event, EventKind, EventSink, Party, Value};
+use gridrig_core::event::{Event, EventSink, Value};
 use gridrig_core::ids::JobId;
-use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An event that owns all it says.
@@ -225,117 +223,15 @@ pub fn replay(log: &[Recorded], sink: &mut impl EventSink) {
     }
 }
 
-/// A log in which every job ends at most once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
-    /// The events.
-    pub log: Vec<Recorded>,
-    /// Jobs that somebody had given up as lost although an LRMS knows their
-    /// end: the verdict has been taken out.
-    pub withdrawn: Vec<JobId>,
-}
-
-/// Settles contradictory ends. A broker or a client that loses touch with a
-/// service declares the jobs there lost; that is a belief, and the LRMS's own
-/// word on the job's end outweighs it, and with the belief goes the news of it.
-/// Of several such beliefs about one job the first stands. If the job lived on
-/// without an end that is known, the belief is the last that is said of it.
-///
-/// `log` is in order of time. Where nobody has heard of the end after it came,
-/// since it had been believed in before, it counts as seen when it came.
-#[must_use]
-pub fn settle(log: Vec<Recorded>) -> Settled {
-    let known: BTreeSet<JobId> = log
-        .iter()
-        .filter(|recorded| recorded.event().kind.is_terminal() && !is_belief(&recorded.event()))
-        .filter_map(|recorded| recorded.event().job)
-        .collect();
-    let mut believed = BTreeSet::new();
-    let mut withdrawn = BTreeSet::new();
-    let mut settled = Settled::default();
-    for recorded in log {
-        if let (true, Some(job)) = (is_belief(&recorded.event()), recorded.event().job) {
-            if known.contains(&job) {
-                withdrawn.insert(job);
-                continue;
-            }
-            if !believed.insert(job) {
-                continue;
-            }
-        }
-        settled.log.push(recorded);
-    }
-    settled.log = without_false_news(settled.log, &withdrawn);
-    settled.log = verdicts_last(settled.log, &believed);
-    settled.withdrawn = withdrawn.into_iter().collect();
-    settled
-}
-
-/// Takes out the news of an end that had not come yet.
-fn without_false_news(log: Vec<Recorded>, withdrawn: &BTreeSet<JobId>) -> Vec<Recorded> {
-    if withdrawn.is_empty() {
-        return log;
-    }
-    // Who was the first to see the end of a job, and whether somebody has seen
-    // it after it came.
-    let mut seen_by: BTreeMap<JobId, Party> = BTreeMap::new();
-    let mut seen_after: BTreeSet<JobId> = BTreeSet::new();
-    let mut ended: BTreeSet<JobId> = BTreeSet::new();
-    for recorded in &log {
-        let event = recorded.event();
-        let own = event.job.filter(|job| withdrawn.contains(job));
-        if let (EventKind::FinishSeen, Some(job)) = (event.kind, own) {
-            seen_by.entry(job).or_insert(event.by);
-            if ended.contains(&job) {
-                seen_after.insert(job);
-            }
-        }
-        if event.kind.is_terminal() {
-            ended.extend(event.job);
-        }
-    }
-    ended.clear();
-    let mut kept = Vec::with_capacity(log.len());
-    for recorded in log {
-        let at = recorded.at;
-        let event = recorded.event();
-        let job = event.job.filter(|job| withdrawn.contains(job));
-        let terminal = event.kind.is_terminal();
-        if event.kind.row().is_news && job.is_some_and(|job| !ended.contains(&job)) {
-            continue;
-        }
-        kept.push(recorded);
-        if let Some(job) = job.filter(|_| terminal) {
-            ended.insert(job);
-            if let Some(by) = seen_by.get(&job).filter(|_| !seen_after.contains(&job)) {
-                kept.push(Recorded::new(
-                    at,
-                    Event::new(EventKind::FinishSeen, job, *by),
-                ));
-            }
-        }
-    }
-    kept
-}
-
-fn is_belief(event: &Event<'_>) -> bool {
-    event.kind == EventKind::Failed
-        && event.by.cluster().is_none()
-        && event.reason == Some(Reason::ServiceLost)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gridrig_core::event::{EventKind, Party};
     use gridrig_core::ids::{ClusterId, DomainId};
 
-    fn failed(at: u64, job: u32, by: Party) -> Recorded {
-        let reason = Reason::ServiceLost;
-        let job = JobId(job);
-        Recorded::new(
-            SimTime::from_secs(at),
-            Event::new(EventKind::Failed, job, by).because(reason),
-        )
+    fn seen(at: u64, job: u32, by: Party) -> Recorded {
+        let event = Event::new(EventKind::FinishSeen, JobId(job), by);
+        Recorded::new(SimTime::from_secs(at), event)
     }
 
     fn finished(at: u64, job: u32) -> Recorded {
@@ -359,44 +255,6 @@ mod tests {
         recorder.emit(SimTime::from_secs(1), event);
         assert_eq!(recorder.page(0, 9).events[0].event(), event);
         assert!(recorder.page(1, 9).events.is_empty());
-    }
-
-    #[test]
-    fn the_news_of_a_withdrawn_end_goes_with_it() {
-        let seen = |at: u64, job: u32, by| {
-            let job = JobId(job);
-            Recorded::new(
-                SimTime::from_secs(at),
-                Event::new(EventKind::FinishSeen, job, by),
-            )
-        };
-        let broker = Party::Broker(DomainId(0));
-        let log = vec![
-            failed(1, 7, broker),
-            seen(1, 7, broker),
-            failed(1, 8, broker),
-            seen(1, 8, broker),
-            finished(5, 7),
-        ];
-        let settled = settle(log);
-        assert_eq!(settled.withdrawn, [JobId(7)]);
-        let expected = [
-            failed(1, 8, broker),
-            seen(1, 8, broker),
-            finished(5, 7),
-            seen(5, 7, broker),
-        ];
-        assert_eq!(settled.log, expected);
-        // Who hears of it in the end has seen it then.
-        let client = Party::Client;
-        let log = vec![
-            failed(1, 7, client),
-            seen(1, 7, client),
-            finished(5, 7),
-            seen(6, 7, broker),
-        ];
-        let settled = settle(log);
-        assert_eq!(settled.log, [finished(5, 7), seen(6, 7, broker)]);
     }
 
     #[test]
@@ -440,7 +298,7 @@ mod tests {
     fn logs_are_merged_by_time_and_then_by_the_order_of_the_logs() {
         let broker = Party::Broker(DomainId(0));
         let merged = merge([
-            vec![failed(2, 0, broker), failed(3, 1, broker)],
+            vec![seen(2, 0, broker), seen(3, 1, broker)],
             vec![finished(1, 7), finished(2, 8)],
         ]);
         let jobs: Vec<u32> = merged
@@ -449,19 +307,5 @@ mod tests {
             .map(|j| j.0)
             .collect();
         assert_eq!(jobs, [7, 0, 8, 1]);
-    }
-
-    #[test]
-    fn the_word_of_an_lrms_outweighs_the_belief_that_a_job_is_lost() {
-        let broker = Party::Broker(DomainId(0));
-        let log = vec![
-            failed(1, 0, broker),
-            failed(1, 1, broker),
-            finished(2, 0),
-            failed(3, 1, Party::Client),
-        ];
-        let settled = settle(log);
-        assert_eq!(settled.withdrawn, [JobId(0)]);
-        assert_eq!(settled.log, [failed(1, 1, broker), finished(2, 0)]);
     }
 }

@@ -1,5 +1,7 @@
 //! The life of each job: what may follow what, and where.
 
+mod lost;
+
 use super::occupancy::Occupancy;
 use super::place::{Life, Place};
 use super::{AuditFacts, AuditReport, Finding, Rule};
@@ -66,6 +68,7 @@ impl<'a> Auditor<'a> {
         match event.kind {
             EventKind::Submitted => self.submitted(life, to, event.instant()),
             EventKind::BrokerArrival => self.arrived(life, by, event.hop()),
+            EventKind::Recovered => self.recovered(life, (by, to), event.hop()),
             EventKind::Forwarded => self.forwarded(life, by, to),
             EventKind::Refused => self.refused(life, by, to),
             EventKind::Dispatched => self.dispatched(life, by, to),
@@ -73,11 +76,12 @@ impl<'a> Auditor<'a> {
             EventKind::Promised => life.promised = event.instant(),
             EventKind::PromiseWithdrawn => life.promised = SimTime::MAX,
             EventKind::Started => self.started(life, by, event.placement),
+            EventKind::LostTouch => self.lost_touch(life, by, to),
             EventKind::Finished => self.finished(life, by),
             EventKind::Rejected => self.rejected(life, by),
             EventKind::Cancelled => self.removed(life, by, JobState::Cancelled),
             EventKind::Failed => self.removed(life, by, JobState::Failed),
-            EventKind::Notified => self.news(life, "sent"),
+            EventKind::Notified => self.news(life, "sent", life.lost),
             EventKind::FinishSeen => self.seen(life, by),
             _ => {}
         }
@@ -91,16 +95,19 @@ impl<'a> Auditor<'a> {
         };
         for life in std::mem::take(&mut self.lives) {
             report.jobs.submitted += u64::from(life.submitted);
+            report.lost_touch += u64::from(life.lost);
             match life.place {
                 Place::Ended(state) => {
                     *report.jobs.in_state(state) += 1;
-                    if state == JobState::Completed && !life.seen && !self.facts.partial {
+                    report.found_again += u64::from(life.lost);
+                    let may_be_unseen = life.lost || self.facts.partial;
+                    if state == JobState::Completed && !life.seen && !may_be_unseen {
                         let message = "the news of its end never arrived";
                         self.find(Rule::News, life.job.spec.id, None, message);
                     }
                 }
                 Place::Nowhere if self.facts.partial => report.not_submitted += 1,
-                _ if self.facts.partial => report.jobs.unfinished += 1,
+                _ if life.lost || self.facts.partial => report.jobs.unfinished += 1,
                 _ => self.find_missing(&life),
             }
         }
@@ -287,7 +294,8 @@ impl<'a> Auditor<'a> {
     }
 
     fn rejected(&mut self, life: &mut Life<'a>, by: Party) {
-        if self.ended_before(life, "is rejected") {
+        let is_again = life.recovered && life.place == Place::Ended(JobState::Rejected);
+        if is_again || self.ended_before(life, "is rejected") {
             return;
         }
         let fits = match life.place {
@@ -324,16 +332,16 @@ impl<'a> Auditor<'a> {
         self.end(life, how);
     }
 
-    fn news(&mut self, life: &Life<'a>, what: &str) {
-        if !matches!(life.place, Place::Ended(_)) {
+    fn news(&mut self, life: &Life<'a>, what: &str, is_lost: bool) {
+        if !is_lost && !matches!(life.place, Place::Ended(_)) {
             let message = format!("the news of its end is {what} before it has ended");
             self.find_about(Rule::News, life, message);
         }
     }
 
     fn seen(&mut self, life: &mut Life<'a>, by: Party) {
-        self.news(life, "seen");
-        if life.seen {
+        self.news(life, "seen", false);
+        if life.seen && !life.recovered {
             self.find_about(
                 Rule::News,
                 life,

@@ -37,6 +37,11 @@ pub(super) struct Life<'a> {
     pub(super) place: Place,
     pub(super) submitted: bool,
     pub(super) seen: bool,
+    /// Somebody has lost touch with it.
+    pub(super) lost: bool,
+    /// A broker that was started anew has looked for it: what that broker said
+    /// in its earlier life it may say again.
+    pub(super) recovered: bool,
     /// Forwards on the path to where it is.
     pub(super) hop: u32,
     /// When its last event happened.
@@ -56,6 +61,8 @@ impl<'a> Life<'a> {
             place: Place::Nowhere,
             submitted: false,
             seen: false,
+            lost: false,
+            recovered: false,
             hop: 0,
             last: SimTime::ZERO,
             start: SimTime::ZERO,

@@ -88,6 +88,11 @@ impl Builder {
                     self.arrive(at, index, domain, event.hop());
                 }
             }
+            (EventKind::Recovered, _) if event.to == Some(event.by) => {
+                if let Some(domain) = event.by.domain() {
+                    self.find_here(at, index, domain, event.hop());
+                }
+            }
             (EventKind::Forwarded, Some(visit)) => {
                 table.hops[visit].forwarded = Some(at);
                 table.hops[visit].forwarded_to = event.to.and_then(Party::domain);
@@ -122,6 +127,15 @@ impl Builder {
             reason: None,
         });
         self.show_visit(index);
+    }
+
+    /// A broker that was started anew has the job: it has come, or has never
+    /// left.
+    fn find_here(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
+        let visit = self.at_visit[index].map(|visit| &self.table.hops[visit]);
+        if visit.is_none_or(|visit| (visit.domain, visit.hop) != (domain, hop)) {
+            self.arrive(at, index, domain, hop);
+        }
     }
 
     /// A broker that has the job sends it back to the visit before. An LRMS
@@ -194,6 +208,7 @@ impl JobRow {
                 self.start = Some(at);
                 self.started_by = position;
             }
+            EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
             EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),
             EventKind::Cancelled => self.ended(at, JobState::Cancelled, None),

@@ -15,14 +15,14 @@ use gridrig_results::audit::{AuditReport, Rule, Violation};
 use gridrig_results::summary::JobCounts;
 use gridrig_results::{AuditFacts, audit};
 
-type Told = Vec<(u64, Event<'static>)>;
+pub type Told = Vec<(u64, Event<'static>)>;
 
-fn audit_of(told: Told, jobs: &[Submission]) -> Result<AuditReport, Vec<Violation>> {
+pub fn audit_of(told: Told, jobs: &[Submission]) -> Result<AuditReport, Vec<Violation>> {
     audit(&log_of(told), &AuditFacts::new(&grid(), jobs))
 }
 
 /// Corrupts the good log and expects these rules to be broken, no others.
-fn check(corrupt: impl FnOnce(&mut Told), broken: &[Rule]) -> Vec<Violation> {
+pub fn check(corrupt: impl FnOnce(&mut Told), broken: &[Rule]) -> Vec<Violation> {
     check_jobs(submissions(), corrupt, broken)
 }
 

@@ -138,3 +138,44 @@ fn the_series_of_a_cluster_is_its_history() {
     ];
     assert_eq!(of_a1, expected);
 }
+
+#[test]
+fn a_job_that_is_lost_says_why_and_its_end_outweighs_that() {
+    let lost = Event::new(EventKind::LostTouch, JobId(1), A).to(B);
+    let mut told = events();
+    told.push((6_000, lost.because(Reason::Lost)));
+    let table = JobTable::build(&log_of(told.clone()), &submissions(), &grid(), &[]);
+    let row = &table.rows()[1];
+    assert_eq!((row.state, row.reason), (JobState::Completed, None));
+    told.retain(|(_, event)| event.job != Some(JobId(1)) || !event.kind.is_terminal());
+    let table = JobTable::build(&log_of(told), &submissions(), &grid(), &[]);
+    let row = &table.rows()[1];
+    let expected = (JobState::Unfinished, Some(Reason::Lost));
+    assert_eq!(
+        (row.state, row.reason, row.end),
+        (expected.0, expected.1, None)
+    );
+}
+
+#[test]
+fn a_broker_that_finds_a_job_again_is_not_visited_twice() {
+    let found = |to: Party| Event::new(EventKind::Recovered, JobId(1), A).to(to).with(0);
+    let whole = JobTable::build(&log_of(events()), &submissions(), &grid(), &[]);
+    let mut told = events();
+    told.extend([(2_000, found(A.into())), (9_000, found(B.into()))]);
+    let table = JobTable::build(&log_of(told.clone()), &submissions(), &grid(), &[]);
+    assert_eq!(table.hops(), whole.hops());
+    let shown = |table: &JobTable| {
+        let row = &table.rows()[1];
+        (row.hops, row.forwards, row.broker_arrival, row.dispatch)
+    };
+    assert_eq!(shown(&table), shown(&whole));
+    // One that had not come before has come now.
+    told.retain(|(_, event)| *event != arrived(1, A, 0));
+    let table = JobTable::build(&log_of(told), &submissions(), &grid(), &[]);
+    assert_eq!(
+        table.rows()[1].broker_arrival,
+        whole.rows()[1].broker_arrival
+    );
+    assert_eq!(table.hops().len(), whole.hops().len());
+}

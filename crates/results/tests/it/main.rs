@@ -17,6 +17,7 @@ mod compare_study;
 mod comparing;
 mod job_table;
 mod labels;
+mod lost_touch;
 mod markup;
 mod need;
 mod plots;

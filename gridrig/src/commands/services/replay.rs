@@ -86,7 +86,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let client = Client::new(Duration::from_secs(10)).map_err(Failure::run)?;
     let own = recorder.take();
     let collected = remote::collect(&client, own, urls, &logs, &played.names);
-    let (log, _withdrawn, found) = runtime.block_on(collected).map_err(Failure::Run)?;
+    let (log, found) = runtime.block_on(collected).map_err(Failure::Run)?;
     let notes = match logs.is_empty() {
         true => Vec::new(),
         false => notes_of(&scenario.grid, &found, &played.unseen),

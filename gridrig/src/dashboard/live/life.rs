@@ -151,6 +151,7 @@ impl Life {
             | EventKind::Forwarded
             | EventKind::Dispatched
             | EventKind::Queued
+            | EventKind::LostTouch
             | EventKind::Rejected
             | EventKind::Cancelled
             | EventKind::Failed => self.state = event.kind.name(),

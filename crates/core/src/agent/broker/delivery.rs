@@ -12,8 +12,8 @@ use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
 
-/// A service has stopped answering: the jobs that it had confirmed, or may have,
-/// are lost.
+/// A service has stopped answering: touch is lost with the jobs that it had
+/// confirmed, or may have.
 /// The answer is how many there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost(pub Target);
@@ -23,7 +23,7 @@ impl Handle<Lost> for BrokerAgent {
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Lost(target): Lost) -> usize {
         self.books.now = self.books.now.max(cx.now());
-        let lost = self.fail_all(cx, |sent| sent.target == target && sent.is_there());
+        let lost = self.lose_all(cx, |sent| sent.target == target && sent.is_there());
         self.settle();
         lost
     }
@@ -32,7 +32,7 @@ impl Handle<Lost> for BrokerAgent {
 impl BrokerAgent {
     /// Gives up the jobs under way of which this is true; answers how many
     /// there were.
-    pub(super) fn fail_all(
+    pub(super) fn lose_all(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
         which: impl Fn(&UnderWay) -> bool,
@@ -41,9 +41,7 @@ impl BrokerAgent {
         let lost: Vec<(JobId, Target)> = lost.map(|(job, sent)| (*job, sent.target)).collect();
         for &(job, target) in &lost {
             self.books.under_way.remove(&job);
-            if self.broker.whereabouts(job) == Some(Some(target)) {
-                self.fail(cx, job);
-            }
+            self.lose_touch(cx, job, target);
         }
         lost.len()
     }
@@ -102,14 +100,13 @@ impl BrokerAgent {
     ) {
         match result {
             Err(Undelivered::CalledBack) => {}
-            Ok(()) if self.broker.whereabouts(job) == Some(Some(target)) => {
-                if let Some(sent) = self.books.under_way.get_mut(&job) {
+            Ok(()) => {
+                if let Some(sent) = self.sent_there(job, target) {
                     sent.confirmed = true;
                     sent.has_data = false;
+                    self.remove_confirmed(cx, job);
                 }
-                self.remove_confirmed(cx, job);
             }
-            Ok(()) => {}
             Err(error) if self.partners.has(target) => self.handle_silence(cx, job, target, error),
             Err(error) if error.is_passing() && self.may_be_there(job, target, error) => {
                 self.remind_of(cx, Reminder::Dispatch(job, target));
@@ -131,6 +128,13 @@ impl BrokerAgent {
         sent.perhaps
     }
 
+    /// A job that is there, or may be, and with which touch is not lost.
+    fn sent_there(&mut self, job: JobId, target: Target) -> Option<&mut UnderWay> {
+        let is_there = self.broker.whereabouts(job) == Some(Some(target));
+        let sent = self.books.under_way.get_mut(&job);
+        sent.filter(|_| is_there)
+    }
+
     /// A peer with a session did not take a job. If it certainly has not seen
     /// it, the job waits for the next cycle; if it may have, the job stays on
     /// the books until the peer says so.
@@ -141,16 +145,13 @@ impl BrokerAgent {
         target: Target,
         error: Undelivered,
     ) {
-        if self.broker.whereabouts(job) != Some(Some(target)) {
+        let Some(sent) = self.sent_there(job, target) else {
             return;
-        }
-        let perhaps = self.books.under_way.get_mut(&job).is_some_and(|sent| {
-            sent.perhaps |= error == Undelivered::NoAnswer;
-            sent.perhaps
-        });
+        };
+        sent.perhaps |= error == Undelivered::NoAnswer || sent.confirmed;
         match error {
             Undelivered::Declined(_) => self.handle_lost_job(cx, job, target, error),
-            _ if perhaps => {}
+            _ if sent.perhaps => {}
             _ => {
                 let (by, to) = (Party::from(target), self.books.domain);
                 let reason = Reason::ServiceLost;
@@ -170,8 +171,8 @@ impl BrokerAgent {
 
     /// A job did not get where it was sent. If the receiver cannot have it,
     /// the job comes back like a refused one and the next candidate is tried;
-    /// if it may have it, sending it elsewhere could run it twice, so it is
-    /// given up by name.
+    /// if it may have it, sending it elsewhere could run it twice, so touch with
+    /// it is lost.
     fn handle_lost_job(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
@@ -179,11 +180,14 @@ impl BrokerAgent {
         target: Target,
         error: Undelivered,
     ) {
-        if self.broker.whereabouts(job) != Some(Some(target)) {
+        let Some(sent) = self.sent_there(job, target) else {
             return;
-        }
+        };
         let reason = match error {
-            Undelivered::NoAnswer => return self.fail(cx, job),
+            Undelivered::NotReached | Undelivered::Busy if sent.confirmed => {
+                return self.lose_touch(cx, job, target);
+            }
+            Undelivered::NoAnswer => return self.lose_touch(cx, job, target),
             Undelivered::Declined(reason) => reason.unwrap_or(Reason::ServiceLost),
             Undelivered::NotReached | Undelivered::Busy | Undelivered::CalledBack => {
                 Reason::ServiceLost

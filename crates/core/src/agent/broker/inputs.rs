@@ -32,7 +32,10 @@ impl Handle<Arrival> for BrokerAgent {
         let meant = arrival.meant.unwrap_or(now);
         let spec = self.books.ledger.enter(arrival, job, now);
         let brought = Brought { spec: &spec, route };
-        let taken = self.inside(cx, brought);
+        // It may have been here in an earlier life.
+        let is_sought = key.is_some() && meant < self.born;
+        let mut writing = self.books.writing(cx);
+        let taken = self.broker.bring(&mut writing, brought, !is_sought);
         match taken {
             Err(reason) => {
                 let end = JobEnd::without_run(job, EndState::Rejected(reason));
@@ -42,7 +45,7 @@ impl Handle<Arrival> for BrokerAgent {
                     self.books.ledger.publish(end);
                 }
             }
-            Ok(()) if key.is_some() && meant < self.born => self.search(cx, job),
+            Ok(()) if is_sought => self.search(cx, job),
             Ok(()) => {}
         }
         self.settle();
@@ -62,8 +65,8 @@ impl Handle<Cancel> for BrokerAgent {
     }
 }
 
-/// News of a job changes nothing if the job is not with whoever tells it: it
-/// has been given up, or was never sent there. The answer is whether the letter
+/// News of a job changes nothing if the job is not with whoever tells it, such
+/// as one that was never sent there. The answer is whether the letter
 /// is new; a repeated one is to be confirmed again and has no effect.
 impl Handle<Received<News>> for BrokerAgent {
     type Answer = bool;
@@ -75,6 +78,10 @@ impl Handle<Received<News>> for BrokerAgent {
             return false;
         }
         match news.said {
+            News::Ended(end) if end.state.is_lost() => {
+                self.lose_touch(cx, end.job, by);
+                self.settle();
+            }
             News::Ended(end) => {
                 if self.broker.whereabouts(end.job) == Some(Some(by)) {
                     self.books.under_way.remove(&end.job);

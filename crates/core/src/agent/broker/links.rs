@@ -6,11 +6,11 @@ use crate::agent::{
     Passed, ToLrms, ToPeer, Told,
 };
 use crate::broker::{Broker, Pending};
-use crate::event::{Event, EventKind, Party};
+use crate::event::{Event, EventKind, NoEvents, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::Reason;
 use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, News, Outgoing, Route, Target};
+use crate::message::{News, Outgoing, Route, Target};
 use crate::time::{SimDuration, SimTime, transfer_time};
 use std::sync::Arc;
 
@@ -26,12 +26,30 @@ impl Handle<Brought<'_>> for Broker {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, brought: Brought<'_>) -> Self::Answer {
+        self.bring(cx, brought, true)
+    }
+}
+
+impl Broker {
+    /// Takes in a job. Where it is told later where the job is, since it may
+    /// have been here before, it is not told that it has arrived.
+    pub(crate) fn bring(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        brought: Brought<'_>,
+        arrives: bool,
+    ) -> Result<(), Reason> {
         self.now = cx.now();
         let (job, now) = (brought.spec.id, self.now);
         // What a peer has not forwarded enters the grid here.
         let route = brought.route.filter(|route| route.hop > 0);
         let route = route.unwrap_or(Route::entering(self.config().domain));
-        let taken = self.take_over(now, brought.spec.clone(), route, cx);
+        let spec = brought.spec.clone();
+        let taken = if arrives {
+            self.take_over(now, spec, route, cx)
+        } else {
+            self.take_over(now, spec, route, &mut NoEvents)
+        };
         if let Err(reason) = taken {
             let by = self.config().domain;
             match route.from {
@@ -75,6 +93,9 @@ impl Handle<Told<News>> for Broker {
         self.now = cx.now();
         let (now, by) = (self.now, news.from);
         self.sending(cx, |broker, cx, out| match news.said {
+            News::Ended(end) if end.state.is_lost() => {
+                broker.lose_touch(now, end.job, by, cx, out);
+            }
             News::Ended(end) => broker.handle_end_from(now, by, end, cx, out),
             News::Refused { job, reason } => broker.handle_refusal(now, job, by, reason, cx, out),
         });
@@ -136,12 +157,17 @@ impl Broker {
         });
     }
 
-    /// Gives a job up: nobody here knows what became of it.
-    pub(crate) fn give_up(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) {
-        let (now, by, reason) = (cx.now(), self.config().domain, Reason::ServiceLost);
-        cx.emit(now, Event::new(EventKind::Failed, job, by).because(reason));
-        let end = JobEnd::without_run(job, EndState::Failed(reason));
-        self.sending(cx, |broker, cx, out| broker.handle_end(now, end, cx, out));
+    /// Gives a job up that is with this target: see [`Broker::lose_touch`].
+    pub(crate) fn give_up(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        job: JobId,
+        target: Target,
+    ) -> bool {
+        let now = cx.now();
+        self.sending(cx, |broker, cx, out| {
+            broker.lose_touch(now, job, target, cx, out)
+        })
     }
 
     /// Does something, and sends what it has set off.

@@ -10,7 +10,6 @@ use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
 use crate::agent::letter::Undelivered;
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
-use crate::job::Reason;
 use crate::message::{EndState, JobEnd, News, Target};
 use std::collections::BTreeMap;
 
@@ -41,8 +40,12 @@ impl BrokerAgent {
             .chain(peers.map(Target::Peer))
             .map(|target| (target, 0))
             .collect();
-        if asked.is_empty() || !self.broker.set_aside(job) {
+        if !self.broker.set_aside(job) {
             return;
+        }
+        if asked.is_empty() {
+            let (now, broker) = (self.books.now, &mut self.broker);
+            return broker.put_back(now, job, cx);
         }
         for target in asked.keys() {
             self.ask(cx, job, *target);
@@ -80,13 +83,16 @@ impl BrokerAgent {
                 self.searches.remove(&job);
                 self.broker
                     .place_at(&mut self.books.writing(cx), job, target);
+                if let Some(sent) = self.books.under_way.get_mut(&job) {
+                    sent.confirmed = true;
+                }
                 self.remove_unwanted(cx, job);
             }
             Err(Undelivered::Declined(_)) => {
                 search.asked.remove(&target);
                 if search.asked.is_empty() {
                     self.searches.remove(&job);
-                    self.broker.put_back(job);
+                    self.broker.put_back(self.books.now, job, cx);
                     self.remove_unwanted(cx, job);
                 }
             }
@@ -99,7 +105,7 @@ impl BrokerAgent {
                     // Whoever is silent may have it: anywhere else it could
                     // run a second time.
                     self.searches.remove(&job);
-                    return self.fail(cx, job);
+                    return self.lose_touch(cx, job, target);
                 }
                 self.remind_of(cx, Reminder::Locate(job, target));
             }
@@ -130,12 +136,13 @@ impl BrokerAgent {
         self.write_to(cx, Target::Peer(peer), news);
     }
 
-    /// A job is given up: nobody here knows what became of it.
-    pub(super) fn fail(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
-        self.books.under_way.remove(&job);
-        self.broker.give_up(&mut self.books.writing(cx), job);
-        let state = EndState::Failed(Reason::ServiceLost);
-        self.note_end(JobEnd::without_run(job, state));
+    /// Touch with a job is lost: nobody here knows what became of it.
+    pub(super) fn lose_touch(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
+        let mut writing = self.books.writing(cx);
+        if self.broker.give_up(&mut writing, job, target) {
+            self.books.under_way.remove(&job);
+            self.note_end(JobEnd::without_run(job, EndState::LOST));
+        }
     }
 
     /// Sends a message that is this layer's own.

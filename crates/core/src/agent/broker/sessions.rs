@@ -169,7 +169,7 @@ impl Handle<PeerSession> for BrokerAgent {
             SessionChange::GivenUp => {
                 let target = Target::Peer(peer);
                 self.broker.set_access(target, Access::Gone);
-                self.fail_all(cx, |sent| sent.target == target)
+                self.lose_all(cx, |sent| sent.target == target)
             }
         };
         self.settle();

@@ -1,3 +1,4 @@
+mod recovery;
 mod removal;
 
 use super::*;
@@ -188,12 +189,16 @@ fn a_job_that_its_receiver_may_have_is_sent_there_again_and_nowhere_else() {
         deliver(&mut broker, again, result);
         assert!(matches!(state(&broker), JobState::Sent { to } if to == target));
     }
-    // It is watched, and lost together with whoever may have it.
+    // It is watched, and touch is lost together with whoever may have it.
     assert!(broker.relied_on().contains(&target));
     assert_eq!(broker.handle(millis(7000), Lost(target)), 1);
-    let lost = EndState::Failed(Reason::ServiceLost);
-    assert!(matches!(state(&broker), JobState::Ended(end) if end.state == lost));
+    assert!(matches!(state(&broker), JobState::Ended(end) if end.state.is_lost()));
     assert_eq!((broker.next_due(), broker.published()), (None, 1));
+    // Whoever has it tells its end, and that is passed on.
+    let there = Target::Cluster(ClusterId(0));
+    broker.handle(millis(6000), ended(there, EndState::Completed));
+    assert!(matches!(state(&broker), JobState::Ended(end) if end.state == EndState::Completed));
+    assert_eq!((broker.broker().held(), broker.published()), (0, 2));
 }
 
 #[test]

@@ -160,18 +160,7 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
 
 #[test]
 fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
-    let setup = BrokerSetup::of(&grid("free-node"), DomainId(0), 1).unwrap();
-    let born = millis(10_000);
-    let setup = BrokerSetup { born, ..setup };
-    let mut broker = Tested::new(BrokerAgent::new(setup));
-    let arrival = Arrival {
-        key: Some("run/0/0/0".to_owned()),
-        id: Some(JobId(0)),
-        meant: Some(millis(1000)),
-        ..Arrival::of(JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)))
-    };
-    broker.handle(millis(10_100), arrival).unwrap();
-    let questions = broker.letters();
+    let (mut broker, questions) = recovery::asking();
     let is_question = |letter: &Sent| {
         let (lrms, peer) = (ToLrms::Locate(JobId(0)), ToPeer::Locate(JobId(0)));
         match &letter.message {
@@ -186,9 +175,8 @@ fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
     assert!(matches!(state(&broker), JobState::Queued { .. }));
     let own = Party::Lrms(ClusterId(1));
     let mut found = questions.into_iter();
-    let letter = found.find(|question| question.message.to() == own).unwrap();
-    let result = Ok(());
-    broker.handle(millis(10_300), Fate { letter, result });
+    let question = found.find(|question| question.message.to() == own);
+    deliver(&mut broker, question.unwrap(), Ok(()));
     let sent = broker.letters();
     let kinds: Vec<bool> = sent.iter().map(is_cancel).collect();
     // The job once more under its key, then the request.

@@ -1,7 +1,10 @@
 //! The player's account of its jobs.
 
-use super::unseen::Unplaced;
+mod elsewhere;
+
+use super::unplaced::Unplaced;
 use super::{PlayConfig, Played, Progress};
+use crate::observation::{Attempt, Attempts, Owner};
 use gridrig_core::agent::{Letter, LetterId, Submit};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::JobId;
@@ -22,7 +25,7 @@ pub(super) enum News {
 }
 
 /// The player's account of its jobs.
-pub(super) struct Book<'a> {
+pub(super) struct JobStore<'a> {
     pub(super) config: &'a PlayConfig,
     jobs: usize,
     pub(super) recorder: Recorder,
@@ -32,6 +35,11 @@ pub(super) struct Book<'a> {
     pub(super) played: Played,
     /// When there was last anything new of a job on another outlet.
     pub(super) last_news: SimTime,
+    /// What LRMSs have written of jobs of other outlets.
+    attempts: BTreeMap<JobId, Attempts>,
+    /// What is to be told of jobs of other outlets, with its instant, unless an
+    /// LRMS has had them: that is known when all logs are read to their ends.
+    pub(super) verdicts: BTreeMap<JobId, (SimTime, Event<'static>)>,
     /// Jobs of other outlets that are closed here, and whether they may go on
     /// there all the same.
     pub(super) done_with: Vec<(Entry, JobId, bool)>,
@@ -48,9 +56,9 @@ pub(super) struct Open {
     pub(super) unplaced: Option<Unplaced>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> JobStore<'a> {
     pub(super) fn new(config: &'a PlayConfig, jobs: usize, recorder: Recorder) -> Self {
-        Book {
+        JobStore {
             config,
             jobs,
             recorder,
@@ -58,6 +66,8 @@ impl<'a> Book<'a> {
             letters: 0,
             played: Played::default(),
             last_news: SimTime::ZERO,
+            attempts: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
             done_with: Vec::new(),
             submitted: 0,
             worst_lag: SimDuration::ZERO,
@@ -147,7 +157,7 @@ impl<'a> Book<'a> {
                     return;
                 }
                 self.played.undelivered += 1;
-                self.give_up(job, Reason::ServiceLost, error.to_string());
+                self.give_up(job, Reason::Lost, error.to_string());
             }
         }
     }
@@ -158,7 +168,9 @@ impl<'a> Book<'a> {
             News::Ends(entry, ends) => {
                 for end in ends {
                     // Others may submit to the same service.
-                    if self.open.remove(&end.job).is_some() {
+                    let known = self.played.ends.get(&end.job);
+                    let was_lost = known.is_some_and(|known| known.state.is_lost());
+                    if self.open.remove(&end.job).is_some() || was_lost {
                         self.played.ends.insert(end.job, end);
                     }
                 }
@@ -177,7 +189,7 @@ impl<'a> Book<'a> {
                     .collect();
                 for job in lost {
                     let why = "the service that had it stopped answering".to_owned();
-                    self.give_up(job, Reason::ServiceLost, why);
+                    self.give_up(job, Reason::Lost, why);
                 }
                 Vec::new()
             }
@@ -204,20 +216,52 @@ impl<'a> Book<'a> {
         let Some(open) = self.open.remove(&job) else {
             return;
         };
-        if open.unplaced.is_some() {
-            self.done_with.push((open.submission.entry, job, true));
-        }
-        let by = Party::Client;
+        let entry = open.submission.entry;
         let now = self.config.clock.now();
         tracing::warn!(job = job.0, why, "a job is given up");
-        self.recorder
-            .emit(now, Event::new(EventKind::Failed, job, by).because(reason));
-        self.recorder
-            .emit(now, Event::new(EventKind::FinishSeen, job, by));
+        // Whoever has a job tells its end: the client has those only that
+        // nobody has taken.
+        let event = match reason {
+            Reason::Lost | Reason::NotPlaced => {
+                Event::new(EventKind::LostTouch, job, Party::Client).to(entry)
+            }
+            _ => Event::new(EventKind::Failed, job, Party::Client),
+        };
+        let event = event.because(reason);
+        if open.unplaced.is_some() {
+            self.done_with.push((entry, job, true));
+            self.verdicts.insert(job, (now, event));
+        } else {
+            self.recorder.emit(now, event);
+        }
         self.played.given_up.insert(job, why);
     }
 
+    /// Tells what is known now that all logs are read: that the ends in them
+    /// were seen, as soon as they were written, and what became of jobs that are
+    /// in none.
     pub(super) fn close(mut self, handover: Handover) -> Played {
+        let seen = |job| Event::new(EventKind::FinishSeen, job, Party::Client);
+        let mut names = self.config.outlets.owners.all();
+        for (job, attempts) in &self.attempts {
+            let Some((place, attempt)) = Attempt::that_counts(attempts) else {
+                continue;
+            };
+            let others = attempts.keys().filter(|other| **other != place);
+            names.extend(others.map(|other| (*other, Owner::Repeated(*job))));
+            if let Some(at) = attempt.unseen_end() {
+                self.recorder.emit(at, seen(*job));
+            }
+        }
+        for (job, (at, event)) in &self.verdicts {
+            if !self.attempts.contains_key(job) {
+                self.recorder.emit(*at, *event);
+                if event.kind.is_terminal() {
+                    self.recorder.emit(*at, seen(*job));
+                }
+            }
+        }
+        self.played.names = names;
         self.played.handover = handover;
         self.played.unfinished = self.open.into_keys().collect();
         self.played

@@ -29,9 +29,9 @@ pub(super) struct Told {
     pub end: Option<JobEnd>,
 }
 
-/// One lane for each outlet.
-pub(super) struct Lanes {
-    lanes: BTreeMap<Entry, Lane>,
+/// One sender for each outlet.
+pub(super) struct Senders {
+    senders: BTreeMap<Entry, Sender>,
     tags: Tags,
     under_way: JoinSet<()>,
     answers_in: mpsc::UnboundedSender<Answered>,
@@ -39,7 +39,7 @@ pub(super) struct Lanes {
     pub told: mpsc::UnboundedReceiver<Told>,
 }
 
-struct Lane {
+struct Sender {
     outlet: Arc<dyn Outlet>,
     slots: Arc<Semaphore>,
     /// Jobs that were taken and are asked about.
@@ -51,25 +51,25 @@ const ASK_EVERY: Duration = Duration::from_millis(500);
 /// How long jobs may take to be removed when a run is broken off.
 const REMOVAL: Duration = Duration::from_secs(10);
 
-impl Lanes {
+impl Senders {
     pub fn new(ways: &BTreeMap<Entry, Arc<dyn Outlet>>, tags: Tags) -> Self {
         let (told_in, told) = mpsc::unbounded_channel();
         let mut under_way = JoinSet::new();
-        let mut lane = |outlet: &Arc<dyn Outlet>| {
+        let mut sender = |outlet: &Arc<dyn Outlet>| {
             let followed = Arc::default();
             if outlet.follows() {
                 let (outlet, followed) = (Arc::clone(outlet), Arc::clone(&followed));
                 under_way.spawn(follow(outlet, followed, told_in.clone()));
             }
-            Lane {
+            Sender {
                 outlet: Arc::clone(outlet),
                 slots: Arc::new(Semaphore::new(outlet.at_once())),
                 followed,
             }
         };
         let (answers_in, answers) = mpsc::unbounded_channel();
-        Lanes {
-            lanes: ways.iter().map(|(at, way)| (*at, lane(way))).collect(),
+        Senders {
+            senders: ways.iter().map(|(at, way)| (*at, sender(way))).collect(),
             tags,
             under_way,
             answers_in,
@@ -81,11 +81,11 @@ impl Lanes {
     /// Nothing more is to be found out about a job. One that goes on all the
     /// same is removed where that can be asked for.
     pub fn forget(&mut self, entry: Entry, job: JobId, goes_on: bool) {
-        let Some(lane) = self.lanes.get(&entry) else {
+        let Some(sender) = self.senders.get(&entry) else {
             return;
         };
-        if lock(&lane.followed).remove(&job) && goes_on {
-            let outlet = Arc::clone(&lane.outlet);
+        if lock(&sender.followed).remove(&job) && goes_on {
+            let outlet = Arc::clone(&sender.outlet);
             self.under_way
                 .spawn(async move { remove(&outlet, job).await });
         }
@@ -95,10 +95,10 @@ impl Lanes {
     /// is broken off.
     pub async fn remove_all(&mut self) {
         let all = async {
-            for lane in self.lanes.values() {
-                let left = std::mem::take(&mut *lock(&lane.followed));
+            for sender in self.senders.values() {
+                let left = std::mem::take(&mut *lock(&sender.followed));
                 for job in left {
-                    remove(&lane.outlet, job).await;
+                    remove(&sender.outlet, job).await;
                 }
             }
         };
@@ -108,19 +108,19 @@ impl Lanes {
     }
 
     pub fn has(&self, entry: Entry) -> bool {
-        self.lanes.contains_key(&entry)
+        self.senders.contains_key(&entry)
     }
 
     /// Hands a job to its outlet, in its turn.
     pub fn send(&mut self, entry: Entry, letter: &Letter<Submit>) {
         while self.under_way.try_join_next().is_some() {}
-        let Some(lane) = self.lanes.get(&entry) else {
+        let Some(sender) = self.senders.get(&entry) else {
             return;
         };
         let ticket = ticket(letter, &self.tags);
-        let (outlet, slots) = (Arc::clone(&lane.outlet), Arc::clone(&lane.slots));
+        let (outlet, slots) = (Arc::clone(&sender.outlet), Arc::clone(&sender.slots));
         let answers = self.answers_in.clone();
-        let followed = outlet.follows().then(|| Arc::clone(&lane.followed));
+        let followed = outlet.follows().then(|| Arc::clone(&sender.followed));
         let waited = slots.available_permits() == 0;
         self.under_way.spawn(async move {
             // Those that wait are served in order; nobody closes the slots.
