@@ -6,6 +6,7 @@
 //! describes the routes, `/openapi.json` of each service has the schema.
 
 mod event;
+mod generic;
 mod info;
 mod job;
 mod notice;
@@ -13,6 +14,7 @@ mod place;
 mod problem;
 
 pub use event::{EventPage, EventReport};
+pub use generic::GenericCounts;
 pub use info::{
     BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
     NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,

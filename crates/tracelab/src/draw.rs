@@ -14,6 +14,7 @@ pub fn apply(draw: &Draw, jobs: &mut [PreparedJob], seed: u64, workload: u16) {
     let mut kinds = stream("kinds");
     let mut memory = stream("memory");
     let mut disk = stream("disk");
+    let mut generic = stream("generic");
     let (mut left, mut architecture, mut os) = (0, None, None);
     for job in jobs {
         if left == 0 {
@@ -28,6 +29,9 @@ pub fn apply(draw: &Draw, jobs: &mut [PreparedJob], seed: u64, workload: u16) {
         wanted.os.clone_from(&os);
         if let Some(mib) = one(&mut memory, &draw.memory_mib) {
             wanted.memory_kib = mib * 1024;
+        }
+        if let Some(each) = one(&mut generic, &draw.generic) {
+            wanted.generic = each;
         }
         if let Some(rule) = draw.disk {
             let thousandths = u128::from(disk.random_range(500..1500u32));
@@ -97,6 +101,7 @@ mod tests {
                 most_mib: 120,
                 is_data: true,
             }),
+            generic: vec![("gpu:2".parse().unwrap(), 1), (Default::default(), 3)],
         }
     }
 
@@ -107,6 +112,11 @@ mod tests {
         let kind = |job: &PreparedJob| job.requirements.architecture.clone().unwrap();
         let x86 = jobs.iter().filter(|job| &*kind(job) == "x86").count() as f64;
         assert!((x86 / 40_000.0 - 0.75).abs() < 0.02, "{x86}");
+        let gpu = jobs
+            .iter()
+            .filter(|job| job.requirements.generic.count("gpu") == 2);
+        let gpu = gpu.count() as f64;
+        assert!((gpu / 40_000.0 - 0.25).abs() < 0.02, "{gpu}");
         // A run of the rare kind is a sum of bursts.
         let mut shortest = usize::MAX;
         for run in jobs[..39_990].chunk_by(|a, b| kind(a) == kind(b)) {

@@ -172,7 +172,7 @@ proptest! {
                 memory_mib: Some(memory),
                 disk_mib: disk,
                 speed: Decimal::parse(&format!("{whole}.{fraction}")).unwrap(),
-                generic: Default::default(),
+                generic: ["", "gpu:4,nic:1"][count as usize % 2].parse().unwrap(),
             }
         });
         let resources = Resources::new(groups.collect()).unwrap();

@@ -4,7 +4,7 @@ use super::layout;
 use crate::faces::slurm::batch::MAX_ARRAY_SIZE;
 use crate::faces::slurm::book::Book;
 use crate::faces::slurm::hostlist;
-use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION};
+use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION, gres};
 use crate::faces::slurm::times;
 use crate::faces::slurm::wire::Answer;
 use gridrig_core::time::SimTime;
@@ -110,7 +110,7 @@ fn node_lines(book: &Book, node: &Node, now: SimTime) -> Vec<String> {
         ),
         "AvailableFeatures=(null)".to_owned(),
         "ActiveFeatures=(null)".to_owned(),
-        "Gres=(null)".to_owned(),
+        format!("Gres={}", gres(group)),
         format!(
             "NodeAddr={} NodeHostName={} Port=0 Version={VERSION}",
             node.name, node.name
