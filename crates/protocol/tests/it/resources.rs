@@ -106,7 +106,7 @@ fn a_message_names_file_line_element_value_and_what_was_expected() {
     assert_eq!(
         refused(&group(&format!("{FIVE}\n<Cores>1</Cores>"))),
         "site.xml:4: element Cores: not allowed here: expected one of Name, Count, Architecture, \
-         CPUCount, OS, PhysicalMemory, Disk, Speed"
+         CPUCount, OS, PhysicalMemory, Disk, Speed, GenericResources"
     );
 }
 
