@@ -67,6 +67,7 @@ fn jsdl(job: &JobSpec, tag: &str) -> String {
     // Elements of the standard alone: others may read it strictly.
     document.run_time = None;
     document.requested_time = None;
+    document.resources.generic = None;
     // There is no such file where they look for it.
     document.staging.clear();
     let application = document.application.get_or_insert_default();
@@ -138,6 +139,9 @@ fn adl(job: &JobSpec, tag: &str) -> String {
         let bytes = wanted.disk_mib.saturating_mul(KIB * KIB);
         add("DiskSpaceRequirement", bytes.to_string());
     }
+    if !wanted.generic.is_empty() {
+        add("Coprocessor", wanted.generic.to_string());
+    }
     let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", job.processors);
     add("SlotRequirement", slots);
     if let Some(limit) = job.requested_time {
@@ -166,6 +170,9 @@ fn script(job: &JobSpec, tag: &str) -> String {
     if job.requirements.memory_kib > 0 {
         let mib = job.requirements.memory_kib.div_ceil(KIB);
         let _ = writeln!(text, "#SBATCH --mem-per-cpu={mib}M");
+    }
+    if !job.requirements.generic.is_empty() {
+        let _ = writeln!(text, "#SBATCH --gres={}", job.requirements.generic);
     }
     let _ = writeln!(text, "#GRIDRIG runtime={} tag={tag}", job.run_time);
     let _ = writeln!(text, "exec sleep {}", job.run_time.seconds());
@@ -210,6 +217,7 @@ mod tests {
         job.requested_time = Some(SimDuration::from_millis(120_001));
         job.requirements.memory_kib = 2 * 1024;
         job.requirements.os = Some("a<b".into());
+        job.requirements.generic = "gpu:2".parse().unwrap();
         job
     }
 
@@ -229,6 +237,7 @@ mod tests {
         assert_eq!(read.tag(), Some("gridrig_0j7_90500ms"));
         assert_eq!((read.slots, read.wall_time_s), (3, Some(121)));
         assert_eq!(read.os.as_deref(), Some("a<b"));
+        assert_eq!(read.coprocessor, job.requirements.generic);
         assert!(read.ignored.is_empty(), "{:?}", read.ignored);
         let (length, _) = read.run_time(SimDuration::ZERO).unwrap();
         assert_eq!(length, job.run_time);

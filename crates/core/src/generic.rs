@@ -1,6 +1,7 @@
 //! Generic resources: what nodes have a number of beside processors, memory
 //! and disk, such as GPUs, each by its name.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +14,8 @@ pub struct Generics(BTreeMap<Arc<str>, u32>);
 
 /// What a text or a list of them has to be.
 pub const EXPECTED: &str = "generic resources such as \"gpu:2,nic:1\": each name once, of 1 to 32 \
-                            letters, digits, _ and -, a letter first, and a number from 1 to \
-                            1000000";
+                            characters (a-z and A-Z, after the first one 0-9, _ and - too), with \
+                            a number from 1 to 1000000";
 
 /// No node has more of one; sums over the nodes of a cluster stay far from any
 /// bound.
@@ -23,10 +24,12 @@ const MOST: u32 = 1_000_000;
 impl Generics {
     /// These; `None` unless they are what [`EXPECTED`] says.
     #[must_use]
-    pub fn new<N: AsRef<str>>(all: impl IntoIterator<Item = (N, u32)>) -> Option<Self> {
+    pub fn new<N: AsRef<str>, C: Borrow<u32>>(
+        all: impl IntoIterator<Item = (N, C)>,
+    ) -> Option<Self> {
         let mut named = BTreeMap::new();
         for (name, count) in all {
-            let name = name.as_ref();
+            let (name, count) = (name.as_ref(), *count.borrow());
             let is_twice = named.insert(Arc::from(name), count).is_some();
             if is_twice || !is_name(name) || count == 0 || count > MOST {
                 return None;
@@ -69,7 +72,9 @@ impl Generics {
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether this may be the name of one.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     name.len() <= 32
         && name.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -13,6 +13,7 @@ pub use length::{HELD_VARIABLE, LengthFrom, RUN_TIME_VARIABLE};
 
 use crate::tag::TAG_VARIABLE;
 use crate::xml::{Element, XmlError};
+use gridrig_core::generic::Generics;
 
 /// The namespace of the language.
 pub const NAMESPACE: &str = "http://www.eu-emi.eu/es/2010/12/adl";
@@ -49,6 +50,9 @@ pub struct Activity {
     pub disk_bytes: Option<u64>,
     /// Processor architecture.
     pub platform: Option<String>,
+    /// `Coprocessor`: what is taken of each node, by name; one of it where no
+    /// number is said.
+    pub coprocessor: Generics,
     /// Operating system, by family.
     pub os: Option<String>,
     /// Input files.

@@ -7,6 +7,7 @@
 
 mod end;
 mod event;
+mod generic;
 mod info;
 mod job;
 mod notice;
@@ -15,6 +16,7 @@ mod problem;
 
 pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};
+pub use generic::GenericCounts;
 pub use info::{
     BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
     NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,

@@ -19,7 +19,8 @@ const HARMLESS: [(&str, &str); 15] = [
     ),
     (
         "workload.draw",
-        "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data",
+        "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data \
+         generic_resources",
     ),
     (
         "workload.window",

@@ -243,6 +243,9 @@ pub struct Draw {
     /// Whether the disk is also the data that goes with a forwarded job.
     /// Default false.
     pub disk_is_data: Option<bool>,
+    /// Generic resources of each node of a job, with their weights: "gpu:2",
+    /// "gpu:1,nic:1", or "none". Default: none are wanted.
+    pub generic_resources: Option<At<BTreeMap<String, Weight>>>,
 }
 
 /// A weight.

@@ -8,6 +8,7 @@ use crate::document::{Broker, Cluster, Document};
 use crate::interface::LinkProtocol;
 use crate::value::{At, Duration, Name, Str, Written};
 use gridrig_core::broker::LocalInfo;
+use gridrig_core::generic::{EXPECTED, Generics};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::{PolicySpec, Tie};
@@ -16,6 +17,7 @@ use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Domains, clusters and links by name.
 #[derive(Clone, Debug, Serialize)]
@@ -80,6 +82,9 @@ pub struct ResourceDoc {
     memory_mib: Option<u64>,
     disk_mib: Option<u64>,
     speed: Str<Decimal>,
+    /// Of each node, by name; left out where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    generic_resources: BTreeMap<String, u32>,
 }
 
 /// One direction of a link.
@@ -431,8 +436,12 @@ impl ClusterDoc {
         domain: Option<DomainId>,
         path: &str,
     ) -> Result<GridCluster, Unfit> {
-        let groups = self.resources.iter().map(ResourceDoc::read).collect();
-        let resources = Resources::new(groups).ok_or_else(|| {
+        let groups = self.resources.iter().map(|group| {
+            let field = || format!("{path}.resources.generic_resources");
+            let value = || format!("{:?}", group.generic_resources);
+            group.read().ok_or_else(|| (field(), value(), EXPECTED))
+        });
+        let resources = Resources::new(groups.collect::<Result<_, _>>()?).ok_or_else(|| {
             let field = format!("{path}.resources");
             let value = format!("{} groups", self.resources.len());
             (field, value, "from 1 to 2^32 - 1 processors in all")
@@ -452,6 +461,7 @@ impl ClusterDoc {
 
 impl ResourceDoc {
     fn of(group: &Resource) -> Self {
+        let generic = group.generic.iter();
         ResourceDoc {
             name: group.name.clone(),
             count: group.count,
@@ -461,11 +471,14 @@ impl ResourceDoc {
             memory_mib: group.memory_mib,
             disk_mib: group.disk_mib,
             speed: Str(group.speed),
+            generic_resources: generic
+                .map(|(name, count)| (name.to_string(), count))
+                .collect(),
         }
     }
 
-    fn read(&self) -> Resource {
-        Resource {
+    fn read(&self) -> Option<Resource> {
+        Some(Resource {
             name: self.name.clone(),
             count: self.count,
             cpu_count: self.cpu_count,
@@ -474,7 +487,7 @@ impl ResourceDoc {
             memory_mib: self.memory_mib,
             disk_mib: self.disk_mib,
             speed: self.speed.0,
-            generic: Default::default(),
-        }
+            generic: Generics::new(&self.generic_resources)?,
+        })
     }
 }

@@ -9,7 +9,13 @@ const BROKER: &str = "broker";
 
 /// Tables whose keys are names that the user gives: always quoted, numbers in
 /// their order.
-const OWN_NAMES: [&str; 4] = ["architecture", "files", "memory_mib", "os"];
+const OWN_NAMES: [&str; 5] = [
+    "architecture",
+    "files",
+    "generic_resources",
+    "memory_mib",
+    "os",
+];
 
 /// The text. What is not there is left out: TOML has no null.
 pub(crate) fn of(document: &Document) -> String {

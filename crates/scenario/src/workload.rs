@@ -2,6 +2,7 @@
 //! requirements that are drawn for its jobs.
 
 use crate::sanitize::{RuleError, Rules};
+use gridrig_core::generic::Generics;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use std::path::PathBuf;
@@ -217,6 +218,8 @@ pub struct Draw {
     pub memory_mib: Vec<(u64, u64)>,
     /// Disk.
     pub disk: Option<Disk>,
+    /// Generic resources of each node with weights; empty: none are wanted.
+    pub generic: Vec<(Generics, u64)>,
 }
 
 /// Disk that a job wants: `rate x hours of run time x processors x GiB of

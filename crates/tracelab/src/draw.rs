@@ -19,6 +19,7 @@ pub fn apply<'a>(
     let mut kinds = stream("kinds");
     let mut memory = stream("memory");
     let mut disk = stream("disk");
+    let mut generic = stream("generic");
     let (mut left, mut architecture, mut os) = (0, None, None);
     for job in jobs {
         if left == 0 {
@@ -33,6 +34,9 @@ pub fn apply<'a>(
         wanted.os.clone_from(&os);
         if let Some(mib) = one(&mut memory, &draw.memory_mib) {
             wanted.memory_kib = mib * 1024;
+        }
+        if let Some(each) = one(&mut generic, &draw.generic) {
+            wanted.generic = each;
         }
         if let Some(rule) = draw.disk {
             let thousandths = u128::from(disk.random_range(500..1500u32));
@@ -92,6 +96,7 @@ mod tests {
                 most_mib: 120,
                 is_data: true,
             }),
+            generic: vec![("gpu:2".parse().unwrap(), 1), (Default::default(), 3)],
         }
     }
 
@@ -102,6 +107,11 @@ mod tests {
         let kind = |job: &JobSpec| job.requirements.architecture.clone().unwrap();
         let x86 = jobs.iter().filter(|job| &*kind(job) == "x86").count() as f64;
         assert!((x86 / 40_000.0 - 0.75).abs() < 0.02, "{x86}");
+        let gpu = jobs
+            .iter()
+            .filter(|job| job.requirements.generic.count("gpu") == 2);
+        let gpu = gpu.count() as f64;
+        assert!((gpu / 40_000.0 - 0.25).abs() < 0.02, "{gpu}");
         // A run of the rare kind is a sum of bursts.
         let mut shortest = usize::MAX;
         for run in jobs[..39_990].chunk_by(|a, b| kind(a) == kind(b)) {

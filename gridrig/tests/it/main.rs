@@ -22,6 +22,7 @@ mod documents;
 mod export_command;
 mod external_broker;
 mod faces;
+mod generic_resources;
 mod golden;
 mod gridway;
 mod gridway_daemon;

@@ -33,11 +33,20 @@ impl Emulated {
     /// Starts one with `nodes` nodes of `cpus` processors and 1000 MiB, and
     /// these words more.
     pub fn start(nodes: u32, cpus: u32, words: &[&str]) -> Self {
+        Self::start_with("", nodes, cpus, words)
+    }
+
+    /// The same, of which each node has these generic resources.
+    pub fn start_with(generic: &str, nodes: u32, cpus: u32, words: &[&str]) -> Self {
+        let generic = match generic {
+            "" => String::new(),
+            _ => format!("<GenericResources>{generic}</GenericResources>"),
+        };
         let dir = tempfile::tempdir().unwrap();
         let xml = format!(
             "<EmulatedResources xmlns=\"http://cs.fiu.edu/emulator/resources\"><Resource>\
              <Count>{nodes}</Count><Architecture>x86_64</Architecture><CPUCount>{cpus}</CPUCount>\
-             <OS>Linux</OS><PhysicalMemory>1000</PhysicalMemory></Resource></EmulatedResources>"
+             <OS>Linux</OS><PhysicalMemory>1000</PhysicalMemory>{generic}</Resource></EmulatedResources>"
         );
         let file = dir.path().join("cluster.xml");
         std::fs::write(&file, xml).unwrap();

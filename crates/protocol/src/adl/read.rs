@@ -2,6 +2,7 @@
 
 use super::{Activity, AdlError, Executable, InputFile, NAMESPACE, NORDUGRID, OutputFile};
 use crate::xml::Element;
+use gridrig_core::generic::EXPECTED;
 use std::str::FromStr;
 
 /// Reads one `ActivityDescription`.
@@ -62,6 +63,9 @@ fn part(activity: &mut Activity, section: &Element, node: &Element) -> Result<()
             activity.memory_bytes = Some(number(node, section)?);
         }
         ("Resources", "DiskSpaceRequirement") => activity.disk_bytes = Some(number(node, section)?),
+        ("Resources", "Coprocessor") => {
+            activity.coprocessor = parse(node, "Resources/Coprocessor", EXPECTED)?;
+        }
         ("Resources", "Platform") => activity.platform = some(node),
         ("Resources", "OperatingSystem") => {
             let family = child(node, "Family").or_else(|| child(node, "Name"));

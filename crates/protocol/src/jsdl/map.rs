@@ -44,6 +44,7 @@ impl JobDefinition {
             name: Some(name.to_owned()),
             ..OperatingSystem::default()
         });
+        resources.generic = (!wanted.generic.is_empty()).then(|| wanted.generic.clone());
         let mut set = |quantity, value| resources.quantities.insert(quantity, value);
         if wanted.memory_kib > 0 {
             let bytes = RangeValue::at_least(as_number(wanted.memory_kib) * KIB);
@@ -117,7 +118,7 @@ impl JobDefinition {
                     Some(hertz) => hertz.div_ceil(KILOHERTZ as u64),
                     None => 0,
                 },
-                generic: Default::default(),
+                generic: self.resources.generic.clone().unwrap_or_default(),
             },
             data_kib: self.staged_in_bytes().div_ceil(KIB as u64),
         })

@@ -11,6 +11,7 @@ use crate::xml::record::{
     records, required, tag, take, values,
 };
 use crate::xml::{Element, boolean, is_space};
+use gridrig_core::generic::{self, Generics};
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
 
@@ -51,6 +52,7 @@ records! { Jsdl:
         operating_system = "OperatingSystem",
         architecture = "CPUArchitecture" [as Architecture],
         quantities = "",
+        generic = OWN "GenericResources",
     }
     OperatingSystem in JSDL {
         name = "OperatingSystemType" [as System],
@@ -77,6 +79,7 @@ values! { Jsdl:
     bool = "true or false", boolean;
     u64 = "a whole number from 0 on", |text| digits(text)?.parse().ok();
     u32 = POSITIVE, positive;
+    Generics = generic::EXPECTED, |text| text.parse().ok();
     CreationFlag = "overwrite, append or dontOverwrite", |text| text.parse().ok();
 }
 

@@ -1,6 +1,7 @@
 //! `Resources`: what a job runs on.
 
 use super::RangeValue;
+use gridrig_core::generic::Generics;
 use std::collections::BTreeMap;
 
 /// What a job runs on.
@@ -17,6 +18,8 @@ pub struct Resources {
     pub architecture: Option<String>,
     /// Everything that is a number.
     pub quantities: BTreeMap<Quantity, RangeValue>,
+    /// What is taken of each host besides (`gridrig:GenericResources`).
+    pub generic: Option<Generics>,
 }
 
 /// `OperatingSystem`.

@@ -2,6 +2,7 @@
 
 use super::{NAMESPACE, ResourceError};
 use crate::xml::{Element, is_space};
+use gridrig_core::generic::{EXPECTED, Generics};
 use gridrig_core::resource::Resource;
 use gridrig_core::time::Decimal;
 
@@ -20,6 +21,7 @@ pub(super) enum Field {
     PhysicalMemory,
     Disk,
     Speed,
+    GenericResources,
 }
 
 impl Field {
@@ -36,7 +38,10 @@ impl Field {
 
     /// The five elements of the paper have to be there.
     const fn is_required(self) -> bool {
-        !matches!(self, Field::Name | Field::Disk | Field::Speed)
+        !matches!(
+            self,
+            Field::Name | Field::Disk | Field::Speed | Field::GenericResources
+        )
     }
 }
 
@@ -68,7 +73,7 @@ impl Group<'_> {
             memory_mib: self.mebibytes(Field::PhysicalMemory)?,
             disk_mib: self.mebibytes(Field::Disk)?,
             speed: self.speed(Field::Speed)?,
-            generic: Default::default(),
+            generic: self.generic(Field::GenericResources)?,
         })
     }
 
@@ -108,6 +113,13 @@ impl Group<'_> {
             (!speed.is_zero()).then_some(speed)
         })?;
         Ok(speed.unwrap_or(Decimal::ONE))
+    }
+
+    fn generic(&self, field: Field) -> Result<Generics, ResourceError> {
+        let generic = self.read(field, EXPECTED, |text| {
+            text.parse().ok().filter(|all: &Generics| !all.is_empty())
+        })?;
+        Ok(generic.unwrap_or_default())
     }
 
     fn read<T>(

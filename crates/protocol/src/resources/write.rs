@@ -85,6 +85,8 @@ fn value(group: &Resource, field: Field, index: usize) -> Result<Option<String>,
         Field::Os => Some(word(group.os.as_ref().ok_or_else(missing)?)?),
         Field::PhysicalMemory => Some(number(group.memory_mib.ok_or_else(missing)?)?),
         Field::Disk => group.disk_mib.map(number).transpose()?,
+        Field::GenericResources if group.generic.is_empty() => None,
+        Field::GenericResources => Some(group.generic.to_string()),
         Field::Speed if group.speed == Decimal::ONE => None,
         Field::Speed => {
             let text = group.speed.to_string();

@@ -1,8 +1,10 @@
 //! Resource information.
 
+use super::generic::GenericCounts;
 use super::notice::LetterName;
 use super::place::Place;
 use super::problem::Problem;
+use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::{FreeSpace, LoadSample, Mean};
 use gridrig_core::resource::{Resource, Resources};
@@ -64,6 +66,9 @@ pub struct LoadReport {
     /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_disk_mib: Option<u64>,
+    /// Generic resources of all nodes that no job has, where nodes have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_generic_resources: Option<GenericCounts>,
 }
 
 impl From<&LoadSample> for LoadReport {
@@ -87,6 +92,13 @@ impl From<&LoadSample> for LoadReport {
             free_memory_kib: sample.space.memory_kib,
             free_node_memory_kib: sample.space.node_memory_kib,
             free_disk_mib: sample.space.disk_mib,
+            free_generic_resources: (!sample.space.generic.is_empty()).then(|| {
+                let free = sample.space.generic.iter();
+                GenericCounts(
+                    free.map(|(name, count)| (name.to_string(), *count))
+                        .collect(),
+                )
+            }),
         }
     }
 }
@@ -115,7 +127,13 @@ impl TryFrom<&LoadReport> for LoadSample {
                 memory_kib: report.free_memory_kib,
                 node_memory_kib: report.free_node_memory_kib,
                 disk_mib: report.free_disk_mib,
-                generic: Default::default(),
+                generic: match &report.free_generic_resources {
+                    None => Default::default(),
+                    Some(counts) => counts.free().ok_or_else(|| {
+                        let field = "free_generic_resources";
+                        Problem::field(field, &counts.to_string(), EXPECTED)
+                    })?,
+                },
             },
         })
     }
@@ -232,6 +250,9 @@ pub struct NodeGroup {
     pub disk_mib: Option<u64>,
     /// Speed relative to 1.0, as a decimal.
     pub speed: String,
+    /// Generic resources per node, such as GPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generic_resources: Option<GenericCounts>,
 }
 
 impl From<&Resource> for NodeGroup {
@@ -245,13 +266,14 @@ impl From<&Resource> for NodeGroup {
             memory_mib: group.memory_mib,
             disk_mib: group.disk_mib,
             speed: group.speed.to_string(),
+            generic_resources: (!group.generic.is_empty()).then(|| (&group.generic).into()),
         }
     }
 }
 
 impl NodeGroup {
     /// The group in the terms of the model; `None` if its speed is no decimal
-    /// number.
+    /// number, or its generic resources are none.
     #[must_use]
     pub fn to_resource(&self) -> Option<Resource> {
         Some(Resource {
@@ -263,7 +285,10 @@ impl NodeGroup {
             memory_mib: self.memory_mib,
             disk_mib: self.disk_mib,
             speed: Decimal::parse(&self.speed)?,
-            generic: Default::default(),
+            generic: match &self.generic_resources {
+                None => Default::default(),
+                Some(counts) => counts.generics()?,
+            },
         })
     }
 
@@ -412,7 +437,7 @@ mod tests {
                 memory_kib: Some(u64::MAX),
                 node_memory_kib: Some(4096),
                 disk_mib: None,
-                generic: Default::default(),
+                generic: [("gpu".into(), 0), ("nic".into(), 3)].into(),
             },
         };
         let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();

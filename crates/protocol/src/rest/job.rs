@@ -1,9 +1,11 @@
 //! Jobs as they are submitted, shown and listed.
 
 use super::end::JobState;
+use super::generic::GenericCounts;
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
 use gridrig_core::agent::Arrival;
+use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -95,6 +97,10 @@ pub struct JobRequirements {
     /// Least speed of each node, in millionths of speed 1.0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub speed_millionths: u64,
+    /// Generic resources taken of each node, such as GPUs, however many
+    /// processors are taken there: numbers from 1 to 1000000 by name.
+    #[serde(default, skip_serializing_if = "GenericCounts::is_empty")]
+    pub generic_resources: GenericCounts,
 }
 
 /// Whether a number that means nothing at 0 may be left out.
@@ -120,6 +126,7 @@ impl JobSubmission {
             memory_kib: wanted.memory_kib,
             disk_mib: wanted.disk_mib,
             speed_millionths: wanted.speed_millionths,
+            generic_resources: (&wanted.generic).into(),
         };
         let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         JobSubmission {
@@ -165,6 +172,10 @@ impl JobSubmission {
         self.check_texts()?;
         let wanted = self.requirements.clone().unwrap_or_default();
         let text = |text: Option<String>| text.map(|text| text.into());
+        let generic = wanted.generic_resources.generics().ok_or_else(|| {
+            let given = wanted.generic_resources.to_string();
+            Problem::field("requirements.generic_resources", &given, EXPECTED)
+        })?;
         Ok(JobSpec {
             id: JobId(self.id.unwrap_or(0)),
             processors: self.processors,
@@ -179,7 +190,7 @@ impl JobSubmission {
                 memory_kib: wanted.memory_kib,
                 disk_mib: wanted.disk_mib,
                 speed_millionths: wanted.speed_millionths,
-                generic: Default::default(),
+                generic,
             },
             data_kib: self.data_kib,
         })

@@ -145,7 +145,9 @@ fn spec() -> impl Strategy<Value = JobSpec> {
             memory_kib: sizes.1,
             disk_mib: sizes.2,
             speed_millionths: sizes.3,
-            generic: Default::default(),
+            generic: if sizes.0 % 2 == 0 { "gpu:2,nic:1" } else { "" }
+                .parse()
+                .unwrap(),
         },
         data_kib: sizes.4,
     })

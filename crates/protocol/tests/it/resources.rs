@@ -106,7 +106,7 @@ fn a_message_names_file_line_element_value_and_what_was_expected() {
     assert_eq!(
         refused(&group(&format!("{FIVE}\n<Cores>1</Cores>"))),
         "site.xml:4: element Cores: not allowed here: expected one of Name, Count, Architecture, \
-         CPUCount, OS, PhysicalMemory, Disk, Speed"
+         CPUCount, OS, PhysicalMemory, Disk, Speed, GenericResources"
     );
 }
 
@@ -172,7 +172,7 @@ proptest! {
                 memory_mib: Some(memory),
                 disk_mib: disk,
                 speed: Decimal::parse(&format!("{whole}.{fraction}")).unwrap(),
-                generic: Default::default(),
+                generic: ["", "gpu:4,nic:1"][count as usize % 2].parse().unwrap(),
             }
         });
         let resources = Resources::new(groups.collect()).unwrap();

@@ -100,6 +100,18 @@ impl Batch<'_> {
         self.number::<UInt64Type>(name, index, "uint64")
     }
 
+    /// A text of a column that older runs have not.
+    pub(super) fn newer_text(
+        &self,
+        name: &'static str,
+        index: usize,
+    ) -> Result<Option<&str>, RunDirError> {
+        match self.column(name) {
+            Some(_) => self.text(name, index),
+            None => Ok(None),
+        }
+    }
+
     /// The same of a column that older runs have not.
     pub(super) fn newer_u64(
         &self,

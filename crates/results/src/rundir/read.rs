@@ -188,6 +188,12 @@ pub(super) fn read_submission(
     });
     let entry = batch.text("entry", index)?;
     let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
+    let generic = batch.newer_text("generic_resources", index)?;
+    let generic = generic.map(|text| {
+        let wrong = |expected| wrong("generic_resources", Some(text), expected);
+        text.parse().map_err(wrong)
+    });
+    let generic = generic.transpose()?;
     let processors = batch.u32("processors", index)?;
     let run_time = batch.time("run_time_ref_ns", index)?;
     let at = batch.time("intended_ns", index)?;
@@ -207,7 +213,7 @@ pub(super) fn read_submission(
                 memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
                 disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
                 speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
-                generic: Default::default(),
+                generic: generic.unwrap_or_default(),
             },
             data_kib: 0,
         },

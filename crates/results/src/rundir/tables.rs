@@ -110,6 +110,10 @@ fn fact_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
     columns.u64("speed_millionths", move |row| {
         Some(wants(row)?.speed_millionths)
     });
+    columns.text("generic_resources", move |row| {
+        let generic = &wants(row)?.generic;
+        (!generic.is_empty()).then(|| generic.to_string())
+    });
 }
 
 fn placement<'a>(

@@ -184,6 +184,31 @@ fn memory_used_twice_is_found() {
 }
 
 #[test]
+fn generic_resources_used_twice_or_not_there_are_found() {
+    const TWICE: &[PlacementRun] = &[nodes(0, 1, 1), nodes(0, 1, 1), nodes(1, 1, 1)];
+    let wanting = |generic: &str| {
+        let mut jobs = submissions();
+        jobs[0].spec.requirements.generic = generic.parse().unwrap();
+        jobs
+    };
+    let audited = audit_of(events(), &wanting("gpu:2"));
+    assert!(audited.is_ok(), "{audited:?}");
+    let found = check_jobs(
+        wanting("gpu:2"),
+        |told| restart(told, TWICE),
+        &[Rule::NoOverlap],
+    );
+    let message = &found[0].message;
+    assert!(
+        message.contains("took 2 of 3 gpu of resource 0 node 0, where 2"),
+        "{message}"
+    );
+    for generic in ["gpu:4", "fpga:1"] {
+        check_jobs(wanting(generic), |_| (), &[Rule::Requirements]);
+    }
+}
+
+#[test]
 fn a_start_before_the_submission_is_found() {
     // What happens to the job afterwards is out of place, too.
     let violations = check(

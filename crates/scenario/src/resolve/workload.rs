@@ -9,6 +9,7 @@ use crate::workload::{Disk, Draw};
 use crate::workload::{
     Keep, SizeFrom, Spread, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
+use gridrig_core::generic::Generics;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -288,12 +289,22 @@ impl Context<'_> {
         if disk.is_none() {
             (draw.disk_most_mib, draw.disk_is_data) = (None, None);
         }
+        let mut generic = Vec::new();
+        if let Some(written) = &draw.generic_resources {
+            for (text, weight) in written.get() {
+                let wanted = if text == "none" { "" } else { text };
+                let wanted = wanted.parse::<Generics>();
+                let wanted = wanted.map_err(|what| self.tables.refuse(&written.span(), what))?;
+                generic.push((wanted, weight.0));
+            }
+        }
         Ok(Some(Draw {
             architecture: names(&mut draw.architecture),
             os: names(&mut draw.os),
             burst,
             memory_mib,
             disk,
+            generic,
         }))
     }
 

@@ -285,7 +285,7 @@ fn arrival(job: &Job) -> Arrival {
             memory_kib: activity.memory_bytes.unwrap_or(0).div_ceil(1024),
             disk_mib: activity.disk_bytes.unwrap_or(0).div_ceil(1024 * 1024),
             speed_millionths: 0,
-            generic: Default::default(),
+            generic: activity.coprocessor.clone(),
         },
         data_kib: 0,
     };

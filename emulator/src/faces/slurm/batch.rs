@@ -11,6 +11,7 @@ pub(super) use script::{Interpreter, words};
 use super::depend::{self, Wish};
 use super::options::{Parsed, Place, Program, parse};
 use crate::slurm::times::Limit;
+use gridrig_core::generic::Generics;
 use std::sync::Arc;
 
 /// The exit code of sbatch for options it cannot read.
@@ -55,6 +56,8 @@ pub(super) struct Batch {
     /// Memory of each node, or of each processor, in MiB.
     pub mem: Option<u64>,
     pub mem_per_cpu: Option<u64>,
+    /// `--gres`: of each node.
+    pub gres: Generics,
     pub work_dir: String,
     pub output: Option<String>,
     pub error: Option<String>,
@@ -232,6 +235,7 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     }
     batch.mem = memory(all, "mem")?;
     batch.mem_per_cpu = memory(all, "mem-per-cpu")?;
+    batch.gres = gres(all)?;
     sizes(all, order)?;
     order.hold = all.has("hold");
     order.begin = text("begin");
@@ -291,6 +295,17 @@ fn memory(all: &Parsed, name: &str) -> Result<Option<u64>, Refusal> {
         _ => None,
     };
     mib.map(Some).ok_or_else(bad)
+}
+
+/// Of each node, by `--gres`; a kind of a resource (`gpu:a100:1`) is none of
+/// the cluster's.
+fn gres(all: &Parsed) -> Result<Generics, Refusal> {
+    let text = match all.last("gres") {
+        Some("none") | None => "",
+        Some(text) => text,
+    };
+    let bad = |_| Refusal::submission("Invalid generic resource (gres) specification");
+    text.parse().map_err(bad)
 }
 
 fn sizes(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 
 use crate::slurm::hostlist;
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::resource::Resources;
+use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
 
@@ -15,6 +15,14 @@ pub(super) const VERSION_LINE: &str = "slurm-wlm 22.05.8\n";
 
 /// How long an ended job stays in squeue and scontrol, as Slurm's default.
 pub(super) const MIN_JOB_AGE: SimDuration = SimDuration::from_secs(300);
+
+/// What nodes of this group have, as `GRES` shows it.
+pub(super) fn gres(group: &Resource) -> String {
+    match group.generic.is_empty() {
+        true => "(null)".to_owned(),
+        false => group.generic.to_string(),
+    }
+}
 
 /// The cluster as its commands present it.
 #[derive(Clone, Debug)]

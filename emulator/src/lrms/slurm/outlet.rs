@@ -168,6 +168,9 @@ impl Outlet {
             let mib = spec.requirements.memory_kib.div_ceil(1024);
             option("mem-per-cpu", &mib.to_string());
         }
+        if !spec.requirements.generic.is_empty() {
+            option("gres", &spec.requirements.generic.to_string());
+        }
         let seconds = self.clock.wall(spec.run_time);
         let seconds = format!("{}.{:03}", seconds.as_secs(), seconds.subsec_millis());
         let script = settings.template.replace("{seconds}", &seconds);

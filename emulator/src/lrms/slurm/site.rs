@@ -3,6 +3,7 @@
 use super::Settings;
 use super::commands::{Said, call};
 use super::listing::value;
+use gridrig_core::generic::Generics;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::Decimal;
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ struct Node {
     memory_mib: Option<u64>,
     architecture: Option<String>,
     os: Option<String>,
+    generic: Generics,
 }
 
 /// Why a real Slurm is of no use.
@@ -139,7 +141,7 @@ impl Site {
                 memory_mib: node.memory_mib,
                 disk_mib: None,
                 speed: Decimal::ONE,
-                generic: Default::default(),
+                generic: node.generic.clone(),
             };
             match groups.last_mut() {
                 Some(last)
@@ -202,7 +204,19 @@ fn node(line: &str) -> Option<Node> {
             .filter(|memory| *memory > 1),
         architecture: value(line, "Arch").map(str::to_owned),
         os: value(line, "OS").map(str::to_owned),
+        generic: value(line, "Gres").map_or_else(Generics::default, gres),
     })
+}
+
+/// `gpu:a100:4(S:0-1),nic:2` by name: kinds of one name count together.
+fn gres(text: &str) -> Generics {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for part in text.split(',') {
+        let mut words = part.split('(').next().unwrap_or(part).split(':');
+        let count = counts.entry(words.next().unwrap_or("")).or_default();
+        *count += words.last().and_then(|last| last.parse().ok()).unwrap_or(1);
+    }
+    Generics::new(counts).unwrap_or_default()
 }
 
 fn said(settings: &Settings, name: &str, words: &[&str]) -> Result<String, SiteError> {

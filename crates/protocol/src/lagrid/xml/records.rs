@@ -103,6 +103,7 @@ records! { LaGrid:
         memory_mib = "memoryMib",
         disk_mib = "diskMib",
         speed = "speed",
+        generic_resources = "genericResources",
     }
     LoadReport in LAGRID {
         cluster = "cluster",
@@ -119,6 +120,7 @@ records! { LaGrid:
         free_memory_kib = "freeMemoryKib",
         free_node_memory_kib = "freeNodeMemoryKib",
         free_disk_mib = "freeDiskMib",
+        free_generic_resources = "freeGenericResources",
     }
     MeanReport in LAGRID {
         sum = "sum",

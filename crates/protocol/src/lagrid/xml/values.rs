@@ -10,7 +10,7 @@ use crate::lagrid::words::{
     UpdateVerdict,
 };
 use crate::lagrid::{LAGRID, PeerFault};
-use crate::rest::JobState;
+use crate::rest::{GenericCounts, JobState};
 use crate::soap::EndpointReference;
 use crate::xml::record::{At, Field, Fields, Language as _, Tag, Value, Wrong, required, values};
 use crate::xml::{ADDRESSING, Element, Name};
@@ -23,6 +23,7 @@ values! { LaGrid:
     u32 = "a whole number from 0 to 4294967295", |text| text.parse().ok();
     u64 = "a whole number from 0 to 18446744073709551615", |text| text.parse().ok();
     bool = "true or false", crate::xml::boolean;
+    GenericCounts = "names with their numbers, such as gpu:2,nic:1", |text| text.parse().ok();
 }
 
 required! { LaGrid: String, Reference, JobDefinition, InventoryDocument }

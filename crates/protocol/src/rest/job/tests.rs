@@ -8,6 +8,7 @@ fn a_job_survives_the_wire() {
     spec.requested_time = Some(SimDuration::from_secs(90));
     spec.requirements.os = Some("LINUX".into());
     spec.requirements.memory_kib = 5;
+    spec.requirements.generic = "gpu:2,nic:1".parse().unwrap();
     let sent = JobSubmission::forwarded(&Arrival {
         key: Some("r/0/7/1".to_owned()),
         id: Some(JobId(7)),
@@ -22,6 +23,21 @@ fn a_job_survives_the_wire() {
     let read: JobSubmission = serde_json::from_str(&text).unwrap();
     assert_eq!(read, sent);
     assert_eq!(read.spec().unwrap(), spec);
+}
+
+#[test]
+fn generic_resources_that_are_none_are_refused() {
+    for wanted in [r#"{"gpu":0}"#, r#"{"1gpu":1}"#, r#"{"gpu":1000001}"#] {
+        let text = format!(
+            r#"{{"processors":2,"run_time":"60s","requirements":{{"generic_resources":{wanted}}}}}"#
+        );
+        let read: JobSubmission = serde_json::from_str(&text).unwrap();
+        let problem = format!("{:?}", read.spec().unwrap_err());
+        assert!(
+            problem.contains("requirements.generic_resources"),
+            "{problem}"
+        );
+    }
 }
 
 #[test]

@@ -77,14 +77,16 @@ fn resources() -> impl Strategy<Value = Resources> {
         of(system),
         architecture,
         quantities,
+        of(select(vec!["gpu:2", "gpu:1,nic:3"])),
     )
         .prop_map(
-            |(hosts, exclusive, system, architecture, quantities)| Resources {
+            |(hosts, exclusive, system, architecture, quantities, generic)| Resources {
                 candidate_hosts: hosts,
                 exclusive,
                 operating_system: system,
                 architecture: architecture.map(str::to_owned),
                 quantities,
+                generic: generic.map(|text| text.parse().unwrap()),
             },
         )
 }

@@ -10,7 +10,7 @@ use gridrig_protocol::lagrid::{
     ResourceLanguage, ResourceUpdate, Role, SendResourceData, SendResourceDataAnswer, SubmitJob,
     SubmitJobAnswer, Taken, Terms, UpdateKind, UpdateVerdict, Verdict,
 };
-use gridrig_protocol::rest::{LetterName, LoadReport, MeanReport, NodeGroup};
+use gridrig_protocol::rest::{GenericCounts, LetterName, LoadReport, MeanReport, NodeGroup};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -194,11 +194,17 @@ fn load(cluster: u16) -> impl Strategy<Value = LoadReport> {
     let numbers = (any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>());
     let queue = (0..=1_u64 << 62, 0..=1_u128 << 90);
     let means = [mean(), mean(), mean(), mean()];
-    let space = [of(any::<u64>()), of(any::<u64>()), of(any::<u64>())];
+    let space = (
+        of(any::<u64>()),
+        of(any::<u64>()),
+        of(any::<u64>()),
+        of(generic(0, u64::MAX)),
+    );
     (numbers, queue, means, space).prop_map(
         move |((at_ns, processors, busy, queued), (queued_processors, work_left), means, space)| {
             let [a, b, c, d] = means;
-            let [free_memory_kib, free_node_memory_kib, free_disk_mib] = space;
+            let (free_memory_kib, free_node_memory_kib, free_disk_mib, free_generic_resources) =
+                space;
             LoadReport {
                 cluster,
                 at_ns,
@@ -214,9 +220,16 @@ fn load(cluster: u16) -> impl Strategy<Value = LoadReport> {
                 free_memory_kib,
                 free_node_memory_kib,
                 free_disk_mib,
+                free_generic_resources,
             }
         },
     )
+}
+
+/// Generic resources, of each at least and at most so many.
+fn generic(least: u64, most: u64) -> impl Strategy<Value = GenericCounts> {
+    let names = select(vec!["gpu", "nic", "a_b-1"]).prop_map(str::to_owned);
+    proptest::collection::btree_map(names, least..=most, 1..3).prop_map(GenericCounts)
 }
 
 fn nodes() -> impl Strategy<Value = NodeGroup> {
@@ -227,8 +240,10 @@ fn nodes() -> impl Strategy<Value = NodeGroup> {
         of(any::<u64>()),
         of(any::<u64>()),
     );
-    (texts, sizes, select(vec!["1", "0.5", "3.84", "12.125"])).prop_map(
-        |((name, architecture, os), (nodes, processors_per_node, memory_mib, disk_mib), speed)| {
+    let speed = select(vec!["1", "0.5", "3.84", "12.125"]);
+    (texts, sizes, speed, of(generic(1, 1_000_000))).prop_map(
+        |(texts, (nodes, processors_per_node, memory_mib, disk_mib), speed, generic_resources)| {
+            let (name, architecture, os) = texts;
             NodeGroup {
                 name,
                 nodes,
@@ -238,6 +253,7 @@ fn nodes() -> impl Strategy<Value = NodeGroup> {
                 memory_mib,
                 disk_mib,
                 speed: speed.to_owned(),
+                generic_resources,
             }
         },
     )

@@ -3,7 +3,7 @@
 use super::format::{self, Piece};
 use super::{list, options};
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::site::{Node, Site, VERSION};
+use crate::faces::slurm::site::{Node, Site, VERSION, gres};
 use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
@@ -62,7 +62,7 @@ static FIELDS: [Field; 48] = [
     field('f', "features", "AVAIL_FEATURES", Always("(null)")),
     field('b', "features_act", "ACTIVE_FEATURES", Always("(null)")),
     field('e', "freemem", "FREE_MEM", Value(|line| line.amount(|g| g.memory_mib, 1))),
-    field('G', "gres", "GRES", Always("(null)")),
+    field('G', "gres", "GRES", Value(|line| line.group().map_or_else(String::new, gres))),
     field('4', "gresused", "GRES_USED", Always("(null)")),
     field('g', "groups", "GROUPS", Always("all")),
     field('B', "maxcpuspernode", "MAX_CPUS_PER_NODE", Always("UNLIMITED")),
@@ -127,11 +127,15 @@ impl Line<'_> {
         self.nodes.first().map_or(0, |node| node.cpus)
     }
 
+    /// What its nodes are.
+    fn group(&self) -> Option<&Resource> {
+        let first = self.nodes.first();
+        first.map(|node| &self.site.resources.groups()[node.group])
+    }
+
     /// How much one node has of something.
     fn amount(&self, of: fn(&Resource) -> Option<u64>, without: u64) -> String {
-        let first = self.nodes.first();
-        let group = first.map(|node| &self.site.resources.groups()[node.group]);
-        group.and_then(of).unwrap_or(without).to_string()
+        self.group().and_then(of).unwrap_or(without).to_string()
     }
 }
 

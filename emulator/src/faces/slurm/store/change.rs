@@ -44,6 +44,7 @@ impl JobStore {
             requested_time: limit,
             requirements: Requirements {
                 memory_kib: memory.unwrap_or(0),
+                generic: batch.gres.clone(),
                 ..Requirements::default()
             },
             data_kib: 0,

@@ -2,7 +2,7 @@
 
 use super::layout;
 use crate::faces::slurm::batch::MAX_ARRAY_SIZE;
-use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION};
+use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION, gres};
 use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::Answer;
 use crate::slurm::hostlist;
@@ -114,7 +114,7 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
         format!("CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={taken}.00"),
         "AvailableFeatures=(null)".to_owned(),
         "ActiveFeatures=(null)".to_owned(),
-        "Gres=(null)".to_owned(),
+        format!("Gres={}", gres(group)),
         format!("NodeAddr={name} NodeHostName={name} Port=0 Version={VERSION}"),
         format!("OS={system} "),
         format!("RealMemory={memory} AllocMem=0 FreeMem={memory} Sockets={cpus} Boards=1"),

@@ -1,0 +1,79 @@
+//! Generic resources on the wire.
+
+use gridrig_core::generic::{Generics, is_name};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Generic resources by name, each with its number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(transparent)]
+#[schema(example = json!({"gpu": 2}))]
+pub struct GenericCounts(pub BTreeMap<String, u64>);
+
+impl GenericCounts {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Of a node or of a job; `None` unless they are what
+    /// [`EXPECTED`](gridrig_core::generic::EXPECTED) says.
+    #[must_use]
+    pub fn generics(&self) -> Option<Generics> {
+        let all = self.0.iter();
+        let counts = all.map(|(name, count)| Some((name, u32::try_from(*count).ok()?)));
+        Generics::new(counts.collect::<Option<Vec<_>>>()?)
+    }
+
+    /// What is free, also where that is 0; `None` if a name is none.
+    #[must_use]
+    pub fn free(&self) -> Option<BTreeMap<Arc<str>, u64>> {
+        let all = self.0.iter();
+        let named = all.map(|(name, count)| is_name(name).then(|| (name.as_str().into(), *count)));
+        named.collect()
+    }
+}
+
+impl From<&Generics> for GenericCounts {
+    fn from(generic: &Generics) -> Self {
+        let all = generic.iter();
+        let counts = all.map(|(name, count)| (name.to_string(), u64::from(count)));
+        GenericCounts(counts.collect())
+    }
+}
+
+/// As XML has them: `gpu:2,nic:1`.
+impl fmt::Display for GenericCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, count)) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{name}:{count}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for GenericCounts {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let part = |part: &str| {
+            let (name, count) = part.split_once(':')?;
+            let is_plain = count.bytes().all(|byte| byte.is_ascii_digit());
+            Some((name.to_owned(), count.parse().ok().filter(|_| is_plain)?))
+        };
+        let parts: Option<Vec<(String, u64)>> = text.split(',').map(part).collect();
+        let parts = parts.ok_or(())?;
+        let number = parts.len();
+        let named: BTreeMap<String, u64> = parts.into_iter().collect();
+        match named.len() == number {
+            true => Ok(GenericCounts(named)),
+            false => Err(()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! GPUs from the cluster file to the results.
+
+use crate::command::{Bench, expect_code, run, stderr};
+use crate::slurm_bench::Emulated;
+use gridrig_results::rundir;
+use std::path::Path;
+
+const CLUSTER: &str = "<EmulatedResources xmlns=\"http://cs.fiu.edu/emulator/resources\"><Resource>
+  <Count>1</Count><Architecture>x86</Architecture><CPUCount>8</CPUCount><OS>Linux</OS>
+  <PhysicalMemory>1000</PhysicalMemory><GenericResources>gpu:4</GenericResources>
+</Resource></EmulatedResources>";
+
+const SCENARIO: &str = "[workload]
+trace = \"t.swf\"
+draw = { generic_resources = { \"gpu:2\" = 1 } }
+[cluster]
+resources = \"c.xml\"
+discipline = \"easy-backfill\"
+";
+
+#[test]
+fn jobs_wait_for_gpus_where_processors_are_free() {
+    let bench = Bench::new(SCENARIO, &[(0, 10, 1), (0, 10, 1), (0, 10, 1)]);
+    std::fs::write(bench.path("c.xml"), CLUSTER).unwrap();
+    expect_code(&bench.run(&[]), 0);
+    let directory = Path::new(&bench.path("runs/s-1")).join("no-broker/r000");
+    expect_code(&run(&["audit", &directory.display().to_string()]), 0);
+    let read = rundir::read(&directory).unwrap();
+    let wanted = read
+        .submissions
+        .iter()
+        .map(|job| job.spec.requirements.generic.to_string());
+    assert_eq!(wanted.collect::<Vec<_>>(), ["gpu:2"; 3]);
+    let group = &read.grid.clusters[0].config.resources.groups()[0];
+    assert_eq!(group.generic.count("gpu"), 4);
+    let table = rundir::TableColumns::open(&directory, "jobs.parquet").unwrap();
+    let column = table.codes("generic_resources").unwrap();
+    assert_eq!(column.name(2), Some("gpu:2"));
+    let starts = read.log.records();
+    let starts = starts.filter(|(_, event)| event.kind.name() == "started");
+    let seconds = starts.map(|(at, _)| at.as_nanos() / 1_000_000_000);
+    assert_eq!(seconds.collect::<Vec<_>>(), [0, 0, 10]);
+}
+
+#[test]
+fn a_wish_that_is_none_is_refused_with_its_line() {
+    let bench = Bench::new(&SCENARIO.replace("gpu:2", "gpu:0"), &[(0, 10, 1)]);
+    std::fs::write(bench.path("c.xml"), CLUSTER).unwrap();
+    let output = bench.run(&[]);
+    expect_code(&output, 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("s.toml:3") && said.contains("generic resources such as"),
+        "{said}"
+    );
+}
+
+#[test]
+fn sbatch_takes_gpus_of_nodes_that_show_them() {
+    let cluster = Emulated::start_with("gpu:2", 1, 4, &[]);
+    let submit = |gres: &str| cluster.run("sbatch", &[gres, "-n1", "--wrap", "sleep 600"]);
+    let state = |id: &str| cluster.run("squeue", &["-h", "-j", id, "-o", "%T"]).stdout;
+    for gres in ["--gres=gpu:1", "--gres=gpu", "--gres=gpu:1", "--gres=none"] {
+        assert_eq!(submit(gres).code, 0, "{gres}");
+    }
+    assert_eq!(state("1"), "RUNNING\n");
+    assert_eq!(state("2"), "RUNNING\n");
+    assert_eq!(state("3"), "PENDING\n");
+    let kind = submit("--gres=gpu:a100:1");
+    assert_eq!(kind.code, 1);
+    assert!(
+        kind.stderr
+            .contains("Invalid generic resource (gres) specification"),
+        "{}",
+        kind.stderr
+    );
+    assert_ne!(submit("--gres=gpu:3").code, 0);
+    assert_eq!(cluster.run("sinfo", &["-h", "-o", "%G"]).stdout, "gpu:2\n");
+    let nodes = cluster.run("scontrol", &["show", "node"]).stdout;
+    assert!(nodes.contains("Gres=gpu:2\n"), "{nodes}");
+}
