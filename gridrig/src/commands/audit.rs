@@ -35,9 +35,13 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
             for note in &notes {
                 eprintln!("audit: note: {note}");
             }
+            let (jobs, events) = (report.submitted, report.events);
+            let ended = match manifest.partial {
+                true => "the run is partial: no job ended twice",
+                false => "every job ended once",
+            };
             print(&format!(
-                "audit ok: {} jobs, {} events, every job ended once, no processor used twice\n",
-                report.submitted, report.events
+                "audit ok: {jobs} jobs, {events} events, {ended}, no processor used twice\n"
             ))
         }
         Err(violations) => {
