@@ -16,14 +16,16 @@ mod schema;
 mod services;
 pub(crate) mod trace;
 
-use crate::cli::{ClockArg, ScenarioArgs};
+use crate::cli::{ClockArg, MonitoringArgs, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;
 use crate::{init, interrupt, logging};
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow, ensure};
 use clap::{CommandFactory, Parser};
+use gridrig_service::http::{Labels, Monitoring};
 use line::{Cli, Command};
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Parses the command line, does what it says and answers the exit code.
@@ -96,6 +98,29 @@ fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     Scenario::load(&args.scenario, &sets).map_err(Failure::input)
 }
 
+/// What the command line says. The folder of targets is made, so that a
+/// mistake in it is told before anything starts.
+///
+/// # Errors
+/// Input errors: no label, no folder.
+fn monitoring(args: &MonitoringArgs) -> anyhow::Result<Monitoring> {
+    let mut labels = Labels::default();
+    for text in &args.labels {
+        let added = labels.add(text);
+        added.map_err(|error| anyhow!("--label {text}: {error}"))?;
+    }
+    if let Some(folder) = &args.targets {
+        std::fs::create_dir_all(folder).with_context(|| {
+            let folder = folder.display();
+            format!("--targets {folder}: expected a folder that can be written to")
+        })?;
+    }
+    Ok(Monitoring {
+        labels,
+        targets: args.targets.clone(),
+    })
+}
+
 /// Writes to stdout. A reader that has gone away (`| head`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
@@ -106,6 +131,29 @@ fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::run(error)),
         _ => Ok(()),
     }
+}
+
+/// Writes one JSON document, or the same as text.
+fn answer<T: serde::Serialize>(
+    json: bool,
+    document: &T,
+    text: impl FnOnce(&T) -> String,
+) -> Result<(), Failure> {
+    if json {
+        return print_json(document);
+    }
+    print(&text(document))
+}
+
+/// Refuses to overwrite what is there.
+fn refuse_existing(out: &Path, force: bool) -> anyhow::Result<()> {
+    let out_is_new = force || !out.exists();
+    let out = out.display();
+    ensure!(
+        out_is_new,
+        "{out}: exists already (expected a new file, or --force)"
+    );
+    Ok(())
 }
 
 /// Writes one JSON document to stdout.

@@ -1,36 +1,11 @@
-//! How the services of a run are monitored: what the command line says of it,
-//! and the labels that a scenario gives.
+//! How the services of a run are monitored: the labels that a scenario gives,
+//! and the files of Prometheus and Grafana.
 
 pub(crate) mod files;
 
-use crate::cli::MonitoringArgs;
 use crate::scenario::{POOLED, Replication, Scenario};
-use anyhow::{Context as _, anyhow};
 use gridrig_core::policy::PolicySpec;
 use gridrig_service::http::{Labels, Monitoring};
-
-/// What the command line says. The folder of targets is made, so that a
-/// mistake in it is told before anything starts.
-///
-/// # Errors
-/// Input errors: no label, no folder.
-pub(crate) fn monitoring(args: &MonitoringArgs) -> anyhow::Result<Monitoring> {
-    let mut labels = Labels::default();
-    for text in &args.labels {
-        let added = labels.add(text);
-        added.map_err(|error| anyhow!("--label {text}: {error}"))?;
-    }
-    if let Some(folder) = &args.targets {
-        std::fs::create_dir_all(folder).with_context(|| {
-            let folder = folder.display();
-            format!("--targets {folder}: expected a folder that can be written to")
-        })?;
-    }
-    Ok(Monitoring {
-        labels,
-        targets: args.targets.clone(),
-    })
-}
 
 /// The labels of a service that takes its part from a scenario.
 pub(crate) fn of_scenario(scenario: &Scenario, domain: Option<&String>) -> Labels {

@@ -26,6 +26,7 @@ impl Progress {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_prefix(label.to_owned());
+        bar.set_message("at 0 s of the run");
         Progress {
             bar,
             plain,
@@ -39,8 +40,9 @@ impl Progress {
         let lag = lag.map_or(String::new(), |lag| {
             format!(", lag {:.3} s", lag.as_secs_f64())
         });
+        let now = now.as_secs_f64();
         self.bar
-            .set_message(format!("run time {:.0} s{lag}", now.as_secs_f64()));
+            .set_message(format!("at {now:.0} s of the run{lag}"));
         self.bar.set_position(ended as u64);
     }
 

@@ -20,17 +20,17 @@ pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, WorkDir};
 
 use crate::scenario::external::External;
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, ensure};
 use external::Supervisor;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::Submission;
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::player::{self, Patience, PlayConfig, Progress};
+use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Progress};
 use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{Monitoring, Weather};
 use listener::Elsewhere;
@@ -142,13 +142,15 @@ pub async fn run_real(
     shutdown: impl Future<Output = ()>,
     mut progress: impl FnMut(Progress),
 ) -> anyhow::Result<RealOutcome> {
-    if options.speed.is_zero() {
-        bail!("field speed = \"0\": expected a number above 0");
-    }
+    let speed = options.speed;
+    ensure!(
+        !speed.is_zero(),
+        "field speed = \"0\": expected a number above 0"
+    );
     let mut options = options.clone();
     let workdir = external::prepare(grid, &mut options)?;
     let options = &options;
-    let clock = RunClock::waiting(options.speed);
+    let clock = RunClock::waiting(speed);
     let services = Arc::new(Services::start(grid, options, clock).await?);
     services.sessions_open().await;
     clock.begin_in(LEAD);
@@ -158,29 +160,13 @@ pub async fn run_real(
     };
     let begin = Begin::of(grid, submissions, external.is_some(), clock);
     let submissions = &*begin.submissions;
-    let outlets = external
-        .as_ref()
-        .map(|external| external.outlets(grid, &services));
+    let outlets = external.as_ref().map(|own| own.outlets(grid, &services));
     let outlets = outlets.transpose()?;
     let elsewhere = Elsewhere::of(outlets.as_ref(), begin.shift);
     let entries = services.entries(submissions);
-    let config = PlayConfig {
-        entries,
-        outlets: outlets.unwrap_or_default(),
-        clock,
-        run_id: options.run_id.clone(),
-        patience: Patience {
-            every: options.liveness.every,
-            refused: options.liveness.refused,
-            ..Patience::default()
-        },
-    };
-    let injecting = tokio::spawn(inject(
-        Arc::clone(&services),
-        options.faults.clone(),
-        begin.shift,
-        clock,
-    ));
+    let config = play_config(entries, outlets, clock, options);
+    let (own, faults) = (Arc::clone(&services), options.faults.clone());
+    let injecting = tokio::spawn(inject(own, faults, begin.shift, clock));
     let recorder = Recorder::default();
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
         .context("the metrics cannot be offered")?;
@@ -218,11 +204,28 @@ pub async fn run_real(
         shift: begin.shift,
     };
     let mut outcome = outcome::collect(&services, &recorder, played, faults, &known);
-    if let (Some(external), Some(dir)) = (external, workdir) {
-        let logs = external.logs();
-        outcome.said = Some(BrokerLogs { dir, logs });
-    }
+    let said = external.map(|external| external.logs()).zip(workdir);
+    outcome.said = said.map(|(logs, dir)| BrokerLogs { dir, logs });
     Ok(outcome)
+}
+
+fn play_config(
+    entries: BTreeMap<Entry, String>,
+    outlets: Option<Outlets>,
+    clock: RunClock,
+    options: &RealOptions,
+) -> PlayConfig {
+    PlayConfig {
+        entries,
+        outlets: outlets.unwrap_or_default(),
+        clock,
+        run_id: options.run_id.clone(),
+        patience: Patience {
+            every: options.liveness.every,
+            refused: options.liveness.refused,
+            ..Patience::default()
+        },
+    }
 }
 
 /// When a run begins on its clock, and its submissions from there.

@@ -10,7 +10,7 @@ mod write;
 
 pub use cell::{Cell, CellNumber, cells};
 pub use observer::{Observation, Observer, Start};
-pub use real::{TIMER_TOLERANCE, notes_of};
+pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 
 use crate::check;
@@ -73,6 +73,7 @@ impl RunOptions {
 }
 
 /// What a run leaves behind.
+#[derive(Default)]
 pub struct Executed {
     /// Everything that happened.
     pub log: EventLog,
@@ -363,7 +364,7 @@ fn run_cell(
         grid: &grid,
         policy,
         load,
-        tolerance: real::tolerance(scenario.clock),
+        tolerance: tolerance(scenario.clock),
     };
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));

@@ -44,7 +44,7 @@ fn settings(text: &mut String, scenario: &Scenario) {
         let broker = &domain.broker;
         if broker.external {
             let (name, clusters) = (&domain.name, clusters(grid, &domain.clusters));
-            let _ = writeln!(text, "  domain {name}: {clusters}; its broker is not ours");
+            let _ = writeln!(text, "  domain {name}: {clusters}; an external broker");
             continue;
         }
         let is_debited = broker.own_dispatch == OwnDispatch::Debited;
@@ -222,7 +222,7 @@ fn bounds(text: &mut String, runs: &[PolicyRun]) {
     if !names.is_empty() && runs.len() - names.len() > 1 {
         let _ = writeln!(
             text,
-            "bounds, which do not compete and have no say in what is compared: {}",
+            "bounds, for comparison only (jobs that they did not complete are compared all the same): {}",
             names.join(", ")
         );
     }
@@ -248,8 +248,8 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
             let (p99, max) = (p99 / 1e9, max as f64 / 1e9);
             let _ = writeln!(
                 text,
-                "{}: submission lag p99 {p99:.3} s, worst {max:.3} s of run time; {:.1} s of trace \
-                 time",
+                "{}: submission lag: p99 {p99:.3} s, worst {max:.3} s of run time, which is {:.1} s \
+                 of trace time",
                 run.name(),
                 max * compression
             );

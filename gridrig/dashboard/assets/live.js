@@ -70,7 +70,7 @@ function warnings(list) {
   const box = id("warnings");
   box.hidden = list.length === 0;
   box.querySelector("summary").textContent =
-    list.length === 1 ? "1 warning: what these results cannot say" : `${list.length} warnings: what these results cannot say`;
+    list.length === 1 ? "1 warning: what these results do not show" : `${list.length} warnings: what these results do not show`;
   const items = box.querySelector("ul");
   if (items.dataset.is !== JSON.stringify(list)) {
     items.dataset.is = JSON.stringify(list);
@@ -97,7 +97,7 @@ function facts() {
       : el("small", {}, `${duration(now.t_s * session.compression)} of the trace`)].filter(Boolean)],
     now.pace === null ? null : ["Pace", small(`${number(now.pace)}\u00d7`, "the wall clock")],
     going ? ["Time left", small(...time(now.eta_s))] : null,
-    chosen ? null : ["On the wall", small(...time(now.wall_s))],
+    chosen ? null : ["Wall-clock time", small(...time(now.wall_s))],
     lag(),
   ]);
 }

@@ -36,14 +36,14 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
             for note in &notes {
                 eprintln!("audit: note: {note}");
             }
-            let left = match report.jobs.unfinished {
-                0 => String::new(),
-                left => format!(" but {left} without an end"),
+            let (jobs, events) = (report.jobs.submitted, report.events);
+            let ended = match (manifest.partial, report.jobs.unfinished) {
+                (true, _) => "the run is partial: no job ended twice".to_owned(),
+                (false, 0) => "every job ended once".to_owned(),
+                (false, left) => format!("every job ended once but {left} without an end"),
             };
             print(&format!(
-                "audit ok: {} jobs, {} events, every job ended once{left}, no processor used \
-                 twice\n",
-                report.jobs.submitted, report.events
+                "audit ok: {jobs} jobs, {events} events, {ended}, no processor used twice\n"
             ))
         }
         Err(violations) => {

@@ -1,6 +1,6 @@
 //! `gridrig check`
 
-use super::{load_scenario, print, print_json};
+use super::{answer, load_scenario};
 use crate::cli::CheckArgs;
 use crate::exit::Failure;
 use crate::runner;
@@ -10,8 +10,5 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let prepared = runner::prepare_workloads(&scenario)?;
     let report = crate::check::check(&scenario, &prepared);
-    match args.scenario.json {
-        true => print_json(&report),
-        false => print(&report.to_string()),
-    }
+    answer(args.scenario.json, &report, ToString::to_string)
 }

@@ -2,7 +2,7 @@
 
 mod swf;
 
-use super::{print, print_json};
+use super::{print, print_json, refuse_existing};
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -102,10 +102,8 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         }
         .map_err(Failure::Input);
     }
-    let existing = plan.iter().find(|(_, out)| out.exists() && !args.force);
-    if let Some((_, out)) = existing {
-        let out = out.display();
-        return Err(anyhow!("{out}: exists already (expected a new file, or --force)").into());
+    for (_, out) in &plan {
+        refuse_existing(out, args.force)?;
     }
     let mut files = Vec::with_capacity(plan.len());
     for (dir, out) in &plan {

@@ -59,7 +59,7 @@ pub enum Command {
     Broker(Box<BrokerArgs>),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
-    /// Be a driver of the GridWay meta-scheduler, for emulated clusters
+    /// Serve the GridWay meta-scheduler as a driver (MAD) of emulated clusters
     Gridway(GridwayArgs),
     /// Repeat a study against real programs that it starts itself
     Reproduce(ReproduceArgs),

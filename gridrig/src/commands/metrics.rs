@@ -1,6 +1,6 @@
 //! `gridrig metrics`
 
-use super::{print, print_json};
+use super::answer;
 use crate::cli::MetricsArgs;
 use crate::exit::Failure;
 use crate::monitor::files;
@@ -12,10 +12,7 @@ pub(super) fn metrics(args: &MetricsArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.out {
         return Ok(write(folder, args.force)?);
     }
-    match args.json {
-        true => print_json(&files::document()),
-        false => print(&files::markdown()),
-    }
+    answer(args.json, &files::document(), |_| files::markdown())
 }
 
 fn write(folder: &Path, force: bool) -> anyhow::Result<()> {

@@ -1,10 +1,10 @@
 //! `gridrig report`
 
 use super::compare::{options, thresholds};
-use super::{print, print_json};
+use super::{print, print_json, refuse_existing};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use gridrig_results::report::{self, Options, Report};
 use std::fs::File;
 use std::io::Write as _;
@@ -35,14 +35,6 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
         ))?;
     }
     thresholds(&report.thresholds)
-}
-
-fn refuse_existing(out: &Path, force: bool) -> anyhow::Result<()> {
-    if out.exists() && !force {
-        let out = out.display();
-        bail!("{out}: exists already (expected a new file, or --force)");
-    }
-    Ok(())
 }
 
 /// Writes the whole page beside its place and renames it: nobody opens half a

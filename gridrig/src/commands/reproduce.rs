@@ -1,6 +1,6 @@
 //! `gridrig reproduce`
 
-use super::{print, print_json};
+use super::answer;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -104,10 +104,7 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
         let written = written.with_context(|| path.display().to_string());
         written.map_err(Failure::Run)?;
     }
-    match args.json {
-        true => print_json(&study)?,
-        false => print(&text)?,
-    }
+    answer(args.json, &study, |_| text)?;
     eprintln!("written: {}", args.out.display());
     match study.builtin.kept {
         true => Ok(()),

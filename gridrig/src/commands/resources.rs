@@ -1,7 +1,7 @@
 //! `gridrig resources`: what clusters offer, in the forms that brokers tell
 //! each other.
 
-use super::{print, print_json};
+use super::answer;
 use crate::cli::ResourcesArgs;
 use crate::exit::Failure;
 use anyhow::{Context as _, bail};
@@ -27,20 +27,15 @@ pub(super) fn resources(args: &ResourcesArgs) -> Result<(), Failure> {
     let Some(form) = args.form else {
         let size = |form| anyhow::Ok(InventorySize::of(&flat.in_form(form, &schema)?));
         let sizes = Form::ALL.into_iter().map(size);
-        return sizes_of(&sizes.collect::<Result<Vec<_>, _>>()?, args.json);
+        let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+        return answer(args.json, &sizes, |sizes| text_of(sizes));
     };
     let told = flat.in_form(form, &schema).map_err(Failure::input)?;
     let document = InventoryDocument::from(&told);
-    match args.json {
-        true => print_json(&document),
-        false => print(&document.to_xml()),
-    }
+    answer(args.json, &document, InventoryDocument::to_xml)
 }
 
-fn sizes_of(sizes: &[InventorySize], json: bool) -> Result<(), Failure> {
-    if json {
-        return print_json(&sizes);
-    }
+fn text_of(sizes: &[InventorySize]) -> String {
     let head = cells(["form", "records", "relations", "XML bytes", "JSON bytes"]);
     let line = |size: &InventorySize| {
         let figures = [
@@ -51,10 +46,8 @@ fn sizes_of(sizes: &[InventorySize], json: bool) -> Result<(), Failure> {
         ];
         [cells([&size.form]), cells(figures)].concat()
     };
-    let lines: Vec<Vec<String>> = std::iter::once(head)
-        .chain(sizes.iter().map(line))
-        .collect();
-    print(&table(&lines))
+    let lines = std::iter::once(head).chain(sizes.iter().map(line));
+    table(&lines.collect::<Vec<_>>())
 }
 
 /// One inventory document, or the inventory of a domain of these clusters,

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::realtime::WorkDir;
 use crate::runner::{self, PolicyRun, ReplicationRuns, RunOptions};
 use crate::scenario::Scenario;
-use crate::{memory, monitor, table};
+use crate::{memory, table};
 use anyhow::anyhow;
 use gridrig_results::RunSummary;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         force: args.force,
         csv: args.csv,
         kill: args.kill.clone(),
-        monitoring: monitor::monitoring(&args.monitoring)?,
+        monitoring: super::monitoring(&args.monitoring)?,
         watch: page.as_ref().map(|page| Arc::clone(&page.watch) as _),
         ..place
     };
@@ -122,30 +122,31 @@ pub(super) fn say_where(replications: &[ReplicationRuns]) {
 /// What went wrong, the worst first.
 fn verdict(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), Failure> {
     for run in runs(replications) {
-        if let Some(first) = run.violations.first() {
-            for violation in &run.violations {
-                eprintln!("audit: {}: {violation}", run.name());
-            }
-            return Err(Failure::run(anyhow!(
-                "{}: the audit found {} violations, the first: {}",
-                run.name(),
-                run.violations.len(),
-                first.message
-            )));
+        for violation in &run.violations {
+            eprintln!("audit: {}: {violation}", run.name());
         }
+    }
+    if let Some(run) = runs(replications).find(|run| !run.violations.is_empty()) {
+        return Err(Failure::run(anyhow!(
+            "{}: the audit found {} violations, the first: {}",
+            run.name(),
+            run.violations.len(),
+            run.violations[0].message
+        )));
     }
     if runs(replications).any(|run| run.interrupted) {
         return Err(Failure::Interrupted);
     }
     for run in runs(replications) {
-        if let Some(first) = run.failures.first() {
-            for failure in &run.failures {
-                eprintln!("failed: {}: {failure}", run.name());
-            }
-            return Err(Failure::run(anyhow!("{}: {first}", run.name())));
+        for failure in &run.failures {
+            eprintln!("failed: {}: {failure}", run.name());
         }
     }
-    thresholds(scenario, replications)
+    let mut failed = runs(replications).filter_map(|run| Some((run, run.failures.first()?)));
+    match failed.next() {
+        Some((run, first)) => Err(Failure::run(anyhow!("{}: {first}", run.name()))),
+        None => thresholds(scenario, replications),
+    }
 }
 
 fn thresholds(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), Failure> {

@@ -13,8 +13,10 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_service::http::NotifyHosts;
+use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The clock of a service: the one it is told, or one that starts now.
@@ -31,6 +33,20 @@ fn notify_hosts(args: &ServiceArgs) -> NotifyHosts {
         true => NotifyHosts::Anywhere,
         false => NotifyHosts::Loopback,
     }
+}
+
+/// What a server shows of itself, if it was given a certificate.
+fn server_tls(
+    cert: Option<&PathBuf>,
+    key: Option<&PathBuf>,
+    client_ca: Option<&PathBuf>,
+) -> anyhow::Result<Option<ServerTls>> {
+    let files = cert.cloned().zip(key.cloned()).map(|(cert, key)| TlsFiles {
+        cert,
+        key,
+        client_ca: client_ca.cloned(),
+    });
+    Ok(files.as_ref().map(ServerTls::read).transpose()?)
 }
 
 /// On how many threads a service runs.

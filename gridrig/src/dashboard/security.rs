@@ -47,7 +47,7 @@ impl Access {
 
     /// Whether somebody who calls the dashboard by this name may do so.
     ///
-    /// An address is no name that a stranger could point here; names are
+    /// An address is no name that somebody else could point here; names are
     /// those of this machine and those that the user allows.
     fn host_allowed(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();

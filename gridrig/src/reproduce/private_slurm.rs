@@ -1,6 +1,7 @@
 //! Debian's Slurm, started on loopback and free ports with a munged of its own,
 //! in a directory of its own, and ended with the value.
 
+use crate::realtime::WorkDir;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_service::free_ports;
 use std::fmt::Write as _;
@@ -9,7 +10,6 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub struct Setup {
 
 /// A running Slurm.
 pub struct PrivateSlurm {
-    dir: PathBuf,
+    dir: WorkDir,
     daemons: Vec<(&'static str, Child)>,
 }
 
@@ -76,9 +76,11 @@ impl PrivateSlurm {
             bail!("a Slurm of our own: expected {}", missing.join(", "));
         }
         let mut slurm = PrivateSlurm {
-            dir: directory()?,
+            dir: WorkDir::make()?,
             daemons: Vec::new(),
         };
+        // Others may look into it, as munge wants it.
+        fs::set_permissions(slurm.dir.path(), Permissions::from_mode(0o755))?;
         slurm.munge()?;
         slurm.configure(setup)?;
         slurm.daemon("slurmctld", Command::new("slurmctld").args(["-D", "-c"]))?;
@@ -140,7 +142,7 @@ impl PrivateSlurm {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(name)
+        self.dir.path().join(name)
     }
 
     /// A munged with a key of its own, as its user wants it.
@@ -180,7 +182,7 @@ impl PrivateSlurm {
         for state in ["state", "spool"] {
             fs::create_dir(self.path(state))?;
         }
-        let dir = self.dir.display();
+        let dir = self.dir.path().display();
         let nodes = setup.nodes;
         let ports = free_ports(nodes as usize + 1)?;
         let controller = ports[0];
@@ -254,7 +256,6 @@ impl Drop for PrivateSlurm {
         while let Some((_, mut daemon)) = self.daemons.pop() {
             end(&mut daemon, true);
         }
-        let _ = fs::remove_dir_all(&self.dir);
     }
 }
 
@@ -281,17 +282,6 @@ fn comes(looks: u32, mut is_so: impl FnMut() -> bool) -> bool {
         now
     };
     (0..looks).any(|_| is_so_now())
-}
-
-/// A new directory that others may look into, as munge wants it.
-fn directory() -> anyhow::Result<PathBuf> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("gridrig-slurm-{}-{number}", std::process::id());
-    let dir = std::env::temp_dir().join(name);
-    fs::create_dir(&dir).with_context(|| dir.display().to_string())?;
-    fs::set_permissions(&dir, Permissions::from_mode(0o755))?;
-    Ok(dir)
 }
 
 fn random_key() -> anyhow::Result<Vec<u8>> {

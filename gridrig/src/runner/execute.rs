@@ -6,7 +6,6 @@ use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::scenario::{Clock, Scenario, Stop};
 use gridrig_core::grid::Grid;
-use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
 
@@ -64,10 +63,6 @@ fn in_virtual_time(
     Executed {
         log,
         interrupted: outcome.interrupted,
-        lost: false,
-        timer_tolerance: SimDuration::ZERO,
-        faults: Vec::new(),
-        notes: Vec::new(),
-        said: None,
+        ..Executed::default()
     }
 }

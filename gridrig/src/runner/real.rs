@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
-pub const TIMER_TOLERANCE: SimDuration = SimDuration::from_millis(50);
+const TIMER_TOLERANCE: SimDuration = SimDuration::from_millis(50);
 
 pub(super) fn execute(
     scenario: &Scenario,
@@ -146,7 +146,8 @@ fn real_lrms(scenario: &Scenario, grid: &Grid) -> anyhow::Result<BTreeMap<Cluste
 }
 
 /// How late a timer may be, in run time: not at all in virtual time.
-pub(super) fn tolerance(clock: Clock) -> SimDuration {
+#[must_use]
+pub fn tolerance(clock: Clock) -> SimDuration {
     match clock {
         Clock::Virtual => SimDuration::ZERO,
         Clock::Real { speed } => {

@@ -25,7 +25,7 @@ await main(() => withBrowser(async (browser) => {
   await accessible(page, "Live during a run");
   await fits(page, "Live during a run");
   await page.getByRole("spinbutton", { name: "Job" }).fill("0");
-  await page.getByRole("button", { name: "Show its life", exact: true }).click();
+  await page.getByRole("button", { name: "Show this job", exact: true }).click();
   const drawer = page.getByRole("dialog");
   await drawer.getByText("submitted", { exact: true }).waitFor();
   await accessible(page, "the drawer during a run");

@@ -151,7 +151,7 @@ fn what_cannot_be_compared_is_bad_input_and_leaves_stdout_empty() {
     );
     refused(
         &[&runs, "--primary", "delay"],
-        "--primary \"delay\": it is not one of",
+        "'delay' for '--primary <METRIC.STATISTIC>': it is not one of",
     );
     refused(
         &[&runs, "--require", "delay"],

@@ -1,11 +1,11 @@
 //! The dashboard over HTTP, as a browser or a script would use it.
 
+mod confined;
 mod control;
 mod guard;
 mod http;
 mod live;
 mod pages;
-mod strangers;
 
 use http::Page;
 use std::io::{BufRead, BufReader};

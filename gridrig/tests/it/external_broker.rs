@@ -84,7 +84,7 @@ fn a_script_as_broker_is_compared_under_policies_of_its_own() {
     let _alone = crate::real_time::alone();
     let bench = bench(
         r#"
-start = ["sh", "-c", "printf '#!/bin/sh\nsleep 1\n' | {a1.slurm}/sbatch -J stranger"]
+start = ["sh", "-c", "printf '#!/bin/sh\nsleep 1\n' | {a1.slurm}/sbatch -J other"]
 submit = ["sh", "{scenario}/broker.sh", "{policy}", "{job}", "{script}", "{a1.slurm}", "{a2.slurm}"]
 expect = "Submitted batch job"
 stop = [["sh", "-c", "echo stopped"], ["true"]]

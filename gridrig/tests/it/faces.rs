@@ -153,7 +153,7 @@ fn a_computing_element_takes_its_steps_where_scenario_or_flag_say_so() {
     ]);
     expect_code(&wrong, 2);
     assert!(
-        stderr(&wrong).contains("--arc-step soon"),
+        stderr(&wrong).contains("'soon' for '--arc-step"),
         "{}",
         stderr(&wrong)
     );

@@ -269,11 +269,11 @@ fn words(query: &str) -> Vec<(String, char)> {
             continue;
         }
         let mut word = String::new();
-        for letter in part.chars().chain([' ']) {
-            if letter.is_ascii_alphanumeric() || letter == '_' {
-                word.push(letter);
+        for sign in part.chars().chain([' ']) {
+            if sign.is_ascii_alphanumeric() || sign == '_' {
+                word.push(sign);
             } else if !word.is_empty() {
-                words.push((std::mem::take(&mut word), letter));
+                words.push((std::mem::take(&mut word), sign));
             }
         }
     }

@@ -154,11 +154,11 @@ fn every_field_and_filter_says_the_same_as_debians_slurm() {
     settle(&pair.real);
     pair.all(&JOBS[1..]);
     settle(&pair.real);
-    for letter in LETTERS.chars() {
-        pair.ask(&format!("squeue -S i -o %i|%{letter}|"), None);
+    for sign in LETTERS.chars() {
+        pair.ask(&format!("squeue -S i -o %i|%{sign}|"), None);
         // Load, memory, addresses.
-        if !"Oeno".contains(letter) {
-            pair.ask(&format!("sinfo -o |%{letter}|"), None);
+        if !"Oeno".contains(sign) {
+            pair.ask(&format!("sinfo -o |%{sign}|"), None);
         }
     }
     for name in SQUEUE_NAMES.split_whitespace() {

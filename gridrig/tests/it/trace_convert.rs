@@ -3,14 +3,14 @@
 use crate::command::{expect_code, json, root, run, stderr, stdout};
 
 /// A shipped trace and a folder to write into.
-fn desk() -> (String, tempfile::TempDir) {
+fn folder_with_trace() -> (String, tempfile::TempDir) {
     let trace = root().join("traces/ctc-like.swf.gz");
     (trace.display().to_string(), tempfile::tempdir().unwrap())
 }
 
 #[test]
 fn json_is_one_document_and_messages_go_to_stderr() {
-    let (trace, folder) = desk();
+    let (trace, folder) = folder_with_trace();
     let out = folder.path().join("c.gwf").display().to_string();
     let output = run(&[
         "trace",
@@ -33,7 +33,7 @@ fn json_is_one_document_and_messages_go_to_stderr() {
 
 #[test]
 fn what_is_lost_is_named_on_stderr() {
-    let (trace, folder) = desk();
+    let (trace, folder) = folder_with_trace();
     let out = folder.path().join("both.swf").display().to_string();
     let output = run(&["trace", "convert", &trace, &trace, &out, "--merge"]);
     expect_code(&output, 0);
@@ -43,7 +43,7 @@ fn what_is_lost_is_named_on_stderr() {
 
 #[test]
 fn mistakes_end_with_2_and_leave_stdout_empty() {
-    let (trace, folder) = desk();
+    let (trace, folder) = folder_with_trace();
     let out = folder.path().join("c.swf").display().to_string();
     let words = |more: &[&str]| {
         let mut words = vec!["trace", "convert"];

@@ -32,7 +32,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         return role::set_role(role);
     }
     let policy = args.policy.clone();
-    let mut monitoring = monitor::monitoring(&args.service.monitoring)?;
+    let mut monitoring = crate::commands::monitoring(&args.service.monitoring)?;
     let mut protocols = BTreeMap::new();
     let (mut grid, domain, seed) = match &args.scenario {
         Some(path) => {

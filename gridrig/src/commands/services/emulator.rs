@@ -3,7 +3,7 @@
 mod all;
 mod lrms;
 
-use super::{Threads, clock, notify_hosts, serve};
+use super::{Threads, clock, notify_hosts, serve, server_tls};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -20,13 +20,13 @@ use gridrig_emulator::{Broker, Config};
 use gridrig_scenario::document::Cluster;
 use gridrig_scenario::value::Str;
 use gridrig_service::http::{Labels, Monitoring};
-use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::path::Path;
 
 /// Serves one emulated cluster, or all of a scenario, until Ctrl-C.
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
-    let tls = tls(args)?;
-    let monitoring = monitor::monitoring(&args.service.monitoring)?;
+    let (cert, key) = (args.tls_cert.as_ref(), args.tls_key.as_ref());
+    let tls = server_tls(cert, key, args.tls_client_ca.as_ref())?;
+    let monitoring = crate::commands::monitoring(&args.service.monitoring)?;
     let finish = |mut config: Config, mut written: Cluster| {
         config.notify = notify_hosts(&args.service);
         config.keep_events = args.service.keep_events;
@@ -57,16 +57,6 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
         Threads::All,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
     )
-}
-
-fn tls(args: &EmulatorArgs) -> anyhow::Result<Option<ServerTls>> {
-    let pair = args.tls_cert.clone().zip(args.tls_key.clone());
-    let files = pair.map(|(cert, key)| TlsFiles {
-        cert,
-        key,
-        client_ca: args.tls_client_ca.clone(),
-    });
-    Ok(files.as_ref().map(ServerTls::read).transpose()?)
 }
 
 fn from_flags(args: &EmulatorArgs) -> anyhow::Result<Config> {

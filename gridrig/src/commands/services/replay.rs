@@ -11,7 +11,7 @@ use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::{SubmitterMetrics, WorkDir, least_common_multiple, outlet, remote};
 use crate::runner::{
-    Cell, Executed, Load, ReplicationRuns, RunOptions, TIMER_TOLERANCE, conclude, notes_of,
+    Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance,
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
@@ -91,7 +91,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         true => Vec::new(),
         false => notes_of(&scenario.grid, &found, &played.unseen),
     };
-    with_log(args, &replication, &load, (log, notes), &played, clock)
+    with_log(args, &replication, &load, (log, notes), &played)
 }
 
 /// The outlets that are asked for.
@@ -215,7 +215,7 @@ fn offer_metrics(
     clock: RunClock,
     recorder: &Recorder,
 ) -> Result<Option<(SubmitterMetrics, Option<TargetsFile>)>, Failure> {
-    let monitoring = monitor::monitoring(&args.monitoring)?;
+    let monitoring = crate::commands::monitoring(&args.monitoring)?;
     let bind = match (args.metrics, &monitoring.targets) {
         (Some(bind), _) => bind,
         (None, Some(_)) => (Ipv4Addr::LOCALHOST, 0).into(),
@@ -280,14 +280,12 @@ fn with_log(
     load: &Load,
     (log, notes): (EventLog, Vec<String>),
     played: &Played,
-    clock: RunClock,
 ) -> Result<(), Failure> {
-    let wall = TIMER_TOLERANCE.as_nanos() as f64 * clock.speed().as_f64();
     let executed = Executed {
         log,
         interrupted: played.interrupted,
         lost: !played.unfinished.is_empty(),
-        timer_tolerance: SimDuration::from_nanos(wall as u64),
+        timer_tolerance: tolerance(replication.scenario.clock),
         faults: faults(played),
         notes,
         said: None,

@@ -1,4 +1,4 @@
-//! A course over time that stays small however long the run is.
+//! Figures over time that stays small however long the run is.
 
 use gridrig_core::time::{SimDuration, SimTime};
 

@@ -348,7 +348,7 @@ clusters = [ { name = "a1", processors = 4 }, { name = "a2", processors = 4 } ]
 
 [domain.broker]
 kind = "external"
-start = ["sh", "-c", "printf '#!/bin/sh\nsleep 1\n' | {a2.slurm}/sbatch -J stranger"]
+start = ["sh", "-c", "printf '#!/bin/sh\nsleep 1\n' | {a2.slurm}/sbatch -J other"]
 outlet = "slurm:{a2.slurm}"
 
 [run]
@@ -387,7 +387,7 @@ lag_tolerance = "1h"
     };
     assert_eq!(state["now"]["submitted"], 2, "{}", state["now"]);
     assert_eq!(state["now"]["running"], 1, "{}", state["now"]);
-    // Queued, running, busy, finished; the stranger is in no figure.
+    // Queued, running, busy, finished; the other job is in no figure.
     assert_eq!(state["now"]["clusters"][0], serde_json::json!([0, 0, 0, 0]));
     assert_eq!(state["now"]["clusters"][1], serde_json::json!([0, 1, 2, 1]));
     // The LRMS knows of an end before whoever submitted the job.

@@ -1,6 +1,7 @@
 //! The sessions of `gridrig broker` with its peers.
 
 use crate::cli::{BrokerArgs, SessionArgs};
+use crate::commands::services::server_tls;
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
@@ -11,7 +12,6 @@ use gridrig_metabroker_stub::{Peer, PeerDoor};
 use gridrig_protocol::lagrid::Token;
 use gridrig_protocol::tls::{OutgoingTls, peer_client};
 use gridrig_service::incarnation;
-use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -69,17 +69,8 @@ pub(super) fn door(args: &BrokerArgs) -> Result<Option<PeerDoor>, Failure> {
     let Some(listen) = session.peer_listen else {
         return Ok(None);
     };
-    let pair = session.tls_cert.clone().zip(session.tls_key.clone());
-    let files = pair.map(|(cert, key)| TlsFiles {
-        cert,
-        key,
-        client_ca: session.tls_ca.clone(),
-    });
-    let tls = files
-        .as_ref()
-        .map(ServerTls::read)
-        .transpose()
-        .map_err(Failure::input)?;
+    let (cert, key) = (session.tls_cert.as_ref(), session.tls_key.as_ref());
+    let tls = server_tls(cert, key, session.tls_ca.as_ref())?;
     Ok(Some(PeerDoor { listen, tls }))
 }
 

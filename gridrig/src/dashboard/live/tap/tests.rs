@@ -142,7 +142,7 @@ fn a_job_that_never_ran_has_no_delay_and_leaves_no_trace() {
 }
 
 #[test]
-fn the_course_has_a_row_at_every_instant_of_its_grid_and_one_at_the_end() {
+fn the_history_has_a_row_at_every_instant_of_its_grid_and_one_at_the_end() {
     let mut tap = tap(1);
     run_job(&mut tap, JobId(0), [1, 2, 2, 60, 60]);
     tap.close(SimTime::from_secs(100));

@@ -49,6 +49,8 @@ pub(in crate::dashboard::pages) struct Timeline {
     pub(super) processors_of: Vec<u32>,
     pub(super) cluster: Codes,
     pub(super) origin: Codes,
+    /// By row: the position of the cluster.
+    own: Vec<Option<usize>>,
     /// By row: whether it ran away from where it was submitted.
     pub(super) away: Vec<bool>,
     /// By row.
@@ -120,13 +122,24 @@ impl Timeline {
                 *end_of = end;
             }
         }
-        let spans = spans(&clusters, &groups, &cluster, &start, placements);
+        // The table names clusters by numbers of its own.
+        let known = |name: &String| clusters.iter().position(|(own, ..)| own == name);
+        let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
+        let own = |row| {
+            of_code
+                .get(usize::from(*cluster.rows.get(row)?))
+                .copied()
+                .flatten()
+        };
+        let own: Vec<Option<usize>> = (0..start.len()).map(own).collect();
+        let spans = spans(&groups, &own, &start, placements);
         let away = (0..start.len()).map(|row| match (origin.name(row), exec.name(row)) {
             (Some(origin), Some(exec)) => origin != exec,
             _ => false,
         });
         Timeline {
             away: away.collect(),
+            own,
             clusters,
             end,
             job,
@@ -190,13 +203,10 @@ impl Timeline {
                 busy: None,
             })
             .collect();
-        let known = |name: &String| all.iter().position(|own| own.name == *name);
-        let of_code: Vec<Option<usize>> = self.cluster.names.iter().map(known).collect();
         let mut busy = vec![0.0; all.len()];
         for &row in &found.rows {
             let row = row as usize;
-            let code = usize::from(self.cluster.rows.get(row).copied().unwrap_or(Codes::NONE));
-            if let Some(own) = of_code.get(code).copied().flatten() {
+            if let Some(own) = self.own[row] {
                 let inside = self.end_of[row].min(to) - self.start[row].max(from);
                 all[own].jobs += 1;
                 all[own].forwarded += u64::from(self.away[row]);
@@ -215,19 +225,13 @@ impl Timeline {
 
 /// Where the jobs lay, row by row.
 fn spans(
-    clusters: &[(String, u64, u64)],
     groups: &[Vec<Group>],
-    cluster: &Codes,
+    own: &[Option<usize>],
     start: &[i64],
     placements: &Placements,
 ) -> Vec<Span> {
-    // The table names clusters by numbers of its own.
-    let known = |name: &String| clusters.iter().position(|(own, ..)| own == name);
-    let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
     let mut spans = Vec::with_capacity(start.len());
-    for (row, begin) in start.iter().enumerate() {
-        let code = cluster.rows.get(row).copied().unwrap_or(Codes::NONE);
-        let own = of_code.get(usize::from(code)).copied().flatten();
+    for (row, (begin, own)) in start.iter().zip(own).enumerate() {
         let Some(groups) = own.filter(|_| *begin != NONE).map(|own| &groups[own]) else {
             continue;
         };

@@ -101,7 +101,7 @@ fn floor(number: Number) -> u64 {
 
 fn total(record: &Record, attribute: &str) -> u64 {
     let total = record.attribute(attribute).and_then(Attribute::total);
-    total.map_or(0, |total| floor(total))
+    total.map_or(0, floor)
 }
 
 /// The upper end of a range; `None` where a resource has no bound.

@@ -73,7 +73,7 @@ fn no_route_answers_without_the_token_on_loopback_either() {
 }
 
 #[test]
-fn a_stranger_runs_nothing() {
+fn who_has_no_token_runs_nothing() {
     for words in [&[][..], &["--allow-commands"]] {
         let (dashboard, attack) = beside_a_scenario(words, &[]);
         let headers = [("content-type", "application/json")];
