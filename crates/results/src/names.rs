@@ -146,6 +146,15 @@ fn unique(names: impl Iterator<Item = (String, Option<String>)>) -> Vec<String> 
     shown
 }
 
+/// The name, or with a number behind it if it is taken; taken from then on.
+pub(crate) fn unused(used: &mut BTreeSet<String>, plain: &str, between: &str) -> String {
+    let numbered = (2..).map(|number: u32| format!("{plain}{between}{number}"));
+    let mut names = std::iter::once(plain.to_owned()).chain(numbered);
+    names
+        .find(|name| used.insert(name.clone()))
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -168,21 +168,21 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// Sums that run side by side, so that no addition waits for the one before.
-const LANES: usize = 4;
+const SUMS: usize = 4;
 
 /// A sum of what `of` makes of the values, with Neumaier's compensation: a
 /// million small values beside a few large ones lose nothing.
 fn sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
-    let mut lanes = [(0.0, 0.0); LANES];
-    let chunks = values.chunks_exact(LANES);
+    let mut sums = [(0.0, 0.0); SUMS];
+    let chunks = values.chunks_exact(SUMS);
     let rest = chunks.remainder();
     for chunk in chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane = add(*lane, of(*value));
+        for (own, value) in sums.iter_mut().zip(chunk) {
+            *own = add(*own, of(*value));
         }
     }
     let rest = rest.iter().map(|value| of(*value));
-    let parts = lanes.into_iter().flat_map(|(sum, lost)| [sum, lost]);
+    let parts = sums.into_iter().flat_map(|(sum, lost)| [sum, lost]);
     let (sum, lost) = parts.chain(rest).fold((0.0, 0.0), add);
     sum + lost
 }

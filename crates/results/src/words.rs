@@ -1,7 +1,7 @@
 //! Figures and numbers in words, for reports and for sentences.
 
 use crate::threshold::Figure;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A number with the digits that count, and commas between thousands.
 pub(crate) fn short(value: f64) -> String {
@@ -90,13 +90,4 @@ pub(crate) fn noun(over: &str) -> &str {
 pub(crate) fn pairs(all: &BTreeMap<String, String>) -> Vec<String> {
     let pairs = all.iter().map(|(name, value)| format!("{name} {value}"));
     pairs.collect()
-}
-
-/// The name, or with a number behind it if it is taken; taken from then on.
-pub(crate) fn unused(used: &mut BTreeSet<String>, plain: &str, between: &str) -> String {
-    let numbered = (2..).map(|number: u32| format!("{plain}{between}{number}"));
-    let mut names = std::iter::once(plain.to_owned()).chain(numbered);
-    names
-        .find(|name| used.insert(name.clone()))
-        .unwrap_or_default()
 }

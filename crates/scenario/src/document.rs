@@ -17,7 +17,7 @@ use crate::value::{
     UntilText, Whole, named,
 };
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
-use crate::{ClockName, OverName, Stop};
+use crate::{ClockName, Over, Stop};
 use gridrig_core::policy::Tie;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
@@ -251,12 +251,6 @@ pub struct Draw {
 /// A weight.
 pub type Weight = Whole<0, 1_000_000>;
 
-named!(
-    SpreadBy, "a way to spread jobs over the domains",
-    "round-robin" => SpreadBy::RoundRobin,
-    "random" => SpreadBy::Random,
-);
-
 /// The part [start, start + length) of a trace, counted from its time 0, or
 /// the one of that length that represents the trace best.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -366,7 +360,7 @@ pub struct Run {
 pub struct Replicate {
     /// What varies.
     #[schemars(required)]
-    pub over: Option<Str<Name<OverName>>>,
+    pub over: Option<Str<Name<Over>>>,
     /// How far: of the window, or the most that a shaken job moves.
     pub step: Option<At<Str<AboveZero>>>,
     /// How many replications.

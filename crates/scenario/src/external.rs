@@ -70,9 +70,11 @@ pub struct ExternalBroker {
 }
 
 /// An interface of a cluster that a place stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Access {
     /// Its base URL.
+    #[strum(serialize = "url")]
     Native,
     /// Its ARC REST interface.
     Arc,
@@ -88,13 +90,8 @@ impl Access {
 
     /// What it is called behind the name of a cluster.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Access::Native => "url",
-            Access::Arc => "arc",
-            Access::Bes => "bes",
-            Access::Slurm => "slurm",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,7 +6,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A face that needs no more than to be named to be switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum FaceKind {
     /// ARC REST 1.0 with GLUE2.
     Arc,
@@ -20,22 +32,30 @@ impl FaceKind {
 
     /// The name used in flags and files.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            FaceKind::Arc => "arc",
-            FaceKind::Bes => "bes",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The face with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|face| face.name() == name)
+        name.parse().ok()
     }
 }
 
 /// How brokers at the ends of a link talk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum LinkProtocol {
     /// Our own REST interface, without sessions.
     #[default]
@@ -50,29 +70,18 @@ pub enum LinkProtocol {
 
 impl LinkProtocol {
     /// All of them.
-    pub const ALL: [LinkProtocol; 4] = [
-        LinkProtocol::Native,
-        LinkProtocol::Json,
-        LinkProtocol::Soap,
-        LinkProtocol::Soap12,
-    ];
+    pub const ALL: &'static [LinkProtocol] = <LinkProtocol as strum::VariantArray>::VARIANTS;
 
     /// The name used in files and flags.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            LinkProtocol::Native => "native",
-            LinkProtocol::Json => "json",
-            LinkProtocol::Soap => "soap",
-            LinkProtocol::Soap12 => "soap12",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The protocol of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut all = LinkProtocol::ALL.into_iter();
-        all.find(|protocol| protocol.name() == name)
+        name.parse().ok()
     }
 
     /// How sessions write their messages; `None` where there are none.

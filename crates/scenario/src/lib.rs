@@ -131,31 +131,8 @@ pub enum ClockName {
     Real,
 }
 
+named!(BrokerKind, "a kind of broker", "gridrig" => BrokerKind::Gridrig, "external" => BrokerKind::External);
 named!(ClockName, "a clock", "virtual" => ClockName::Virtual, "real" => ClockName::Real);
-
-/// `run.replicate.over` as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverName {
-    /// The window of each workload.
-    Window,
-    /// The phase of each systematic sample.
-    SamplePhase,
-    /// The seed.
-    Seed,
-    /// The first cycle of each broker.
-    BrokerPhase,
-    /// The instants of submission.
-    Shake,
-}
-
-named!(
-    OverName, "something that varies",
-    "window" => OverName::Window,
-    "sample-phase" => OverName::SamplePhase,
-    "seed" => OverName::Seed,
-    "broker-phase" => OverName::BrokerPhase,
-    "shake" => OverName::Shake,
-);
 
 /// Something that is legal and probably not meant, or that limits what the
 /// results say.
@@ -258,16 +235,13 @@ impl Scenario {
     /// so many seconds of a trace.
     #[must_use]
     pub fn compression(&self) -> Decimal {
-        let scales = self.workloads.iter().map(|workload| workload.scale_arrival);
-        scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
+        resolve::largest(self.workloads.iter().map(|it| it.scale_arrival))
     }
 
     /// By how much run times are compressed, at most.
     #[must_use]
     pub fn run_time_compression(&self) -> Decimal {
-        let scales = self.workloads.iter();
-        let scales = scales.map(|workload| workload.scale_run_time);
-        scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
+        resolve::largest(self.workloads.iter().map(|it| it.scale_run_time))
     }
 
     /// What the document says of each cluster, in the order of their ids.

@@ -3,7 +3,7 @@
 /// The candidate nearest to `name`, if one is near enough to be a slip of the
 /// keyboard. The first of equally near ones wins.
 pub(crate) fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    // A third of the letters wrong is a slip; more is another word.
+    // A third of it wrong is a slip; more is another word.
     let limit = (name.chars().count() / 3).max(2);
     let near = |candidate: &&'a str| {
         let distance = distance(name, candidate);
@@ -35,9 +35,9 @@ pub(crate) fn hint(name: &str, candidates: &[&str]) -> String {
 /// Letters to insert, delete, replace or swap with their neighbour (optimal
 /// string alignment, without regard to ASCII case).
 fn distance(a: &str, b: &str) -> usize {
-    let letters =
+    let chars =
         |text: &str| -> Vec<char> { text.chars().map(|c| c.to_ascii_lowercase()).collect() };
-    let (a, b) = (letters(a), letters(b));
+    let (a, b) = (chars(a), chars(b));
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for i in 0..a.len() {

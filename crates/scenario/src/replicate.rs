@@ -1,7 +1,7 @@
 //! What varies between the replications of a scenario.
 
+use super::Scenario;
 use super::external::Contender;
-use super::{OverName, Scenario};
 use crate::workload::Keep;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
@@ -15,18 +15,18 @@ use rand::RngExt;
 pub struct Replicate {
     /// What varies.
     pub over: Over,
+    /// How far, of windows and shaken submissions.
+    pub step: Option<SimDuration>,
     /// How many replications, at least 1.
     pub count: u32,
 }
 
 /// What varies between replications; `k` counts them from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Over {
     /// Each workload's window starts `k * step` later.
-    Window {
-        /// How much later.
-        step: SimDuration,
-    },
+    Window,
     /// The phase of each systematic sample is `k`.
     SamplePhase,
     /// The seed is `k` higher.
@@ -34,36 +34,16 @@ pub enum Over {
     /// Each broker's first cycle is `k / count` of its interval later.
     BrokerPhase,
     /// Each submission is moved by a random time in `[0, step)`.
-    Shake {
-        /// The bound of the move.
-        step: SimDuration,
-    },
+    Shake,
 }
 
 impl Over {
-    pub(crate) const fn name(self) -> OverName {
-        match self {
-            Over::Window { .. } => OverName::Window,
-            Over::SamplePhase => OverName::SamplePhase,
-            Over::Seed => OverName::Seed,
-            Over::BrokerPhase => OverName::BrokerPhase,
-            Over::Shake { .. } => OverName::Shake,
-        }
-    }
+    pub(crate) const ALL: &'static [Over] = <Over as strum::VariantArray>::VARIANTS;
 
     /// Its name in a scenario.
     #[must_use]
-    pub fn text(self) -> &'static str {
-        super::value::name_of(self.name())
-    }
-
-    /// The step, of those that have one.
-    #[must_use]
-    pub const fn step(self) -> Option<SimDuration> {
-        match self {
-            Over::Window { step } | Over::Shake { step } => Some(step),
-            Over::SamplePhase | Over::Seed | Over::BrokerPhase => None,
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -124,15 +104,14 @@ impl Scenario {
         let mut scenario = self.clone();
         let mut shake = None;
         let k = u64::from(index);
-        let key = match self.replicate.map(|replicate| replicate.over) {
+        let varies = self.replicate;
+        let step = varies.and_then(|varies| varies.step).unwrap_or_default();
+        let key = match varies.map(|varies| varies.over) {
             None => "single".to_owned(),
-            Some(Over::Window { step }) => {
+            Some(Over::Window) => {
                 let shift = SimDuration::from_nanos(step.as_nanos().saturating_mul(k));
-                for window in scenario
-                    .workloads
-                    .iter_mut()
-                    .filter_map(|w| w.window.as_mut())
-                {
+                let workloads = scenario.workloads.iter_mut();
+                for window in workloads.filter_map(|own| own.window.as_mut()) {
                     window.start = window.start + shift;
                 }
                 format!("window+{shift}")
@@ -150,11 +129,11 @@ impl Scenario {
                 format!("seed={}", scenario.seed)
             }
             Some(Over::BrokerPhase) => {
-                let count = self.replicate.map_or(1, |replicate| replicate.count);
+                let count = varies.map_or(1, |varies| varies.count);
                 scenario.shift_brokers(index, count);
                 format!("broker-phase={k}/{count}")
             }
-            Some(Over::Shake { step }) => {
+            Some(Over::Shake) => {
                 shake = Some(step);
                 format!("shake={k}")
             }
@@ -180,7 +159,8 @@ impl Scenario {
     #[must_use]
     pub fn overlap(&self, varies: Replicate) -> Option<String> {
         match varies.over {
-            Over::Window { step } => {
+            Over::Window => {
+                let step = varies.step?;
                 let windows = self.workloads.iter().filter_map(|w| w.window);
                 let longest = windows.map(|window| window.length).max()?;
                 (varies.count > 1 && step < longest)
@@ -193,7 +173,7 @@ impl Scenario {
                 )),
                 _ => None,
             }),
-            Over::Seed | Over::BrokerPhase | Over::Shake { .. } => None,
+            Over::Seed | Over::BrokerPhase | Over::Shake => None,
         }
     }
 

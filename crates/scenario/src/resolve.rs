@@ -11,12 +11,15 @@ use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
 use super::{
-    Clock, ClockName, Measure, Over, OverName, Replicate, Scenario, ScenarioError, ScenarioText,
-    Stop, Warning,
+    Clock, ClockName, Measure, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop,
+    Warning,
 };
 use crate::threshold::Figure;
 use crate::workload::{Keep, WorkloadSpec};
 use grid::Built;
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::DomainId;
+use gridrig_core::job::Entry;
 use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use std::ops::Range;
@@ -166,18 +169,44 @@ fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, real: bool) {
 }
 
 impl Context<'_> {
+    /// A value that may not stand here.
+    fn refuse(&self, span: &Range<usize>, expected: impl Into<String>) -> ScenarioError {
+        self.tables.refuse(span, expected)
+    }
+
+    /// Refuses a value unless it is as expected.
+    fn check(
+        &self,
+        holds: bool,
+        span: &Range<usize>,
+        expected: impl Into<String>,
+    ) -> Result<(), ScenarioError> {
+        match holds {
+            true => Ok(()),
+            false => Err(self.refuse(span, expected)),
+        }
+    }
+
+    /// A value that has to be in its table.
+    fn required<'v, T>(
+        &self,
+        value: &'v Option<T>,
+        span: &Range<usize>,
+        key: &str,
+        expected: &str,
+    ) -> Result<&'v T, ScenarioError> {
+        let value = value.as_ref();
+        value.ok_or_else(|| self.tables.missing(span, key, expected))
+    }
+
     /// The name of the run: its own, or that of the file as far as it can be
     /// part of a path.
     fn name(&self, run: &Run) -> String {
         if let Some(name) = &run.name {
             return name.0.0.clone();
         }
-        let stem = self
-            .text
-            .file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy();
+        let stem = self.text.file.file_stem().unwrap_or_default();
+        let stem = stem.to_string_lossy();
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let name: String = stem
             .chars()
@@ -200,10 +229,8 @@ impl Context<'_> {
             let default = raw.domain.as_ref().map(|_| PolicySpec::default());
             return Ok(vec![default]);
         };
-        if raw.domain.is_none() {
-            let expected = "no policies in a run without brokers ([[domain]])";
-            return Err(self.tables.refuse(&list.span(), expected));
-        }
+        let expected = "no policies in a run without brokers ([[domain]])";
+        self.check(raw.domain.is_some(), &list.span(), expected)?;
         let policies = self.each_once(list, |policy| self.our_policy(policy))?;
         Ok(policies.into_iter().map(Some).collect())
     }
@@ -215,17 +242,13 @@ impl Context<'_> {
         run: &Run,
         is_external: bool,
     ) -> Result<Option<bool>, ScenarioError> {
-        match &run.bounds {
-            Some(bounds) if *bounds.get() && is_external => {
-                let expected = "false with brokers that are external, which have no bounds";
-                Err(self.tables.refuse(&bounds.span(), expected))
-            }
-            Some(bounds) if *bounds.get() && raw.domain.is_none() => {
-                let expected = "false in a run without brokers ([[domain]]), which has no bounds";
-                Err(self.tables.refuse(&bounds.span(), expected))
-            }
-            bounds => Ok(bounds.as_ref().map(|bounds| *bounds.get())),
+        if let Some(bounds) = run.bounds.as_ref().filter(|bounds| *bounds.get()) {
+            let expected = "false with brokers that are external, which have no bounds";
+            self.check(!is_external, &bounds.span(), expected)?;
+            let expected = "false in a run without brokers ([[domain]]), which has no bounds";
+            self.check(raw.domain.is_some(), &bounds.span(), expected)?;
         }
+        Ok(run.bounds.as_ref().map(Written::value))
     }
 
     fn measure(
@@ -241,21 +264,14 @@ impl Context<'_> {
         let from = fill(&mut measure.from, SimDuration::ZERO);
         let end = || At::new(Str(UntilText(None)));
         let until = measure.until.get_or_insert_with(end);
-        let until = match until.get().0 {
-            UntilText(None) => None,
-            UntilText(Some(at)) if at > from => Some(SimTime::ZERO + at),
-            UntilText(Some(_)) => {
-                let expected = format!("an instant after measure.from = \"{from}\"");
-                return Err(self.tables.refuse(&until.span(), expected));
-            }
-        };
-        let largest = largest_run_time_scale(workloads);
+        let UntilText(end) = until.get().0;
+        let expected = format!("an instant after measure.from = \"{from}\"");
+        self.check(end.is_none_or(|end| end > from), &until.span(), expected)?;
+        let scales = || workloads.iter().map(|workload| workload.scale_run_time);
+        let largest = largest(scales());
         let default = SimDuration::from_nanos(largest.divide(TAU.as_nanos()).max(1));
         let tau = fill(&mut measure.tau, default);
-        if workloads
-            .iter()
-            .any(|workload| workload.scale_run_time != largest)
-        {
+        if scales().any(|scale| scale != largest) {
             warnings.push(Warning {
                 code: "mixed-run-time-scales",
                 message: format!(
@@ -269,7 +285,7 @@ impl Context<'_> {
         let stop = fill(&mut measure.stop, Stop::default());
         let measured = Measure {
             from: SimTime::ZERO + from,
-            until,
+            until: end.map(|end| SimTime::ZERO + end),
             stop,
             tau,
         };
@@ -287,34 +303,21 @@ impl Context<'_> {
         };
         let span = at.span();
         let document::Replicate { over, step, count } = at.get();
-        let missing = |key, expected| self.tables.missing(&span, key, expected);
-        let over = over.ok_or_else(|| {
-            let names = "\"window\", \"sample-phase\", \"seed\", \"broker-phase\" or \"shake\"";
-            missing("over", names)
-        })?;
-        let count = count
-            .as_ref()
-            .ok_or_else(|| missing("count", "the number of replications"))?;
-        let step_of = || {
-            let step = step
-                .as_ref()
-                .ok_or_else(|| missing("step", "a duration such as \"7d\""))?;
-            Ok::<_, ScenarioError>(step.get().0.0)
-        };
-        let over = match over.0.0 {
-            OverName::Window => Over::Window { step: step_of()? },
-            OverName::Shake => Over::Shake { step: step_of()? },
-            OverName::SamplePhase => Over::SamplePhase,
-            OverName::Seed => Over::Seed,
-            OverName::BrokerPhase => Over::BrokerPhase,
-        };
-        if let (None, Some(step)) = (over.step(), step) {
+        let names = "\"window\", \"sample-phase\", \"seed\", \"broker-phase\" or \"shake\"";
+        let over = self.required(over, &span, "over", names)?.value();
+        let count = self.required(count, &span, "count", "the number of replications")?;
+        if matches!(over, Over::Window | Over::Shake) {
+            self.required(step, &span, "step", "a duration such as \"7d\"")?;
+        } else if let Some(step) = step {
             let expected = "no step: only \"window\" and \"shake\" have one";
-            return Err(self.tables.refuse(&step.span(), expected));
+            return Err(self.refuse(&step.span(), expected));
         }
         self.check_replicate(over, count, &span, workloads, has_brokers)?;
-        let count = u32::try_from(count.get().0).unwrap_or(u32::MAX);
-        Ok(Some(Replicate { over, count }))
+        Ok(Some(Replicate {
+            over,
+            step: step.as_ref().map(Written::value),
+            count: count.get().as_u32(),
+        }))
     }
 
     /// Whether there is something that can vary like this, so often.
@@ -326,27 +329,28 @@ impl Context<'_> {
         workloads: &[WorkloadSpec],
         has_brokers: bool,
     ) -> Result<(), ScenarioError> {
-        let refuse = |expected: &str| Err(self.tables.refuse(span, expected));
         match over {
-            Over::Window { .. } if workloads.iter().any(|w| w.window.is_none()) => {
-                refuse("every workload to have a window with a start, which is what varies")
+            Over::Window => {
+                let windows = workloads.iter().all(|workload| workload.window.is_some());
+                let expected = "every workload to have a window with a start, which is what varies";
+                self.check(windows, span, expected)
             }
-            Over::BrokerPhase if !has_brokers => refuse("brokers ([[domain]]), whose phase varies"),
+            Over::BrokerPhase => self.check(
+                has_brokers,
+                span,
+                "brokers ([[domain]]), whose phase varies",
+            ),
             Over::SamplePhase => {
                 let phases = workloads.iter().filter_map(|workload| match workload.keep {
                     Keep::Systematic { n, .. } => Some(n),
                     Keep::All | Keep::Share { .. } | Keep::Load { .. } => None,
                 });
-                match phases.min() {
-                    None => refuse("a workload with keep = \"m/n\", whose phase varies"),
-                    Some(n) if count.get().0 > n => {
-                        let expected = format!("at most {n}, the number of phases that differ");
-                        Err(self.tables.refuse(&count.span(), expected))
-                    }
-                    Some(_) => Ok(()),
-                }
+                let expected = "a workload with keep = \"m/n\", whose phase varies";
+                let n = phases.min().ok_or_else(|| self.refuse(span, expected))?;
+                let expected = format!("at most {n}, the number of phases that differ");
+                self.check(count.get().0 <= n, &count.span(), expected)
             }
-            _ => Ok(()),
+            Over::Seed | Over::Shake => Ok(()),
         }
     }
 
@@ -407,23 +411,19 @@ fn tidy(path: PathBuf) -> PathBuf {
     }
 }
 
-fn largest_run_time_scale(workloads: &[WorkloadSpec]) -> Decimal {
-    let scales = workloads.iter().map(|workload| workload.scale_run_time);
+/// The largest of these scales; 1 if there is none.
+pub(super) fn largest(scales: impl Iterator<Item = Decimal>) -> Decimal {
     scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
 }
 
 /// Domains that take submissions and can reach no cluster: every job of
 /// theirs is rejected.
-fn unreachable_domains(
-    grid: &gridrig_core::grid::Grid,
-    workloads: &[WorkloadSpec],
-) -> Vec<Warning> {
+fn unreachable_domains(grid: &Grid, workloads: &[WorkloadSpec]) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for (index, domain) in grid.domains.iter().enumerate() {
-        let enters = workloads.iter().any(|workload| {
-            matches!(workload.entry, gridrig_core::job::Entry::Domain(id) if id.index() == index)
-        });
-        let id = gridrig_core::ids::DomainId(u16::try_from(index).unwrap_or(u16::MAX));
+    for (id, domain) in (0..).map(DomainId).zip(&grid.domains) {
+        let enters = workloads
+            .iter()
+            .any(|workload| workload.entry == Entry::Domain(id));
         if enters && grid.reachable(id, domain.broker.max_hops).is_empty() {
             warnings.push(Warning {
                 code: "unreachable-clusters",

@@ -16,8 +16,13 @@ use std::fmt;
 const TIME_FIELDS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 8;
 
 /// Why a job is left out.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumDiscriminants)]
 #[strum(serialize_all = "kebab-case")]
+#[strum_discriminants(
+    derive(PartialOrd, Ord),
+    vis(),
+    doc = "The rules in the order in which they are tried."
+)]
 pub enum Rule {
     /// It has no submit time.
     NoSubmitTime,
@@ -177,7 +182,7 @@ impl Rules {
     /// These rules in their order; what is said twice is asked once.
     #[must_use]
     pub fn new(mut rules: Vec<Rule>) -> Self {
-        rules.sort_by_key(place);
+        rules.sort_by_key(|rule| RuleDiscriminants::from(rule));
         let mut kept: Vec<Rule> = Vec::with_capacity(rules.len());
         for rule in rules {
             if !kept.contains(&rule) {
@@ -249,22 +254,6 @@ impl<'a> Sanitizer<'a> {
                 removed: *removed,
             })
             .collect()
-    }
-}
-
-/// Where a rule stands in the order.
-fn place(rule: &Rule) -> usize {
-    match rule {
-        Rule::NoSubmitTime => 0,
-        Rule::NeverRan => 1,
-        Rule::NoProcessors => 2,
-        Rule::NegativeTimes => 3,
-        Rule::Failed => 4,
-        Rule::Cancelled => 5,
-        Rule::RunAboveRequested => 6,
-        Rule::WiderThan(_) => 7,
-        Rule::Flurry(_) => 8,
-        Rule::Remove(_) => 9,
     }
 }
 

@@ -110,9 +110,10 @@ impl Figure {
     /// The unit of its metric: `s`, or nothing for a ratio.
     #[must_use]
     pub fn unit(self) -> &'static str {
-        match self.metric().ends_with("_s") {
-            true => "s",
-            false => "",
+        if self.metric().ends_with("_s") {
+            "s"
+        } else {
+            ""
         }
     }
 }
@@ -154,13 +155,14 @@ impl Comparison {
         (">", Comparison::Above),
     ];
 
-    const fn sign(self) -> &'static str {
+    /// Whether a figure keeps this distance from a bound.
+    pub(crate) fn holds<T: PartialOrd>(self, figure: &T, bound: &T) -> bool {
         match self {
-            Comparison::Below => "<",
-            Comparison::AtMost => "<=",
-            Comparison::Above => ">",
-            Comparison::AtLeast => ">=",
-            Comparison::Equal => "==",
+            Comparison::Below => figure < bound,
+            Comparison::AtMost => figure <= bound,
+            Comparison::Above => figure > bound,
+            Comparison::AtLeast => figure >= bound,
+            Comparison::Equal => figure == bound,
         }
     }
 }
@@ -231,26 +233,16 @@ impl Threshold {
     /// not reached any bound.
     #[must_use]
     pub fn holds(&self, figure: Option<f64>) -> bool {
-        figure.is_some_and(|figure| match self.comparison {
-            Comparison::Below => figure < self.bound,
-            Comparison::AtMost => figure <= self.bound,
-            Comparison::Above => figure > self.bound,
-            Comparison::AtLeast => figure >= self.bound,
-            Comparison::Equal => figure == self.bound,
-        })
+        figure.is_some_and(|figure| self.comparison.holds(&figure, &self.bound))
     }
 }
 
 /// Prints what [`Threshold::parse`] reads.
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {} {}",
-            self.path.join("."),
-            self.comparison.sign(),
-            self.bound
-        )
+        let sign = Comparison::SIGNS.iter().find(|it| it.1 == self.comparison);
+        let sign = sign.map_or("", |it| it.0);
+        write!(f, "{} {sign} {}", self.path.join("."), self.bound)
     }
 }
 

@@ -149,9 +149,9 @@ fn study(replication: &Replication) -> StudyDoc {
         scenario: scenario.name.clone(),
         key: replication.key.clone(),
         varies: replication.varies.map(|varies| VariesDoc {
-            over: varies.over.text().to_owned(),
+            over: varies.over.name().to_owned(),
             count: varies.count,
-            step: varies.over.step().map(|step| step.to_string()),
+            step: varies.step.map(|step| step.to_string()),
             overlap: scenario.overlap(varies),
         }),
         scale: Some(ScaleDoc {

@@ -1,6 +1,6 @@
 //! Scenario files: what is read from them.
 
-use gridrig::scenario::{Clock, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop};
+use gridrig::scenario::{Clock, Over, Scenario, ScenarioError, ScenarioText, Stop};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -192,8 +192,8 @@ fn every_name_of_the_design_is_understood() {
             speed: Decimal::parse("2.5").unwrap()
         }
     );
-    let over = Over::Shake { step: secs(30) };
-    assert_eq!(scenario.replicate, Some(Replicate { over, count: 3 }));
+    let varies = scenario.replicate.map(|it| (it.over, it.step, it.count));
+    assert_eq!(varies, Some((Over::Shake, Some(secs(30)), 3)));
     assert_eq!(scenario.require[1].path, ["jobs", "rejected"]);
     assert_eq!(scenario.measure.until, Some(SimTime::from_secs(7200)));
     assert_eq!(scenario.warnings[0].code, "mixed-run-time-scales");

@@ -96,8 +96,8 @@ impl Path {
         self.data.is_empty()
     }
 
-    fn command(&mut self, letter: char, numbers: &[i64]) {
-        self.data.push(letter);
+    fn command(&mut self, name: char, numbers: &[i64]) {
+        self.data.push(name);
         for (index, number) in numbers.iter().enumerate() {
             // A minus sign separates as well as a space.
             if index > 0 && *number >= 0 {

@@ -1,10 +1,10 @@
 //! One HTML file that holds everything it shows.
 
+use crate::names::unused;
 use crate::plot::figure::Figure;
 use crate::plot::style::{PAGE_CSS, PLOT_CSS};
 use crate::plot::table::Table;
 use crate::plot::text::{escape_into, escaped};
-use crate::words::unused;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

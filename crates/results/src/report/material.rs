@@ -3,8 +3,8 @@
 use super::error::ReportError;
 use crate::compare::find::{self, FoundRun};
 use crate::compare::{self, CompareError, Comparison};
+use crate::names::unused;
 use crate::rundir::{self, Manifest};
-use crate::words::unused;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use crate::external::{
     Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
 };
 use crate::interface::FaceKind;
-use crate::value::{At, Named, Text, Written, fill};
+use crate::value::{At, Text, Written, fill};
 use crate::{BrokerKind, ClockName, ScenarioError};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
@@ -70,11 +70,11 @@ impl Context<'_> {
             };
             if let (false, Some(key)) = (broker.is_external(), broker.key_of(true)) {
                 let expected = format!("kind = \"external\" for a broker with {key}");
-                return Err(self.tables.refuse(&kind(), expected));
+                return Err(self.refuse(&kind(), expected));
             }
             if let (true, Some(key)) = (broker.is_external(), broker.key_of(false)) {
                 let expected = format!("no {key}, which only a broker of ours has");
-                return Err(self.tables.refuse(&kind(), expected));
+                return Err(self.refuse(&kind(), expected));
             }
             found |= broker.is_external();
         }
@@ -82,13 +82,10 @@ impl Context<'_> {
             let broker = domain.get().broker.as_ref();
             found && !broker.is_some_and(|broker| broker.get().is_external())
         });
-        match ours {
-            Some(domain) => {
-                let expected = "a broker with kind = \"external\", as other domains have";
-                Err(self.tables.refuse(&domain.span(), expected))
-            }
-            None => Ok(found),
-        }
+        let expected = "a broker with kind = \"external\", as other domains have";
+        ours.map_or(Ok(found), |domain| {
+            Err(self.refuse(&domain.span(), expected))
+        })
     }
 
     /// The brokers, and faces that their clusters need.
@@ -100,7 +97,7 @@ impl Context<'_> {
     ) -> Result<External, ScenarioError> {
         if let Some(links) = &raw.link {
             let expected = "no links between brokers with kind = \"external\"";
-            return Err(self.tables.refuse(&links.span(), expected));
+            return Err(self.refuse(&links.span(), expected));
         }
         let mut external = External {
             policies: self.their_policies(run)?,
@@ -117,16 +114,14 @@ impl Context<'_> {
                 continue;
             };
             let at = broker.span();
-            if run.clock.map(|clock| clock.value()) != Some(ClockName::Real) {
-                let expected = "run.clock = \"real\": a program of somebody else runs on no other";
-                return Err(self.tables.refuse(&self.tables.key(&at, "kind"), expected));
-            }
+            let real = run.clock.map(|clock| clock.value()) == Some(ClockName::Real);
+            let expected = "run.clock = \"real\": a program of somebody else runs on no other";
+            self.check(real, &self.tables.key(&at, "kind"), expected)?;
             let read = self.external_broker(broker.get_mut(), &at, &span)?;
             self.check_broker(&read, grid, id, &at)?;
-            if run.policies.is_some() && !read.uses_policy(grid, id) {
-                let span = run.policies.as_ref().map_or(span, At::span);
+            if let Some(policies) = &run.policies {
                 let expected = "no policies, or {policy} in what the broker is told";
-                return Err(self.tables.refuse(&span, expected));
+                self.check(read.uses_policy(grid, id), &policies.span(), expected)?;
             }
             let first = grid.domains[index].clusters.first();
             let first = first.map_or(0, |cluster| cluster.index());
@@ -159,7 +154,7 @@ impl Context<'_> {
             (None, Some(outlet)) => Submit::Outlet(outlet.clone()),
             (Some(_), Some(_)) => {
                 let expected = "either submit or outlet, not both";
-                return Err(self.tables.refuse(&self.tables.key(at, "outlet"), expected));
+                return Err(self.refuse(&self.tables.key(at, "outlet"), expected));
             }
             (None, None) => {
                 let expected = "the words of the command that submits a job";
@@ -198,7 +193,7 @@ impl Context<'_> {
         domain: DomainId,
         at: &Range<usize>,
     ) -> Result<(), ScenarioError> {
-        let refuse = |key, expected| Err(self.tables.refuse(&self.tables.key(at, key), expected));
+        let refuse = |key, expected| Err(self.refuse(&self.tables.key(at, key), expected));
         if let Err((key, error)) = broker.templates(&places(grid, domain)) {
             return refuse(key, format!("known places ({error})"));
         }
@@ -238,17 +233,12 @@ impl Context<'_> {
         for written in &list.get().0 {
             let policy = read(written)?;
             let name = policy.to_string();
-            if name.is_empty() || !directories.insert(as_directory(&name)) {
-                return Err(self
-                    .tables
-                    .refuse(&written.span(), "each policy once, by its name"));
-            }
+            let own = !name.is_empty() && directories.insert(as_directory(&name));
+            self.check(own, &written.span(), "each policy once, by its name")?;
             policies.push(policy);
         }
-        match policies.is_empty() {
-            true => Err(self.tables.refuse(&list.span(), "at least one policy")),
-            false => Ok(policies),
-        }
+        self.check(!policies.is_empty(), &list.span(), "at least one policy")?;
+        Ok(policies)
     }
 
     fn directory(&self) -> PathBuf {
@@ -260,7 +250,7 @@ impl Context<'_> {
     /// A policy of ours.
     pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec, ScenarioError> {
         let read = PolicySpec::read(&written.get().0);
-        read.map_err(|expected| self.tables.refuse(&written.span(), expected))
+        read.map_err(|expected| self.refuse(&written.span(), expected))
     }
 }
 
@@ -278,16 +268,5 @@ impl crate::Scenario {
         };
         let contender = |(ours, name)| Contender { ours, name };
         all.into_iter().map(contender).collect()
-    }
-}
-
-impl Named for BrokerKind {
-    const WHAT: &'static str = "a kind of broker";
-
-    fn names() -> Vec<(&'static str, Self)> {
-        vec![
-            ("gridrig", BrokerKind::Gridrig),
-            ("external", BrokerKind::External),
-        ]
     }
 }

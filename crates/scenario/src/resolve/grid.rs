@@ -45,7 +45,7 @@ impl Context<'_> {
         match (&mut raw.cluster, &mut raw.domain) {
             (Some(cluster), Some(_)) => {
                 let expected = "either [cluster] (a run without brokers) or [[domain]], not both";
-                return Err(self.tables.refuse(&cluster.span(), expected));
+                return Err(self.refuse(&cluster.span(), expected));
             }
             (None, None) => {
                 let expected = "[cluster] for a run without brokers, or [[domain]]";
@@ -56,17 +56,13 @@ impl Context<'_> {
                 let span = domains.span();
                 let list = &mut domains.get_mut().0;
                 let count = list.len();
-                if count == 0 || count > MOST {
-                    let expected = "between 1 and 65535 domains";
-                    return Err(self.tables.refuse(&span, expected));
-                }
+                let some = (1..=MOST).contains(&count);
+                self.check(some, &span, "between 1 and 65535 domains")?;
                 for (index, domain) in list.iter_mut().enumerate() {
                     self.add_domain(&mut built, domain, (index, count), run, policy)?;
                 }
-                if built.grid.clusters.is_empty() {
-                    let expected = "at least one domain with a cluster";
-                    return Err(self.tables.refuse(&span, expected));
-                }
+                let some = !built.grid.clusters.is_empty();
+                self.check(some, &span, "at least one domain with a cluster")?;
             }
         }
         let links = raw.link.iter_mut();
@@ -87,13 +83,8 @@ impl Context<'_> {
         let links = raw.link.as_ref().map(At::span);
         let mesh = raw.mesh.as_ref().map(At::span);
         let spans = links.or(mesh).or_else(|| run.tie.as_ref().map(At::span));
-        match spans {
-            Some(span) => {
-                let expected = "nothing in a run without brokers ([[domain]])";
-                Err(self.tables.refuse(&span, expected))
-            }
-            None => Ok(()),
-        }
+        let expected = "nothing in a run without brokers ([[domain]])";
+        spans.map_or(Ok(()), |span| Err(self.refuse(&span, expected)))
     }
 
     fn add_domain(
@@ -106,15 +97,10 @@ impl Context<'_> {
     ) -> Result<(), ScenarioError> {
         let span = raw.span();
         let raw = raw.get_mut();
-        let Some(name) = &raw.name else {
-            let expected = "the name of the domain";
-            return Err(self.tables.missing(&span, "name", expected));
-        };
-        let taken = |other: &grid::Domain| other.name == name.get().0.0;
-        if built.grid.domains.iter().any(taken) {
-            let expected = "a name no other domain has";
-            return Err(self.tables.refuse(&name.span(), expected));
-        }
+        let name = self.required(&raw.name, &span, "name", "the name of the domain")?;
+        let own = |other: &grid::Domain| other.name != name.get().0.0;
+        let own = built.grid.domains.iter().all(own);
+        self.check(own, &name.span(), "a name no other domain has")?;
         let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
         let first = built.grid.clusters.len();
         for cluster in &mut raw.clusters.get_or_insert_default().0 {
@@ -153,34 +139,33 @@ impl Context<'_> {
         let key = |key| self.tables.key(&span, key);
         let cluster = raw.get_mut();
         let name = match (&cluster.name, domain) {
-            (Some(name), _) => name.0.0.clone(),
             (None, None) => "cluster".to_owned(),
-            (None, Some(_)) => {
-                let expected = "the name of the cluster";
-                return Err(self.tables.missing(&span, "name", expected));
+            (name, _) => {
+                let name = self.required(name, &span, "name", "the name of the cluster")?;
+                name.0.0.clone()
             }
         };
-        if grid.clusters.iter().any(|other| other.name == name) {
-            let expected = "a name no other cluster has";
-            return Err(self.tables.refuse(&key("name"), expected));
-        }
-        if grid.clusters.len() >= MOST {
-            return Err(self.tables.refuse(&span, "at most 65535 clusters"));
-        }
+        let own = grid.clusters.iter().all(|other| other.name != name);
+        self.check(own, &key("name"), "a name no other cluster has")?;
+        self.check(grid.clusters.len() < MOST, &span, "at most 65535 clusters")?;
         let resources = self.resources(cluster, &span)?;
         let id = ClusterId(u16::try_from(grid.clusters.len()).unwrap_or(u16::MAX));
         self.lrms(cluster, &span)?;
         let config = cluster.config(id, resources);
-        if cluster.slurm.is_some() && config.discipline != DisciplineKind::SlurmBackfill {
-            let expected = "no slurm settings, or discipline = \"slurm-backfill\"";
-            return Err(self.tables.refuse(&key("slurm"), expected));
-        }
-        if let Some(dir) = cluster.slurm_bin()
-            && !built.slurm_bins.insert(dir)
-        {
-            let expected = "a directory that no other cluster has";
-            return Err(self.tables.refuse(&key("slurm_bin"), expected));
-        }
+        let has_slurm = config.discipline == DisciplineKind::SlurmBackfill;
+        let expected = "no slurm settings, or discipline = \"slurm-backfill\"";
+        self.check(
+            has_slurm || cluster.slurm.is_none(),
+            &key("slurm"),
+            expected,
+        )?;
+        let bin = cluster.slurm_bin();
+        let own = bin.is_none_or(|dir| built.slurm_bins.insert(dir));
+        self.check(
+            own,
+            &key("slurm_bin"),
+            "a directory that no other cluster has",
+        )?;
         cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
         let cluster_of_grid = GridCluster {
             name,
@@ -201,7 +186,7 @@ impl Context<'_> {
         match (&raw.processors, &mut raw.resources) {
             (Some(_), Some(_)) => {
                 let expected = "either processors or resources, not both";
-                Err(self.tables.refuse(&at(), expected))
+                Err(self.refuse(&at(), expected))
             }
             (None, None) => {
                 let expected = "a number of processors, or resources = \"FILE.xml\"";
@@ -210,7 +195,7 @@ impl Context<'_> {
             (Some(processors), None) => Ok(Resources::homogeneous(processors.as_u32())),
             (None, Some(file)) => {
                 let path = self.find(&file.0.0);
-                let path = path.map_err(|places| self.tables.refuse(&at(), places))?;
+                let path = path.map_err(|places| self.refuse(&at(), places))?;
                 *file = Str(PathText::of(&path));
                 self.read_resources(&path, &at())
             }
@@ -232,24 +217,19 @@ impl Context<'_> {
     fn add_link(&self, built: &mut Built, raw: &mut At<Link>) -> Result<(), ScenarioError> {
         let span = raw.span();
         let (grid, link) = (&mut built.grid, raw.get_mut());
-        let Some(between) = &mut link.between else {
-            let expected = "the names of two domains";
-            return Err(self.tables.missing(&span, "between", expected));
-        };
+        let names = "the names of two domains";
+        let between = self.required(&link.between, &span, "between", names)?;
         let at = between.span();
         let [one, other] = between.get().0.as_slice() else {
-            return Err(self.tables.refuse(&at, "the names of two domains"));
+            return Err(self.refuse(&at, names));
         };
         let (a, b) = (self.domain(grid, one)?, self.domain(grid, other)?);
-        if a == b {
-            return Err(self.tables.refuse(&at, "two different domains"));
-        }
-        if grid.latency(a, b).is_some() {
-            return Err(self.tables.refuse(&at, "one link between two domains"));
-        }
+        self.check(a != b, &at, "two different domains")?;
+        let first = grid.latency(a, b).is_none();
+        self.check(first, &at, "one link between two domains")?;
         let latency = fill(&mut link.latency, LINK_LATENCY);
         let directions = self.directions(grid, &link.roles, (a, b))?;
-        if let [direction] = directions.as_slice()
+        if let ([direction], Some(between)) = (directions.as_slice(), &mut link.between)
             && *direction != (a, b)
         {
             between.get_mut().0.reverse();
@@ -278,25 +258,13 @@ impl Context<'_> {
         let Some(roles) = roles else {
             return Ok(vec![(a, b), (b, a)]);
         };
-        let missing = |key| {
-            self.tables
-                .missing(&roles.span(), key, "one of the two domains")
-        };
-        let consumer = roles
-            .get()
-            .consumer
-            .as_ref()
-            .ok_or_else(|| missing("consumer"))?;
-        let provider = roles
-            .get()
-            .provider
-            .as_ref()
-            .ok_or_else(|| missing("provider"))?;
+        let (span, roles) = (roles.span(), roles.get());
+        let one = "one of the two domains";
+        let consumer = self.required(&roles.consumer, &span, "consumer", one)?;
+        let provider = self.required(&roles.provider, &span, "provider", one)?;
         let direction = (self.domain(grid, consumer)?, self.domain(grid, provider)?);
-        if direction != (a, b) && direction != (b, a) {
-            let expected = "one of the two domains as consumer and the other as provider";
-            return Err(self.tables.refuse(&roles.span(), expected));
-        }
+        let expected = "one of the two domains as consumer and the other as provider";
+        self.check([(a, b), (b, a)].contains(&direction), &span, expected)?;
         Ok(vec![direction])
     }
 
@@ -305,11 +273,7 @@ impl Context<'_> {
         grid: &Grid,
         name: &At<Str<Identifier>>,
     ) -> Result<DomainId, ScenarioError> {
-        let names: Vec<&str> = grid
-            .domains
-            .iter()
-            .map(|domain| domain.name.as_str())
-            .collect();
+        let names: Vec<&str> = grid.domains.iter().map(|it| it.name.as_str()).collect();
         self.position(name, &names, "a domain").map(DomainId)
     }
 }

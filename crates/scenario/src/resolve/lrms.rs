@@ -15,32 +15,23 @@ impl Context<'_> {
     ) -> Result<(), ScenarioError> {
         if !cluster.is_real() {
             cluster.lrms = None;
-            return match &cluster.lrms_settings {
-                Some(_) => {
-                    let expected = "no lrms_settings, or lrms = \"slurm\"";
-                    let at = self.tables.key(span, "lrms_settings");
-                    Err(self.tables.refuse(&at, expected))
-                }
-                None => Ok(()),
-            };
+            let at = self.tables.key(span, "lrms_settings");
+            let expected = "no lrms_settings, or lrms = \"slurm\"";
+            return self.check(cluster.lrms_settings.is_none(), &at, expected);
         }
-        if cluster.slurm_bin.is_some() {
-            let expected = "no slurm_bin, since a real Slurm has commands of its own";
-            let at = self.tables.key(span, "slurm_bin");
-            return Err(self.tables.refuse(&at, expected));
-        }
+        let at = self.tables.key(span, "slurm_bin");
+        let expected = "no slurm_bin, since a real Slurm has commands of its own";
+        self.check(cluster.slurm_bin.is_none(), &at, expected)?;
         let settings = cluster.lrms_settings.get_or_insert_default();
         settings.complete();
         if let Some(file) = &mut settings.template {
             let at = self.tables.key(span, "lrms_settings");
             let at = self.tables.key(&at, "template");
-            let refuse = |expected: String| self.tables.refuse(&at, expected);
+            let refuse = |expected: String| self.refuse(&at, expected);
             let found = self.find(&file.0.0).map_err(refuse)?;
             let text = std::fs::read_to_string(&found);
             let text = text.map_err(|why| refuse(format!("a file of text ({why})")))?;
-            if !text.starts_with("#!") {
-                return Err(refuse("a script that begins with #!".to_owned()));
-            }
+            self.check(text.starts_with("#!"), &at, "a script that begins with #!")?;
             *file = Str(PathText::of(&found));
             settings.script = Some(text);
         }

@@ -42,10 +42,9 @@ impl Context<'_> {
         for (domain, id) in domains.zip(0..) {
             if let Some(hours) = &domain.get().provides {
                 let id = DomainId(id);
-                if grid.consumers_of(id).next().is_none() {
-                    let expected = "hours of a domain that another one forwards to";
-                    return Err(self.tables.refuse(&hours.span(), expected));
-                }
+                let asked = grid.consumers_of(id).next().is_some();
+                let expected = "hours of a domain that another one forwards to";
+                self.check(asked, &hours.span(), expected)?;
                 provides.domains.insert(id, self.hours(hours)?);
                 first = first.or_else(|| Some(hours.span()));
             }
@@ -62,19 +61,18 @@ impl Context<'_> {
         let Some(first) = first else {
             let stray = run.day.as_ref().map(At::span);
             let stray = stray.or_else(|| run.starts_at.as_ref().map(At::span));
-            return match stray {
-                Some(span) => {
-                    let expected = "hours (`provides` of a domain or link) that it is about";
-                    Err(self.tables.refuse(&span, expected))
-                }
-                None => Ok(()),
-            };
+            let expected = "hours (`provides` of a domain or link) that it is about";
+            return stray.map_or(Ok(()), |span| Err(self.refuse(&span, expected)));
         };
-        if let Some(Over::Window { step }) = replicate.map(|replicate| replicate.over)
+        if let Some(Replicate {
+            over: Over::Window,
+            step: Some(step),
+            ..
+        }) = replicate
             && !step.as_nanos().is_multiple_of(DAY.as_nanos())
         {
             let expected = "a replicate.step of whole days, so that hours stay hours of the trace";
-            return Err(self.tables.refuse(&first, expected));
+            return Err(self.refuse(&first, expected));
         }
         let day = self.day(run, &first, workloads)?;
         run.day = Some(Written::of(day));
@@ -85,13 +83,9 @@ impl Context<'_> {
 
     fn hours(&self, hours: &At<List<Str<DayHours>>>) -> Result<Vec<DayHours>, ScenarioError> {
         let all: Vec<DayHours> = hours.get().0.iter().map(|one| one.get().0).collect();
-        match all.is_empty() {
-            false => Ok(all),
-            true => {
-                let expected = "at least one part of the day such as \"18:00-08:00\"";
-                Err(self.tables.refuse(&hours.span(), expected))
-            }
-        }
+        let expected = "at least one part of the day such as \"18:00-08:00\"";
+        self.check(!all.is_empty(), &hours.span(), expected)?;
+        Ok(all)
     }
 
     /// How long a day of the trace is in the run.
@@ -106,11 +100,10 @@ impl Context<'_> {
         }
         let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
         let scale = scales.next().unwrap_or(Decimal::ONE);
-        if scales.any(|other| other.compare(scale).is_ne()) {
-            let expected = "run.day beside it (how long a day is in the run), since the \
-                            workloads differ in scale.arrival";
-            return Err(self.tables.refuse(hours, expected));
-        }
+        let alike = scales.all(|other| other.compare(scale).is_eq());
+        let expected = "run.day beside it (how long a day is in the run), since the \
+                        workloads differ in scale.arrival";
+        self.check(alike, hours, expected)?;
         Ok(SimDuration::from_nanos(scale.divide(DAY.as_nanos())))
     }
 
@@ -143,7 +136,7 @@ impl Context<'_> {
                     "hours that are as long in the run as the interval of {consumer}'s broker \
                      ({interval}); a day takes {day}"
                 );
-                return Err(self.tables.refuse(first, expected));
+                return Err(self.refuse(first, expected));
             };
             grid.hours.push(LinkHours {
                 consumer,

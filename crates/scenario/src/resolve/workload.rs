@@ -31,10 +31,8 @@ impl Context<'_> {
     ) -> Result<Vec<WorkloadSpec>, ScenarioError> {
         let whole = raw.workload.span();
         let written = raw.workload.iter_mut();
-        if written.is_empty() || written.len() > usize::from(u16::MAX) {
-            let expected = "between 1 and 65535 workloads";
-            return Err(self.tables.refuse(&whole, expected));
-        }
+        let some = (1..=usize::from(u16::MAX)).contains(&written.len());
+        self.check(some, &whole, "between 1 and 65535 workloads")?;
         written
             .into_iter()
             .map(|(span, workload)| self.workload(&span, workload, grid, seed))
@@ -85,7 +83,7 @@ impl Context<'_> {
         let (written, is_trace) = match (&mut raw.trace, &mut raw.model) {
             (Some(_), Some(model)) => {
                 let expected = "either trace or model, not both";
-                return Err(self.tables.refuse(&model.span(), expected));
+                return Err(self.refuse(&model.span(), expected));
             }
             (None, Some(model)) => (model, false),
             (Some(trace), None) => (trace, true),
@@ -100,14 +98,14 @@ impl Context<'_> {
                 *written = Str(PathText::of(&found));
                 Ok(found)
             }
-            Err(places) if !is_trace => Err(self.tables.refuse(&at, places)),
+            Err(places) if !is_trace => Err(self.refuse(&at, places)),
             Err(_) if self.text.traces_may_be_missing => Ok(PathBuf::from(&written.0.0)),
             Err(places) => {
                 let expected = format!(
                     "{places}; name the trace you have with --set workload.trace=PATH \
                      (traces/README.md says where to get those of the archives)"
                 );
-                Err(self.tables.refuse(&at, expected))
+                Err(self.refuse(&at, expected))
             }
         }
     }
@@ -122,12 +120,11 @@ impl Context<'_> {
         };
         let span = at.span();
         let window = at.get_mut();
-        let length = window.length.ok_or_else(|| {
-            let expected = "a duration above 0 such as \"7d\"";
-            self.tables.missing(&span, "length", expected)
-        })?;
-        let length = length.value();
-        let refuse = |span: Range<usize>, expected: &str| Err(self.tables.refuse(&span, expected));
+        let expected = "a duration above 0 such as \"7d\"";
+        let length = self
+            .required(&window.length, &span, "length", expected)?
+            .value();
+        let refuse = |span: Range<usize>, expected: &str| Err(self.refuse(&span, expected));
         if window.choose.is_some() {
             if let Some(start) = &window.start {
                 return refuse(start.span(), "either start or choose, not both");
@@ -158,7 +155,7 @@ impl Context<'_> {
         entry: Entry,
         grid: &Grid,
     ) -> Result<Keep, ScenarioError> {
-        let refuse = |span: Range<usize>, expected: &str| Err(self.tables.refuse(&span, expected));
+        let refuse = |span: Range<usize>, expected: &str| Err(self.refuse(&span, expected));
         let ways = [
             raw.keep.as_ref().map(At::span),
             raw.share.as_ref().map(At::span),
@@ -171,7 +168,7 @@ impl Context<'_> {
         match (keep, &mut raw.phase) {
             (Some(KeepText::Of { n, .. }), Some(phase)) if phase.get().0 >= n => {
                 let expected = format!("a phase below the n of keep = \"m/n\", which is {n}");
-                return Err(self.tables.refuse(&phase.span(), expected));
+                return Err(self.refuse(&phase.span(), expected));
             }
             (Some(KeepText::Of { m, n }), phase) => {
                 let phase = fill(phase, 0);
@@ -207,10 +204,8 @@ impl Context<'_> {
     ) -> Result<Keep, ScenarioError> {
         let span = at.span();
         let load = at.get_mut();
-        let offered = load.offered.ok_or_else(|| {
-            let expected = "an offered load above 0 such as 0.8";
-            self.tables.missing(&span, "offered", expected)
-        })?;
+        let expected = "an offered load above 0 such as 0.8";
+        let offered = *self.required(&load.offered, &span, "offered", expected)?;
         let processors = fill(&mut load.processors, capacity_in_reach(entry, grid));
         if processors == 0 {
             let expected = "processors, since no cluster is in reach";
@@ -235,14 +230,11 @@ impl Context<'_> {
             raw.enter(entry, grid);
             return Ok((entry, None));
         };
-        if raw.domain.is_some() || raw.cluster.is_some() {
-            let expected = "either spread, or a domain or cluster, not both";
-            return Err(self.tables.refuse(&spread.span(), expected));
-        }
-        if grid.domains.is_empty() {
-            let expected = "no spread in a run without brokers ([[domain]])";
-            return Err(self.tables.refuse(&spread.span(), expected));
-        }
+        let expected = "either spread, or a domain or cluster, not both";
+        let anywhere = raw.domain.is_none() && raw.cluster.is_none();
+        self.check(anywhere, &spread.span(), expected)?;
+        let expected = "no spread in a run without brokers ([[domain]])";
+        self.check(!grid.domains.is_empty(), &spread.span(), expected)?;
         let spread = Spread {
             by: spread.value(),
             domains: u16::try_from(grid.domains.len()).unwrap_or(u16::MAX),
@@ -267,7 +259,7 @@ impl Context<'_> {
             [least, most] if least.0 <= most.0 => (least.as_u32(), most.as_u32()),
             _ => {
                 let expected = "the least and the most jobs of a burst, such as [3, 6]";
-                return Err(self.tables.refuse(&burst.span(), expected));
+                return Err(self.refuse(&burst.span(), expected));
             }
         };
         let none = || At::new(BTreeMap::new());
@@ -276,7 +268,7 @@ impl Context<'_> {
         for (mib, weight) in written.get() {
             let Ok(number) = mib.parse::<u64>() else {
                 let expected = "numbers of MiB with their weights, such as { 512 = 3 }";
-                return Err(self.tables.refuse(&written.span(), expected));
+                return Err(self.refuse(&written.span(), expected));
             };
             memory_mib.push((number, weight.0));
         }
@@ -314,22 +306,16 @@ impl Context<'_> {
         raw: &Workload,
         grid: &Grid,
     ) -> Result<Entry, ScenarioError> {
-        let domains: Vec<&str> = grid
-            .domains
-            .iter()
-            .map(|domain| domain.name.as_str())
-            .collect();
+        let domains: Vec<&str> = grid.domains.iter().map(|d| d.name.as_str()).collect();
         let clusters: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
         match (&raw.domain, &raw.cluster) {
             (Some(_), Some(cluster)) => {
                 let expected = "either domain or cluster, not both";
-                Err(self.tables.refuse(&cluster.span(), expected))
-            }
-            (Some(domain), None) if domains.is_empty() => {
-                let expected = "no domain in a run without brokers ([[domain]])";
-                Err(self.tables.refuse(&domain.span(), expected))
+                Err(self.refuse(&cluster.span(), expected))
             }
             (Some(domain), None) => {
+                let expected = "no domain in a run without brokers ([[domain]])";
+                self.check(!domains.is_empty(), &domain.span(), expected)?;
                 let index = self.position(domain, &domains, "a domain")?;
                 Ok(Entry::Domain(DomainId(index)))
             }
@@ -361,7 +347,7 @@ impl Context<'_> {
             .and_then(|index| u16::try_from(index).ok())
             .ok_or_else(|| {
                 let hint = hint(written, names).replace(": expected ", ", ");
-                self.tables.refuse(&name.span(), format!("{what}{hint}"))
+                self.refuse(&name.span(), format!("{what}{hint}"))
             })
     }
 }

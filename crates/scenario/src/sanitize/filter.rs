@@ -1,6 +1,7 @@
 //! Filters as the headers of the archive's cleaned logs spell them.
 
 use super::Facts;
+use crate::threshold::Comparison;
 use gridrig_core::time::NANOS_PER_SEC;
 use std::fmt;
 
@@ -9,7 +10,10 @@ use std::fmt;
 pub struct Filter(Vec<Condition>);
 
 /// What a condition looks at, by the archive's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Quality {
     /// Job number.
     Job,
@@ -33,42 +37,20 @@ pub enum Quality {
     Status,
 }
 
-const QUALITIES: [(&str, Quality); 10] = [
-    ("job", Quality::Job),
-    ("user", Quality::User),
-    ("group", Quality::Group),
-    ("app", Quality::App),
-    ("queue", Quality::Queue),
-    ("partition", Quality::Partition),
-    ("proc", Quality::Proc),
-    ("run", Quality::Run),
-    ("submit", Quality::Submit),
-    ("status", Quality::Status),
-];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Condition {
     quality: Quality,
-    relation: Relation,
+    relation: Comparison,
     value: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Equal,
-    AtMost,
-    AtLeast,
-    Below,
-    Above,
-}
-
 /// The longer signs first: `<=` begins with `<`.
-const RELATIONS: [(&str, Relation); 5] = [
-    ("<=", Relation::AtMost),
-    (">=", Relation::AtLeast),
-    ("<", Relation::Below),
-    (">", Relation::Above),
-    ("=", Relation::Equal),
+const RELATIONS: [(&str, Comparison); 5] = [
+    ("<=", Comparison::AtMost),
+    (">=", Comparison::AtLeast),
+    ("<", Comparison::Below),
+    (">", Comparison::Above),
+    ("=", Comparison::Equal),
 ];
 
 impl Filter {
@@ -84,7 +66,7 @@ impl Filter {
         let mut conditions = Vec::new();
         for part in bare.split(" and ") {
             conditions.push(Condition::parse(part).ok_or_else(|| {
-                let names: Vec<&str> = QUALITIES.iter().map(|q| q.0).collect();
+                let names = <Quality as strum::VariantNames>::VARIANTS;
                 format!(
                     "conditions such as user=135 and job>=47421, with one of {} and a whole \
                      number",
@@ -108,9 +90,9 @@ impl Filter {
         };
         (from <= to).then(|| {
             Filter(vec![
-                condition(Quality::User, Relation::Equal, user),
-                condition(Quality::Job, Relation::AtLeast, from),
-                condition(Quality::Job, Relation::AtMost, to),
+                condition(Quality::User, Comparison::Equal, user),
+                condition(Quality::Job, Comparison::AtLeast, from),
+                condition(Quality::Job, Comparison::AtMost, to),
             ])
         })
     }
@@ -128,9 +110,9 @@ impl Filter {
         };
         let shape = [user, from, to].map(|c| (c.quality, c.relation));
         let flurry = [
-            (Quality::User, Relation::Equal),
-            (Quality::Job, Relation::AtLeast),
-            (Quality::Job, Relation::AtMost),
+            (Quality::User, Comparison::Equal),
+            (Quality::Job, Comparison::AtLeast),
+            (Quality::Job, Comparison::AtMost),
         ];
         (shape == flurry).then(|| format!("{user} and ({from} and {to})"))
     }
@@ -151,9 +133,9 @@ impl fmt::Display for Filter {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = QUALITIES.iter().find(|q| q.1 == self.quality);
+        let name: &str = self.quality.into();
         let sign = RELATIONS.iter().find(|r| r.1 == self.relation);
-        let (name, sign) = (name.map_or("", |q| q.0), sign.map_or("", |r| r.0));
+        let sign = sign.map_or("", |r| r.0);
         write!(f, "{name}{sign}{}", self.value)
     }
 }
@@ -162,7 +144,7 @@ impl Condition {
     fn parse(text: &str) -> Option<Self> {
         let at = text.find(['<', '>', '='])?;
         let (name, rest) = text.split_at(at);
-        let quality = QUALITIES.iter().find(|q| q.0 == name.trim())?.1;
+        let quality = name.trim().parse().ok()?;
         let (sign, relation) = RELATIONS.into_iter().find(|r| rest.starts_with(r.0))?;
         let value = rest[sign.len()..].trim().parse().ok()?;
         Some(Condition {
@@ -186,13 +168,7 @@ impl Condition {
             Quality::Submit => job.submit.map(seconds),
             Quality::Status => job.status,
         };
-        found.is_some_and(|found| match self.relation {
-            Relation::Equal => found == self.value,
-            Relation::AtMost => found <= self.value,
-            Relation::AtLeast => found >= self.value,
-            Relation::Below => found < self.value,
-            Relation::Above => found > self.value,
-        })
+        found.is_some_and(|found| self.relation.holds(&found, &self.value))
     }
 }
 

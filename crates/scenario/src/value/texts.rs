@@ -1,9 +1,10 @@
 //! Values that are written as strings, kind by kind.
 
 use super::{Named, Str, Text, named, unknown};
+use crate::Over;
 use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
-use crate::workload::{Sanitize, SizeFrom, ZeroRunTime};
+use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
@@ -60,6 +61,7 @@ impl Text for AboveZero {
 
 named!(LocalInfo, "a source of local information", "exchange" => LocalInfo::Exchange, "fresh" => LocalInfo::Fresh);
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
+named!(SpreadBy, "a way to spread jobs over the domains", "round-robin" => SpreadBy::RoundRobin, "random" => SpreadBy::Random);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
 
 /// Things that list themselves.
@@ -78,6 +80,7 @@ macro_rules! listed {
 listed! {
     FaceKind, "a face";
     LinkProtocol, "a protocol between brokers";
+    Over, "something that varies";
     Window, "a window";
     Tie, "a tie rule";
     DisciplineKind, "a discipline";
