@@ -27,6 +27,7 @@ mod write;
 
 pub use write::{WriteError, write};
 
+use crate::xml::Element;
 use gridrig_core::resource::Resources;
 use std::io::Read as _;
 use std::path::Path;
@@ -58,49 +59,15 @@ pub enum ResourceError {
         /// The file.
         file: String,
     },
-    /// A byte sequence is not UTF-8.
-    #[error("{file}:{line}: the text is not UTF-8: expected a cluster file in UTF-8")]
-    NotUtf8 {
-        /// The file.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-    },
-    /// The file is not well-formed XML, or uses a part of XML that is refused.
+    /// What stands at a line is none of a cluster file.
     #[error("{file}:{line}: {problem}")]
-    Xml {
+    At {
         /// The file.
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// An element is where none of its name may be, or lacks one.
-    #[error("{file}:{line}: element {element}: {problem}")]
-    Element {
-        /// The file.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// Its name as written.
-        element: String,
         /// What is wrong and what was expected.
         problem: String,
-    },
-    /// The text of an element is no value of its kind.
-    #[error("{file}:{line}: element {element} = {value:?}: expected {expected}")]
-    Value {
-        /// The file.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// Its name.
-        element: &'static str,
-        /// The value as written.
-        value: String,
-        /// What was expected.
-        expected: &'static str,
     },
     /// Together the groups have more processors than can be counted.
     #[error("{file}: the cluster has more than {max} processors", max = u32::MAX)]
@@ -108,6 +75,22 @@ pub enum ResourceError {
         /// The file.
         file: String,
     },
+}
+
+impl ResourceError {
+    fn at(file: &str, line: usize, problem: impl Into<String>) -> Self {
+        ResourceError::At {
+            file: file.to_owned(),
+            line,
+            problem: problem.into(),
+        }
+    }
+
+    /// An element is where none of its name may be, or lacks one.
+    fn element(file: &str, element: &Element, problem: &str) -> Self {
+        let problem = format!("element {}: {problem}", element.name);
+        Self::at(file, element.line, problem)
+    }
 }
 
 /// Reads a cluster file.
@@ -134,7 +117,8 @@ pub fn read(path: &Path) -> Result<Resources, ResourceError> {
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-            Err(ResourceError::NotUtf8 { file, line })
+            let problem = "the text is not UTF-8: expected a cluster file in UTF-8";
+            Err(ResourceError::at(&file, line, problem))
         }
     }
 }

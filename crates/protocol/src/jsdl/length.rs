@@ -3,14 +3,15 @@
 
 use super::{JobDefinition, JsdlError, Limit};
 use gridrig_core::time::SimDuration;
-use std::fmt;
 
 /// Where a job's length was found, in the order in which it is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 pub enum LengthPlace {
     /// `gridrig:RunTime`.
+    #[strum(to_string = "gridrig:RunTime")]
     Own,
     /// `runtime=60s` in the JobName.
+    #[strum(to_string = "JobName")]
     Name,
     /// `runtime=60s` in an argument, or the argument of `sleep`.
     Argument,
@@ -18,18 +19,6 @@ pub enum LengthPlace {
     Environment,
     /// `WallTimeLimit`, in seconds.
     WallTimeLimit,
-}
-
-impl fmt::Display for LengthPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LengthPlace::Own => "gridrig:RunTime",
-            LengthPlace::Name => "JobName",
-            LengthPlace::Argument => "Argument",
-            LengthPlace::Environment => "Environment",
-            LengthPlace::WallTimeLimit => "WallTimeLimit",
-        })
-    }
 }
 
 /// The environment variable that says how long a job runs.

@@ -13,12 +13,15 @@ use reqwest::{RequestBuilder, Response, StatusCode};
 use std::time::Duration;
 
 /// How messages are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Codec {
     /// SOAP 1.1.
     #[default]
+    #[strum(to_string = "soap-1.1")]
     Soap11,
     /// SOAP 1.2.
+    #[strum(to_string = "soap-1.2")]
     Soap12,
     /// JSON.
     Json,
@@ -30,12 +33,8 @@ impl Codec {
 
     /// The name used in flags and files.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Codec::Soap11 => "soap-1.1",
-            Codec::Soap12 => "soap-1.2",
-            Codec::Json => "json",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The codec with this name.
@@ -263,16 +262,14 @@ impl PeerClient {
         if let Some(token) = &self.token {
             post = post.bearer_auth(token.expose());
         }
-        let answer = match post.timeout(self.timeout).send().await {
-            Ok(answer) => answer,
-            Err(source) => {
-                let url = url.to_owned();
-                return Err(match source.is_connect() {
-                    true => PeerError::NotReached { url, source },
-                    false => PeerError::NoAnswer { url, source },
-                });
+        let sent = post.timeout(self.timeout).send().await;
+        let answer = sent.map_err(|source| {
+            let url = url.to_owned();
+            match source.is_connect() {
+                true => PeerError::NotReached { url, source },
+                false => PeerError::NoAnswer { url, source },
             }
-        };
+        })?;
         let status = answer.status();
         Ok((status, read(answer, url).await?))
     }
@@ -283,24 +280,16 @@ fn readable(bytes: &[u8]) -> String {
 }
 
 async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
+    let url = || url.to_owned();
     let mut body = Vec::new();
     loop {
-        match answer.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() <= MAX_ANSWER => {
-                body.extend_from_slice(&chunk);
-            }
-            Ok(Some(_)) => {
-                return Err(PeerError::Garbage {
-                    url: url.to_owned(),
-                    why: format!("it has more than {MAX_ANSWER} bytes"),
-                });
-            }
-            Ok(None) => return Ok(body),
-            Err(source) => {
-                return Err(PeerError::NoAnswer {
-                    url: url.to_owned(),
-                    source,
-                });
+        let chunk = answer.chunk().await;
+        match chunk.map_err(|source| PeerError::NoAnswer { url: url(), source })? {
+            None => return Ok(body),
+            Some(chunk) if body.len() + chunk.len() <= MAX_ANSWER => body.extend_from_slice(&chunk),
+            Some(_) => {
+                let (url, why) = (url(), format!("it has more than {MAX_ANSWER} bytes"));
+                return Err(PeerError::Garbage { url, why });
             }
         }
     }

@@ -57,12 +57,8 @@ impl Group<'_> {
         let required = Field::ALL.iter().filter(|field| field.is_required());
         let mut missing = required.filter(|field| self.child(**field).is_none());
         if let Some(missing) = missing.next() {
-            return Err(ResourceError::Element {
-                file: self.file.to_owned(),
-                line: self.element.line,
-                element: "Resource".to_owned(),
-                problem: format!("missing element {}: expected it once", missing.name()),
-            });
+            let problem = format!("missing element {}: expected it once", missing.name());
+            return Err(ResourceError::element(self.file, self.element, &problem));
         }
         Ok(Resource {
             name: self.word(Field::Name)?,
@@ -125,23 +121,18 @@ impl Group<'_> {
     fn read<T>(
         &self,
         field: Field,
-        expected: &'static str,
+        expected: &str,
         convert: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, ResourceError> {
         let Some(element) = self.child(field) else {
             return Ok(None);
         };
         let value = collapse(&element.text());
-        match convert(&value) {
-            Some(converted) => Ok(Some(converted)),
-            None => Err(ResourceError::Value {
-                file: self.file.to_owned(),
-                line: element.line,
-                element: field.name(),
-                value,
-                expected,
-            }),
-        }
+        let wrong = || {
+            let what = format!("element {} = {value:?}: expected {expected}", field.name());
+            ResourceError::at(self.file, element.line, what)
+        };
+        convert(&value).map(Some).ok_or_else(wrong)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Group};
 use super::{NAMESPACE, ResourceError};
-use crate::xml::{Element, SCHEMA_INSTANCE, XmlError, is_space};
+use crate::xml::{Element, SCHEMA_INSTANCE, is_space};
 use gridrig_core::resource::{Resource, Resources};
 
 const ROOT: &str = "EmulatedResources";
@@ -13,15 +13,8 @@ const MAX_NODES: usize = 1_000_000;
 
 /// Reads one document.
 pub(super) fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
-    let root = Element::parse_at_most(text.as_bytes(), MAX_NODES).map_err(|error| {
-        let XmlError { line, problem, .. } = error;
-        let file = file.to_owned();
-        ResourceError::Xml {
-            file,
-            line,
-            problem,
-        }
-    })?;
+    let root = Element::parse_at_most(text.as_bytes(), MAX_NODES)
+        .map_err(|error| ResourceError::at(file, error.line, error.problem))?;
     let reader = Reader { file };
     reader.holder(&root, ROOT)?;
     let groups: Result<Vec<_>, _> = root.elements().map(|one| reader.group(one)).collect();
@@ -70,11 +63,8 @@ impl Reader<'_> {
         else {
             return Ok(());
         };
-        Err(ResourceError::Xml {
-            file: self.file.to_owned(),
-            line: element.line,
-            problem: format!("text {word:?} between elements: expected an element"),
-        })
+        let problem = format!("text {word:?} between elements: expected an element");
+        Err(ResourceError::at(self.file, element.line, problem))
     }
 
     fn check(&self, element: &Element, known: bool, expected: &str) -> Result<(), ResourceError> {
@@ -99,11 +89,6 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, element: &Element, problem: &str) -> ResourceError {
-        ResourceError::Element {
-            file: self.file.to_owned(),
-            line: element.line,
-            element: element.name.to_string(),
-            problem: problem.to_owned(),
-        }
+        ResourceError::element(self.file, element, problem)
     }
 }

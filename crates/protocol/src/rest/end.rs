@@ -68,7 +68,8 @@ impl JobState {
     }
 }
 
-/// The end of a job; in the protocol of peers (`JobReport`), any state of it.
+// In the protocol of peers it is `JobReport`, and tells of any state.
+/// The end of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobEndReport {

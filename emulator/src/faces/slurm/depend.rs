@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// The kinds of dependency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub(super) enum Kind {
     /// The other has started or was cancelled.
     After,
@@ -18,15 +19,6 @@ pub(super) enum Kind {
     /// No earlier job of this user has the same name.
     Singleton,
 }
-
-const KINDS: [(&str, Kind); 6] = [
-    ("after", Kind::After),
-    ("afterany", Kind::AfterAny),
-    ("afterok", Kind::AfterOk),
-    ("afternotok", Kind::AfterNotOk),
-    ("aftercorr", Kind::AfterCorr),
-    ("singleton", Kind::Singleton),
-];
 
 /// A job, or one task of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +62,7 @@ pub(super) struct Wish {
 
 impl fmt::Display for Wish {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names = KINDS.iter().filter(|(_, kind)| *kind == self.kind);
-        f.write_str(names.next().map_or("", |(name, _)| name))?;
+        write!(f, "{}", self.kind)?;
         if let Some(target) = self.target {
             write!(f, ":{target}")?;
         }
@@ -92,8 +83,7 @@ pub(super) fn parse(text: &str) -> Option<Vec<Wish>> {
     let mut wishes = Vec::new();
     for part in text.split([',', '?']) {
         let mut words = part.split(':');
-        let name = words.next()?.to_ascii_lowercase();
-        let kind = KINDS.iter().find(|(known, _)| *known == name)?.1;
+        let kind: Kind = words.next()?.parse().ok()?;
         let wish = |target| Wish {
             kind,
             target,

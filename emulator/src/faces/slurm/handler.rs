@@ -11,8 +11,6 @@ use super::wire::{self, Answer, REQUEST_HEAD, Request};
 use super::{Setup, door::Door};
 use crate::Config;
 use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
-use gridrig_core::ids::JobId;
-use gridrig_core::job::JobSpec;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven, RunClock};
 use gridrig_service::{App, persist};
@@ -198,7 +196,9 @@ impl Handler {
                     // What the cluster says of the job comes first.
                     let Some(_) = self.catch_up(&mut news).await else { break };
                     self.store.exited(exit.seq, exit.exit, exit.failed);
-                    self.forget_process(exit.seq);
+                    if let Some(runner) = &mut self.runner {
+                        runner.ended(exit.seq);
+                    }
                 }
                 () = self.clock.sleep_until(timer) => {
                     let Some(now) = self.catch_up(&mut news).await else { break };
@@ -295,7 +295,11 @@ impl Handler {
         let Some(name) = job.machine else { return true };
         let spec = self.store.spec(&job.batch, job.plan);
         let tag = length::tag_of(&job.batch);
-        let arrival = arrival(name, spec, tag);
+        let arrival = Arrival {
+            id: Some(name),
+            tag: Some(tag.into()),
+            ..Arrival::of(spec)
+        };
         let call = move |machine: &mut Driven<LrmsAgent>, now| machine.handle(now, arrival.clone());
         match self.ask(call).await {
             None => false,
@@ -358,20 +362,6 @@ impl Handler {
             waiting.answer.code = jobs.map(code).max().unwrap_or(0);
             drop(waiting.reply.send(waiting.answer));
         }
-    }
-
-    fn forget_process(&mut self, seq: u32) {
-        if let Some(runner) = &mut self.runner {
-            runner.ended(seq);
-        }
-    }
-}
-
-fn arrival(name: JobId, spec: JobSpec, tag: String) -> Arrival {
-    Arrival {
-        id: Some(name),
-        tag: Some(tag.into()),
-        ..Arrival::of(spec)
     }
 }
 

@@ -12,12 +12,11 @@ pub(super) fn user_name(uid: u32) -> Arc<str> {
     entry("/etc/passwd", uid).unwrap_or_else(|| uid.to_string().into())
 }
 
-/// Whether the host's table knows a user of this name.
-pub(super) fn is_user(name: &str) -> bool {
-    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    table
-        .lines()
-        .any(|line| line.split(':').next() == Some(name))
+/// Whether this is neither a number nor the name of a user of the host.
+pub(super) fn is_unknown(user: &str) -> bool {
+    let table = || std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let is = |line: &str| line.split(':').next() == Some(user);
+    !user.bytes().all(|byte| byte.is_ascii_digit()) && !table().lines().any(is)
 }
 
 /// The name of a group.

@@ -1,7 +1,7 @@
 //! The real cluster as it is found before anything begins.
 
 use super::Settings;
-use super::commands::{Said, call};
+use super::commands::call;
 use super::listing::value;
 use gridrig_core::generic::Generics;
 use gridrig_core::resource::{Resource, Resources};
@@ -227,11 +227,7 @@ fn said(settings: &Settings, name: &str, words: &[&str]) -> Result<String, SiteE
     };
     match call(settings, name, &args, None, QUESTION) {
         Ok(said) if said.is_ok() => Ok(said.stdout),
-        Ok(said) => Err(refuse(complaint(&said))),
+        Ok(said) => Err(refuse(said.complaint().to_owned())),
         Err(error) => Err(refuse(error.to_string())),
     }
-}
-
-fn complaint(said: &Said) -> String {
-    said.complaint().to_owned()
 }

@@ -51,9 +51,7 @@ impl Target {
             labels: labels.map(|(n, v)| (n.to_owned(), v.to_owned())).collect(),
         }
     }
-}
 
-impl Target {
     /// The same, spoken to over TLS.
     #[must_use]
     pub fn over_tls(mut self) -> Self {

@@ -6,7 +6,7 @@ use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::{Action, Job, JobStore, State};
-use crate::faces::slurm::users::is_user;
+use crate::faces::slurm::users::is_unknown;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
 use gridrig_core::time::SimTime;
@@ -111,8 +111,7 @@ enum Wanted {
 impl Chosen {
     fn of(parsed: &Parsed, caller: &Caller) -> Result<Self, Answer> {
         for user in list(parsed, "user").iter().flatten() {
-            let number = user.bytes().all(|byte| byte.is_ascii_digit());
-            if !number && !is_user(user) {
+            if is_unknown(user) {
                 let what = format!("scancel: error: Invalid user name: {user}\n");
                 return Err(Answer::failed(1, what));
             }

@@ -10,7 +10,7 @@ use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::{Job, JobStore, Record, State};
-use crate::faces::slurm::users::is_user;
+use crate::faces::slurm::users::is_unknown;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
 use crate::slurm::times;
@@ -71,8 +71,7 @@ pub(super) fn squeue(
     }
     let (pieces, mut stderr) = pieces(&parsed);
     for user in chosen.filter.users.iter().flatten() {
-        let number = user.bytes().all(|byte| byte.is_ascii_digit());
-        if !number && !is_user(user) {
+        if is_unknown(user) {
             stderr.push_str(&format!("squeue: error: Invalid user: {user}\n\n"));
         }
     }
