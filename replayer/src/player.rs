@@ -237,8 +237,7 @@ pub async fn play(
     };
     drop(followers);
     senders.stop().await;
-    readers.finish().await;
-    while let Ok(observation) = observed.try_recv() {
+    for observation in readers.finish(observed).await {
         store.observed(&observation);
     }
     progress(store.progress());
@@ -340,8 +339,11 @@ impl Readers {
         readers
     }
 
-    /// Looks at every log a last time.
-    async fn finish(mut self) {
+    /// Looks at every log a last time; answers what has not been heard of it.
+    async fn finish(
+        mut self,
+        mut unheard: mpsc::UnboundedReceiver<Observation>,
+    ) -> Vec<Observation> {
         self.tasks.shutdown().await;
         for reader in self.again {
             match tokio::time::timeout(LAST_LOOK, reader.catch_up()).await {
@@ -350,6 +352,7 @@ impl Readers {
                 Err(_) => tracing::warn!(url = reader.url, "a log is not read to its end"),
             }
         }
+        std::iter::from_fn(|| unheard.try_recv().ok()).collect()
     }
 }
 
