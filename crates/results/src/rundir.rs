@@ -29,7 +29,7 @@ pub use manifest::{
 };
 pub use placements::{Placements, read_placements};
 pub(crate) use read::is_unchanged;
-pub use read::{Run, audit_run_dir, read, read_events, read_grid, read_manifest};
+pub use read::{Run, audit_run_dir, read, read_grid, read_manifest};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
 pub use table_columns::{Codes, TableColumns};
 

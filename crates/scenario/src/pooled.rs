@@ -83,14 +83,6 @@ impl Scenario {
 }
 
 impl Replication {
-    /// The name of a run, which without a broker is pooled or has this name.
-    #[must_use]
-    pub fn run_name(&self, policy: Option<&PolicySpec>, without: &str) -> String {
-        let without = if self.pooled { POOLED } else { without };
-        let name = self.policy_name(policy);
-        name.unwrap_or_else(|| without.to_owned())
-    }
-
     /// This replication on one pooled cluster, if the scenario asks for bounds.
     #[must_use]
     pub fn pooled(&self) -> Option<Replication> {

@@ -38,7 +38,7 @@ fn every_topology_finishes_every_job_under_every_policy() {
         // The whole depth is used.
         let name = name.trim_end_matches(".toml");
         let policy = Path::new(&dir).join(format!("{name}-1/round-robin/r000"));
-        let (log, _) = rundir::read_events(&policy).unwrap();
+        let log = rundir::read(&policy).unwrap().log;
         let arrivals = log.records().map(|(_, event)| event);
         let arrivals = arrivals.filter(|event| event.kind == EventKind::BrokerArrival);
         let hops = arrivals.map(|event| event.hop()).max();
@@ -67,7 +67,7 @@ fn off_shift_a_domain_takes_the_jobs_of_others_and_on_shift_its_own_only() {
             .join("la-grid-p2p-1")
             .join(policy)
             .join("r000");
-        let (log, _) = rundir::read_events(&dir).unwrap();
+        let log = rundir::read(&dir).unwrap().log;
         let (mut open, mut own_on_shift) = (0, 0);
         for (at, event) in log.records() {
             match event.kind {
@@ -126,7 +126,7 @@ fn a_job_waits_for_the_only_provider_on_both_clocks() {
         assert_eq!(one["audit"], "ok", "{one}");
         assert_eq!(one["jobs"]["completed"], 2, "{one}");
         let dir = bench.path("runs/s-1/round-robin/r000");
-        let (log, _) = rundir::read_events(Path::new(&dir)).unwrap();
+        let log = rundir::read(Path::new(&dir)).unwrap().log;
         let forwards = log.records();
         let forwards = forwards.filter(|(_, event)| event.kind == EventKind::Forwarded);
         let forwards: Vec<SimTime> = forwards.map(|(at, _)| at).collect();

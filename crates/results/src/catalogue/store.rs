@@ -251,7 +251,7 @@ fn entry(row: &Row<'_>) -> Result<RunEntry, rusqlite::Error> {
         rusqlite::Error::FromSqlConversionFailure(0, kind, Box::new(error))
     };
     let mut fields = serde_json::Map::new();
-    for (index, name) in row.as_ref().column_names().into_iter().enumerate() {
+    for (index, name) in row.as_ref().column_names().enumerate() {
         let value = match row.get(index)? {
             Sql::Integer(flag) if FLAGS.contains(&name) => Value::from(flag != 0),
             Sql::Integer(seed) if name == "seed" => Value::from(seed.cast_unsigned()),

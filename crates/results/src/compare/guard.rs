@@ -116,7 +116,7 @@ fn within(first: &FoundRun, run: &FoundRun, found: &mut Collected) {
     let pooled = a.grid.domains.is_empty() != b.grid.domains.is_empty();
     let entries = |m: &Manifest| m.workload_hashes.get("all").cloned();
     if !pooled && entries(a) != entries(b) {
-        let text = |m: &Manifest| short(&entries(m).unwrap_or_default());
+        let text = |m: &Manifest| format!("{:.12}", entries(m).unwrap_or_default());
         found.differ(
             "entry",
             "the same jobs entering at other places",
@@ -160,10 +160,6 @@ impl Collected {
         };
         self.objections.into_iter().map(objection).collect()
     }
-}
-
-fn short(hash: &str) -> String {
-    hash.chars().take(12).collect()
 }
 
 fn first_text(warnings: &Value) -> String {

@@ -6,6 +6,7 @@ use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
 use super::number::{count, key_words};
 use crate::plot::{Cell, Page, Table};
+use crate::rundir::Manifest;
 use crate::words::pairs;
 use std::collections::BTreeSet;
 
@@ -53,47 +54,28 @@ fn distinct(material: &Material, of: impl Fn(&OneRun) -> Vec<String>) -> String 
 }
 
 fn facts(page: &mut Page, material: &Material) {
+    let told = |of: fn(&Manifest) -> Vec<String>| distinct(material, |run| of(&run.manifest));
+    let measured = |manifest: &Manifest| {
+        let measure = &manifest.measure;
+        let until = measure.until.as_deref().unwrap_or("the last finish");
+        vec![format!(
+            "submitted from {} until {until}, {}, tau {}",
+            measure.from, measure.stop, measure.tau
+        )]
+    };
     let mut facts = vec![
-        (
-            "scenario",
-            distinct(material, |run| vec![run.manifest.study.scenario.clone()]),
-        ),
-        (
-            "clock",
-            distinct(material, |run| vec![run.manifest.clock.clone()]),
-        ),
-        (
-            "seed",
-            distinct(material, |run| vec![run.manifest.seed.to_string()]),
-        ),
-        (
-            "trace, SHA-256",
-            distinct(material, |run| pairs(&run.manifest.trace_sha256)),
-        ),
-        (
-            "versions",
-            distinct(material, |run| pairs(&run.manifest.versions)),
-        ),
-        (
-            "measured",
-            distinct(material, |run| {
-                let measure = &run.manifest.measure;
-                let until = measure.until.as_deref().unwrap_or("the last finish");
-                vec![format!(
-                    "submitted from {} until {until}, {}, tau {}",
-                    measure.from, measure.stop, measure.tau
-                )]
-            }),
-        ),
+        ("scenario", told(|of| vec![of.study.scenario.clone()])),
+        ("clock", told(|of| vec![of.clock.clone()])),
+        ("seed", told(|of| vec![of.seed.to_string()])),
+        ("trace, SHA-256", told(|of| pairs(&of.trace_sha256))),
+        ("versions", told(|of| pairs(&of.versions))),
+        ("measured", told(measured)),
     ];
     // What a model did not do, and what is not always so.
-    let real = distinct(material, |run| run.manifest.grid.real_clusters());
-    let external = distinct(material, |run| run.manifest.grid.external_brokers());
-    let links = distinct(material, |run| run.manifest.grid.link_terms());
     let special = [
-        ("real LRMS", real),
-        ("brokers of others", external),
-        ("links", links),
+        ("real LRMS", told(|of| of.grid.real_clusters())),
+        ("brokers of others", told(|of| of.grid.external_brokers())),
+        ("links", told(|of| of.grid.link_terms())),
     ];
     facts.extend(special.into_iter().filter(|(_, text)| !text.is_empty()));
     page.facts(facts);
@@ -160,14 +142,12 @@ fn page_again(material: &Material, options: &Options) -> String {
         option("baseline", &comparison.baseline);
     }
     let compare = &options.compare;
-    compare
-        .primary
-        .iter()
-        .for_each(|figure| option("primary", &figure.to_string()));
-    compare
-        .require
-        .iter()
-        .for_each(|bound| option("require", &bound.to_string()));
+    for figure in &compare.primary {
+        option("primary", &figure.to_string());
+    }
+    for bound in &compare.require {
+        option("require", &bound.to_string());
+    }
     if let Some(key) = &options.replication {
         option("replication", key);
     }

@@ -210,12 +210,8 @@ fn without(columns: &[Column], traces: &BTreeSet<Vec<String>>) -> String {
 /// The traces of a run with the beginning of their hashes.
 pub(super) fn traces(run: &OneRun) -> Vec<String> {
     let hashes = run.manifest.trace_sha256.iter();
-    hashes
-        .map(|(name, hash)| {
-            let short: String = hash.chars().take(12).collect();
-            format!("{name} ({short})")
-        })
-        .collect()
+    let shown = hashes.map(|(name, hash)| format!("{name} ({hash:.12})"));
+    shown.collect()
 }
 
 /// Runs of one study, policy and set of traces are a column.

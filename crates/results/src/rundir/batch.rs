@@ -6,7 +6,7 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type,
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -30,18 +30,22 @@ pub(super) fn guarded<T>(
     }
 }
 
+/// Reads a table, some thousand rows at a time.
+pub(super) fn reader(path: &Path) -> Result<ParquetRecordBatchReader, RunDirError> {
+    let file = File::open(path).map_err(RunDirError::io("open", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file);
+    let reader = builder.and_then(|builder| builder.with_batch_size(8_192).build());
+    reader.map_err(RunDirError::parquet(path))
+}
+
 /// Calls `take` with a batch, the index in it and the number of the row from
 /// 1, for every row of a file.
 pub(super) fn for_each_row(
     path: &Path,
     mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,
 ) -> Result<(), RunDirError> {
-    let file = File::open(path).map_err(RunDirError::io("open", path))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(8_192).build())
-        .map_err(RunDirError::parquet(path))?;
     let mut row = 0;
-    for records in reader {
+    for records in reader(path)? {
         let records = records.map_err(|error| RunDirError::parquet(path)(error.into()))?;
         let batch = Batch {
             path,

@@ -1,20 +1,15 @@
 //! A table of a run directory as plain CSV (RFC 4180), value for value.
 
 use super::RunDirError;
-use super::batch::guarded;
+use super::batch::{guarded, reader};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, ListArray, PrimitiveArray, StringArray, StructArray,
 };
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-
-/// Rows decoded at a time.
-const BATCH: usize = 8_192;
 
 /// Why a table could not be written as CSV.
 #[derive(Debug, thiserror::Error)]
@@ -36,10 +31,7 @@ pub enum CsvError {
 pub fn write_csv(dir: &Path, name: &'static str, out: &mut impl Write) -> Result<u64, CsvError> {
     // What the output says is no damage of the table.
     let written = guarded(dir, name, |path| {
-        let file = File::open(path).map_err(RunDirError::io("open", path))?;
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-            .and_then(|builder| builder.with_batch_size(BATCH).build())
-            .map_err(RunDirError::parquet(path))?;
+        let reader = reader(path)?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
         let mut csv = csv::Writer::from_writer(out);
         if let Err(error) = csv.write_record(schema.fields().iter().map(|field| field.name())) {

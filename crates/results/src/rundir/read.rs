@@ -78,17 +78,6 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
     Ok(manifest)
 }
 
-/// Reads the event log alone, with the rows that cannot be events. The counts
-/// of information messages are in the manifest.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_events(dir: &Path) -> Result<(EventLog, Vec<UnreadableRow>), RunDirError> {
-    let manifest = read_manifest(dir)?;
-    let shown = Names::of(&read_grid(dir, &manifest)?);
-    guarded(dir, names::EVENTS, |path| events::read(path, &shown))
-}
-
 /// Audits a finished run from its directory alone: the files are those that
 /// the run wrote, and its events keep every [`Rule`].
 ///

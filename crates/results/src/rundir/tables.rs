@@ -5,6 +5,7 @@ use super::{FileDoc, RunDirError, RunFiles, names};
 use crate::jobs::{JobRow, JobTable, SeriesRow};
 use crate::log::EventLog;
 use crate::threshold::METRICS;
+use gridrig_core::ids::DomainId;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -40,12 +41,9 @@ fn place_columns<'a>(columns: &mut Columns<'a>, table: &'a JobTable) {
         Some(table.workload(rows[row].label.workload))
     });
     columns.u32("user", |row| rows[row].label.user);
-    columns.text("origin_domain", |row| {
-        rows[row].origin.map(|id| names.domain(id))
-    });
-    columns.text("exec_domain", |row| {
-        rows[row].exec_domain.map(|id| names.domain(id))
-    });
+    let domain = move |id: Option<DomainId>| id.map(|id| names.domain(id));
+    columns.text("origin_domain", move |row| domain(rows[row].origin));
+    columns.text("exec_domain", move |row| domain(rows[row].exec_domain));
     columns.text("cluster", |row| {
         rows[row].cluster.map(|id| names.cluster(id))
     });
@@ -92,15 +90,15 @@ fn fact_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
     let jobs = run.submissions;
     let names = run.table.names();
     let wants = |row: usize| jobs.get(row).map(|job| &job.spec.requirements);
-    columns.u64("trace_job", |row| Some(jobs.get(row)?.label.trace_id));
-    columns.bool("failed_in_trace", |row| {
-        Some(jobs.get(row)?.label.failed_in_trace)
+    let label = |row: usize| jobs.get(row).map(|job| job.label);
+    let spec = |row: usize| jobs.get(row).map(|job| &job.spec);
+    columns.u64("trace_job", move |row| Some(label(row)?.trace_id));
+    columns.bool("failed_in_trace", move |row| {
+        Some(label(row)?.failed_in_trace)
     });
     columns.text("entry", |row| Some(names.entry(jobs.get(row)?.entry)));
-    columns.duration("run_time_ref_ns", |row| Some(jobs.get(row)?.spec.run_time));
-    columns.duration("requested_time_ns", |row| {
-        jobs.get(row)?.spec.requested_time
-    });
+    columns.duration("run_time_ref_ns", move |row| Some(spec(row)?.run_time));
+    columns.duration("requested_time_ns", move |row| spec(row)?.requested_time);
     columns.text("architecture", move |row| {
         wants(row)?.architecture.as_deref()
     });
@@ -133,14 +131,11 @@ pub(super) fn write_hops(dir: &Path, table: &JobTable) -> Result<FileDoc, RunDir
     columns.u32("job_id", |row| Some(rows[row].job.0));
     columns.u32("hop", |row| Some(rows[row].hop));
     columns.text("domain", |row| Some(names.domain(rows[row].domain)));
-    columns.text("from_domain", |row| {
-        rows[row].from_domain.map(|id| names.domain(id))
-    });
+    let domain = move |id: Option<DomainId>| id.map(|id| names.domain(id));
+    columns.text("from_domain", move |row| domain(rows[row].from_domain));
     columns.time("arrival_ns", |row| Some(rows[row].arrival));
     columns.time("forwarded_ns", |row| rows[row].forwarded);
-    columns.text("forwarded_to", |row| {
-        rows[row].forwarded_to.map(|id| names.domain(id))
-    });
+    columns.text("forwarded_to", move |row| domain(rows[row].forwarded_to));
     columns.time("dispatched_ns", |row| rows[row].dispatched);
     columns.time("refused_ns", |row| rows[row].refused);
     columns.text("reason", |row| rows[row].reason.map(|reason| reason.name()));
