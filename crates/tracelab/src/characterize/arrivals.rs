@@ -47,6 +47,17 @@ impl ArrivalProfile {
     }
 }
 
+impl ArrivalProfile {
+    /// Jobs per day by day of the week; 0 for a day that is not covered.
+    #[must_use]
+    pub fn per_day(&self) -> [f64; 7] {
+        std::array::from_fn(|at| match self.daily_days[at] {
+            days if days > 0.0 => self.daily[at] as f64 / days,
+            _ => 0.0,
+        })
+    }
+}
+
 /// Jobs by hour of the week, from Monday 0:00.
 #[must_use]
 pub fn hours_of_week(jobs: &[TraceJob], clock: &Clock) -> [u64; 168] {

@@ -17,8 +17,9 @@ use walk::{Count, Interval, Walk, widest};
 const CURVES: usize = 8;
 
 /// The field that names the cluster of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ClusterField {
     /// The site that the job was submitted to (GWF).
     Site,
@@ -36,6 +37,12 @@ impl ClusterField {
             (_, 2..) => Some(Self::Partition),
             _ => None,
         }
+    }
+
+    /// `site` or `partition`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The cluster of a job.
@@ -88,6 +95,17 @@ pub struct ClusterLoad {
     pub hourly_load_max: u64,
 }
 
+impl ClusterLoad {
+    /// Its number and its name.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{} {name}", self.cluster),
+            None => self.cluster.to_string(),
+        }
+    }
+}
+
 /// Two clusters and how much more the one had than the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Imbalance {
@@ -133,6 +151,15 @@ pub struct Clusters {
     pub loads: Vec<ClusterLoad>,
     /// Curves of the busiest.
     pub series: ClusterSeries,
+}
+
+impl Clusters {
+    /// Number and name of a cluster.
+    #[must_use]
+    pub fn label(&self, cluster: u32) -> String {
+        let load = self.loads.iter().find(|load| load.cluster == cluster);
+        load.map_or_else(|| cluster.to_string(), ClusterLoad::label)
+    }
 }
 
 /// Arrivals over time at the busiest clusters.
@@ -303,11 +330,7 @@ fn load(
 /// The name of a cluster: from the table of names, else from the header, as in
 /// `; Partition: 3  batch`.
 fn name_of(loaded: &Loaded, field: ClusterField, cluster: u32) -> Option<String> {
-    let table = match field {
-        ClusterField::Site => "site",
-        ClusterField::Partition => "partition",
-    };
-    if let Some(names) = loaded.names.get(table) {
+    if let Some(names) = loaded.names.get(field.name()) {
         let name = names.get(cluster as usize);
         return name.filter(|name| !name.is_empty()).cloned();
     }

@@ -117,16 +117,11 @@ pub fn sweep(jobs: &[TraceJob], mut visit: impl FnMut(Level)) {
 /// that runs.
 #[must_use]
 pub fn peak(jobs: &[TraceJob]) -> Option<Peak> {
-    let mut peak: Option<Peak> = None;
-    sweep(jobs, |level| {
-        if peak.is_none_or(|peak| level.processors > peak.value) {
-            peak = Some(Peak {
-                value: level.processors,
-                at_s: seconds(level.from),
-            });
-        }
-    });
-    peak
+    let demand = Demand::of(jobs, 1, None);
+    Some(Peak {
+        value: demand.peak_processors?,
+        at_s: demand.peak_processors_at_s?,
+    })
 }
 
 impl Demand {

@@ -141,10 +141,10 @@ impl InputIds<'_> {
                 record.set_column(*column, name);
             }
         }
-        if let Some(origin) = self.origin {
-            if let Some(site) = record.column(LAST_RUN_SITE) {
-                record.set_column(LAST_RUN_SITE, prefixed(origin, site));
-            }
+        if let Some(origin) = self.origin
+            && let Some(site) = record.column(LAST_RUN_SITE)
+        {
+            record.set_column(LAST_RUN_SITE, prefixed(origin, site));
         }
         Ok(())
     }

@@ -79,3 +79,13 @@ pub(super) fn within(
     let expected = format!("{} to {}", range.start(), range.end());
     Err(SynthError::parameter(field, value, expected))
 }
+
+/// Refuses the first of these numbers that is outside of its range.
+pub(super) fn all_within(
+    field: &str,
+    numbers: impl IntoIterator<Item = f64>,
+    range: std::ops::RangeInclusive<f64>,
+) -> Result<(), SynthError> {
+    let mut numbers = numbers.into_iter();
+    numbers.try_for_each(|number| within(field, number, range.clone()))
+}

@@ -39,7 +39,7 @@ pub use fit::{FitOptions, recurring_jobs};
 pub use generate::LookAlikeJobs;
 pub use levels::Level;
 
-use super::error::{SynthError, within};
+use super::error::{SynthError, all_within, within};
 use super::extent::Extent;
 use serde::{Deserialize, Serialize};
 
@@ -240,9 +240,7 @@ impl LookAlike {
             0.0..=1e11,
         )?;
         length("hours_of_week", self.hours_of_week.len(), 168)?;
-        for weight in &self.hours_of_week {
-            within("hours_of_week", *weight, 0.0..=1e12)?;
-        }
+        all_within("hours_of_week", self.hours_of_week.clone(), 0.0..=1e12)?;
         within(
             "hours_of_week (sum)",
             self.hours_of_week.iter().sum(),
@@ -268,9 +266,7 @@ impl LookAlike {
             for (at, row) in rows.iter().enumerate() {
                 let field = format!("{field}[{at}]");
                 within(&format!("{field} (entries)"), row.len() as f64, 0.0..=1e3)?;
-                for number in row {
-                    within(&field, *number, 0.0..=most)?;
-                }
+                all_within(&field, row.clone(), 0.0..=most)?;
             }
             Ok(())
         };
@@ -278,9 +274,8 @@ impl LookAlike {
         let of_day = self.hours_of_day.iter().map(|jobs| *jobs as f64);
         within("hours_of_day (sum)", of_day.sum(), 1.0..=1e15)?;
         within("days (entries)", self.days.len() as f64, 1.0..=1e5)?;
-        for jobs in &self.days {
-            within("days", *jobs as f64, 0.0..=1e12)?;
-        }
+        let of_days = self.days.iter().map(|jobs| *jobs as f64);
+        all_within("days", of_days, 0.0..=1e12)?;
         // With folds or halves, splits end at the hour.
         let halvings = match self.folds.is_empty() && self.halves.is_empty() {
             true => splits::DAY_HALVINGS + splits::HOUR_HALVINGS,
@@ -299,9 +294,7 @@ impl LookAlike {
         if !self.gap_weights.is_empty() {
             length("gap_leanings", self.gap_weights.len(), gaps::BINS)?;
         }
-        for weight in &self.gap_weights {
-            within("gap_leanings", *weight, -1e4..=1e4)?;
-        }
+        all_within("gap_leanings", self.gap_weights.clone(), -1e4..=1e4)?;
         self.check_rows()?;
         self.check_halves()?;
         self.check_inside()?;
@@ -322,10 +315,8 @@ impl LookAlike {
             let found = format!("{entries} numbers");
             return Err(SynthError::parameter("rows", found, expected));
         }
-        for number in &self.rows {
-            within("rows", *number as f64, 0.0..=1e9)?;
-        }
-        Ok(())
+        let numbers = self.rows.iter().map(|number| *number as f64);
+        all_within("rows", numbers, 0.0..=1e9)
     }
 
     fn check_inside(&self) -> Result<(), SynthError> {
@@ -358,9 +349,7 @@ impl LookAlike {
                     length(&field, numbers.len(), halves::NUMBERS[1])?;
                 }
                 within(&field, numbers[0], -10.0..=10.0)?;
-                for share in &numbers[1..] {
-                    within(&field, *share, 0.0..=1e3)?;
-                }
+                all_within(&field, numbers[1..].to_vec(), 0.0..=1e3)?;
             }
         }
         Ok(())
@@ -396,9 +385,7 @@ impl LookAlike {
                 if numbers.len() > 1 {
                     length(&field, numbers.len(), 1 + splits::CLASSES)?;
                 }
-                for share in numbers.iter().skip(1) {
-                    within(&field, *share, 0.0..=1e6)?;
-                }
+                all_within(&field, numbers.iter().skip(1).copied(), 0.0..=1e6)?;
             }
         }
         Ok(())
@@ -412,9 +399,7 @@ impl LookAlike {
             ("likeness.same_size", &likeness.same_size),
         ] {
             length(field, ages.len(), 3)?;
-            for share in ages {
-                within(field, *share, 0.0..=1.0)?;
-            }
+            all_within(field, ages.clone(), 0.0..=1.0)?;
         }
         within(
             "profiles (entries)",

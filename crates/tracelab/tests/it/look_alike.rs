@@ -72,7 +72,7 @@ const BATCHES_APART: f64 = 0.1;
 /// Compares a look-alike with its source and says what is off by more than an
 /// honest sample would be.
 fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
-    let (ours, theirs) = ((&made.jobs), (&source.jobs));
+    let (ours, theirs) = (&made.jobs, &source.jobs);
     let mut off = Vec::new();
     let mut check = |what: &str, found: f64, limit: f64| {
         println!("{what}: {found:.4}, honest samples {limit:.4}");
@@ -105,17 +105,17 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
     // Batches come about by who goes on; they are not dealt like the rest.
     check(
         "jobs of a batch",
-        distance(sizes(&ours), sizes(&theirs)),
+        distance(sizes(ours), sizes(theirs)),
         BATCHES_APART,
     );
     // The mean distance of an honest sample's shares is at most half the sum of
     // the standard errors.
-    let shares = user_shares(&theirs);
+    let shares = user_shares(theirs);
     let n = ours.len() as f64;
     let errors: f64 = shares.values().map(|p| (p * (1.0 - p) / n).sqrt()).sum();
     check(
         "users",
-        total_variation(&user_shares(&ours), &shares),
+        total_variation(&user_shares(ours), &shares),
         errors / 2.0,
     );
     off

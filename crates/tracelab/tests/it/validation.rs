@@ -252,7 +252,12 @@ fn frauds_on_the_shipped_trace_fail() {
     assert_eq!(case.fails("a job twice", &twice).identity.repeated, 1);
     let mut foreign = honest;
     foreign[3].trace_id = 99_999_999;
-    assert_eq!(case.fails("a job of another trace", &foreign).identity.foreign, 1);
+    assert_eq!(
+        case.fails("a job of another trace", &foreign)
+            .identity
+            .foreign,
+        1
+    );
 }
 
 #[test]

@@ -79,9 +79,8 @@ fn lublin(args: &LublinArgs) -> Result<Prepared, Failure> {
         calibration = Some(found);
     }
     Ok(Prepared {
-        model: Model::Lublin(model),
         calibration,
-        recurring: None,
+        ..Prepared::plain(Model::Lublin(model))
     })
 }
 
@@ -163,9 +162,8 @@ fn like(args: &LikeArgs) -> Result<Prepared, Failure> {
     model.seed = args.common.seed.unwrap_or(1);
     let recurring = recurring_jobs(&trace, model.jobs().map_err(fail)?);
     Ok(Prepared {
-        model: Model::LookAlike(Box::new(model)),
-        calibration: None,
         recurring: Some(recurring),
+        ..Prepared::plain(Model::LookAlike(Box::new(model)))
     })
 }
 

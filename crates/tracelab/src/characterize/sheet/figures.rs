@@ -117,16 +117,7 @@ pub(super) fn hourly(trace: &Characterization) -> Chart {
 
 pub(super) fn daily(trace: &Characterization) -> Chart {
     let profile = &trace.arrivals;
-    let rate = |(jobs, days): (&u64, &f64)| match *days > 0.0 {
-        true => *jobs as f64 / days,
-        false => 0.0,
-    };
-    let heights: Vec<f64> = profile
-        .daily
-        .iter()
-        .zip(&profile.daily_days)
-        .map(rate)
-        .collect();
+    let heights = profile.per_day().to_vec();
     let (label, names): (&str, Vec<String>) = match profile.clock {
         ClockSource::Trace => (
             "day of the log, modulo 7",
@@ -255,11 +246,7 @@ pub(super) fn clusters(all: &Clusters) -> (Chart, Chart) {
         .x(log_time())
         .y(Axis::linear("jobs in the busiest hour", Unit::Plain));
     for (at, curve) in series.curves.iter().enumerate() {
-        let named = all.loads.iter().find(|load| load.cluster == curve.cluster);
-        let name = match named.and_then(|load| load.name.as_ref()) {
-            Some(name) => format!("{} {name}", curve.cluster),
-            None => curve.cluster.to_string(),
-        };
+        let name = all.label(curve.cluster);
         let ends = series.at_s.iter().map(|at| at + series.bin_s);
         let sums: Vec<(f64, f64)> = ends.zip(curve.cumulative.iter().copied()).collect();
         cumulative = cumulative.series(Series::line(name.clone(), sums));

@@ -2,7 +2,7 @@
 
 use crate::characterize::Characterization;
 use crate::characterize::batches::BatchStatistics;
-use crate::characterize::clusters::{ClusterField, ClusterSizeFrom, Clusters, Imbalance};
+use crate::characterize::clusters::{ClusterSizeFrom, Clusters, Imbalance};
 use gridrig_results::plot::{Cell, Table, integer, number, seconds};
 use gridrig_results::stats::Distribution;
 
@@ -93,23 +93,13 @@ pub(super) fn batches(of: &BatchStatistics) -> Table {
 
 /// The imbalances in words.
 pub(super) fn imbalance(all: &Clusters) -> String {
-    let field = match all.field {
-        ClusterField::Site => "site",
-        ClusterField::Partition => "partition",
-    };
+    let field = all.field.name();
     let between = |of: &Imbalance| {
-        let name = |id: u32| {
-            let load = all.loads.iter().find(|load| load.cluster == id);
-            match load.and_then(|load| load.name.as_ref()) {
-                Some(name) => format!("{id} {name}"),
-                None => id.to_string(),
-            }
-        };
         format!(
             "{}:1 ({} over {})",
             number(of.ratio),
-            name(of.most),
-            name(of.least)
+            all.label(of.most),
+            all.label(of.least)
         )
     };
     let overall = all.overall_imbalance.as_ref().map_or_else(
@@ -143,12 +133,8 @@ pub(super) fn clusters(all: &Clusters) -> Table {
     }
     let mut table = Table::new(head);
     for load in all.loads.iter().take(CLUSTER_ROWS) {
-        let name = match &load.name {
-            Some(name) => format!("{} {name}", load.cluster),
-            None => load.cluster.to_string(),
-        };
         let mut cells = vec![
-            Cell::from(name),
+            Cell::from(load.label()),
             Cell::from(load.jobs),
             Cell::percent(load.jobs_share),
             Cell::from(load.hourly_load_mean),

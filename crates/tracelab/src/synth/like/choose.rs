@@ -86,12 +86,7 @@ impl Chooser {
                 hours.push(hours[at].iter().map(look).collect());
             }
             let taken = self.choose(&hours);
-            let second = |at: &u64| Stretch {
-                at: *at,
-                length: 1,
-                jobs: 1,
-            };
-            chosen.extend(hours[taken].iter().map(second));
+            chosen.extend(hours[taken].iter().copied().map(Stretch::second));
         }
         chosen
     }

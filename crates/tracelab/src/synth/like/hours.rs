@@ -78,14 +78,7 @@ impl<'a> SourceDays<'a> {
 
     /// The jobs of each day of the span as the source has them.
     pub(super) fn of_source(&self, weights: &Weights<'_>) -> Vec<f64> {
-        let whole = Weights::new(
-            Span {
-                from: 0,
-                until: u64::MAX / 2,
-            },
-            weights.rates,
-            weights.silences.clone(),
-        );
+        let whole = Weights::new(Span::ALL, weights.rates, weights.silences.clone());
         let weigh = |(day, place): (usize, &usize)| {
             let first = (self.span.first_day() + day as u64) * 24;
             let (part, all) = (weights.sum(first..first + 24), whole.sum(first..first + 24));
@@ -133,11 +126,7 @@ struct Halving {
 
 impl Hours<'_> {
     pub(super) fn of_days(&self, days: Vec<u64>, random: &mut ChaCha8Rng) -> Vec<Stretch> {
-        let day = |(at, jobs): (usize, u64)| Stretch {
-            at: (self.weights.span.first_day() + at as u64) * 24,
-            length: 24,
-            jobs,
-        };
+        let day = |(at, jobs)| self.weights.span.day(at, jobs);
         let mut stretches: Vec<Stretch> = days.into_iter().enumerate().map(day).collect();
         stretches.retain(|stretch| stretch.jobs > 0);
         for row in self.splits {

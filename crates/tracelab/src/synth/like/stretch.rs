@@ -17,6 +17,12 @@ pub(super) struct Span {
 }
 
 impl Span {
+    /// All time there is.
+    pub(super) const ALL: Span = Span {
+        from: 0,
+        until: u64::MAX / 2,
+    };
+
     /// Seconds since time 0, and the hours that time 0 is after Monday.
     pub(super) fn new(from: u64, until: u64, shift: u64) -> Self {
         Span {
@@ -31,6 +37,15 @@ impl Span {
 
     pub(super) fn first_day(&self) -> u64 {
         self.from / DAY
+    }
+
+    /// A day of the span, in hours.
+    pub(super) fn day(&self, at: usize, jobs: u64) -> Stretch {
+        Stretch {
+            at: (self.first_day() + at as u64) * 24,
+            length: 24,
+            jobs,
+        }
     }
 
     pub(super) fn days(&self) -> usize {
@@ -54,6 +69,15 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
+    /// A second with one job.
+    pub(super) fn second(at: u64) -> Self {
+        Stretch {
+            at,
+            length: 1,
+            jobs: 1,
+        }
+    }
+
     /// The two halves; the left one is the shorter of two that differ.
     pub(super) fn halves(&self, left: u64) -> [Stretch; 2] {
         let middle = self.length / 2;

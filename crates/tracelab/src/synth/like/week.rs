@@ -158,14 +158,7 @@ fn rates(jobs: &[f64], covered: &[f64]) -> Vec<f64> {
 /// little to tell.
 fn whole(days: &mut [u64], span: Span, rates: &[f64]) {
     let mean = days.iter().sum::<u64>() / days.len() as u64;
-    let full = Weights::new(
-        Span {
-            from: 0,
-            until: u64::MAX / 2,
-        },
-        rates,
-        Vec::new(),
-    );
+    let full = Weights::new(Span::ALL, rates, Vec::new());
     let seen = Weights::new(span, rates, Vec::new());
     for at in [0, days.len() - 1] {
         let hours = (span.first_day() + at as u64) * 24..(span.first_day() + at as u64 + 1) * 24;
@@ -185,15 +178,9 @@ fn whole(days: &mut [u64], span: Span, rates: &[f64]) {
 fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64]) -> Vec<Form> {
     let span = &weights.span;
     let hours: Vec<u64> = submits.iter().map(|at| at / HOUR + shift).collect();
-    let day = |(at, jobs): (usize, &u64)| Stretch {
-        at: (span.first_day() + at as u64) * 24,
-        length: 24,
-        jobs: *jobs,
-    };
+    let days = days.iter().enumerate();
     let mut stretches: Vec<(Stretch, usize)> = days
-        .iter()
-        .enumerate()
-        .map(|stretch| (day(stretch), SOMEHOW))
+        .map(|(at, jobs)| (span.day(at, *jobs), SOMEHOW))
         .collect();
     stretches.retain(|stretch| stretch.0.jobs > 0);
     let mut splits = Vec::new();
@@ -431,14 +418,7 @@ impl Instants {
         while let Some(at) = self.ends.next_if(|at| at / DAY == day) {
             set.push(at - self.shift * HOUR);
         }
-        let set: Vec<Stretch> = set
-            .into_iter()
-            .map(|at| Stretch {
-                at,
-                length: 1,
-                jobs: 1,
-            })
-            .collect();
+        let set: Vec<Stretch> = set.into_iter().map(Stretch::second).collect();
         let drawn = if self.chooser.is_some() {
             choose::DRAWN
         } else {

@@ -1,6 +1,6 @@
 //! Draws the jobs.
 
-use super::{BUCKET_SECONDS, BUCKETS, JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME, SizeLaw};
+use super::{BUCKET_SECONDS, BUCKETS, JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME};
 use crate::format::Record;
 use crate::synth::error::SynthError;
 use crate::synth::extent::Budget;
@@ -22,10 +22,7 @@ pub struct LublinJobs {
 /// One class with the arrival of its next job.
 #[derive(Debug)]
 struct Class {
-    size: SizeLaw,
-    pa: f64,
-    pb: f64,
-    queue: u64,
+    law: JobClass,
     stages: [Gamma<f64>; 2],
     gap: Gamma<f64>,
     weights: [f64; BUCKETS],
@@ -69,10 +66,7 @@ impl Class {
         let run = &class.run_time;
         let stream = |what: &str| rng::stream(seed, &format!("lublin/{name}/{what}"));
         let mut this = Class {
-            size: class.size,
-            pa: run.pa,
-            pb: run.pb,
-            queue: u64::from(class.queue),
+            law: *class,
             stages: [
                 gamma("run_time.a1", run.a1, run.b1)?,
                 gamma("run_time.a2", run.a2, run.b2)?,
@@ -113,17 +107,18 @@ impl Class {
     }
 
     fn draw_size(&mut self, limit: u32) -> u32 {
+        let size = self.law.size;
         let u = unit(&mut self.sizes);
-        if u < self.size.serial {
+        if u < size.serial {
             return 1;
         }
-        let (from, to) = if unit(&mut self.sizes) < self.size.prob {
-            (self.size.low, self.size.med)
+        let (from, to) = if unit(&mut self.sizes) < size.prob {
+            (size.low, size.med)
         } else {
-            (self.size.med, self.size.high)
+            (size.med, size.high)
         };
         let log2 = from + (to - from) * unit(&mut self.sizes);
-        if u < self.size.serial + self.size.power2 {
+        if u < size.serial + size.power2 {
             // The exponent of the largest power of two on the machine.
             let most = limit.ilog2();
             return 1 << (log2.round() as u32).min(most);
@@ -133,7 +128,7 @@ impl Class {
 
     /// Whole seconds.
     fn draw_run_time(&mut self, size: u32) -> u64 {
-        let first = (self.pa * f64::from(size) + self.pb).clamp(0.0, 1.0);
+        let first = (self.law.run_time.pa * f64::from(size) + self.law.run_time.pb).clamp(0.0, 1.0);
         let random = &mut self.run_times;
         let ln = below(MAX_LN_RUN_TIME, || {
             let stage = usize::from(unit(random) >= first);
@@ -164,7 +159,7 @@ impl Iterator for LublinJobs {
         let run_time = class.draw_run_time(size);
         class.advance();
         Some(Record {
-            queue: Some(class.queue),
+            queue: Some(u64::from(class.law.queue)),
             ..Record::made(number, submit, run_time, u64::from(size))
         })
     }

@@ -190,12 +190,7 @@ fn arrivals(text: &mut String, trace: &Characterization) {
         share(most),
         share(least)
     );
-    let rates: Vec<f64> = profile
-        .daily
-        .iter()
-        .zip(profile.daily_days)
-        .map(|(jobs, days)| if days > 0.0 { *jobs as f64 / days } else { 0.0 })
-        .collect();
+    let rates = profile.per_day();
     let names: Vec<String> = match profile.clock {
         ClockSource::Trace => (0..7).map(|day| format!("day {day}")).collect(),
         _ => WEEKDAYS.iter().map(|day| day[..3].to_owned()).collect(),

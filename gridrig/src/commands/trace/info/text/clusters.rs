@@ -2,9 +2,7 @@
 
 use super::{instant, number, percent};
 use gridrig_results::text::{cells, table};
-use gridrig_tracelab::characterize::clusters::{
-    ClusterField, ClusterLoad, ClusterSizeFrom, Clusters, Imbalance,
-};
+use gridrig_tracelab::characterize::clusters::{ClusterLoad, ClusterSizeFrom, Clusters, Imbalance};
 use std::fmt::Write as _;
 
 /// Clusters that get a line of their own.
@@ -48,10 +46,7 @@ fn observed(load: &ClusterLoad) -> bool {
 }
 
 fn imbalance(text: &mut String, all: &Clusters) {
-    let field = match all.field {
-        ClusterField::Site => "site",
-        ClusterField::Partition => "partition",
-    };
+    let field = all.field.name();
     let _ = writeln!(
         text,
         "\n{} clusters (field {field}); {} jobs name none",
@@ -82,16 +77,12 @@ fn imbalance(text: &mut String, all: &Clusters) {
 }
 
 fn row(load: &ClusterLoad) -> Vec<String> {
-    let name = match &load.name {
-        Some(name) => format!("{} {name}", load.cluster),
-        None => load.cluster.to_string(),
-    };
     let at_least = if observed(load) { ">=" } else { "" };
     let processors = load
         .processors
         .map_or("-".to_owned(), |count| format!("{at_least}{count}"));
     vec![
-        shorten(&name, NAME_WIDTH),
+        shorten(&load.label(), NAME_WIDTH),
         processors,
         load.jobs.to_string(),
         percent(Some(load.jobs_share)),
