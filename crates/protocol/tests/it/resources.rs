@@ -266,12 +266,28 @@ const REPLACED: [(&str, bool, &str, &str); 28] = [
 ];
 
 /// Whether the file is a cluster file with this behind the five elements.
-const ADDED: [(&str, bool, &str); 9] = [
+const ADDED: [(&str, bool, &str); 12] = [
     ("the five elements", true, ""),
     (
-        "all eight",
+        "all nine",
         true,
-        "<Name>n</Name><Disk>1</Disk><Speed>1.5</Speed>",
+        "<Name>n</Name><Disk>1</Disk><Speed>1.5</Speed>\
+         <GenericResources>gpu:4,nic</GenericResources>",
+    ),
+    (
+        "no generic resource",
+        false,
+        "<GenericResources></GenericResources>",
+    ),
+    (
+        "none of a generic resource",
+        false,
+        "<GenericResources>gpu:0</GenericResources>",
+    ),
+    (
+        "a generic resource without a name",
+        false,
+        "<GenericResources>:1</GenericResources>",
     ),
     ("a processing instruction", true, "<?note x?>"),
     ("an unknown element", false, "<Cores>1</Cores>"),
