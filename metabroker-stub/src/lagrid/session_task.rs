@@ -177,7 +177,13 @@ impl SessionTask {
         let SessionChange::Open { roles, found } = change else {
             return Ok(());
         };
-        let auth = self.link.state().end.session().terms().map(|t| t.auth.name());
+        let auth = self
+            .link
+            .state()
+            .end
+            .session()
+            .terms()
+            .map(|t| t.auth.name());
         let named = roles.map(|roles| roles.name());
         tracing::info!(peer, auth, roles = named, found, jobs, "a session is open");
         match roles.is_some_and(|roles| roles.consumer) {
@@ -221,9 +227,7 @@ impl SessionTask {
         let patience = self.patience();
         let call = self.link.client.call(&self.link.setup.url, &request);
         let beat = match tokio::time::timeout(patience, call).await {
-            Ok(Ok(answer)) if self.link.state().end.admits(answer.incarnation) => {
-                Beat::Answered
-            }
+            Ok(Ok(answer)) if self.link.state().end.admits(answer.incarnation) => Beat::Answered,
             Ok(Ok(_another_life)) => Beat::Forgotten,
             Ok(Err(error)) => match error.fault() {
                 Some(_) if error.forgets() => Beat::Forgotten,

@@ -75,7 +75,7 @@ fn a_good_log_is_in_order() {
             rejected: 1,
             ..JobCounts::default()
         },
-        not_submitted: 0,
+        ..AuditReport::default()
     };
     assert_eq!(report, Ok(expected));
 }

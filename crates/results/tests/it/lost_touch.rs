@@ -25,8 +25,12 @@ fn a_job_with_which_touch_was_lost_may_have_no_end_and_is_counted() {
     told.push((9_000, notified(1, b, a)));
     told.push((9_050, lost(a, b)));
     let report = audit_of(told, &submissions()).expect("it may be lost");
-    let counted = (report.lost_touch, report.found_again, report.unfinished);
-    assert_eq!((counted, report.completed), ((1, 0, 1), 2));
+    let counted = (
+        report.lost_touch,
+        report.found_again,
+        report.jobs.unfinished,
+    );
+    assert_eq!((counted, report.jobs.completed), ((1, 0, 1), 2));
     assert!(report.note().unwrap().contains("1 jobs, of which 0"));
 }
 
@@ -40,7 +44,7 @@ fn the_end_of_a_job_counts_whoever_had_lost_touch_with_it() {
     told.retain(|(_, event)| *event != seen(1));
     let report = audit_of(told, &submissions()).expect("it ended");
     assert_eq!((report.lost_touch, report.found_again), (1, 1));
-    assert_eq!((report.completed, report.unfinished), (3, 0));
+    assert_eq!((report.jobs.completed, report.jobs.unfinished), (3, 0));
 }
 
 #[test]

@@ -211,10 +211,13 @@ fn node(line: &str) -> Option<Node> {
 /// `gpu:a100:4(S:0-1),nic:2` by name: kinds of one name count together.
 fn gres(text: &str) -> Generics {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for part in text.split(',') {
+    // Which sockets they are at may have commas too, as in `gpu:4(S:0,1)`.
+    let is_kind = |part: &&str| part.contains('(') || !part.contains(')');
+    for part in text.split(',').filter(is_kind) {
         let mut words = part.split('(').next().unwrap_or(part).split(':');
         let count = counts.entry(words.next().unwrap_or("")).or_default();
-        *count += words.last().and_then(|last| last.parse().ok()).unwrap_or(1);
+        let more = words.next_back().and_then(|last| last.parse().ok());
+        *count = count.saturating_add(more.unwrap_or(1));
     }
     Generics::new(counts).unwrap_or_default()
 }

@@ -75,7 +75,11 @@ impl BrokerHandler {
         link.state().talks = None;
         let mut change = link.opened(Arc::clone(connection), agreed, life);
         let mut found = false;
-        if let SessionChange::Open { roles, found: again } = &mut change {
+        if let SessionChange::Open {
+            roles,
+            found: again,
+        } = &mut change
+        {
             *roles = roles.filter(|_| !link.setup.passive);
             found = *again;
         }
