@@ -19,9 +19,8 @@ fn seconds(seconds: u64) -> SimDuration {
     SimDuration::from_secs(seconds)
 }
 
-/// Everything in it is unlike its default.
-fn unusual() -> Grid {
-    let broker = BrokerSettings {
+fn unusual_broker() -> BrokerSettings {
+    BrokerSettings {
         interval: seconds(7),
         exchange: seconds(11),
         phase: seconds(3),
@@ -36,7 +35,11 @@ fn unusual() -> Grid {
         utilization_window: Window::Instant,
         lrms_latency: seconds(2),
         external: true,
-    };
+    }
+}
+
+/// Everything in it is unlike its default.
+fn unusual() -> Grid {
     let nodes = Resource {
         name: Some("n".to_owned()),
         count: 3,
@@ -46,7 +49,7 @@ fn unusual() -> Grid {
         memory_mib: Some(512),
         disk_mib: Some(1024),
         speed: Decimal::parse("0.5").unwrap(),
-        generic: Default::default(),
+        generic: "gpu:2".parse().unwrap(),
     };
     let config = ClusterConfig {
         slurm: SlurmBackfillSettings {
@@ -66,7 +69,7 @@ fn unusual() -> Grid {
     };
     let domain = |name: &str, clusters| Domain {
         name: name.to_owned(),
-        broker: broker.clone(),
+        broker: unusual_broker(),
         clusters,
     };
     let night = Hours {
