@@ -4,7 +4,7 @@ use crate::Config;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use gridrig_core::agent::{Cancel, JobKeeper as _};
+use gridrig_core::agent::{Cancel, JobHolder as _};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::{

@@ -1,6 +1,6 @@
 //! What an LRMS sends, over HTTP.
 
-use gridrig_core::agent::{FromLrms, Letter, ToBroker};
+use gridrig_core::agent::{Envelope, FromLrms, ToBroker};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
@@ -32,16 +32,16 @@ impl HttpTransport {
 impl Transport for HttpTransport {
     type Message = FromLrms;
 
-    async fn deliver(&self, letter: &Letter<FromLrms>) -> Result<(), TransportError> {
-        match &letter.message {
+    async fn deliver(&self, envelope: &Envelope<FromLrms>) -> Result<(), TransportError> {
+        match &envelope.message {
             FromLrms::Broker(_, ToBroker::News(news)) => {
-                notify(&self.client, letter, *news, self.broker()).await
+                notify(&self.client, envelope, *news, self.broker()).await
             }
             FromLrms::Broker(_, ToBroker::Info(samples)) => {
-                inform(&self.client, letter, samples, self.broker()?).await
+                inform(&self.client, envelope, samples, self.broker()?).await
             }
             FromLrms::Client(end) => {
-                notify(&self.client, letter, News::Ended(*end), self.broker()).await
+                notify(&self.client, envelope, News::Ended(*end), self.broker()).await
             }
         }
     }

@@ -32,7 +32,7 @@ use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Progress};
 use gridrig_scenario::document::Cluster;
-use gridrig_service::http::{Monitoring, Weather};
+use gridrig_service::http::{AnswerFault, Monitoring};
 use listener::Elsewhere;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ pub enum FaultKind {
     /// It is gone at once and for good.
     Kill,
     /// It answers slowly, or not at all, or well again.
-    Answers(Weather),
+    Answers(AnswerFault),
 }
 
 /// Runs the grid on these submissions in real time, until every job has ended,
@@ -199,7 +199,7 @@ pub async fn run_real(
     played.interrupted = stopped;
     let known = outcome::Known {
         jobs: submissions.len(),
-        trouble_wanted: !options.faults.is_empty(),
+        has_faults: !options.faults.is_empty(),
         is_external: external.is_some(),
         shift: begin.shift,
     };

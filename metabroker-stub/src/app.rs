@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, JobKeeper as _, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, Cancel, JobHolder as _, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;

@@ -6,7 +6,7 @@ use gridrig_core::message::News;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::Problem;
 
-/// Tells the broker news of a job, and counts them; `false` if their letter was
+/// Tells the broker news of a job, and counts them; `false` if their envelope was
 /// here before.
 pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, Problem> {
     let (said, meant) = (news.said, news.meant);

@@ -2,7 +2,7 @@
 
 use crate::Peer;
 use crate::lagrid::Links;
-use gridrig_core::agent::{BrokerSetup, FromBroker, Letter, ToLrms, ToPeer};
+use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
@@ -77,15 +77,17 @@ impl HttpTransport {
         &self,
         domain: DomainId,
         what: &ToPeer,
-        letter: &Letter<FromBroker>,
+        envelope: &Envelope<FromBroker>,
     ) -> Result<(), TransportError> {
         let to = Target::Peer(domain);
         match what {
             ToPeer::Forward(job) => self.submit(to, JobSubmission::forwarded(job)).await,
             ToPeer::Cancel(job) => self.cancel(to, *job).await,
             ToPeer::Locate(job) => self.locate(to, *job).await,
-            ToPeer::News(news) => notify(&self.client, letter, *news, self.base(to)).await,
-            ToPeer::Info(push) => inform(&self.client, letter, &push.samples, self.base(to)?).await,
+            ToPeer::News(news) => notify(&self.client, envelope, *news, self.base(to)).await,
+            ToPeer::Info(push) => {
+                inform(&self.client, envelope, &push.samples, self.base(to)?).await
+            }
         }
     }
 }
@@ -93,12 +95,12 @@ impl HttpTransport {
 impl Transport for HttpTransport {
     type Message = FromBroker;
 
-    async fn deliver(&self, letter: &Letter<FromBroker>) -> Result<(), TransportError> {
-        match &letter.message {
+    async fn deliver(&self, envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
+        match &envelope.message {
             FromBroker::Lrms(cluster, what) => self.to_lrms(*cluster, what).await,
             FromBroker::Peer(domain, what) => match self.links.get(*domain) {
-                Some(link) => link.deliver(what, letter, &self.setup).await,
-                None => self.to_peer(*domain, what, letter).await,
+                Some(link) => link.deliver(what, envelope, &self.setup).await,
+                None => self.to_peer(*domain, what, envelope).await,
             },
             FromBroker::Client(end) => {
                 let nowhere = TransportError::NotReached {
@@ -106,7 +108,7 @@ impl Transport for HttpTransport {
                     why: "it has given no address".to_owned(),
                 };
                 let news = News::Ended(*end);
-                notify(&self.client, letter, news, Err(nowhere)).await
+                notify(&self.client, envelope, news, Err(nowhere)).await
             }
         }
     }

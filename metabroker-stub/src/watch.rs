@@ -36,10 +36,10 @@ pub(crate) async fn watch(
     liveness: Liveness,
 ) {
     let mut signs: BTreeMap<Target, Signs> = BTreeMap::new();
-    let mut letters = actor.under_way();
+    let mut under_way = actor.under_way();
     loop {
         tokio::time::sleep(liveness.every).await;
-        letters.mark_unchanged();
+        under_way.mark_unchanged();
         let relied_on = match actor.call(|broker, _| broker.relied_on()).await {
             Ok(relied_on) => relied_on,
             Err(CallError::Busy) => continue,
@@ -48,7 +48,7 @@ pub(crate) async fn watch(
         signs.retain(|target, _| relied_on.contains(target));
         // Nobody is relied on before a job has been sent to somebody; a broker
         // that does nothing is not woken up for it.
-        if relied_on.is_empty() && letters.changed().await.is_err() {
+        if relied_on.is_empty() && under_way.changed().await.is_err() {
             return;
         }
         for target in relied_on {

@@ -21,7 +21,7 @@ pub struct Correlation {
 impl Correlation {
     /// Jobs that are not the workload's, in all LRMSs.
     #[must_use]
-    pub fn strangers(&self) -> usize {
+    pub fn foreign(&self) -> usize {
         self.foreign.values().sum()
     }
 }

@@ -17,7 +17,7 @@ pub use unplaced::Unseen;
 use crate::observation::{LogReader, Names, Observation, Owners};
 use crate::outlet::{Native, Outlet, Ticket};
 use follow::Follower;
-use gridrig_core::agent::{Letter, Submit};
+use gridrig_core::agent::{Envelope, Submit};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::load::LoadSample;
@@ -188,7 +188,7 @@ pub async fn play(
     let readers = Readers::start(config, &client, &tags, submissions, &observed_in);
     let mut store = JobStore::new(config, submissions.len(), recorder.clone());
     let mut outbox = Outbox::new(config.clock, transport, reports_in);
-    let (letters_in, mut letters) = mpsc::unbounded_channel();
+    let (letters_in, mut envelopes) = mpsc::unbounded_channel();
     let (halt, halted) = oneshot::channel::<()>();
     let mut told = recorder.clone();
     let hand_over = |submission: &Submission| letters_in.send(submission.clone()).is_ok();
@@ -198,7 +198,7 @@ pub async fn play(
     let mut handover = None;
     let mut tick = tokio::time::interval(PROGRESS);
     loop {
-        if handover.is_some() && letters.is_empty() && store.is_done() {
+        if handover.is_some() && envelopes.is_empty() && store.is_done() {
             break;
         }
         tokio::select! {
@@ -208,18 +208,18 @@ pub async fn play(
                 senders.remove_all().await;
                 break;
             }
-            Some(submission) = letters.recv() => {
-                let letter = store.open(&submission);
+            Some(submission) = envelopes.recv() => {
+                let envelope = store.open(&submission);
                 match senders.has(submission.entry) {
-                    true => senders.send(submission.entry, &letter),
-                    false => outbox.post(letter),
+                    true => senders.send(submission.entry, &envelope),
+                    false => outbox.post(envelope),
                 }
             }
             Some(answer) = senders.answers.recv() => store.answered(answer),
             Some(told) = senders.told.recv() => store.told(&told),
             Some(observation) = observed.recv() => store.observed(&observation),
             Some(report) = reports.recv() => store.delivered(report),
-            Some(item) = news.recv() => store.hear(item).into_iter().for_each(|letter| outbox.post(letter)),
+            Some(item) = news.recv() => store.hear(item).into_iter().for_each(|envelope| outbox.post(envelope)),
             done = &mut submit, if handover.is_none() => handover = Some(done),
             _ = tick.tick() => {
                 store.review(handover.is_some());
@@ -365,11 +365,11 @@ struct HttpTransport {
 impl Transport for HttpTransport {
     type Message = Submit;
 
-    async fn deliver(&self, letter: &Letter<Submit>) -> Result<(), TransportError> {
-        let Some(way) = self.ways.get(&letter.message.entry) else {
+    async fn deliver(&self, envelope: &Envelope<Submit>) -> Result<(), TransportError> {
+        let Some(way) = self.ways.get(&envelope.message.entry) else {
             return Err(nowhere("nobody", "there is no such entry"));
         };
-        way.submit(&ticket(letter, &self.tags)).await
+        way.submit(&ticket(envelope, &self.tags)).await
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
@@ -377,14 +377,14 @@ impl Transport for HttpTransport {
     }
 }
 
-/// The job that a letter brings.
-fn ticket(letter: &Letter<Submit>, tags: &Tags) -> Ticket {
-    let Submit { spec, key, .. } = &letter.message;
+/// The job that a message brings.
+fn ticket(envelope: &Envelope<Submit>, tags: &Tags) -> Ticket {
+    let Submit { spec, key, .. } = &envelope.message;
     Ticket {
         tag: tags.tag(spec),
         job: spec.clone(),
         key: key.clone(),
-        due: letter.due,
+        due: envelope.due,
     }
 }
 

@@ -17,10 +17,10 @@
 
 mod broker;
 mod conversation;
-mod ledger;
-mod letter;
+mod envelope;
 mod lrms;
 mod peer_link;
+mod store;
 #[cfg(test)]
 mod tests;
 mod tries;
@@ -32,12 +32,12 @@ pub use broker::{
 pub use conversation::{
     Arrival, BrokerSends, FromBroker, FromLrms, LrmsSends, Passed, Submit, ToBroker, ToLrms, ToPeer,
 };
-pub use ledger::{JobState, JobView, Receipt, SubmitError};
-pub use letter::{Fate, Letter, LetterId, Message, Received, Tally, Told, Undelivered};
+pub use envelope::{Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered};
 pub use lrms::{
     Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass,
 };
 pub use peer_link::{Ask, PeerLink};
+pub use store::{JobState, JobView, Receipt, SubmitError};
 pub use tries::{AfterTry, Tries};
 
 use crate::event::EventSink;
@@ -62,7 +62,7 @@ pub trait Cx<M>: EventSink {
 
     /// Sends a message off; it is to arrive when it is due. Of what becomes of
     /// it the agent learns as a [`Fate`].
-    fn send(&mut self, letter: Letter<M>);
+    fn send(&mut self, envelope: Envelope<M>);
 
     /// Stops the message that carries the data of a job while it is on its way;
     /// `false` if it is being handed over already.
@@ -157,7 +157,7 @@ pub struct Freeze;
 /// An agent that takes jobs in and remembers them: what a service asks of it,
 /// whichever it is. A job that cannot be taken is rejected for good when a
 /// client brings it, and sent back to a broker by a message of its own.
-pub trait JobKeeper:
+pub trait JobHolder:
     Agent
     + Handle<Arrival, Answer = Result<Receipt, SubmitError>>
     + Handle<Cancel, Answer = bool>

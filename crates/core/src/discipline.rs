@@ -14,7 +14,7 @@ pub use slurm_backfill::SlurmBackfillSettings;
 
 use crate::calendar::{Calendar, Free, Shares};
 use crate::placement::{ClassId, Nodes};
-use crate::plan::{Book, Waiting};
+use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue};
 use crate::time::SimTime;
 
@@ -35,7 +35,7 @@ pub struct Outlook<'a> {
     /// The nodes.
     pub nodes: &'a Nodes,
     /// The jobs that wait, with their estimates.
-    pub book: &'a Book,
+    pub backlog: &'a Backlog,
     /// What is free when.
     pub calendar: &'a mut Calendar,
 }
@@ -110,7 +110,7 @@ pub trait Planner: Send {
 pub(crate) enum Built {
     /// Looks at this instant only.
     Instant(Box<dyn Discipline>),
-    /// Plans; the book is kept for it alone.
+    /// Plans; the backlog is kept for it alone.
     Planning(Box<dyn Planner>),
 }
 

@@ -25,7 +25,7 @@ pub struct Waiting {
 
 /// The jobs that wait, and what has changed that a plan may go by.
 #[derive(Debug, Default)]
-pub struct Book {
+pub struct Backlog {
     waiting: BTreeMap<u64, Waiting>,
     version: u64,
     loosened: u64,
@@ -33,7 +33,7 @@ pub struct Book {
     overran: u64,
 }
 
-impl Book {
+impl Backlog {
     /// The jobs that wait and arrived at `arrival` or after, in order.
     pub fn waiting_from(&self, arrival: u64) -> impl Iterator<Item = &Waiting> {
         self.waiting.range(arrival..).map(|(_, waiting)| waiting)

@@ -3,7 +3,7 @@
 use crate::agent::Undelivered;
 use crate::job::Reason;
 
-/// Why a letter was not delivered.
+/// Why a message was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
     /// The receiver has certainly not seen it.

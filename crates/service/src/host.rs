@@ -2,11 +2,11 @@
 
 use crate::http::metrics::Target;
 use crate::http::{
-    self, Door, Ear, Exchanges, Life, Metrics, ServiceThread, Stall, Weather, base_url,
+    self, AnswerFault, Capture, Door, Exchanges, Faults, Life, Metrics, ServiceThread, base_url,
     listening_at,
 };
 use crate::{App, Service, journal, router};
-use gridrig_core::agent::{Agent, Freeze, JobKeeper, Tally};
+use gridrig_core::agent::{Agent, Freeze, JobHolder, Tally};
 use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
 use gridrig_protocol::client::Client;
 use std::future::Future;
@@ -22,8 +22,8 @@ pub struct Handle<M: Agent> {
     actor: Actor<M>,
     recorder: Recorder,
     metrics: Arc<Metrics>,
-    stall: Stall,
-    ear: Ear,
+    faults: Faults,
+    capture: Capture,
     is_secure: bool,
 }
 
@@ -37,7 +37,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<Handle<S::Machine>> {
     let parts = Parts::of(&config)?;
     let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
-    let (stall, ear) = (parts.stall.clone(), parts.ear.clone());
+    let (faults, capture) = (parts.faults.clone(), parts.capture.clone());
     let (ready, started) = oneshot::channel();
     let (name, is_secure) = (config.name(), config.tls().is_some());
     let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
@@ -49,8 +49,8 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
             actor,
             recorder,
             metrics,
-            stall,
-            ear,
+            faults,
+            capture,
             is_secure,
         }),
         Err(_ended) => {
@@ -102,8 +102,8 @@ struct Parts<M> {
     machine: M,
     recorder: Recorder,
     metrics: Arc<Metrics>,
-    stall: Stall,
-    ear: Ear,
+    faults: Faults,
+    capture: Capture,
     life: u64,
 }
 
@@ -118,8 +118,8 @@ impl<M> Parts<M> {
             machine: config.machine(incarnation),
             recorder,
             metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
-            stall: Stall::default(),
-            ear: Ear::default(),
+            faults: Faults::default(),
+            capture: Capture::default(),
             life: incarnation,
         })
     }
@@ -152,11 +152,11 @@ async fn host<S: Service>(
     let side = S::side_door(&app)?;
     let metrics = Arc::clone(&app.metrics);
     let side = side.map(|side| {
-        let router = http::bounded(side.routes, metrics, parts.stall.clone());
+        let router = http::bounded(side.routes, metrics, parts.faults.clone());
         Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
     });
     let side = side.transpose()?;
-    let router = router(app, parts.stall, parts.ear);
+    let router = router(app, parts.faults, parts.capture);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
     let side_life = life.clone();
@@ -189,7 +189,7 @@ pub fn incarnation() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl<M: JobKeeper> Handle<M> {
+impl<M: JobHolder> Handle<M> {
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -214,20 +214,20 @@ impl<M: JobKeeper> Handle<M> {
         &self.metrics
     }
 
-    /// Letters it could not deliver.
+    /// Messages it could not deliver.
     #[must_use]
     pub fn undelivered(&self) -> Tally {
         self.actor.undelivered()
     }
 
     /// Has what it answers about jobs kept from now on.
-    pub fn overhear(&self, name: &str, ring: &Exchanges, clock: RunClock) {
-        self.ear.listen(name, ring, move || clock.now());
+    pub fn capture(&self, name: &str, ring: &Exchanges, clock: RunClock) {
+        self.capture.listen(name, ring, move || clock.now());
     }
 
     /// Makes it slow or silent.
-    pub fn weather(&self, weather: Weather) {
-        self.stall.set(weather);
+    pub fn fault(&self, fault: AnswerFault) {
+        self.faults.set(fault);
     }
 
     /// Cuts it off at once, as the death of its process would.
@@ -254,7 +254,7 @@ impl<M: JobKeeper> Handle<M> {
 
     /// Waits until all it has said is delivered or has failed to be.
     pub async fn drained(&self) {
-        // An empty call puts the machine's latest letters into the outbox.
+        // An empty call puts the machine's latest messages into the outbox.
         if self.actor.call(|_, _| ()).await.is_ok() {
             self.actor.drained().await;
         }

@@ -14,13 +14,13 @@ mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Io, Peer, Stream};
-pub use exchanges::{Ear, Exchange, Exchanges, overhear};
+pub use exchanges::{Capture, Exchange, Exchanges, capture};
 pub use extract::{Body, Path, Query};
 pub use listener::BoundedListener;
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
-pub use thread::{Life, ServiceThread, Stall, Weather};
+pub use thread::{AnswerFault, Faults, Life, ServiceThread};
 
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -82,7 +82,7 @@ pub fn described(openapi: OpenApi) -> OpenApi {
 
 /// Completes a service's routes: its own description under `/openapi.json`,
 /// and all that [`bounded`] adds.
-pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: Stall) -> Router {
+pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, faults: Faults) -> Router {
     let document: Arc<str> = openapi.to_json().unwrap_or_default().into();
     let describe = move || {
         let document = Arc::clone(&document);
@@ -91,12 +91,16 @@ pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, stall: S
             ([(header::CONTENT_TYPE, media)], document.to_string())
         }
     };
-    bounded(router.route("/openapi.json", get(describe)), metrics, stall)
+    bounded(
+        router.route("/openapi.json", get(describe)),
+        metrics,
+        faults,
+    )
 }
 
 /// Adds to routes: problem documents where there is no route or no such
 /// method, bounds on body and time, and counting.
-pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
+pub fn bounded(router: Router, metrics: Arc<Metrics>, faults: Faults) -> Router {
     let router = router
         .fallback(async || {
             ProblemResponse(Problem::new(
@@ -114,7 +118,7 @@ pub fn bounded(router: Router, metrics: Arc<Metrics>, stall: Stall) -> Router {
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn(bound_time))
-        .layer(middleware::from_fn_with_state(stall, weather));
+        .layer(middleware::from_fn_with_state(faults, fault));
     counted(router, metrics)
 }
 
@@ -132,8 +136,8 @@ async fn bound_time(request: Request, next: Next) -> Response {
 }
 
 /// Makes the service slow or silent where a test or a scenario asks for it.
-async fn weather(State(stall): State<Stall>, request: Request, next: Next) -> Response {
-    stall.wait().await;
+async fn fault(State(faults): State<Faults>, request: Request, next: Next) -> Response {
+    faults.wait().await;
     next.run(request).await
 }
 

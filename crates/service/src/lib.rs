@@ -1,12 +1,12 @@
 //! What the services around the machines of `drivers::real_time` share: how one
 //! is started, served and ended, the routes that are the same for each, and how
 //! what a machine sends goes over HTTP. A service is what implements
-//! [`Service`]; its own routes and its own letters stay with it.
+//! [`Service`]; its own routes and its own envelopes stay with it.
 
+mod envelopes;
 mod host;
 pub mod http;
 mod journal;
-mod letters;
 mod observe;
 mod ports;
 pub mod routes;
@@ -14,18 +14,18 @@ pub mod soap;
 pub mod submission;
 pub mod tls;
 
+pub use envelopes::{inform, notify};
 pub use host::{Handle, incarnation, run, serve, spawn};
 pub use journal::journal;
-pub use letters::{inform, notify};
 pub use observe::{clock_samples, count_samples, lag_samples};
 pub use ports::free_ports;
 pub use submission::conflict;
 
-use crate::http::{Ear, Labels, Metrics, Monitoring, Samples, Stall};
+use crate::http::{Capture, Faults, Labels, Metrics, Monitoring, Samples};
 use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use gridrig_core::agent::{Agent, JobKeeper, Participant};
+use gridrig_core::agent::{Agent, JobHolder, Participant};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
@@ -51,7 +51,7 @@ use utoipa_axum::router::OpenApiRouter;
 ///   [`observe`](Self::observe).
 pub trait Service: Sized + Send + Sync + 'static {
     /// What it runs.
-    type Machine: JobKeeper;
+    type Machine: JobHolder;
     /// How it sends.
     type Transport: Transport<Message = <Self::Machine as Participant>::Sends>;
 
@@ -209,15 +209,15 @@ pub fn openapi<S: Service>() -> OpenApi {
     http::described(S::routes().into_openapi())
 }
 
-fn router<S: Service>(app: App<S>, stall: Stall, ear: Ear) -> Router {
+fn router<S: Service>(app: App<S>, faults: Faults, capture: Capture) -> Router {
     let metrics = Arc::clone(&app.metrics);
     let (router, _) = S::routes().split_for_parts();
     let faces = S::faces(&app);
     let router = router
         .with_state(app)
         .merge(faces)
-        .layer(from_fn_with_state(ear, http::overhear));
-    http::finish(router, &openapi::<S>(), metrics, stall)
+        .layer(from_fn_with_state(capture, http::capture));
+    http::finish(router, &openapi::<S>(), metrics, faults)
 }
 
 /// Has this done with a machine, however much it has to do: after each pause

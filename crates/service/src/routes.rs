@@ -10,7 +10,7 @@ use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use gridrig_core::agent::{Agent as _, JobKeeper, JobState, JobView};
+use gridrig_core::agent::{Agent as _, JobHolder, JobState, JobView};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::Driven;

@@ -2,7 +2,7 @@
 
 use super::*;
 use gridrig_protocol::client::{Client, ClientError};
-use gridrig_service::http::Weather;
+use gridrig_service::http::AnswerFault;
 use tokio::sync::oneshot;
 
 fn client() -> Client {
@@ -46,13 +46,13 @@ async fn a_killed_service_is_gone_and_its_events_are_not() {
 #[tokio::test]
 async fn a_silent_service_takes_connections_and_answers_nothing() {
     let lrms = start(1).await;
-    lrms.weather(Weather::Silent);
+    lrms.fault(AnswerFault::Silent);
     let silence = hasty().healthy(&lrms.url()).await;
     assert!(
         matches!(silence, Err(ClientError::NoAnswer { .. })),
         "{silence:?}"
     );
-    lrms.weather(Weather::Fair);
+    lrms.fault(AnswerFault::None);
     client().healthy(&lrms.url()).await.unwrap();
 }
 

@@ -176,11 +176,11 @@ impl Services {
         match service {
             ServiceId::Lrms(id) => self.lrms(id).map(|it| match fault {
                 FaultKind::Kill => it.kill(),
-                FaultKind::Answers(weather) => it.weather(weather),
+                FaultKind::Answers(fault) => it.fault(fault),
             }),
             ServiceId::Broker(id) => self.broker(id).map(|it| match fault {
                 FaultKind::Kill => it.kill(),
-                FaultKind::Answers(weather) => it.weather(weather),
+                FaultKind::Answers(fault) => it.fault(fault),
             }),
         };
     }

@@ -98,14 +98,14 @@ impl Listener {
         for (index, domain) in (0..).zip(&grid.domains) {
             if let Some(broker) = services.broker(DomainId(index)) {
                 recorders.push((broker.recorder().clone(), None));
-                broker.overhear(&format!("broker:{}", domain.name), &heard.exchanges, clock);
+                broker.capture(&format!("broker:{}", domain.name), &heard.exchanges, clock);
             }
         }
         for (index, cluster) in (0..).zip(&grid.clusters) {
             let id = ClusterId(index);
             if let Some(lrms) = services.lrms(id) {
                 recorders.push((lrms.recorder().clone(), Some(id)));
-                lrms.overhear(&format!("lrms:{}", cluster.name), &heard.exchanges, clock);
+                lrms.capture(&format!("lrms:{}", cluster.name), &heard.exchanges, clock);
             }
         }
         let machines = recorders.into_iter().map(|(recorder, cluster)| Machine {

@@ -36,7 +36,7 @@ pub(super) struct Known {
     /// How many jobs the workload has; those of others have higher names.
     pub(super) jobs: usize,
     /// Whether something was to go wrong.
-    pub(super) trouble_wanted: bool,
+    pub(super) has_faults: bool,
     /// Whether brokers are not ours.
     pub(super) is_external: bool,
     /// When the run began on its clock.
@@ -60,7 +60,7 @@ pub struct RealOutcome {
     pub unfinished: Vec<JobId>,
     /// Jobs that others than the workload brought, by the commands of Slurm
     /// say: they took processors, and are in no figure.
-    pub strangers: usize,
+    pub foreign: usize,
     /// What is known of jobs of brokers that are not ours, where there are
     /// such.
     pub external: Option<(Correlation, Unseen)>,
@@ -90,10 +90,10 @@ pub(super) fn collect(
     mut faults: Vec<String>,
     known: &Known,
 ) -> RealOutcome {
-    let trouble_wanted = known.trouble_wanted;
+    let has_faults = known.has_faults;
     let Gathered {
         logs,
-        strangers,
+        foreign,
         correlation,
     } = gather(services, recorder, &played, known);
     let merged = merge(logs);
@@ -119,7 +119,7 @@ pub(super) fn collect(
         faults.push(format!("without a known end: {}", names(&unfinished)));
     }
     for (kind, exchanged) in &messages {
-        if exchanged.missing() > 0 && !trouble_wanted && !known.is_external {
+        if exchanged.missing() > 0 && !has_faults && !known.is_external {
             faults.push(format!(
                 "messages of kind {}: {} logged, {} received and {} undelivered: expected none \
                  to be missing",
@@ -137,7 +137,7 @@ pub(super) fn collect(
         failed,
         lost,
         unfinished,
-        strangers,
+        foreign,
         external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
         faults,
@@ -149,7 +149,7 @@ pub(super) fn collect(
 struct Gathered {
     /// The client's first, which is the cause of all others.
     logs: Vec<Vec<Recorded>>,
-    strangers: usize,
+    foreign: usize,
     correlation: Option<Correlation>,
 }
 
@@ -161,7 +161,7 @@ fn gather(services: &Services, recorder: &Recorder, played: &Played, known: &Kno
     let mut logs = vec![recorder.take()];
     logs.extend(of_brokers);
     logs.extend(of_lrms.into_values());
-    let mut strangers = BTreeSet::new();
+    let mut foreign = BTreeSet::new();
     for log in &mut logs {
         if !known.shift.is_zero() {
             let events = std::mem::take(log).into_iter();
@@ -169,16 +169,16 @@ fn gather(services: &Services, recorder: &Recorder, played: &Played, known: &Kno
         }
         log.retain(|recorded| match recorded.event().job {
             Some(job) if job.index() >= known.jobs => {
-                strangers.insert(job);
+                foreign.insert(job);
                 false
             }
             _ => true,
         });
     }
-    let found = correlation.as_ref().map(Correlation::strangers);
+    let found = correlation.as_ref().map(Correlation::foreign);
     Gathered {
         logs,
-        strangers: found.unwrap_or(strangers.len()),
+        foreign: found.unwrap_or(foreign.len()),
         correlation,
     }
 }

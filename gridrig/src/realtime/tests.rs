@@ -318,15 +318,15 @@ fn touch_is_lost_with_the_jobs_of_a_killed_broker_by_name() {
 async fn a_slow_service_loses_nothing() {
     let (grid, jobs) = (two_sites("round-robin"), jobs(8));
     let mut options = options(20);
-    for (at, weather) in [
-        (6, Weather::Slow(Duration::from_millis(40))),
-        (9, Weather::Fair),
+    for (at, fault) in [
+        (6, AnswerFault::Slow(Duration::from_millis(40))),
+        (9, AnswerFault::None),
     ] {
         let (at, service) = (SimTime::from_secs(at), ServiceId::Broker(DomainId(1)));
         options.faults.push(Fault {
             at,
             service,
-            kind: FaultKind::Answers(weather),
+            kind: FaultKind::Answers(fault),
         });
     }
     let outcome = run(&grid, &jobs, &options).await;

@@ -7,7 +7,7 @@ use axum::routing::get;
 use gridrig_drivers::real_time::{Recorder, RunClock};
 use gridrig_replayer::player::Progress;
 use gridrig_service::http::metrics::{Target, TargetsFile, metrics_route, table};
-use gridrig_service::http::{self, Door, Labels, Metrics, Samples, ServiceThread, Stall};
+use gridrig_service::http::{self, Door, Faults, Labels, Metrics, Samples, ServiceThread};
 use gridrig_service::{clock_samples, count_samples, incarnation, lag_samples};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -48,7 +48,7 @@ impl SubmitterMetrics {
         let router = Router::new()
             .merge(metrics_route(Arc::clone(&metrics), look))
             .route("/healthz", get(async || "ok"));
-        let router = http::bounded(router, metrics, Stall::default());
+        let router = http::bounded(router, metrics, Faults::default());
         let thread = ServiceThread::spawn("submitter", listener, async move |listener, life| {
             http::serve(Door::open(listener, None)?, router, life).await
         })?;

@@ -94,7 +94,7 @@ impl EventSink for Observed<'_, '_> {
     #[inline]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.log.emit(at, event);
-        // It would pass these over; not calling it is cheaper still.
+        // It would pass these over; no call is cheaper still.
         if event.job.is_some() {
             self.observation.emit(at, event);
         }

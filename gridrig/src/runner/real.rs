@@ -74,7 +74,7 @@ pub(super) fn execute(
     }
     let notes = outcome.external.as_ref();
     let notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
-    let jobs = outcome.strangers;
+    let jobs = outcome.foreign;
     if jobs > 0 {
         tracing::warn!(
             jobs,

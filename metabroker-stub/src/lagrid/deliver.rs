@@ -2,7 +2,7 @@
 
 use super::links::Link;
 use crate::resources;
-use gridrig_core::agent::{Arrival, BrokerSetup, FromBroker, Letter, ToPeer};
+use gridrig_core::agent::{Arrival, BrokerSetup, Envelope, FromBroker, ToPeer};
 use gridrig_core::ids::JobId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
@@ -19,14 +19,14 @@ use gridrig_protocol::lagrid::{
 use gridrig_protocol::rest::LoadReport;
 
 impl Link {
-    /// Delivers what this letter says to the peer, on the open connection.
+    /// Delivers what this message says to the peer, on the open connection.
     ///
     /// # Errors
-    /// Says whether the peer can have taken the letter in.
+    /// Says whether the peer can have taken the message in.
     pub(crate) async fn deliver(
         &self,
         what: &ToPeer,
-        letter: &Letter<FromBroker>,
+        envelope: &Envelope<FromBroker>,
         setup: &BrokerSetup,
     ) -> Result<(), TransportError> {
         if self.setup.passive {
@@ -47,15 +47,15 @@ impl Link {
             }
             ToPeer::News(News::Ended(end)) => {
                 let report = end.into();
-                self.tell_news(connection, letter, JobNews::State, report)
+                self.tell_news(connection, envelope, JobNews::State, report)
                     .await
             }
             ToPeer::News(News::Refused { job, reason }) => {
                 let report = JobReport::refused(*job, *reason);
-                self.tell_news(connection, letter, JobNews::Refused, report)
+                self.tell_news(connection, envelope, JobNews::Refused, report)
                     .await
             }
-            ToPeer::Info(push) => self.update(connection, push, letter, setup).await,
+            ToPeer::Info(push) => self.update(connection, push, envelope, setup).await,
             ToPeer::Cancel(job) => {
                 let request = CancelJob {
                     connection,
@@ -153,15 +153,15 @@ impl Link {
     async fn tell_news(
         &self,
         connection: String,
-        letter: &Letter<FromBroker>,
+        envelope: &Envelope<FromBroker>,
         news: JobNews,
         report: JobReport,
     ) -> Result<(), TransportError> {
         let job = JobId(report.job);
         let request = NotifyJob {
             connection,
-            letter: Some(letter.id.into()),
-            meant_ns: Some(letter.due.as_nanos()),
+            letter: Some(envelope.id.into()),
+            meant_ns: Some(envelope.due.as_nanos()),
             news,
             report,
             reference: self.state().job_names.reference(job),
@@ -175,7 +175,7 @@ impl Link {
         &self,
         connection: String,
         push: &Push,
-        letter: &Letter<FromBroker>,
+        envelope: &Envelope<FromBroker>,
         setup: &BrokerSetup,
     ) -> Result<(), TransportError> {
         let mut update = update_of(push);
@@ -186,8 +186,8 @@ impl Link {
         }
         let request = SendResourceData {
             connection,
-            letter: Some(letter.id.into()),
-            meant_ns: Some(letter.due.as_nanos()),
+            letter: Some(envelope.id.into()),
+            meant_ns: Some(envelope.due.as_nanos()),
             update,
         };
         match self.call(&request).await?.verdict {

@@ -17,7 +17,7 @@ use gridrig_protocol::lagrid::{
     Reference, RequestResourceData, ResourceForm, ResourceLanguage, Role, SendResourceData,
     SubmitJob, Token, UpdateVerdict, Verdict,
 };
-use gridrig_service::http::{self, Door, Labels, Life, Metrics, Stall};
+use gridrig_service::http::{self, Door, Faults, Labels, Life, Metrics};
 use recorder::Recorder;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn serve() -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let metrics = Arc::new(Metrics::new(Labels::of("broker"), 1));
-    let router: Router = http::bounded(routes(Arc::clone(&recorder)), metrics, Stall::default());
+    let router: Router = http::bounded(routes(Arc::clone(&recorder)), metrics, Faults::default());
     let life = Life::until(async move {
         let _ = ended.await;
     });
@@ -225,7 +225,7 @@ async fn a_job_in_its_life(
 }
 
 #[tokio::test]
-async fn the_desk_is_told_who_asks() {
+async fn the_handler_is_told_who_asks() {
     let served = serve();
     for codec in Codec::ALL {
         let peer = client(codec).with_token(Some(Token::new("sesame")));

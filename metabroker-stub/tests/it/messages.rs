@@ -50,7 +50,7 @@ async fn a_sample_from_the_future_is_refused() {
 }
 
 #[tokio::test]
-async fn a_letter_delivered_twice_counts_once() {
+async fn a_message_delivered_twice_counts_once() {
     let broker = start_idle().await;
     let mut report = info("lrms", 0, 0);
     report["letter"] = json!({"incarnation": 1, "number": 0});

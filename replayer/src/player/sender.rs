@@ -2,7 +2,7 @@
 
 use super::ticket;
 use crate::outlet::Outlet;
-use gridrig_core::agent::{Letter, Submit};
+use gridrig_core::agent::{Envelope, Submit};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
 use gridrig_core::message::JobEnd;
@@ -112,12 +112,12 @@ impl Senders {
     }
 
     /// Hands a job to its outlet, in its turn.
-    pub fn send(&mut self, entry: Entry, letter: &Letter<Submit>) {
+    pub fn send(&mut self, entry: Entry, envelope: &Envelope<Submit>) {
         while self.under_way.try_join_next().is_some() {}
         let Some(sender) = self.senders.get(&entry) else {
             return;
         };
-        let ticket = ticket(letter, &self.tags);
+        let ticket = ticket(envelope, &self.tags);
         let (outlet, slots) = (Arc::clone(&sender.outlet), Arc::clone(&sender.slots));
         let answers = self.answers_in.clone();
         let followed = outlet.follows().then(|| Arc::clone(&sender.followed));

@@ -5,7 +5,7 @@ mod elsewhere;
 use super::unplaced::Unplaced;
 use super::{PlayConfig, Played, Progress};
 use crate::observation::{Attempt, Attempts, Owner};
-use gridrig_core::agent::{Letter, LetterId, Submit};
+use gridrig_core::agent::{Envelope, EnvelopeId, Submit};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Entry, Reason, Submission};
@@ -31,7 +31,7 @@ pub(super) struct JobStore<'a> {
     pub(super) recorder: Recorder,
     /// Jobs without a known end, and whether their entry has confirmed them.
     pub(super) open: BTreeMap<JobId, Open>,
-    letters: u64,
+    envelopes: u64,
     pub(super) played: Played,
     /// When there was last anything new of a job on another outlet.
     pub(super) last_news: SimTime,
@@ -63,7 +63,7 @@ impl<'a> JobStore<'a> {
             jobs,
             recorder,
             open: BTreeMap::new(),
-            letters: 0,
+            envelopes: 0,
             played: Played::default(),
             last_news: SimTime::ZERO,
             attempts: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl<'a> JobStore<'a> {
         }
     }
 
-    pub(super) fn open(&mut self, submission: &Submission) -> Letter<Submit> {
+    pub(super) fn open(&mut self, submission: &Submission) -> Envelope<Submit> {
         self.submitted += 1;
         let lag = self.config.clock.now().since(submission.at);
         self.worst_lag = self.worst_lag.max(lag);
@@ -102,23 +102,23 @@ impl<'a> JobStore<'a> {
                     .then(Unplaced::default),
             },
         );
-        self.letter(submission)
+        self.envelope(submission)
     }
 
     /// A submission as it is sent, for the first time or again.
-    fn letter(&mut self, submission: &Submission) -> Letter<Submit> {
+    fn envelope(&mut self, submission: &Submission) -> Envelope<Submit> {
         let (spec, entry) = (submission.spec.clone(), submission.entry);
         let origin = match entry {
             Entry::Domain(domain) => domain.0,
             Entry::Cluster(cluster) => cluster.0,
         };
-        let id = LetterId {
+        let id = EnvelopeId {
             incarnation: 0,
-            number: self.letters,
+            number: self.envelopes,
         };
-        self.letters += 1;
+        self.envelopes += 1;
         let key = format!("{}/{origin}/{}/0", self.config.run_id, spec.id.0);
-        Letter {
+        Envelope {
             id,
             from: Party::Client,
             address: None,
@@ -128,7 +128,7 @@ impl<'a> JobStore<'a> {
     }
 
     pub(super) fn delivered(&mut self, report: Delivery<Submit>) {
-        let job = report.letter.message.spec.id;
+        let job = report.envelope.message.spec.id;
         match report.result {
             Ok(()) => {
                 if let Some(open) = self.open.get_mut(&job) {
@@ -163,7 +163,7 @@ impl<'a> JobStore<'a> {
     }
 
     /// Answers the submissions that are to be sent again.
-    pub(super) fn hear(&mut self, news: News) -> Vec<Letter<Submit>> {
+    pub(super) fn hear(&mut self, news: News) -> Vec<Envelope<Submit>> {
         match news {
             News::Ends(entry, ends) => {
                 for end in ends {
@@ -196,7 +196,7 @@ impl<'a> JobStore<'a> {
         }
     }
 
-    fn again(&mut self, entry: Entry, which: impl Fn(&Open) -> bool) -> Vec<Letter<Submit>> {
+    fn again(&mut self, entry: Entry, which: impl Fn(&Open) -> bool) -> Vec<Envelope<Submit>> {
         let there = self.open.values_mut();
         let there = there.filter(|open| open.submission.entry == entry && which(open));
         let again: Vec<Submission> = there
@@ -208,8 +208,8 @@ impl<'a> JobStore<'a> {
         if !again.is_empty() {
             tracing::info!(jobs = again.len(), ?entry, "jobs are submitted again");
         }
-        let letters = again.iter().map(|submission| self.letter(submission));
-        letters.collect()
+        let envelopes = again.iter().map(|submission| self.envelope(submission));
+        envelopes.collect()
     }
 
     pub(super) fn give_up(&mut self, job: JobId, reason: Reason, why: String) {

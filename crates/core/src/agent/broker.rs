@@ -1,10 +1,10 @@
 //! A broker: its decisions, what it knows of its jobs, and the relaying of
 //! information.
 
-mod books;
 mod delivery;
 mod inputs;
 mod links;
+mod notes;
 mod recovery;
 mod removal;
 mod sessions;
@@ -19,9 +19,9 @@ pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
 use super::conversation::{FromBroker, ToPeer};
-use super::ledger::{JobState, JobView, Ledger, Naming};
-use super::letter::{Tally, Told};
-use super::{Agent, Cx, Handle, JobKeeper, Participant};
+use super::envelope::{Tally, Told};
+use super::store::{JobState, JobStore, JobView, Naming};
+use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::broker::{Access, Broker, LocalInfo, Neighbour};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
@@ -31,7 +31,7 @@ use crate::message::{JobEnd, News, Target};
 use crate::rng;
 use crate::session::Push;
 use crate::time::{SimDuration, SimTime, WallTime};
-use books::Books;
+use notes::Notes;
 use recovery::Search;
 use sessions::Partners;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A broker as a service runs it.
 pub struct BrokerAgent {
     broker: Broker,
-    books: Books,
+    notes: Notes,
     /// The nominal instant of the next cycle.
     next_cycle: Option<SimTime>,
     grace: SimDuration,
@@ -95,16 +95,16 @@ impl BrokerAgent {
         };
         BrokerAgent {
             broker,
-            books: Books {
+            notes: Notes {
                 domain,
                 latencies: latencies.collect(),
-                ledger: Ledger::new(setup.keep_ended, naming),
+                store: JobStore::new(setup.keep_ended, naming),
                 now: SimTime::ZERO,
                 under_way: BTreeMap::new(),
                 taken_in: BTreeMap::new(),
                 domains: setup.names.domains(),
                 incarnation: setup.incarnation,
-                letters_written: 0,
+                envelopes_written: 0,
                 undelivered: Tally::default(),
             },
             next_cycle: None,
@@ -127,7 +127,7 @@ impl BrokerAgent {
     /// Jobs of other domains that were handed to clusters of this one, by the
     /// domain at which they entered: `None` where their key does not say.
     pub fn taken_in(&self) -> impl Iterator<Item = (Option<DomainId>, u64)> {
-        self.books
+        self.notes
             .taken_in
             .iter()
             .map(|(origin, jobs)| (*origin, *jobs))
@@ -138,7 +138,7 @@ impl BrokerAgent {
     where
         Broker: Handle<I>,
     {
-        self.broker.handle(&mut self.books.writing(cx), input)
+        self.broker.handle(&mut self.notes.writing(cx), input)
     }
 
     /// The samples of one instant travel on as one message; a newer instant
@@ -179,12 +179,12 @@ impl BrokerAgent {
                 },
                 _ => continue,
             };
-            let told = Event::new(EventKind::InfoSent, None, self.books.domain);
-            cx.emit(self.books.now, told.to(domain));
+            let told = Event::new(EventKind::InfoSent, None, self.notes.domain);
+            cx.emit(self.notes.now, told.to(domain));
             // Peers have the sample one link latency after it was taken.
             let due = self.round.at + latency;
             let info = FromBroker::Peer(domain, ToPeer::Info(push));
-            self.books.post(cx, None, due, info);
+            self.notes.post(cx, None, due, info);
         }
     }
 
@@ -202,7 +202,7 @@ impl BrokerAgent {
     /// with it is lost.
     fn note_end(&mut self, end: JobEnd) {
         if end.state.is_lost() || self.broker.whereabouts(end.job).is_none() {
-            self.books.ledger.end(end);
+            self.notes.store.end(end);
         }
     }
 
@@ -210,7 +210,7 @@ impl BrokerAgent {
     /// with sessions are not among them: their heartbeats say more.
     #[must_use]
     pub fn relied_on(&self) -> BTreeSet<Target> {
-        let there = self.books.under_way.values().filter(|sent| sent.is_there());
+        let there = self.notes.under_way.values().filter(|sent| sent.is_there());
         let targets = there.map(|sent| sent.target);
         targets.filter(|to| !self.partners.has(*to)).collect()
     }
@@ -236,7 +236,7 @@ impl BrokerAgent {
     /// The next cycle for work that was meant for this instant: one whose
     /// grace has not passed is still to come.
     fn find_cycle(&mut self, meant: SimTime) {
-        let now = self.books.now;
+        let now = self.notes.now;
         let within_grace = |cycle: &SimTime| *cycle + self.grace >= now;
         let pending = self.next_cycle.filter(|_| self.broker.queued() > 0);
         let first = self.broker.poll_timeout(meant.min(now));
@@ -247,13 +247,13 @@ impl BrokerAgent {
 
     /// After any change, the next cycle is found.
     fn settle(&mut self) {
-        self.find_cycle(self.books.now);
+        self.find_cycle(self.notes.now);
     }
 }
 
-impl JobKeeper for BrokerAgent {
+impl JobHolder for BrokerAgent {
     fn view(&self, job: JobId) -> Option<JobView> {
-        let record = self.books.ledger.get(job)?;
+        let record = self.notes.store.get(job)?;
         let state = match (self.broker.whereabouts(job), record.end) {
             (Some(Some(_)), Some(end)) if end.state.is_lost() => JobState::Ended(end),
             (Some(Some(to)), _) => JobState::Sent { to },
@@ -267,12 +267,12 @@ impl JobKeeper for BrokerAgent {
     }
 
     fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
-        let jobs = self.books.ledger.list(after, limit);
+        let jobs = self.notes.store.list(after, limit);
         jobs.filter_map(|job| self.view(job)).collect()
     }
 
     fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
-        self.books.ledger.ends(after, limit)
+        self.notes.store.ends(after, limit)
     }
 }
 
@@ -286,7 +286,7 @@ impl Participant for BrokerAgent {
 
 impl Agent for BrokerAgent {
     fn now(&self) -> SimTime {
-        self.books.now
+        self.notes.now
     }
 
     fn next_wall_due(&self) -> Option<WallTime> {
@@ -307,10 +307,10 @@ impl Agent for BrokerAgent {
     }
 
     fn published(&self) -> u64 {
-        self.books.ledger.published()
+        self.notes.store.published()
     }
 
     fn undelivered(&self) -> Tally {
-        self.books.undelivered
+        self.notes.undelivered
     }
 }

@@ -6,7 +6,7 @@
 //! hand. `I` is what is told of load; a [`Broker`](crate::broker::Broker) and an
 //! [`Lrms`](super::Lrms) by themselves tell nothing of it.
 
-use super::letter::Message;
+use super::envelope::Message;
 use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, JobSpec};

@@ -7,9 +7,9 @@ pub use inputs::Exchange;
 pub use links::{Completions, Lrms, Pass};
 
 use super::conversation::{FromLrms, LrmsSends, ToBroker};
-use super::ledger::{JobState, JobView, Ledger, Naming};
-use super::letter::{Letter, LetterId, Tally};
-use super::{Agent, Cx, Handle, JobKeeper, Participant};
+use super::envelope::{Envelope, EnvelopeId, Tally};
+use super::store::{JobState, JobStore, JobView, Naming};
+use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::cluster::{Cluster, ClusterConfig, JobStatus};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::grid::Grid;
@@ -64,7 +64,7 @@ pub struct LrmsSetup {
 /// An LRMS as a service runs it.
 pub struct LrmsAgent {
     lrms: Lrms,
-    books: Books,
+    notes: Notes,
     next_sample: Option<SimTime>,
     /// Jobs of which a broker has not been told what became of them.
     untold: BTreeMap<JobId, DomainId>,
@@ -74,12 +74,12 @@ pub struct LrmsAgent {
 }
 
 /// What it remembers so that no message counts twice.
-struct Books {
+struct Notes {
     here: Party,
-    ledger: Ledger,
+    store: JobStore,
     now: SimTime,
     incarnation: u64,
-    letters_written: u64,
+    envelopes_written: u64,
     undelivered: Tally,
     /// What has become of jobs, where somebody follows them.
     news: Option<Vec<JobNews>>,
@@ -147,12 +147,12 @@ impl LrmsAgent {
         };
         let sampled = setup.home.filter(|home| !home.exchange.is_zero());
         LrmsAgent {
-            books: Books {
+            notes: Notes {
                 here: Party::Lrms(setup.cluster.id),
-                ledger: Ledger::new(setup.keep_ended, Naming { next, step: 1 }),
+                store: JobStore::new(setup.keep_ended, Naming { next, step: 1 }),
                 now: SimTime::ZERO,
                 incarnation: setup.incarnation,
-                letters_written: 0,
+                envelopes_written: 0,
                 undelivered: Tally::default(),
                 news: None,
             },
@@ -173,7 +173,7 @@ impl LrmsAgent {
     /// What the LRMS would report at this instant.
     #[must_use]
     pub fn sample_at(&self, now: SimTime) -> LoadSample {
-        self.cluster().sample(self.books.now.max(now))
+        self.cluster().sample(self.notes.now.max(now))
     }
 
     /// The LRMS handles an input, and what it sends is written down.
@@ -182,27 +182,27 @@ impl LrmsAgent {
         Lrms: Handle<I>,
     {
         self.catch_up(cx);
-        let books = &mut self.books;
-        self.lrms.handle(&mut Writing { books, cx }, input)
+        let notes = &mut self.notes;
+        self.lrms.handle(&mut Writing { notes, cx }, input)
     }
 
     /// Inputs count from now on, or from the latest one before.
     fn catch_up(&mut self, cx: &impl Cx<FromLrms>) {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
     }
 
     /// A broker that repeats a submission may have been started anew and have
     /// missed what became of the job: an end is told once more.
     fn tell_again(&mut self, cx: &mut impl Cx<FromLrms>, job: JobId, to: Party) {
-        let end = self.books.ledger.get(job).and_then(|record| record.end);
+        let end = self.notes.store.get(job).and_then(|record| record.end);
         let (Some(end), Party::Broker(broker)) = (end, to) else {
             return;
         };
         let news = match end.state {
             EndState::Rejected(reason) => News::Refused { job, reason },
             _ => {
-                let told = Event::new(EventKind::Notified, job, self.books.here);
-                cx.emit(self.books.now, told.to(to));
+                let told = Event::new(EventKind::Notified, job, self.notes.here);
+                cx.emit(self.notes.now, told.to(to));
                 News::Ended(end)
             }
         };
@@ -210,7 +210,7 @@ impl LrmsAgent {
     }
 
     fn send_sample(&mut self, cx: &mut impl Cx<FromLrms>, home: Home) {
-        let (here, now) = (self.books.here, self.books.now);
+        let (here, now) = (self.notes.here, self.notes.now);
         let told = Event::new(EventKind::InfoSent, None, here);
         cx.emit(now, told.to(home.domain));
         let info = ToBroker::Info(vec![self.cluster().sample(now)]);
@@ -227,12 +227,12 @@ impl LrmsAgent {
             .lrms
             .home()
             .map_or(SimDuration::ZERO, |home| home.latency);
-        let due = self.books.now + latency;
-        self.books.post(cx, job.into(), due, message);
+        let due = self.notes.now + latency;
+        self.notes.post(cx, job.into(), due, message);
     }
 }
 
-impl Books {
+impl Notes {
     fn tell(&mut self, news: impl FnOnce() -> JobNews) {
         if let Some(told) = &mut self.news {
             told.push(news());
@@ -240,7 +240,7 @@ impl Books {
     }
 
     fn note_end(&mut self, end: JobEnd) {
-        self.ledger.end(end);
+        self.store.end(end);
         let at = self.now;
         self.tell(|| JobNews::Ended { end, at });
     }
@@ -253,11 +253,11 @@ impl Books {
         due: SimTime,
         message: FromLrms,
     ) {
-        let record = job.and_then(|job| self.ledger.get(job));
-        let (incarnation, number) = (self.incarnation, self.letters_written);
-        self.letters_written += 1;
-        cx.send(Letter {
-            id: LetterId {
+        let record = job.and_then(|job| self.store.get(job));
+        let (incarnation, number) = (self.incarnation, self.envelopes_written);
+        self.envelopes_written += 1;
+        cx.send(Envelope {
+            id: EnvelopeId {
                 incarnation,
                 number,
             },
@@ -269,9 +269,9 @@ impl Books {
     }
 }
 
-/// What the LRMS inside is given: the books are kept of what it says.
+/// What the LRMS inside is given: the notes are kept of what it says.
 struct Writing<'a, C> {
-    books: &'a mut Books,
+    notes: &'a mut Notes,
     cx: &'a mut C,
 }
 
@@ -279,7 +279,7 @@ impl<C: EventSink> EventSink for Writing<'_, C> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
             let placement = event.placement;
-            self.books.tell(|| JobNews::Started {
+            self.notes.tell(|| JobNews::Started {
                 job,
                 at,
                 placement: placement.to_vec(),
@@ -291,25 +291,25 @@ impl<C: EventSink> EventSink for Writing<'_, C> {
 
 impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
     fn now(&self) -> SimTime {
-        self.books.now
+        self.notes.now
     }
 
     fn wall(&self) -> WallTime {
         self.cx.wall()
     }
 
-    fn send(&mut self, letter: Letter<LrmsSends>) {
-        let (job, message) = match letter.message {
+    fn send(&mut self, envelope: Envelope<LrmsSends>) {
+        let (job, message) = match envelope.message {
             FromLrms::Client(end) => {
-                self.books.note_end(end);
+                self.notes.note_end(end);
                 (end.job, FromLrms::Client(end))
             }
             FromLrms::Broker(to, ToBroker::News(news)) => {
                 match news {
-                    News::Ended(end) => self.books.note_end(end),
+                    News::Ended(end) => self.notes.note_end(end),
                     News::Refused { job, reason } => {
                         let state = EndState::Rejected(reason);
-                        self.books.ledger.end(JobEnd::without_run(job, state));
+                        self.notes.store.end(JobEnd::without_run(job, state));
                     }
                 }
                 (news.job(), FromLrms::Broker(to, ToBroker::News(news)))
@@ -317,15 +317,15 @@ impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
             FromLrms::Broker(_, ToBroker::Info(never)) => match never {},
         };
         if let FromLrms::Client(end) = message {
-            self.books.ledger.publish(end);
-            let record = self.books.ledger.get(end.job);
+            self.notes.store.publish(end);
+            let record = self.notes.store.get(end.job);
             if record.is_none_or(|record| record.notify.is_none()) {
                 return;
             }
-            let told = Event::new(EventKind::Notified, end.job, self.books.here);
-            self.cx.emit(self.books.now, told.to(Party::Client));
+            let told = Event::new(EventKind::Notified, end.job, self.notes.here);
+            self.cx.emit(self.notes.now, told.to(Party::Client));
         }
-        self.books.post(self.cx, Some(job), letter.due, message);
+        self.notes.post(self.cx, Some(job), envelope.due, message);
     }
 
     fn recall(&mut self, job: JobId) -> bool {
@@ -333,9 +333,9 @@ impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
     }
 }
 
-impl JobKeeper for LrmsAgent {
+impl JobHolder for LrmsAgent {
     fn view(&self, job: JobId) -> Option<JobView> {
-        let record = self.books.ledger.get(job)?;
+        let record = self.notes.store.get(job)?;
         let state = match (record.end, self.cluster().query(job)) {
             (Some(end), _) => JobState::Ended(end),
             (None, Some(JobStatus::Queued { since })) => JobState::Queued { since },
@@ -348,12 +348,12 @@ impl JobKeeper for LrmsAgent {
     }
 
     fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView> {
-        let jobs = self.books.ledger.list(after, limit);
+        let jobs = self.notes.store.list(after, limit);
         jobs.filter_map(|job| self.view(job)).collect()
     }
 
     fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
-        self.books.ledger.ends(after, limit)
+        self.notes.store.ends(after, limit)
     }
 }
 
@@ -371,7 +371,7 @@ impl Participant for LrmsAgent {
 
 impl Agent for LrmsAgent {
     fn now(&self) -> SimTime {
-        self.books.now
+        self.notes.now
     }
 
     fn next_wall_due(&self) -> Option<WallTime> {
@@ -379,15 +379,15 @@ impl Agent for LrmsAgent {
     }
 
     fn published(&self) -> u64 {
-        self.books.ledger.published()
+        self.notes.store.published()
     }
 
     fn undelivered(&self) -> Tally {
-        self.books.undelivered
+        self.notes.undelivered
     }
 
     fn take_news(&mut self) -> Vec<JobNews> {
-        self.books
+        self.notes
             .news
             .as_mut()
             .map(std::mem::take)

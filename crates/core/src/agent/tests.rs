@@ -1,6 +1,6 @@
 //! What an agent is given in tests.
 
-use super::{Agent, Cx, Due, Handle, Letter};
+use super::{Agent, Cx, Due, Envelope, Handle};
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
 use crate::time::{SimTime, WallTime};
@@ -11,7 +11,7 @@ pub(super) struct Around<M> {
     pub wall: WallTime,
     /// Names of events.
     pub log: Vec<(SimTime, &'static str)>,
-    pub letters: Vec<Letter<M>>,
+    pub envelopes: Vec<Envelope<M>>,
     /// Whether a message can be called back still.
     pub recalls: bool,
 }
@@ -31,8 +31,8 @@ impl<M> Cx<M> for Around<M> {
         self.wall
     }
 
-    fn send(&mut self, letter: Letter<M>) {
-        self.letters.push(letter);
+    fn send(&mut self, envelope: Envelope<M>) {
+        self.envelopes.push(envelope);
     }
 
     fn recall(&mut self, _job: JobId) -> bool {
@@ -52,7 +52,7 @@ impl<A: Agent> Tested<A> {
             now: SimTime::ZERO,
             wall: WallTime::ZERO,
             log: Vec::new(),
-            letters: Vec::new(),
+            envelopes: Vec::new(),
             recalls: true,
         };
         Tested { agent, around }
@@ -67,8 +67,8 @@ impl<A: Agent> Tested<A> {
     }
 
     /// The messages since this was last asked.
-    pub fn letters(&mut self) -> Vec<Letter<A::Sends>> {
-        std::mem::take(&mut self.around.letters)
+    pub fn envelopes(&mut self) -> Vec<Envelope<A::Sends>> {
+        std::mem::take(&mut self.around.envelopes)
     }
 }
 

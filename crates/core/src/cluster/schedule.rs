@@ -7,7 +7,7 @@ use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Requirements};
 use crate::placement::{ClassId, PlacementRun, Share};
-use crate::plan::{Book, Waiting};
+use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
@@ -17,10 +17,10 @@ use std::cmp::Reverse;
 pub(super) enum Scheduler {
     /// A discipline that looks at the instant.
     Instant(Box<dyn Discipline>),
-    /// A discipline that plans, with the book and the calendar.
+    /// A discipline that plans, with the backlog and the calendar.
     Planning {
         planner: Box<dyn Planner>,
-        book: Box<Book>,
+        backlog: Box<Backlog>,
         calendar: Box<Calendar>,
     },
     /// A real LRMS, which tells of it.
@@ -36,7 +36,7 @@ impl Scheduler {
             Built::Instant(discipline) => Scheduler::Instant(discipline),
             Built::Planning(planner) => Scheduler::Planning {
                 planner,
-                book: Box::default(),
+                backlog: Box::default(),
                 calendar: Box::new(Calendar::new(&config.resources)),
             },
         }
@@ -64,8 +64,11 @@ impl Scheduler {
 
     /// A job is in the queue.
     pub fn arrive(&mut self, job: &JobRequest<'_>, class: ClassId, arrival: u64, slot: Slot) {
-        if let Scheduler::Planning { book, calendar, .. } = self {
-            book.arrive(Waiting {
+        if let Scheduler::Planning {
+            backlog, calendar, ..
+        } = self
+        {
+            backlog.arrive(Waiting {
                 arrival,
                 slot,
                 demand: Demand {
@@ -80,15 +83,17 @@ impl Scheduler {
 
     /// A waiting job leaves without having run.
     pub fn withdraw(&mut self, arrival: u64) {
-        if let Scheduler::Planning { book, .. } = self {
-            book.withdraw(arrival);
+        if let Scheduler::Planning { backlog, .. } = self {
+            backlog.withdraw(arrival);
         }
     }
 
     /// A waiting job starts.
     fn start(&mut self, now: SimTime, (job, arrival): (JobId, u64), placement: &[PlacementRun]) {
-        if let Scheduler::Planning { book, calendar, .. } = self
-            && let Some(waited) = book.start(arrival)
+        if let Scheduler::Planning {
+            backlog, calendar, ..
+        } = self
+            && let Some(waited) = backlog.start(arrival)
         {
             let promised = now + waited.demand.length;
             let job = (job, waited.demand.class, waited.at_full_speed);
@@ -98,10 +103,12 @@ impl Scheduler {
 
     /// A running job has ended.
     pub fn end(&mut self, now: SimTime, job: JobId) {
-        if let Scheduler::Planning { book, calendar, .. } = self
+        if let Scheduler::Planning {
+            backlog, calendar, ..
+        } = self
             && let Some(hold) = calendar.end(now, job)
         {
-            book.end(now, &hold);
+            backlog.end(now, &hold);
         }
     }
 }
@@ -145,7 +152,7 @@ impl Cluster {
         let mut begun = false;
         while let Scheduler::Planning {
             planner,
-            book,
+            backlog,
             calendar,
         } = &mut self.scheduler
         {
@@ -155,7 +162,7 @@ impl Cluster {
             let mut outlook = Outlook {
                 now,
                 nodes: &self.nodes,
-                book,
+                backlog,
                 calendar,
             };
             if !begun {

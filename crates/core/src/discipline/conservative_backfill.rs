@@ -19,22 +19,22 @@ pub struct ConservativeBackfill {
     reservations: Reservations,
     /// Jobs before this arrival have been looked at.
     next: u64,
-    /// What the book said of ends before their time when the plan was last
+    /// What the backlog said of ends before their time when the plan was last
     /// compressed.
     loosened: u64,
 }
 
 impl Planner for ConservativeBackfill {
     fn begin(&mut self, outlook: &mut Outlook<'_>) {
-        let (book, now) = (outlook.book, outlook.now);
+        let (backlog, now) = (outlook.backlog, outlook.now);
         self.next = 0;
         self.reservations.review(outlook);
-        let compress = self.loosened != book.loosened();
-        self.loosened = book.loosened();
-        if !compress && self.reservations.len() == book.waiting() {
+        let compress = self.loosened != backlog.loosened();
+        self.loosened = backlog.loosened();
+        if !compress && self.reservations.len() == backlog.waiting() {
             return;
         }
-        for job in book.waiting_from(0) {
+        for job in backlog.waiting_from(0) {
             if !compress && self.reservations.holds(job) {
                 continue;
             }

@@ -31,7 +31,7 @@ pub struct EasyBackfill {
     head: Option<Reservation>,
     /// Whether that is by node.
     by_node: bool,
-    /// What the book said of processors given back when the plan was made.
+    /// What the backlog said of processors given back when the plan was made.
     given_back: u64,
     /// Whether only jobs that have come since the last pass may start.
     only_new: bool,
@@ -41,12 +41,12 @@ pub struct EasyBackfill {
 
 impl Planner for EasyBackfill {
     fn begin(&mut self, outlook: &mut Outlook<'_>) {
-        let (book, now) = (outlook.book, outlook.now);
+        let (backlog, now) = (outlook.backlog, outlook.now);
         self.promises.review(outlook);
         let by_node = outlook.calendar.layout.is_by_node();
         self.only_new = self.waits
             && self.by_node == by_node
-            && self.given_back == book.given_back()
+            && self.given_back == backlog.given_back()
             && !outlook.calendar.overrun(now);
         if self.only_new {
             return;
@@ -55,7 +55,7 @@ impl Planner for EasyBackfill {
             outlook.calendar.free.release(&head);
         }
         self.by_node = by_node;
-        self.given_back = book.given_back();
+        self.given_back = backlog.given_back();
         self.next = 0;
         self.waits = false;
     }
@@ -71,7 +71,7 @@ impl Planner for EasyBackfill {
                 return start;
             }
         }
-        match self.only_new || outlook.book.waiting() < WALKED {
+        match self.only_new || outlook.backlog.waiting() < WALKED {
             true => self.walk(outlook),
             false => self.first_that_fits(outlook),
         }
@@ -85,7 +85,7 @@ impl Planner for EasyBackfill {
 impl EasyBackfill {
     /// The first job if it fits, with `None` it is the head that waits.
     fn start_or_wait(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
-        let job = outlook.book.waiting_from(self.next).next()?;
+        let job = outlook.backlog.waiting_from(self.next).next()?;
         self.next = job.arrival + 1;
         if let Some(shares) = outlook.fit_now(&outlook.calendar.free, job) {
             return Some(PlannedStart::of(job, shares));
@@ -107,7 +107,7 @@ impl EasyBackfill {
     /// The first job behind the head that may start, of those that have not
     /// been looked at.
     fn walk(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
-        for job in outlook.book.waiting_from(self.next) {
+        for job in outlook.backlog.waiting_from(self.next) {
             self.next = job.arrival + 1;
             if let Some(start) = start_behind(outlook, job) {
                 return Some(start);
@@ -118,11 +118,11 @@ impl EasyBackfill {
 
     /// The same, found without a look at those that cannot.
     fn first_that_fits(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
-        let book = outlook.book;
-        self.lines.take_in(book, &outlook.calendar.layout);
+        let backlog = outlook.backlog;
+        self.lines.take_in(backlog, &outlook.calendar.layout);
         while let Some((arrival, shape, processors)) = self.first_in_lines(outlook) {
             self.next = arrival + 1;
-            let Some(job) = book.waiting_job(arrival) else {
+            let Some(job) = backlog.waiting_job(arrival) else {
                 // It was removed from the queue.
                 self.lines.forget(shape, processors, arrival);
                 continue;

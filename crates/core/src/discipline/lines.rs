@@ -9,7 +9,7 @@
 //! long" is O(log length).
 
 use crate::calendar::Layout;
-use crate::plan::Book;
+use crate::plan::Backlog;
 use crate::time::SimDuration;
 
 /// A place whose job has gone.
@@ -43,9 +43,9 @@ struct Line {
 
 impl Lines {
     /// Takes in the jobs that have come since the last call.
-    pub fn take_in(&mut self, book: &Book, layout: &Layout) {
-        let oldest = book.waiting_from(0).next().map_or(0, |job| job.arrival);
-        for job in book.waiting_from(self.next) {
+    pub fn take_in(&mut self, backlog: &Backlog, layout: &Layout) {
+        let oldest = backlog.waiting_from(0).next().map_or(0, |job| job.arrival);
+        for job in backlog.waiting_from(self.next) {
             self.next = job.arrival + 1;
             let shape = layout.shape(job.demand.class);
             if self.shapes.len() <= shape {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct Promises {
     /// By arrival.
     made: BTreeMap<u64, Slot>,
-    /// What the book said of jobs that ran too long.
+    /// What the backlog said of jobs that ran too long.
     overran: u64,
     news: Vec<(Slot, Option<SimTime>)>,
 }
@@ -21,11 +21,11 @@ pub struct Promises {
 impl Promises {
     /// A pass begins.
     pub(super) fn review(&mut self, outlook: &Outlook<'_>) {
-        let book = outlook.book;
-        let is_broken = self.overran != book.overran() || outlook.calendar.overrun(outlook.now);
-        self.overran = book.overran();
+        let backlog = outlook.backlog;
+        let is_broken = self.overran != backlog.overran() || outlook.calendar.overrun(outlook.now);
+        self.overran = backlog.overran();
         self.made.retain(|arrival, slot| {
-            let waits = book.waits(*arrival);
+            let waits = backlog.waits(*arrival);
             if waits && is_broken {
                 self.news.push((*slot, None));
             }

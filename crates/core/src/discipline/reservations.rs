@@ -19,14 +19,14 @@ impl Reservations {
     /// Gives those of jobs that do not wait any more back; all of them if a job
     /// overruns or a start was missed, since then none can be relied on.
     pub fn review(&mut self, outlook: &mut Outlook<'_>) {
-        let (book, now) = (outlook.book, outlook.now);
+        let (backlog, now) = (outlook.backlog, outlook.now);
         self.promises.review(outlook);
         let is_broken = outlook.calendar.overrun(now) || {
             let mut all = self.by_arrival.iter();
-            all.any(|(arrival, held)| held.start < now && book.waits(*arrival))
+            all.any(|(arrival, held)| held.start < now && backlog.waits(*arrival))
         };
         self.by_arrival.retain(|arrival, held| {
-            let stays = !is_broken && book.waits(*arrival);
+            let stays = !is_broken && backlog.waits(*arrival);
             if !stays {
                 outlook.calendar.free.release(held);
             }
@@ -54,7 +54,7 @@ impl Reservations {
         }
         by_start.sort_by_key(|(arrival, held)| (held.start, *arrival));
         for (arrival, mut held) in by_start {
-            if let Some(job) = outlook.book.waiting_job(arrival)
+            if let Some(job) = outlook.backlog.waiting_job(arrival)
                 && let Some(shares) = free.fit_nodes(layout, &job.demand, &held)
             {
                 held.shares = shares;
@@ -94,7 +94,7 @@ impl Reservations {
             if held.start > outlook.now {
                 return None;
             }
-            let job = outlook.book.waiting_job(*arrival)?;
+            let job = outlook.backlog.waiting_job(*arrival)?;
             let is_free = outlook.nodes.offers(job.demand.class, &held.shares);
             is_free.then_some(*job)
         })?;

@@ -55,7 +55,7 @@ pub struct SlurmBackfill {
     fifo_over: bool,
     /// How many more jobs this pass may plan for.
     plans: u32,
-    /// What the book said when the last plan began.
+    /// What the backlog said when the last plan began.
     seen: Option<u64>,
 }
 
@@ -134,7 +134,7 @@ impl Planner for SlurmBackfill {
         self.next = 0;
         self.fifo_over = false;
         self.plans = 0;
-        let version = Some(outlook.book.version());
+        let version = Some(outlook.backlog.version());
         if self.tick(outlook.now) == outlook.now && self.seen != version {
             self.seen = version;
             self.plans = self.settings.bf_max_job_test;
@@ -142,7 +142,7 @@ impl Planner for SlurmBackfill {
     }
 
     fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
-        for job in outlook.book.waiting_from(self.next) {
+        for job in outlook.backlog.waiting_from(self.next) {
             if self.fifo_over && self.plans == 0 {
                 break;
             }
@@ -180,8 +180,8 @@ impl Planner for SlurmBackfill {
     }
 
     fn wakeup(&self, outlook: &Outlook<'_>) -> Option<SimTime> {
-        outlook.book.waiting_from(0).next()?;
-        let changed = self.seen != Some(outlook.book.version());
+        outlook.backlog.waiting_from(0).next()?;
+        let changed = self.seen != Some(outlook.backlog.version());
         let plan = changed.then(|| self.tick(outlook.now.after()));
         let reserved = self.reservations.next_start(outlook);
         plan.into_iter().chain(reserved).min()

@@ -4,7 +4,7 @@ use super::clock::RunClock;
 use super::driven::Driven;
 use super::outbox::{Delivery, Outbox, Transport};
 use super::record::Recorder;
-use gridrig_core::agent::{Agent, Due, Fate, JobKeeper, Tally};
+use gridrig_core::agent::{Agent, Due, Fate, JobHolder, Tally};
 use gridrig_core::time::SimTime;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ struct Call<M: Agent> {
     /// For a message: when it was meant to arrive. Everything else may be done
     /// whenever it comes.
     meant: Option<SimTime>,
-    run: Errand<M>,
+    run: Action<M>,
 }
 
-type Errand<M> = Box<dyn FnOnce(&mut Driven<M>, SimTime) + Send>;
+type Action<M> = Box<dyn FnOnce(&mut Driven<M>, SimTime) + Send>;
 
 /// Why an agent could not be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ const MAILBOX: usize = 1024;
 
 /// Gives the agent to a task of its own, on the runtime this is called in. It
 /// tells `recorder` what happens.
-pub fn start<M: JobKeeper, T: Transport<Message = M::Sends>>(
+pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
     agent: M,
     recorder: Recorder,
     clock: RunClock,
@@ -125,25 +125,25 @@ impl<M: Agent> Actor<M> {
         self.published.clone()
     }
 
-    /// Letters that never arrived; of an agent that has stopped, those until
+    /// Messages that never arrived; of an agent that has stopped, those until
     /// then.
     #[must_use]
     pub fn undelivered(&self) -> Tally {
         *self.undelivered.borrow()
     }
 
-    /// Follows the number of letters under way. It changes whenever the machine
+    /// Follows the number of messages under way. It changes whenever the machine
     /// sends something.
     #[must_use]
     pub fn under_way(&self) -> watch::Receiver<usize> {
         self.under_way.clone()
     }
 
-    /// Waits until no letter of the machine is under way.
+    /// Waits until no message of the machine is under way.
     pub async fn drained(&self) {
         let mut under_way = self.under_way.clone();
-        // The sender only goes away together with every letter.
-        let _ = under_way.wait_for(|letters| *letters == 0).await;
+        // The sender only goes away together with every message.
+        let _ = under_way.wait_for(|envelopes| *envelopes == 0).await;
     }
 }
 
@@ -166,14 +166,14 @@ struct Task<M: Agent, T: Transport> {
     undelivered: watch::Sender<Tally>,
 }
 
-impl<M: JobKeeper, T: Transport<Message = M::Sends>> Task<M, T> {
+impl<M: JobHolder, T: Transport<Message = M::Sends>> Task<M, T> {
     async fn run(
         mut self,
         mut calls: mpsc::Receiver<Call<M>>,
         mut reports: mpsc::UnboundedReceiver<Delivery<M::Sends>>,
     ) {
         // Messages that wait for a timer to wait out its grace.
-        let mut held: VecDeque<Errand<M>> = VecDeque::new();
+        let mut held: VecDeque<Action<M>> = VecDeque::new();
         loop {
             let due = self.machine.next_due();
             let wake = due.map_or(SimTime::MAX, |due| due + self.machine.grace());
@@ -181,10 +181,10 @@ impl<M: JobKeeper, T: Transport<Message = M::Sends>> Task<M, T> {
                 biased;
                 Some(report) = reports.recv() => {
                     let now = self.catch_up().await;
-                    self.machine.forget_recall(&report.letter);
+                    self.machine.forget_recall(&report.envelope);
                     let result = report.result.map_err(|error| error.fate());
-                    let letter = report.letter;
-                    self.machine.handle(now, Fate { letter, result });
+                    let envelope = report.envelope;
+                    self.machine.handle(now, Fate { envelope, result });
                 }
                 call = calls.recv() => {
                     let Some(call) = call else { return };
@@ -235,9 +235,9 @@ impl<M: JobKeeper, T: Transport<Message = M::Sends>> Task<M, T> {
         if self.machine.is_wall_due() {
             self.machine.handle(now, Due::Wall);
         }
-        for letter in self.machine.take_letters() {
-            let recall = self.machine.recall_of(&letter);
-            self.outbox.send(letter, recall);
+        for envelope in self.machine.take_envelopes() {
+            let recall = self.machine.recall_of(&envelope);
+            self.outbox.send(envelope, recall);
         }
         self.clock.now().max(self.machine.now())
     }

@@ -2,7 +2,7 @@
 
 use super::recall::Recall;
 use super::record::Recorder;
-use gridrig_core::agent::{Agent, Cx, Follow, Handle, JobNews, Letter, LetterId, Message};
+use gridrig_core::agent::{Agent, Cx, Envelope, EnvelopeId, Follow, Handle, JobNews, Message};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimTime, WallTime};
@@ -25,9 +25,9 @@ struct Surroundings<M> {
     /// When the wall clock of the agent began.
     began: Instant,
     recorder: Recorder,
-    letters: Vec<Letter<M>>,
+    envelopes: Vec<Envelope<M>>,
     /// By which messages can be stopped that carry data.
-    recalls: BTreeMap<JobId, (LetterId, Recall)>,
+    recalls: BTreeMap<JobId, (EnvelopeId, Recall)>,
 }
 
 impl<M> EventSink for Surroundings<M> {
@@ -46,11 +46,11 @@ impl<M: Message> Cx<M> for Surroundings<M> {
         WallTime::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX))
     }
 
-    fn send(&mut self, letter: Letter<M>) {
-        if let Some(job) = letter.message.data_of() {
-            self.recalls.insert(job, (letter.id, Recall::default()));
+    fn send(&mut self, envelope: Envelope<M>) {
+        if let Some(job) = envelope.message.data_of() {
+            self.recalls.insert(job, (envelope.id, Recall::default()));
         }
-        self.letters.push(letter);
+        self.envelopes.push(envelope);
     }
 
     fn recall(&mut self, job: JobId) -> bool {
@@ -67,7 +67,7 @@ impl<A: Agent> Driven<A> {
                 now: SimTime::ZERO,
                 began: super::clock::monotonic_now(),
                 recorder,
-                letters: Vec::new(),
+                envelopes: Vec::new(),
                 recalls: BTreeMap::new(),
             },
             followers: Vec::new(),
@@ -101,20 +101,23 @@ impl<A: Agent> Driven<A> {
         news
     }
 
-    pub(super) fn take_letters(&mut self) -> Vec<Letter<A::Sends>> {
-        std::mem::take(&mut self.surroundings.letters)
+    pub(super) fn take_envelopes(&mut self) -> Vec<Envelope<A::Sends>> {
+        std::mem::take(&mut self.surroundings.envelopes)
     }
 
-    /// By which a letter can be called back until it has been delivered.
-    pub(super) fn recall_of(&self, letter: &Letter<A::Sends>) -> Option<Recall> {
-        let (id, recall) = self.surroundings.recalls.get(&letter.message.data_of()?)?;
-        (*id == letter.id).then(|| recall.clone())
+    /// By which a message can be called back until it has been delivered.
+    pub(super) fn recall_of(&self, envelope: &Envelope<A::Sends>) -> Option<Recall> {
+        let (id, recall) = self
+            .surroundings
+            .recalls
+            .get(&envelope.message.data_of()?)?;
+        (*id == envelope.id).then(|| recall.clone())
     }
 
-    /// Nothing can be called back of a letter that has been delivered or lost.
-    pub(super) fn forget_recall(&mut self, letter: &Letter<A::Sends>) {
-        if let Some(job) = letter.message.data_of()
-            && self.recall_of(letter).is_some()
+    /// Nothing can be called back of a message that has been delivered or lost.
+    pub(super) fn forget_recall(&mut self, envelope: &Envelope<A::Sends>) {
+        if let Some(job) = envelope.message.data_of()
+            && self.recall_of(envelope).is_some()
         {
             self.surroundings.recalls.remove(&job);
         }

@@ -1,8 +1,8 @@
-//! Letters on their way: latency, order, retries.
+//! Messages on their way: latency, order, retries.
 
 use super::clock::RunClock;
 use super::recall::Recall;
-use gridrig_core::agent::{AfterTry, Letter, Message, Tries, Undelivered};
+use gridrig_core::agent::{AfterTry, Envelope, Message, Tries, Undelivered};
 use gridrig_core::event::Party;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
@@ -15,19 +15,19 @@ use tokio::sync::{mpsc, watch};
 
 pub use gridrig_core::transport::TransportError;
 
-/// Carries letters to other services.
+/// Carries messages to other services.
 pub trait Transport: Send + Sync + 'static {
     /// What it carries.
     type Message: Message;
 
-    /// Delivers a letter once. Repeating a delivery has no further effect at
-    /// the receiver, which knows letters by their names and jobs by their keys.
+    /// Delivers a message once. Repeating a delivery has no further effect at
+    /// the receiver, which knows messages by their names and jobs by their keys.
     ///
     /// # Errors
-    /// Says whether the receiver can have taken the letter in.
+    /// Says whether the receiver can have taken the message in.
     fn deliver(
         &self,
-        letter: &Letter<Self::Message>,
+        envelope: &Envelope<Self::Message>,
     ) -> impl Future<Output = Result<(), TransportError>> + Send;
 
     /// Reads the present load of an own cluster.
@@ -40,32 +40,32 @@ pub trait Transport: Send + Sync + 'static {
     ) -> impl Future<Output = Result<LoadSample, TransportError>> + Send;
 }
 
-/// How the delivery of a letter ended.
+/// How the delivery of a message ended.
 #[derive(Clone, Debug)]
 pub struct Delivery<M> {
-    /// The letter.
-    pub letter: Letter<M>,
+    /// The message.
+    pub envelope: Envelope<M>,
     /// Whether it arrived.
     pub result: Result<(), TransportError>,
 }
 
-/// Sends letters off when they are due, one after the other to each receiver,
+/// Sends messages off when they are due, one after the other to each receiver,
 /// so that what was sent first arrives first.
 pub struct Outbox<T: Transport> {
     clock: RunClock,
     transport: Arc<T>,
-    lanes: BTreeMap<Lane, mpsc::UnboundedSender<Posted<T::Message>>>,
+    senders: BTreeMap<Receiver, mpsc::UnboundedSender<Posted<T::Message>>>,
     reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
 }
 
-/// A letter, and by which it can be called back where that may be wanted.
-type Posted<M> = (Letter<M>, Option<Recall>);
+/// A message, and by which it can be called back where that may be wanted.
+type Posted<M> = (Envelope<M>, Option<Recall>);
 
-type Lane = (Party, Option<Arc<str>>);
+type Receiver = (Party, Option<Arc<str>>);
 
-/// A lane without a letter for this long gives its task back.
-const LANE_IDLE: Duration = Duration::from_secs(60);
+/// A receiver for whom there is no message for this long has no task.
+const SENDER_IDLE: Duration = Duration::from_secs(60);
 
 impl<T: Transport> Outbox<T> {
     /// An outbox that reports every delivery to `reports`.
@@ -77,13 +77,13 @@ impl<T: Transport> Outbox<T> {
         Outbox {
             clock,
             transport,
-            lanes: BTreeMap::new(),
+            senders: BTreeMap::new(),
             reports,
             under_way: Arc::new(watch::Sender::new(0)),
         }
     }
 
-    /// Letters whose delivery has not ended; to be watched until it is 0.
+    /// Messages whose delivery has not ended; to be watched until it is 0.
     #[must_use]
     pub fn under_way(&self) -> watch::Receiver<usize> {
         self.under_way.subscribe()
@@ -95,39 +95,39 @@ impl<T: Transport> Outbox<T> {
         &self.transport
     }
 
-    /// Sends a letter off when it is due.
-    pub fn post(&mut self, letter: Letter<T::Message>) {
-        self.send(letter, None);
+    /// Sends a message off when it is due.
+    pub fn post(&mut self, envelope: Envelope<T::Message>) {
+        self.send(envelope, None);
     }
 
-    /// The same with a letter that can be called back.
-    pub(super) fn send(&mut self, letter: Letter<T::Message>, recall: Option<Recall>) {
+    /// The same with a message that can be called back.
+    pub(super) fn send(&mut self, envelope: Envelope<T::Message>, recall: Option<Recall>) {
         self.under_way.send_modify(|n| *n += 1);
         // Data is under way for long: whatever is sent meanwhile overtakes it.
-        if letter.message.data_of().is_some() {
-            let (sender, letters) = mpsc::unbounded_channel();
-            let _ = sender.send((letter, recall));
-            tokio::spawn(self.courier().run(letters));
+        if envelope.message.data_of().is_some() {
+            let (sender, envelopes) = mpsc::unbounded_channel();
+            let _ = sender.send((envelope, recall));
+            tokio::spawn(self.sender().run(envelopes));
             return;
         }
-        let lane = (letter.message.to(), letter.address.clone());
-        let posted = match self.lanes.get(&lane) {
-            Some(open) => match open.send((letter, recall)) {
+        let receiver = (envelope.message.to(), envelope.address.clone());
+        let posted = match self.senders.get(&receiver) {
+            Some(open) => match open.send((envelope, recall)) {
                 Ok(()) => return,
                 Err(mpsc::error::SendError(posted)) => posted,
             },
-            None => (letter, recall),
+            None => (envelope, recall),
         };
-        self.lanes.retain(|_, lane| !lane.is_closed());
-        let (sender, letters) = mpsc::unbounded_channel();
-        // The lane has just been made, so its receiver is there.
+        self.senders.retain(|_, sender| !sender.is_closed());
+        let (sender, envelopes) = mpsc::unbounded_channel();
+        // The channel has just been made, so its other end is there.
         let _ = sender.send(posted);
-        self.lanes.insert(lane, sender);
-        tokio::spawn(self.courier().run(letters));
+        self.senders.insert(receiver, sender);
+        tokio::spawn(self.sender().run(envelopes));
     }
 
-    fn courier(&self) -> Courier<T> {
-        Courier {
+    fn sender(&self) -> Sender<T> {
+        Sender {
             clock: self.clock,
             transport: Arc::clone(&self.transport),
             reports: self.reports.clone(),
@@ -137,44 +137,45 @@ impl<T: Transport> Outbox<T> {
     }
 }
 
-/// Serves one lane.
-struct Courier<T: Transport> {
+/// Sends to one receiver.
+struct Sender<T: Transport> {
     clock: RunClock,
     transport: Arc<T>,
     reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
-    /// The last letter did not get through: the next gets fewer [`Tries`].
+    /// The last message did not get through: the next gets fewer [`Tries`].
     down: bool,
 }
 
-impl<T: Transport> Courier<T> {
-    async fn run(mut self, mut letters: mpsc::UnboundedReceiver<Posted<T::Message>>) {
+impl<T: Transport> Sender<T> {
+    async fn run(mut self, mut envelopes: mpsc::UnboundedReceiver<Posted<T::Message>>) {
         loop {
-            let (letter, recall) = match tokio::time::timeout(LANE_IDLE, letters.recv()).await {
+            let (envelope, recall) = match tokio::time::timeout(SENDER_IDLE, envelopes.recv()).await
+            {
                 Ok(Some(posted)) => posted,
                 Ok(None) => return,
                 Err(_idle) => {
-                    letters.close();
+                    envelopes.close();
                     // What slipped in before the close is still delivered.
-                    match letters.try_recv() {
+                    match envelopes.try_recv() {
                         Ok(posted) => posted,
                         Err(_) => return,
                     }
                 }
             };
-            let result = match self.wait_for(letter.due, recall.as_ref()).await {
-                true => self.deliver(&letter).await,
+            let result = match self.wait_for(envelope.due, recall.as_ref()).await {
+                true => self.deliver(&envelope).await,
                 false => Err(TransportError::CalledBack),
             };
             self.down = matches!(&result, Err(error) if error.fate().is_silence());
             // The report comes before the count, so that whoever waits for 0
             // finds every report in the machine's mailbox.
-            let _ = self.reports.send(Delivery { letter, result });
+            let _ = self.reports.send(Delivery { envelope, result });
             self.under_way.send_modify(|n| *n -= 1);
         }
     }
 
-    /// Waits until a letter is due; `false` if it was called back meanwhile.
+    /// Waits until a message is due; `false` if it was called back meanwhile.
     async fn wait_for(&self, due: SimTime, recall: Option<&Recall>) -> bool {
         let due = self.clock.sleep_until(due);
         let Some(recall) = recall else {
@@ -188,11 +189,11 @@ impl<T: Transport> Courier<T> {
         recall.leave()
     }
 
-    async fn deliver(&self, letter: &Letter<T::Message>) -> Result<(), TransportError> {
+    async fn deliver(&self, envelope: &Envelope<T::Message>) -> Result<(), TransportError> {
         let mut tries = Tries::default();
         let mut unanswered = None;
         loop {
-            let result = self.transport.deliver(letter).await;
+            let result = self.transport.deliver(envelope).await;
             let fate = result.as_ref().map_err(TransportError::fate);
             match tries.note(fate.copied(), self.down) {
                 AfterTry::Again(wait) => {
@@ -215,7 +216,7 @@ impl<T: Transport> Courier<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::agent::{FromBroker, LetterId, ToPeer};
+    use gridrig_core::agent::{EnvelopeId, FromBroker, ToPeer};
     use gridrig_core::ids::{DomainId, JobId};
     use gridrig_core::time::{Decimal, SimDuration};
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -227,7 +228,7 @@ mod tests {
     impl Transport for Silent {
         type Message = FromBroker;
 
-        async fn deliver(&self, _letter: &Letter<FromBroker>) -> Result<(), TransportError> {
+        async fn deliver(&self, _envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Err(TransportError::NoAnswer {
                 to: "somebody".to_owned(),
@@ -251,9 +252,9 @@ mod tests {
             let (reports_in, mut reports) = mpsc::unbounded_channel();
             let transport = Arc::new(Silent::default());
             let mut outbox = Outbox::new(clock, Arc::clone(&transport), reports_in);
-            // Three tries, and two where the letter before was not answered.
+            // Three tries, and two where the message before was not answered.
             for tries in [3, 5] {
-                outbox.post(letter(clock.now()));
+                outbox.post(envelope(clock.now()));
                 let report = reports.recv().await.unwrap();
                 let silent = matches!(report.result, Err(TransportError::NoAnswer { .. }));
                 assert!(silent, "{:?}", report.result);
@@ -269,7 +270,7 @@ mod tests {
     impl Transport for Counting {
         type Message = FromBroker;
 
-        async fn deliver(&self, _letter: &Letter<FromBroker>) -> Result<(), TransportError> {
+        async fn deliver(&self, _envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
@@ -279,12 +280,12 @@ mod tests {
         }
     }
 
-    fn letter(due: SimTime) -> Letter<FromBroker> {
-        let id = LetterId {
+    fn envelope(due: SimTime) -> Envelope<FromBroker> {
+        let id = EnvelopeId {
             incarnation: 0,
             number: 0,
         };
-        Letter {
+        Envelope {
             id,
             from: Party::Broker(DomainId(0)),
             address: None,
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_is_handed_over_or_called_back_and_never_both() {
+    fn a_message_is_handed_over_or_called_back_and_never_both() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -307,7 +308,7 @@ mod tests {
             // One that has an hour left is back at once.
             let recall = Recall::default();
             let late = clock.now() + SimDuration::from_secs(3600);
-            outbox.send(letter(late), Some(recall.clone()));
+            outbox.send(envelope(late), Some(recall.clone()));
             tokio::task::yield_now().await;
             assert!(recall.call_back());
             let report = reports.recv().await.unwrap();
@@ -315,7 +316,7 @@ mod tests {
             assert_eq!(transport.0.load(Ordering::Relaxed), 0);
             // One that has left is not to be had any more.
             let recall = Recall::default();
-            outbox.send(letter(clock.now()), Some(recall.clone()));
+            outbox.send(envelope(clock.now()), Some(recall.clone()));
             assert_eq!(reports.recv().await.unwrap().result, Ok(()));
             assert!(!recall.call_back());
             assert_eq!(transport.0.load(Ordering::Relaxed), 1);

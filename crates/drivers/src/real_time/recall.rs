@@ -1,12 +1,12 @@
-//! Letters that can be called back while the data that goes with them is on
+//! Messages that can be called back while the data that goes with them is on
 //! its way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::Notify;
 
-/// Shared by whoever wrote a letter and the courier that has it: either the
-/// letter is handed over or it is called back, never both.
+/// Shared by whoever wrote a message and the sender that has it: either the
+/// message is handed over or it is called back, never both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recall(Arc<Shared>);
 
@@ -21,19 +21,19 @@ const LEFT: u8 = 1;
 const CALLED_BACK: u8 = 2;
 
 impl Recall {
-    /// Calls the letter back; `false` if it is being handed over already.
+    /// Calls the message back; `false` if it is being handed over already.
     pub(super) fn call_back(&self) -> bool {
         let called = self.decide(CALLED_BACK);
         self.0.bell.notify_one();
         called
     }
 
-    /// The courier is about to hand the letter over; `false` if it must not.
+    /// The sender is about to hand the message over; `false` if it must not.
     pub(super) fn leave(&self) -> bool {
         self.decide(LEFT)
     }
 
-    /// Waits until the letter is called back.
+    /// Waits until the message is called back.
     pub(super) async fn called_back(&self) {
         while self.0.fate.load(Ordering::Acquire) != CALLED_BACK {
             self.0.bell.notified().await;

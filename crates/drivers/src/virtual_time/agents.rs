@@ -142,7 +142,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         self.down.retain(|(from, _)| !of_it(*from));
         self.network.agenda.retain(|parcel| match parcel {
             Parcel::FromBroker(sent, _) => !of_it(sent.from),
-            Parcel::BrokerFate(fate) => !of_it(fate.letter.from),
+            Parcel::BrokerFate(fate) => !of_it(fate.envelope.from),
             _ => true,
         });
         self.set_timers(broker);

@@ -2,7 +2,7 @@
 
 use super::agenda::Agenda;
 use super::message::Message;
-use gridrig_core::agent::{BrokerSends, Cx, FromBroker, FromLrms, Letter, LrmsSends};
+use gridrig_core::agent::{BrokerSends, Cx, Envelope, FromBroker, FromLrms, LrmsSends};
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimTime, WallTime};
@@ -59,12 +59,12 @@ impl<S: EventSink> Cx<BrokerSends> for Around<'_, S> {
     }
 
     #[inline]
-    fn send(&mut self, letter: Letter<BrokerSends>) {
-        match (letter.message, letter.from) {
+    fn send(&mut self, envelope: Envelope<BrokerSends>) {
+        match (envelope.message, envelope.from) {
             (FromBroker::Client(_), _) => self.ended += 1,
             (message, Party::Broker(from)) => {
                 let message = Message::FromBroker(from, message);
-                self.agenda.push(letter.due, message);
+                self.agenda.push(envelope.due, message);
             }
             (_, Party::Client | Party::Lrms(_)) => {}
         }
@@ -85,12 +85,12 @@ impl<S: EventSink> Cx<LrmsSends> for Around<'_, S> {
     }
 
     #[inline]
-    fn send(&mut self, letter: Letter<LrmsSends>) {
-        match (letter.message, letter.from) {
+    fn send(&mut self, envelope: Envelope<LrmsSends>) {
+        match (envelope.message, envelope.from) {
             (FromLrms::Client(_), _) => self.ended += 1,
             (message, Party::Lrms(from)) => {
                 let message = Message::FromLrms(from, message);
-                self.agenda.push(letter.due, message);
+                self.agenda.push(envelope.due, message);
             }
             (_, Party::Client | Party::Broker(_)) => {}
         }

@@ -3,7 +3,7 @@
 use super::end::{JobEndReport, reason_of};
 use super::place::Place;
 use super::problem::Problem;
-use gridrig_core::agent::LetterId;
+use gridrig_core::agent::EnvelopeId;
 use gridrig_core::ids::JobId;
 use gridrig_core::message::{JobEnd, News};
 use gridrig_core::time::SimTime;
@@ -21,12 +21,12 @@ pub struct LetterName {
     pub number: u64,
 }
 
-impl From<LetterId> for LetterName {
+impl From<EnvelopeId> for LetterName {
     fn from(
-        LetterId {
+        EnvelopeId {
             incarnation,
             number,
-        }: LetterId,
+        }: EnvelopeId,
     ) -> Self {
         LetterName {
             incarnation,
@@ -35,14 +35,14 @@ impl From<LetterId> for LetterName {
     }
 }
 
-impl From<LetterName> for LetterId {
+impl From<LetterName> for EnvelopeId {
     fn from(
         LetterName {
             incarnation,
             number,
         }: LetterName,
     ) -> Self {
-        LetterId {
+        EnvelopeId {
             incarnation,
             number,
         }

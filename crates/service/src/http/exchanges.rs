@@ -87,7 +87,7 @@ impl Exchanges {
 
 /// Where a service puts what it answers, once somebody wants to know.
 #[derive(Clone, Default)]
-pub struct Ear(Arc<OnceLock<Listener>>);
+pub struct Capture(Arc<OnceLock<Listener>>);
 
 struct Listener {
     service: String,
@@ -95,7 +95,7 @@ struct Listener {
     now: Box<dyn Fn() -> SimTime + Send + Sync>,
 }
 
-impl Ear {
+impl Capture {
     /// From now on exchanges of this service go to `ring`, with the time that
     /// `now` tells. Who comes second hears nothing.
     pub fn listen(
@@ -114,8 +114,8 @@ impl Ear {
 }
 
 /// Keeps what goes by, if somebody listens.
-pub async fn overhear(State(ear): State<Ear>, request: Request, next: Next) -> Response {
-    let Some(listener) = ear.0.get() else {
+pub async fn capture(State(capture): State<Capture>, request: Request, next: Next) -> Response {
+    let Some(listener) = capture.0.get() else {
         return next.run(request).await;
     };
     let (parts, body) = request.into_parts();

@@ -38,42 +38,42 @@ impl Life {
 
 /// How a service answers: at once, slowly, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Weather {
+pub enum AnswerFault {
     /// At once.
     #[default]
-    Fair,
+    None,
     /// Every request waits so long first.
     Slow(Duration),
-    /// No request is answered until the weather changes.
+    /// No request is answered until the fault changes.
     Silent,
 }
 
-/// The weather of a service, shared with whoever makes it.
+/// The fault of a service, shared with whoever makes it.
 #[derive(Clone, Debug)]
-pub struct Stall(Arc<watch::Sender<Weather>>);
+pub struct Faults(Arc<watch::Sender<AnswerFault>>);
 
-impl Default for Stall {
+impl Default for Faults {
     fn default() -> Self {
-        Stall(Arc::new(watch::Sender::new(Weather::Fair)))
+        Faults(Arc::new(watch::Sender::new(AnswerFault::None)))
     }
 }
 
-impl Stall {
-    /// Changes the weather.
-    pub fn set(&self, weather: Weather) {
-        self.0.send_replace(weather);
+impl Faults {
+    /// Changes the fault.
+    pub fn set(&self, fault: AnswerFault) {
+        self.0.send_replace(fault);
     }
 
-    /// Waits as long as the weather demands.
+    /// Waits as long as the fault demands.
     pub async fn wait(&self) {
-        let weather = *self.0.borrow();
-        match weather {
-            Weather::Fair => {}
-            Weather::Slow(by) => tokio::time::sleep(by).await,
-            Weather::Silent => {
+        let fault = *self.0.borrow();
+        match fault {
+            AnswerFault::None => {}
+            AnswerFault::Slow(by) => tokio::time::sleep(by).await,
+            AnswerFault::Silent => {
                 let mut changes = self.0.subscribe();
                 let _ = changes
-                    .wait_for(|weather| *weather != Weather::Silent)
+                    .wait_for(|fault| *fault != AnswerFault::Silent)
                     .await;
             }
         }

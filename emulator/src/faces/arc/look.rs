@@ -4,7 +4,7 @@ use super::answer::Fault;
 use super::state::RestState;
 use super::store::{Job, Stage};
 use super::{Call, Face};
-use gridrig_core::agent::{JobKeeper as _, JobState, JobView, LrmsAgent};
+use gridrig_core::agent::{JobHolder as _, JobState, JobView, LrmsAgent};
 use gridrig_core::job::Reason;
 use gridrig_core::message::EndState;
 use gridrig_core::time::{SimDuration, SimTime};

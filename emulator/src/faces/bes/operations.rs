@@ -4,7 +4,7 @@ use super::Face;
 use super::activity::{state, unknown};
 use super::documents::Documents;
 use crate::lrms::Lrms;
-use gridrig_core::agent::{Arrival, Cancel, JobKeeper as _, JobView, LrmsAgent};
+use gridrig_core::agent::{Arrival, Cancel, JobHolder as _, JobView, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::Driven;

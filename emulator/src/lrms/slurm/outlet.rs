@@ -6,7 +6,7 @@ use super::commands::{CALL, Said, call};
 use super::listing;
 use super::site::Site;
 use super::store::{JobStore, News, What};
-use gridrig_core::agent::{Cancel, JobKeeper as _, JobNews, JobState, LrmsAgent, Outside};
+use gridrig_core::agent::{Cancel, JobHolder as _, JobNews, JobState, LrmsAgent, Outside};
 use gridrig_core::cluster::Started;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason};

@@ -1,11 +1,11 @@
-//! What becomes of letters that do not arrive, and of jobs whose service is
+//! What becomes of messages that do not arrive, and of jobs whose service is
 //! gone.
 
-use super::books::UnderWay;
+use super::notes::UnderWay;
 use super::{BrokerAgent, Reminder};
 use crate::agent::SAY_AGAIN;
 use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
-use crate::agent::letter::{Fate, Message, Undelivered};
+use crate::agent::envelope::{Fate, Message, Undelivered};
 use crate::agent::{Cx, Handle};
 use crate::event::{Event, EventKind, MessageKind, Party};
 use crate::ids::JobId;
@@ -22,7 +22,7 @@ impl Handle<Lost> for BrokerAgent {
     type Answer = usize;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Lost(target): Lost) -> usize {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         let lost = self.lose_all(cx, |sent| sent.target == target && sent.is_there());
         self.settle();
         lost
@@ -37,22 +37,22 @@ impl BrokerAgent {
         cx: &mut impl Cx<FromBroker>,
         which: impl Fn(&UnderWay) -> bool,
     ) -> usize {
-        let lost = self.books.under_way.iter().filter(|(_, sent)| which(sent));
+        let lost = self.notes.under_way.iter().filter(|(_, sent)| which(sent));
         let lost: Vec<(JobId, Target)> = lost.map(|(job, sent)| (*job, sent.target)).collect();
         for &(job, target) in &lost {
-            self.books.under_way.remove(&job);
+            self.notes.under_way.remove(&job);
             self.lose_touch(cx, job, target);
         }
         lost.len()
     }
 
-    /// Learns what became of a letter.
+    /// Learns what became of a message.
     pub(super) fn note_fate(&mut self, cx: &mut impl Cx<FromBroker>, fate: Fate<FromBroker>) {
-        let Fate { letter, result } = fate;
-        if let (Err(_), Some(kind)) = (result, letter.message.kind()) {
-            self.books.undelivered.count(kind);
+        let Fate { envelope, result } = fate;
+        if let (Err(_), Some(kind)) = (result, envelope.message.kind()) {
+            self.notes.undelivered.count(kind);
         }
-        match letter.message {
+        match envelope.message {
             FromBroker::Lrms(cluster, what) => {
                 let target = Target::Cluster(cluster);
                 match what {
@@ -68,7 +68,7 @@ impl BrokerAgent {
                     ToPeer::Cancel(job) => self.note_asked_to_remove(cx, job, target, result),
                     ToPeer::Locate(job) => self.note_answer(cx, job, target, result),
                     ToPeer::Info(_) if result.is_err() => self.partners.want_full(peer),
-                    ToPeer::News(news) if result.is_err() => self.partners.owe(peer, news),
+                    ToPeer::News(news) if result.is_err() => self.partners.miss(peer, news),
                     ToPeer::News(_) | ToPeer::Info(_) => {}
                 }
             }
@@ -119,7 +119,7 @@ impl BrokerAgent {
     /// answer: it is asked again under the same key, until it answers or is
     /// [`Lost`].
     fn may_be_there(&mut self, job: JobId, target: Target, error: Undelivered) -> bool {
-        let sent = self.books.under_way.get_mut(&job);
+        let sent = self.notes.under_way.get_mut(&job);
         let sent = sent.filter(|sent| sent.target == target);
         let Some((sent, Target::Cluster(_))) = sent.zip(Some(target)) else {
             return false;
@@ -131,13 +131,13 @@ impl BrokerAgent {
     /// A job that is there, or may be, and with which touch is not lost.
     fn sent_there(&mut self, job: JobId, target: Target) -> Option<&mut UnderWay> {
         let is_there = self.broker.whereabouts(job) == Some(Some(target));
-        let sent = self.books.under_way.get_mut(&job);
+        let sent = self.notes.under_way.get_mut(&job);
         sent.filter(|_| is_there)
     }
 
     /// A peer with a session did not take a job. If it certainly has not seen
     /// it, the job waits for the next cycle; if it may have, the job stays on
-    /// the books until the peer says so.
+    /// the notes until the peer says so.
     fn handle_silence(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
@@ -153,16 +153,16 @@ impl BrokerAgent {
             Undelivered::Declined(_) => self.handle_lost_job(cx, job, target, error),
             _ if sent.perhaps => {}
             _ => {
-                let (by, to) = (Party::from(target), self.books.domain);
+                let (by, to) = (Party::from(target), self.notes.domain);
                 let reason = Reason::ServiceLost;
                 cx.emit(
-                    self.books.now,
+                    self.notes.now,
                     Event::new(EventKind::Refused, job, by)
                         .to(to)
                         .because(reason),
                 );
-                self.books.undelivered.count(MessageKind::Refuse);
-                self.books.under_way.remove(&job);
+                self.notes.undelivered.count(MessageKind::Refuse);
+                self.notes.under_way.remove(&job);
                 self.broker.take_back(job, target);
                 self.remove_unwanted(cx, job);
             }
@@ -193,16 +193,16 @@ impl BrokerAgent {
                 Reason::ServiceLost
             }
         };
-        self.books.under_way.remove(&job);
+        self.notes.under_way.remove(&job);
         let by = Party::from(target);
         cx.emit(
-            self.books.now,
+            self.notes.now,
             Event::new(EventKind::Refused, job, by)
-                .to(self.books.domain)
+                .to(self.notes.domain)
                 .because(reason),
         );
         // Nobody sent this refusal, so it is counted as one that never came.
-        self.books.undelivered.count(MessageKind::Refuse);
+        self.notes.undelivered.count(MessageKind::Refuse);
         self.refused(cx, job, target, reason);
     }
 

@@ -3,8 +3,8 @@
 
 use super::{BrokerAgent, Reminder};
 use crate::agent::conversation::{Arrival, FromBroker};
-use crate::agent::ledger::{Opened, Receipt, SubmitError};
-use crate::agent::letter::{Fate, Received, Told};
+use crate::agent::envelope::{Fate, Received, Told};
+use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, News, Target};
@@ -19,9 +19,9 @@ impl Handle<Arrival> for BrokerAgent {
     type Answer = Result<Receipt, SubmitError>;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, arrival: Arrival) -> Self::Answer {
-        let now = self.books.now.max(cx.now());
-        self.books.now = now;
-        let job = match self.books.ledger.open(&arrival)? {
+        let now = self.notes.now.max(cx.now());
+        self.notes.now = now;
+        let job = match self.notes.store.open(&arrival)? {
             Opened::Repeated(receipt) => {
                 self.tell_again(cx, receipt.job, arrival.from());
                 return Ok(receipt);
@@ -30,19 +30,19 @@ impl Handle<Arrival> for BrokerAgent {
         };
         let (key, route, hop) = (arrival.key.clone(), arrival.route, arrival.hop());
         let meant = arrival.meant.unwrap_or(now);
-        let spec = self.books.ledger.enter(arrival, job, now);
+        let spec = self.notes.store.enter(arrival, job, now);
         let brought = Brought { spec: &spec, route };
         // It may have been here in an earlier life.
         let is_sought = key.is_some() && meant < self.born;
-        let mut writing = self.books.writing(cx);
+        let mut writing = self.notes.writing(cx);
         let taken = self.broker.bring(&mut writing, brought, !is_sought);
         match taken {
             Err(reason) => {
                 let end = JobEnd::without_run(job, EndState::Rejected(reason));
-                self.books.ledger.end(end);
+                self.notes.store.end(end);
                 // A peer that forwards is told by a message.
                 if hop == 0 {
-                    self.books.ledger.publish(end);
+                    self.notes.store.publish(end);
                 }
             }
             Ok(()) if is_sought => self.search(cx, job),
@@ -51,7 +51,7 @@ impl Handle<Arrival> for BrokerAgent {
         self.settle();
         self.find_cycle(meant);
         let receipt = Receipt::first(job, now, taken);
-        Ok(self.books.ledger.answer(key, receipt))
+        Ok(self.notes.store.answer(key, receipt))
     }
 }
 
@@ -66,15 +66,15 @@ impl Handle<Cancel> for BrokerAgent {
 }
 
 /// News of a job changes nothing if the job is not with whoever tells it, such
-/// as one that was never sent there. The answer is whether the letter
+/// as one that was never sent there. The answer is whether the message
 /// is new; a repeated one is to be confirmed again and has no effect.
 impl Handle<Received<News>> for BrokerAgent {
     type Answer = bool;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, news: Received<News>) -> bool {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         let (by, meant) = (news.from, news.meant);
-        if !self.books.ledger.hear(by.into(), news.id) {
+        if !self.notes.store.hear(by.into(), news.id) {
             return false;
         }
         match news.said {
@@ -84,7 +84,7 @@ impl Handle<Received<News>> for BrokerAgent {
             }
             News::Ended(end) => {
                 if self.broker.whereabouts(end.job) == Some(Some(by)) {
-                    self.books.under_way.remove(&end.job);
+                    self.notes.under_way.remove(&end.job);
                     let said = news.said;
                     self.inside(cx, Told { from: by, said });
                     self.note_end(end);
@@ -92,13 +92,13 @@ impl Handle<Received<News>> for BrokerAgent {
                 self.settle();
             }
             News::Refused { job, reason } => {
-                let sent = self.books.under_way.get(&job);
+                let sent = self.notes.under_way.get(&job);
                 if sent.is_some_and(|sent| sent.target == by) {
-                    self.books.under_way.remove(&job);
+                    self.notes.under_way.remove(&job);
                 }
                 self.refused(cx, job, by, reason);
                 self.settle();
-                self.find_cycle(meant.unwrap_or(self.books.now));
+                self.find_cycle(meant.unwrap_or(self.notes.now));
             }
         }
         true
@@ -106,7 +106,7 @@ impl Handle<Received<News>> for BrokerAgent {
 }
 
 /// Samples of an own cluster or of a peer's clusters. The answer is whether the
-/// letter is new.
+/// message is new.
 impl Handle<Received<Vec<LoadSample>>> for BrokerAgent {
     type Answer = Result<bool, Unexpected>;
 
@@ -115,9 +115,9 @@ impl Handle<Received<Vec<LoadSample>>> for BrokerAgent {
         cx: &mut impl Cx<FromBroker>,
         info: Received<Vec<LoadSample>>,
     ) -> Self::Answer {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         self.check(info.from, &info.said)?;
-        let new = self.books.ledger.hear(info.from.into(), info.id);
+        let new = self.notes.store.hear(info.from.into(), info.id);
         if new {
             self.inform(cx, info.from, &info.said);
         }
@@ -131,10 +131,10 @@ impl Handle<Received<Push>> for BrokerAgent {
     type Answer = Result<Updated, Unexpected>;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, update: Received<Push>) -> Self::Answer {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         let Received { from, id, said, .. } = update;
         self.check(from, &said.samples)?;
-        let new = self.books.ledger.hear(from.into(), id);
+        let new = self.notes.store.hear(from.into(), id);
         let (taken, have) = self.partners.take(from, &said, new);
         if taken == Some(Taken::New) {
             self.inform(cx, from, &said.samples);
@@ -146,7 +146,7 @@ impl Handle<Received<Push>> for BrokerAgent {
 /// What became of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Updated {
-    /// Whether it counts; `None` if its letter was here before.
+    /// Whether it counts; `None` if its envelope was here before.
     pub taken: Option<Taken>,
     /// The last update that counted.
     pub have: u64,
@@ -160,7 +160,7 @@ impl Handle<Due> for BrokerAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, due: Due) {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         match due {
             Due::Model { .. } => {
                 self.next_cycle = None;
@@ -176,7 +176,7 @@ impl Handle<Fate<FromBroker>> for BrokerAgent {
     type Answer = ();
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, fate: Fate<FromBroker>) {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         self.note_fate(cx, fate);
         self.settle();
     }
@@ -193,7 +193,7 @@ impl Handle<Freeze> for BrokerAgent {
 impl BrokerAgent {
     /// Whether these samples may count.
     fn check(&self, from: Target, samples: &[LoadSample]) -> Result<(), Unexpected> {
-        let late = |sample: &LoadSample| sample.at > self.books.now + AHEAD;
+        let late = |sample: &LoadSample| sample.at > self.notes.now + AHEAD;
         match self.expects(from, samples) && !samples.iter().any(late) {
             true => Ok(()),
             false => Err(Unexpected),
@@ -220,11 +220,11 @@ impl BrokerAgent {
             let still_there = match reminder {
                 Reminder::Locate(job, target) => self.is_asked(job, target),
                 Reminder::Cancel(job, target) => {
-                    let sent = self.books.under_way.get(&job);
+                    let sent = self.notes.under_way.get(&job);
                     sent.is_some_and(|sent| sent.target == target)
                 }
                 Reminder::Dispatch(job, target) => {
-                    let sent = self.books.under_way.get(&job);
+                    let sent = self.notes.under_way.get(&job);
                     sent.is_some_and(|sent| sent.target == target && !sent.confirmed)
                 }
             };

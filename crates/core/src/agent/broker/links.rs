@@ -2,7 +2,7 @@
 //! which every message arrives once.
 
 use crate::agent::{
-    BrokerSends, Brought, Cancel, Cx, Due, FromBroker, Handle, Letter, LetterId, Participant,
+    BrokerSends, Brought, Cancel, Cx, Due, Envelope, EnvelopeId, FromBroker, Handle, Participant,
     Passed, ToLrms, ToPeer, Told,
 };
 use crate::broker::{Broker, Pending};
@@ -246,8 +246,8 @@ impl Broker {
 
     #[inline]
     fn post(&self, cx: &mut impl Cx<BrokerSends>, due: SimTime, message: BrokerSends) {
-        cx.send(Letter {
-            id: LetterId::default(),
+        cx.send(Envelope {
+            id: EnvelopeId::default(),
             from: Party::Broker(self.config().domain),
             address: None,
             due,

@@ -7,7 +7,7 @@
 use super::{BrokerAgent, Reminder};
 use crate::agent::Cx;
 use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
-use crate::agent::letter::Undelivered;
+use crate::agent::envelope::Undelivered;
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, News, Target};
@@ -44,7 +44,7 @@ impl BrokerAgent {
             return;
         }
         if asked.is_empty() {
-            let (now, broker) = (self.books.now, &mut self.broker);
+            let (now, broker) = (self.notes.now, &mut self.broker);
             return broker.put_back(now, job, cx);
         }
         for target in asked.keys() {
@@ -82,8 +82,8 @@ impl BrokerAgent {
             Ok(()) => {
                 self.searches.remove(&job);
                 self.broker
-                    .place_at(&mut self.books.writing(cx), job, target);
-                if let Some(sent) = self.books.under_way.get_mut(&job) {
+                    .place_at(&mut self.notes.writing(cx), job, target);
+                if let Some(sent) = self.notes.under_way.get_mut(&job) {
                     sent.confirmed = true;
                 }
                 self.remove_unwanted(cx, job);
@@ -92,7 +92,7 @@ impl BrokerAgent {
                 search.asked.remove(&target);
                 if search.asked.is_empty() {
                     self.searches.remove(&job);
-                    self.broker.put_back(self.books.now, job, cx);
+                    self.broker.put_back(self.notes.now, job, cx);
                     self.remove_unwanted(cx, job);
                 }
             }
@@ -115,7 +115,7 @@ impl BrokerAgent {
     /// A peer that repeats a submission may have been started anew and have
     /// missed what became of the job: an end is told once more.
     pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, to: Party) {
-        let end = self.books.ledger.get(job).and_then(|record| record.end);
+        let end = self.notes.store.get(job).and_then(|record| record.end);
         let (Some(end), Party::Broker(peer)) = (end, to) else {
             return;
         };
@@ -129,8 +129,8 @@ impl BrokerAgent {
     /// Tells a peer news of a job once more.
     pub(super) fn say_again(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId, news: News) {
         if let News::Ended(JobEnd { job, .. }) = news {
-            let told = Event::new(EventKind::Notified, job, self.books.domain);
-            cx.emit(self.books.now, told.to(peer));
+            let told = Event::new(EventKind::Notified, job, self.notes.domain);
+            cx.emit(self.notes.now, told.to(peer));
         }
         let news = FromBroker::Peer(peer, ToPeer::News(news));
         self.write_to(cx, Target::Peer(peer), news);
@@ -138,9 +138,9 @@ impl BrokerAgent {
 
     /// Touch with a job is lost: nobody here knows what became of it.
     pub(super) fn lose_touch(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
-        let mut writing = self.books.writing(cx);
+        let mut writing = self.notes.writing(cx);
         if self.broker.give_up(&mut writing, job, target) {
-            self.books.under_way.remove(&job);
+            self.notes.under_way.remove(&job);
             self.note_end(JobEnd::without_run(job, EndState::LOST));
         }
     }
@@ -152,7 +152,7 @@ impl BrokerAgent {
         to: Target,
         message: FromBroker,
     ) {
-        let due = self.books.now + self.broker.config().latency(to);
-        self.books.post(cx, None, due, message);
+        let due = self.notes.now + self.broker.config().latency(to);
+        self.notes.post(cx, None, due, message);
     }
 }

@@ -38,7 +38,7 @@ impl BrokerAgent {
         job: JobId,
         target: Target,
     ) {
-        if self.books.may_ask_to_remove(job) {
+        if self.notes.may_ask_to_remove(job) {
             self.write_cancel(cx, job, target);
         }
     }
@@ -59,8 +59,8 @@ impl BrokerAgent {
     /// A receiver has confirmed to have a job: it is asked to remove it if
     /// that was wanted meanwhile.
     pub(super) fn remove_confirmed(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
-        let owed = self.books.under_way.get(&job).filter(|sent| !sent.told);
-        if let Some(to) = owed.map(|sent| sent.target)
+        let missed = self.notes.under_way.get(&job).filter(|sent| !sent.told);
+        if let Some(to) = missed.map(|sent| sent.target)
             && self.broker.is_unwanted(job)
         {
             self.ask_to_remove(cx, job, to);
@@ -71,7 +71,7 @@ impl BrokerAgent {
     /// asked again when it shows that it lives, others after a while, for as
     /// long as the job is there.
     pub(super) fn note_not_asked(&mut self, cx: &impl Cx<FromBroker>, job: JobId, target: Target) {
-        let sent = self.books.under_way.get_mut(&job);
+        let sent = self.notes.under_way.get_mut(&job);
         let Some(sent) = sent.filter(|sent| sent.target == target) else {
             return;
         };
@@ -84,12 +84,12 @@ impl BrokerAgent {
     /// A peer has shown that it lives: it is asked to remove what could not be
     /// asked for earlier.
     pub(super) fn ask_again_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId) {
-        let owed = self.books.under_way.iter().filter(|(job, sent)| {
+        let missed = self.notes.under_way.iter().filter(|(job, sent)| {
             let there = sent.target == Target::Peer(peer) && sent.confirmed;
             there && !sent.told && self.broker.is_unwanted(**job)
         });
-        let owed: Vec<JobId> = owed.map(|(job, _)| *job).collect();
-        for job in owed {
+        let missed: Vec<JobId> = missed.map(|(job, _)| *job).collect();
+        for job in missed {
             self.ask_to_remove(cx, job, Target::Peer(peer));
         }
     }

@@ -2,10 +2,10 @@
 //! the jobs that are with them when they are lost and found again.
 
 use super::BrokerAgent;
-use super::books::UnderWay;
+use super::notes::UnderWay;
 use crate::agent::conversation::{FromBroker, Passed, ToLrms, ToPeer};
-use crate::agent::ledger::JobView;
-use crate::agent::{Cx, Handle, JobKeeper as _};
+use crate::agent::store::JobView;
+use crate::agent::{Cx, Handle, JobHolder as _};
 use crate::broker::Access;
 use crate::event::Party;
 use crate::ids::{DomainId, JobId};
@@ -43,7 +43,7 @@ pub enum SessionChange {
     /// and is sent once more what it did not answer.
     Answered,
     /// The peer is lost or the session has ended: nothing is sent there until
-    /// there is another. The jobs that are there stay in the books, since
+    /// there is another. The jobs that are there stay in the notes, since
     /// nobody knows whether they run.
     Closed,
     /// The peer has been away for too long: the jobs that are there fail by
@@ -76,7 +76,7 @@ struct Partner {
     /// Counts what the peer tells.
     subscriber: Subscriber,
     /// News of its jobs that it has not been told.
-    owed: Vec<News>,
+    missed: Vec<News>,
 }
 
 impl Partners {
@@ -87,7 +87,7 @@ impl Partners {
             threshold,
             publisher: Publisher::new(),
             subscriber: Subscriber::default(),
-            owed: Vec::new(),
+            missed: Vec::new(),
         };
         let peers = peers.iter();
         Partners(peers.map(|(peer, t)| (*peer, partner(*t))).collect())
@@ -115,9 +115,9 @@ impl Partners {
         }
     }
 
-    /// Counts what a peer tells of its load, unless its letter was here before.
+    /// Counts what a peer tells of its load, unless its message was here before.
     /// Answers whether it counts, and the last one that did; without a session
-    /// each letter does.
+    /// each message does.
     pub fn take(&mut self, from: Target, push: &Push, new: bool) -> (Option<Taken>, u64) {
         let partner = match from {
             Target::Peer(peer) => self.0.get_mut(&peer),
@@ -132,9 +132,9 @@ impl Partners {
     }
 
     /// News of a job did not arrive at a peer.
-    pub fn owe(&mut self, peer: DomainId, news: News) {
+    pub fn miss(&mut self, peer: DomainId, news: News) {
         if let Some(partner) = self.0.get_mut(&peer) {
-            partner.owed.push(news);
+            partner.missed.push(news);
         }
     }
 }
@@ -143,7 +143,7 @@ impl Handle<PeerSession> for BrokerAgent {
     type Answer = usize;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, session: PeerSession) -> usize {
-        self.books.now = self.books.now.max(cx.now());
+        self.notes.now = self.notes.now.max(cx.now());
         let PeerSession { peer, change } = session;
         let jobs = match change {
             SessionChange::Open { roles, found } => {
@@ -201,7 +201,7 @@ impl BrokerAgent {
     /// A job as the peer that brought it may see it.
     #[must_use]
     pub fn view_for(&self, peer: DomainId, job: JobId) -> Option<JobView> {
-        let record = self.books.ledger.get(job)?;
+        let record = self.notes.store.get(job)?;
         let its = record.from == Party::Broker(peer);
         its.then(|| self.view(job)).flatten()
     }
@@ -227,7 +227,7 @@ impl BrokerAgent {
         let Some(partner) = self.partners.0.get_mut(&peer) else {
             return;
         };
-        for news in std::mem::take(&mut partner.owed) {
+        for news in std::mem::take(&mut partner.missed) {
             self.say_again(cx, peer, news);
         }
         self.ask_again_to_remove(cx, peer);
@@ -241,7 +241,7 @@ impl BrokerAgent {
         target: Target,
         which: impl Fn(JobId, &UnderWay) -> bool,
     ) -> usize {
-        let there = self.books.under_way.iter_mut();
+        let there = self.notes.under_way.iter_mut();
         let there = there.filter(|(job, sent)| sent.target == target && which(**job, sent));
         let jobs: Vec<(JobId, u32, String, SimTime)> = there
             .map(|(job, sent)| {
@@ -265,12 +265,12 @@ impl BrokerAgent {
             };
             // It was meant for then: a receiver that was started anew sees by
             // it that the job may have been there before.
-            if let Some(job) = self.books.on_its_way(passed, key, due) {
+            if let Some(job) = self.notes.on_its_way(passed, key, due) {
                 let again = match target {
                     Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Forward(job)),
                     Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Dispatch(job)),
                 };
-                self.books.post(cx, None, due, again);
+                self.notes.post(cx, None, due, again);
             }
         }
         count

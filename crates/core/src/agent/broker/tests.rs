@@ -2,9 +2,9 @@ mod recovery;
 mod removal;
 
 use super::*;
-use crate::agent::letter::{Fate, Received, Undelivered};
+use crate::agent::envelope::{Fate, Received, Undelivered};
 use crate::agent::tests::Tested;
-use crate::agent::{Arrival, Cancel, Due, Letter, Message as _, ToLrms};
+use crate::agent::{Arrival, Cancel, Due, Envelope, Message as _, ToLrms};
 use crate::cluster::ClusterConfig;
 use crate::discipline::DisciplineKind;
 use crate::event::Party;
@@ -71,17 +71,17 @@ fn submit(broker: &mut Broker, id: u32, at: u64, meant: Option<u64>) {
     broker.handle(millis(at), arrival).unwrap();
 }
 
-type Sent = Letter<FromBroker>;
+type Sent = Envelope<FromBroker>;
 
-/// Submits a job, lets it be dispatched and answers the letter.
+/// Submits a job, lets it be dispatched and answers the message.
 fn dispatch(broker: &mut Broker) -> Sent {
     submit(broker, 0, 1000, None);
     broker.step(millis(5000));
-    broker.letters().remove(0)
+    broker.envelopes().remove(0)
 }
 
-fn deliver(broker: &mut Broker, letter: Sent, result: Result<(), Undelivered>) {
-    broker.handle(millis(5200), Fate { letter, result });
+fn deliver(broker: &mut Broker, envelope: Sent, result: Result<(), Undelivered>) {
+    broker.handle(millis(5200), Fate { envelope, result });
 }
 
 fn received<T>(from: Target, said: T) -> Received<T> {
@@ -126,7 +126,7 @@ fn a_cycle_that_waits_is_not_lost_to_a_later_arrival() {
     submit(&mut broker, 1, 5020, Some(5000));
     assert_eq!(broker.next_due(), Some(millis(5000)));
     broker.step(millis(5000));
-    assert_eq!(broker.letters().len(), 2);
+    assert_eq!(broker.envelopes().len(), 2);
     assert_eq!(broker.next_due(), None);
     // What was meant for a cycle that is over waits for the next one.
     submit(&mut broker, 2, 5040, Some(5000));
@@ -142,7 +142,7 @@ fn the_samples_of_one_exchange_reach_a_consumer_as_one_message() {
         let from = Target::Cluster(ClusterId(cluster));
         let info = received(from, vec![sample]);
         assert_eq!(broker.handle(millis(now), info), Ok(true));
-        broker.letters()
+        broker.envelopes()
     };
     assert!(report(0, 15_000, 15_010).is_empty());
     let sent = report(1, 15_000, 15_020);
@@ -163,28 +163,31 @@ fn the_samples_of_one_exchange_reach_a_consumer_as_one_message() {
 #[test]
 fn a_job_whose_receiver_was_not_reached_is_tried_elsewhere() {
     let mut broker = broker();
-    let letter = dispatch(&mut broker);
-    assert_eq!(letter.message.to(), Party::Lrms(ClusterId(0)));
-    deliver(&mut broker, letter, Err(Undelivered::NotReached));
+    let envelope = dispatch(&mut broker);
+    assert_eq!(envelope.message.to(), Party::Lrms(ClusterId(0)));
+    deliver(&mut broker, envelope, Err(Undelivered::NotReached));
     broker.step(millis(10_000));
-    assert_eq!(broker.letters()[0].message.to(), Party::Lrms(ClusterId(1)));
+    assert_eq!(
+        broker.envelopes()[0].message.to(),
+        Party::Lrms(ClusterId(1))
+    );
 }
 
 #[test]
 fn a_job_that_its_receiver_may_have_is_sent_there_again_and_nowhere_else() {
     let target = Target::Cluster(ClusterId(0));
     let mut broker = broker();
-    let letter = dispatch(&mut broker);
+    let envelope = dispatch(&mut broker);
     let key = |sent: &Sent| match &sent.message {
         FromBroker::Lrms(ClusterId(0), ToLrms::Dispatch(job)) => job.key.clone(),
         other => panic!("{other:?}"),
     };
-    let first = key(&letter);
-    deliver(&mut broker, letter, Err(Undelivered::NoAnswer));
+    let first = key(&envelope);
+    deliver(&mut broker, envelope, Err(Undelivered::NoAnswer));
     for result in [Err(Undelivered::NotReached), Err(Undelivered::NoAnswer)] {
         broker.around.wall = broker.next_wall_due().unwrap();
         broker.handle(millis(6000), Due::Wall);
-        let again = broker.letters().remove(0);
+        let again = broker.envelopes().remove(0);
         assert_eq!(key(&again), first);
         deliver(&mut broker, again, result);
         assert!(matches!(state(&broker), JobState::Sent { to } if to == target));
@@ -205,9 +208,9 @@ fn a_job_that_its_receiver_may_have_is_sent_there_again_and_nowhere_else() {
 fn only_jobs_that_a_lost_service_had_confirmed_are_lost_with_it() {
     let target = Target::Cluster(ClusterId(0));
     let mut broker = broker();
-    let letter = dispatch(&mut broker);
+    let envelope = dispatch(&mut broker);
     assert_eq!(broker.handle(millis(5100), Lost(target)), 0);
-    deliver(&mut broker, letter, Ok(()));
+    deliver(&mut broker, envelope, Ok(()));
     assert!(broker.relied_on().contains(&target));
     assert_eq!(broker.handle(millis(5300), Lost(target)), 1);
     assert!(matches!(state(&broker), JobState::Ended(_)));
@@ -217,8 +220,8 @@ fn only_jobs_that_a_lost_service_had_confirmed_are_lost_with_it() {
 #[test]
 fn news_from_where_the_job_is_not_changes_nothing() {
     let mut broker = broker();
-    let letter = dispatch(&mut broker);
-    deliver(&mut broker, letter, Ok(()));
+    let envelope = dispatch(&mut broker);
+    deliver(&mut broker, envelope, Ok(()));
     let (here, elsewhere) = (ClusterId(0), ClusterId(1));
     let end = |cluster| ended(Target::Cluster(cluster), EndState::Completed);
     broker.handle(millis(6000), end(elsewhere));
@@ -241,7 +244,7 @@ fn a_job_travels_under_its_key_with_the_hop_it_is_on() {
     };
     broker.handle(millis(0), arrival).unwrap();
     broker.step(millis(0));
-    let sent = broker.letters();
+    let sent = broker.envelopes();
     let FromBroker::Lrms(_, ToLrms::Dispatch(dispatch)) = &sent[0].message else {
         panic!("{:?}", sent[0]);
     };

@@ -3,9 +3,9 @@
 use super::{Follow, JobNews, Lrms, LrmsAgent, Outside};
 use crate::agent::SAY_AGAIN;
 use crate::agent::conversation::{Arrival, FromLrms, ToBroker};
-use crate::agent::ledger::{Opened, Receipt, SubmitError};
-use crate::agent::letter::{Fate, Message as _};
+use crate::agent::envelope::{Fate, Message as _};
 use crate::agent::lrms::{Completions, Pass};
+use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::cluster::ProcessorIds;
 use crate::event::Party;
@@ -16,8 +16,8 @@ impl Handle<Arrival> for LrmsAgent {
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, arrival: Arrival) -> Self::Answer {
         self.catch_up(cx);
-        let (from, at) = (arrival.from(), self.books.now);
-        let job = match self.books.ledger.open(&arrival)? {
+        let (from, at) = (arrival.from(), self.notes.now);
+        let job = match self.notes.store.open(&arrival)? {
             Opened::Repeated(receipt) => {
                 self.tell_again(cx, receipt.job, from);
                 return Ok(receipt);
@@ -28,14 +28,14 @@ impl Handle<Arrival> for LrmsAgent {
             return Err(SubmitError::IdTaken(job));
         }
         let (key, route) = (arrival.key.clone(), arrival.route);
-        let spec = self.books.ledger.enter(arrival, job, at);
+        let spec = self.notes.store.enter(arrival, job, at);
         let brought = Brought { spec: &spec, route };
         let taken = self.inside(cx, brought);
         if taken.is_ok() {
-            self.books.tell(|| JobNews::Queued { spec, at });
+            self.notes.tell(|| JobNews::Queued { spec, at });
         }
         let receipt = Receipt::first(job, at, taken);
-        Ok(self.books.ledger.answer(key, receipt))
+        Ok(self.notes.store.answer(key, receipt))
     }
 }
 
@@ -71,7 +71,7 @@ impl Handle<Exchange> for LrmsAgent {
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, _due: Exchange) {
         self.catch_up(cx);
         if let (Some(due), Some(home)) = (self.next_sample, self.lrms.home())
-            && due <= self.books.now
+            && due <= self.notes.now
         {
             self.send_sample(cx, home);
             self.next_sample = Some(due + home.exchange);
@@ -83,7 +83,7 @@ impl Handle<Follow> for LrmsAgent {
     type Answer = ();
 
     fn handle(&mut self, _cx: &mut impl Cx<FromLrms>, _follow: Follow) {
-        self.books.news.get_or_insert_default();
+        self.notes.news.get_or_insert_default();
     }
 }
 
@@ -125,11 +125,11 @@ impl Handle<Fate<FromLrms>> for LrmsAgent {
 
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, fate: Fate<FromLrms>) {
         self.catch_up(cx);
-        let (Err(error), message) = (fate.result, fate.letter.message) else {
+        let (Err(error), message) = (fate.result, fate.envelope.message) else {
             return;
         };
         if let Some(kind) = message.kind() {
-            self.books.undelivered.count(kind);
+            self.notes.undelivered.count(kind);
         }
         if let (true, FromLrms::Broker(broker, ToBroker::News(news))) =
             (error.is_passing(), message)

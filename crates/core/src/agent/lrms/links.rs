@@ -3,7 +3,7 @@
 
 use super::{Home, Outside};
 use crate::agent::{
-    Brought, Cancel, Cx, FromLrms, Handle, Letter, LetterId, LrmsSends, Participant, ToBroker,
+    Brought, Cancel, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends, Participant, ToBroker,
 };
 use crate::cluster::{Cluster, ClusterConfig, Finished, JobStatus, ProcessorIds, Started};
 use crate::event::{Event, EventKind, Party};
@@ -128,8 +128,8 @@ impl Lrms {
 
     #[inline]
     fn post(&self, cx: &mut impl Cx<LrmsSends>, message: LrmsSends) {
-        cx.send(Letter {
-            id: LetterId::default(),
+        cx.send(Envelope {
+            id: EnvelopeId::default(),
             from: Party::Lrms(self.id),
             address: None,
             due: cx.now() + self.latency,

@@ -71,10 +71,10 @@ fn timers_that_are_late_happen_at_their_nominal_instants_before_the_message() {
     let seen = machine.around.log.iter();
     let seen: Vec<_> = seen.map(|(at, name)| (at.as_secs_f64(), *name)).collect();
     assert_eq!(seen, expected);
-    let letters = machine.letters();
-    let due: Vec<f64> = letters
+    let envelopes = machine.envelopes();
+    let due: Vec<f64> = envelopes
         .iter()
-        .map(|letter| letter.due.as_secs_f64())
+        .map(|envelope| envelope.due.as_secs_f64())
         .collect();
     assert_eq!(due, [0.001, 11.001, 15.001]);
 }
@@ -163,13 +163,13 @@ fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
     machine
         .handle(SimTime::ZERO, arrival(1, 5, 1, broker))
         .unwrap();
-    let letters = machine.letters();
+    let envelopes = machine.envelopes();
     let refusal = News::Refused {
         job: JobId(1),
         reason: Reason::NeverFits,
     };
     let refusal = FromLrms::Broker(DomainId(0), ToBroker::News(refusal));
-    assert_eq!((letters.len(), &letters[0].message), (1, &refusal));
+    assert_eq!((envelopes.len(), &envelopes[0].message), (1, &refusal));
     let state = machine.view(JobId(1)).unwrap().state;
     assert!(matches!(state, JobState::Ended(_)), "{state:?}");
 }
@@ -194,10 +194,10 @@ fn a_cancelled_job_is_over_and_its_broker_is_told() {
         .unwrap();
     assert!(machine.handle(SimTime::from_secs(1), Cancel(JobId(0))));
     assert!(!machine.handle(SimTime::from_secs(1), Cancel(JobId(0))));
-    let letters = machine.letters();
+    let envelopes = machine.envelopes();
     let end = JobEnd::without_run(JobId(0), EndState::Cancelled);
     let told = FromLrms::Broker(DomainId(0), ToBroker::News(News::Ended(end)));
-    assert_eq!(letters[0].message, told);
+    assert_eq!(envelopes[0].message, told);
 }
 
 #[test]
@@ -229,27 +229,27 @@ fn news_that_did_not_arrive_are_told_again_until_they_do() {
     let job = arrival(0, 4, 10, broker);
     machine.handle(SimTime::ZERO, job).unwrap();
     machine.advance(SimTime::from_secs(10));
-    let is_news = |letter: &Letter<FromLrms>| {
+    let is_news = |envelope: &Envelope<FromLrms>| {
         matches!(
-            letter.message,
+            envelope.message,
             FromLrms::Broker(_, ToBroker::News(News::Ended(_)))
         )
     };
-    let mut news = machine.letters().into_iter().find(is_news);
+    let mut news = machine.envelopes().into_iter().find(is_news);
     for result in [
         Err(Undelivered::NoAnswer),
         Err(Undelivered::NotReached),
         Ok(()),
     ] {
-        let letter = news.take().unwrap();
+        let envelope = news.take().unwrap();
         let now = SimTime::from_secs(11);
-        machine.handle(now, Fate { letter, result });
+        machine.handle(now, Fate { envelope, result });
         let due = machine.next_wall_due();
         assert_eq!(due, result.err().map(|_| machine.around.wall + SAY_AGAIN));
         if let Some(due) = due {
             machine.around.wall = due;
             machine.handle(now, Due::Wall);
-            news = machine.letters().into_iter().find(is_news);
+            news = machine.envelopes().into_iter().find(is_news);
         }
     }
 }

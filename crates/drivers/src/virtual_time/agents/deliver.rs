@@ -4,7 +4,7 @@ use super::network::Parcel;
 use super::{Agents, party};
 use crate::faults::Passage;
 use gridrig_core::agent::{
-    AfterTry, Arrival, BrokerAgent, Cancel, Fate, FromBroker, FromLrms, JobKeeper as _, Letter,
+    AfterTry, Arrival, BrokerAgent, Cancel, Envelope, Fate, FromBroker, FromLrms, JobHolder as _,
     Message, Received, SAY_AGAIN, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
 };
 use gridrig_core::event::{EventSink, Party};
@@ -40,12 +40,12 @@ impl<S: EventSink> Agents<'_, S> {
                 self.follow_try(sent, tries, result, Parcel::FromLrms, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
-                if let Party::Broker(domain) = fate.letter.from {
+                if let Party::Broker(domain) = fate.envelope.from {
                     self.tell_broker(domain, fate);
                 }
             }
             Parcel::LrmsFate(fate) => {
-                if let Party::Lrms(cluster) = fate.letter.from {
+                if let Party::Lrms(cluster) = fate.envelope.from {
                     self.tell_lrms(cluster, fate);
                 }
             }
@@ -80,10 +80,10 @@ impl<S: EventSink> Agents<'_, S> {
     /// agent learns what has become of it.
     fn follow_try<M: Message>(
         &mut self,
-        sent: Letter<M>,
+        sent: Envelope<M>,
         mut tries: Tries,
         result: Delivered,
-        again: fn(Letter<M>, Tries) -> Parcel,
+        again: fn(Envelope<M>, Tries) -> Parcel,
         fate: fn(Fate<M>) -> Parcel,
     ) {
         let way = (sent.from, sent.message.to());
@@ -96,8 +96,8 @@ impl<S: EventSink> Agents<'_, S> {
                     false => self.down.remove(&way),
                 };
                 self.network.links.counts.given_up += u64::from(silence);
-                let letter = sent;
-                (self.network.now, fate(Fate { letter, result }))
+                let envelope = sent;
+                (self.network.now, fate(Fate { envelope, result }))
             }
         };
         self.network.agenda.push(at, parcel);
@@ -123,7 +123,7 @@ impl<S: EventSink> Agents<'_, S> {
     }
 
     /// A message to a peer travels in a session.
-    fn try_from_broker(&mut self, sent: &Letter<FromBroker>) -> Delivered {
+    fn try_from_broker(&mut self, sent: &Envelope<FromBroker>) -> Delivered {
         let (from, to) = (sent.from, sent.message.to());
         let (Party::Broker(here), Party::Broker(peer)) = (from, to) else {
             return self.attempt(from, to, |agents| agents.broker_says(sent));
@@ -153,7 +153,7 @@ impl<S: EventSink> Agents<'_, S> {
         result
     }
 
-    fn broker_says(&mut self, sent: &Letter<FromBroker>) -> Delivered {
+    fn broker_says(&mut self, sent: &Envelope<FromBroker>) -> Delivered {
         let Party::Broker(from) = sent.from else {
             return Ok(());
         };
@@ -192,7 +192,7 @@ impl<S: EventSink> Agents<'_, S> {
         }
     }
 
-    fn lrms_says(&mut self, sent: &Letter<FromLrms>) -> Delivered {
+    fn lrms_says(&mut self, sent: &Envelope<FromLrms>) -> Delivered {
         let (FromLrms::Broker(broker, what), Party::Lrms(from)) = (&sent.message, sent.from) else {
             return Ok(());
         };
@@ -249,7 +249,7 @@ fn found(yes: bool) -> Delivered {
     }
 }
 
-fn received<M, T>(from: Target, sent: &Letter<M>, said: T) -> Received<T> {
+fn received<M, T>(from: Target, sent: &Envelope<M>, said: T) -> Received<T> {
     Received {
         from,
         id: Some(sent.id),

@@ -5,7 +5,7 @@ use crate::faults::{FaultPlan, Links};
 use crate::virtual_time::agenda::{
     Agenda, Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms,
 };
-use gridrig_core::agent::{Cx, Fate, FromBroker, FromLrms, Letter, Message, Tries, Undelivered};
+use gridrig_core::agent::{Cx, Envelope, Fate, FromBroker, FromLrms, Message, Tries, Undelivered};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
@@ -20,8 +20,8 @@ pub(super) enum Parcel {
     Submit(Entry, JobId, Tries),
     /// A client wants a job removed.
     Cancel(Entry, JobId, Tries),
-    FromBroker(Letter<FromBroker>, Tries),
-    FromLrms(Letter<FromLrms>, Tries),
+    FromBroker(Envelope<FromBroker>, Tries),
+    FromLrms(Envelope<FromLrms>, Tries),
     /// To its sender.
     BrokerFate(Fate<FromBroker>),
     LrmsFate(Fate<FromLrms>),
@@ -57,8 +57,8 @@ impl Timed for Parcel {
             }
             Parcel::FromBroker(sent, tries) => (sent.from, sent.id.number, tries.made()),
             Parcel::FromLrms(sent, tries) => (sent.from, sent.id.number, tries.made()),
-            Parcel::BrokerFate(fate) => (fate.letter.from, fate.letter.id.number, 0),
-            Parcel::LrmsFate(fate) => (fate.letter.from, fate.letter.id.number, 0),
+            Parcel::BrokerFate(fate) => (fate.envelope.from, fate.envelope.id.number, 0),
+            Parcel::LrmsFate(fate) => (fate.envelope.from, fate.envelope.id.number, 0),
         }
     }
 }
@@ -108,7 +108,7 @@ impl<'a, S> Network<'a, S> {
     }
 
     /// When a message arrives that is sent now.
-    fn arrival<M: Message>(&mut self, sent: &Letter<M>) -> SimTime {
+    fn arrival<M: Message>(&mut self, sent: &Envelope<M>) -> SimTime {
         let (from, to) = (sent.from, sent.message.to());
         self.links.arrival(self.now, sent.due, from, to)
     }
@@ -132,7 +132,7 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
         self.wall()
     }
 
-    fn send(&mut self, sent: Letter<FromBroker>) {
+    fn send(&mut self, sent: Envelope<FromBroker>) {
         let at = self.arrival(&sent);
         self.agenda
             .push(at, Parcel::FromBroker(sent, Tries::default()));
@@ -145,9 +145,9 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
                 && tries.made() == 0
                 && sent.message.data_of() == Some(job)
             {
-                let letter = sent.clone();
+                let envelope = sent.clone();
                 let result = Err(Undelivered::CalledBack);
-                *parcel = Parcel::BrokerFate(Fate { letter, result });
+                *parcel = Parcel::BrokerFate(Fate { envelope, result });
                 return true;
             }
         }
@@ -164,7 +164,7 @@ impl<S: EventSink> Cx<FromLrms> for Network<'_, S> {
         self.wall()
     }
 
-    fn send(&mut self, sent: Letter<FromLrms>) {
+    fn send(&mut self, sent: Envelope<FromLrms>) {
         let at = self.arrival(&sent);
         self.agenda
             .push(at, Parcel::FromLrms(sent, Tries::default()));

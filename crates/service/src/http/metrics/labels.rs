@@ -82,11 +82,11 @@ impl Labels {
             .split_once('=')
             .ok_or_else(|| LabelError::Form(text.to_owned()))?;
         let name = name.to_owned();
-        let mut letters = name.chars();
-        let first = letters
+        let mut envelopes = name.chars();
+        let first = envelopes
             .next()
             .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-        let good = first && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let good = first && envelopes.all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !good || name.starts_with("__") {
             return Err(LabelError::Name { name });
         }

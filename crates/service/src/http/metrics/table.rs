@@ -223,9 +223,9 @@ mod tests {
     use super::*;
 
     fn is_name(text: &str) -> bool {
-        let mut letters = text.chars();
-        letters.next().is_some_and(|c| c.is_ascii_lowercase())
-            && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        let mut envelopes = text.chars();
+        envelopes.next().is_some_and(|c| c.is_ascii_lowercase())
+            && envelopes.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     }
 
     #[test]

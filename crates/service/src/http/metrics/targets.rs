@@ -86,8 +86,8 @@ impl TargetsFile {
     /// When the folder cannot be made or written to.
     pub fn write(folder: &Path, name: &str, targets: &[Target]) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
-        let letters = name.chars().take(80);
-        let name: String = letters
+        let envelopes = name.chars().take(80);
+        let name: String = envelopes
             .map(|c| {
                 if c.is_ascii_alphanumeric() || c == '-' {
                     c

@@ -16,7 +16,7 @@ pub fn asking() -> (Broker, Vec<Sent>) {
         ..Arrival::of(JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)))
     };
     broker.handle(millis(10_100), arrival).unwrap();
-    let questions = broker.letters();
+    let questions = broker.envelopes();
     (broker, questions)
 }
 
@@ -34,7 +34,7 @@ fn a_job_that_is_found_again_neither_arrives_nor_leaves_a_second_time() {
     assert_eq!(told(&broker), [RECOVERED]);
     // It is certainly there: if it cannot be reached it is lost, and goes
     // nowhere else.
-    let again = broker.letters().remove(0);
+    let again = broker.envelopes().remove(0);
     deliver(&mut broker, again, Err(Undelivered::NotReached));
     assert_eq!(told(&broker)[1..], [EventKind::LostTouch.name()]);
     assert_eq!(broker.next_due(), None);

@@ -26,12 +26,12 @@ fn forwarding(data_kib: u64) -> (Broker, Sent) {
     };
     broker.handle(millis(1000), arrival).unwrap();
     broker.step(millis(5000));
-    let letter = broker.letters().remove(0);
+    let envelope = broker.envelopes().remove(0);
     assert!(matches!(
-        letter.message,
+        envelope.message,
         FromBroker::Peer(_, ToPeer::Forward(_))
     ));
-    (broker, letter)
+    (broker, envelope)
 }
 
 fn is_cancelled(broker: &Broker) -> bool {
@@ -39,13 +39,16 @@ fn is_cancelled(broker: &Broker) -> bool {
 }
 
 fn cancels(broker: &mut Broker) -> usize {
-    let letters = broker.letters();
-    letters.iter().filter(|letter| is_cancel(letter)).count()
+    let envelopes = broker.envelopes();
+    envelopes
+        .iter()
+        .filter(|envelope| is_cancel(envelope))
+        .count()
 }
 
-fn is_cancel(letter: &Sent) -> bool {
+fn is_cancel(envelope: &Sent) -> bool {
     let cancel = matches!(
-        letter.message,
+        envelope.message,
         FromBroker::Lrms(_, ToLrms::Cancel(JobId(0)))
             | FromBroker::Peer(_, ToPeer::Cancel(JobId(0)))
     );
@@ -54,12 +57,12 @@ fn is_cancel(letter: &Sent) -> bool {
 
 #[test]
 fn a_job_whose_data_travels_is_stopped_and_never_gets_there() {
-    let (mut broker, letter) = forwarding(3 * 1024);
-    assert_eq!(letter.due, millis(8050));
+    let (mut broker, envelope) = forwarding(3 * 1024);
+    assert_eq!(envelope.due, millis(8050));
     assert!(broker.handle(millis(6000), Cancel(JobId(0))));
     assert!(is_cancelled(&broker));
     assert_eq!(cancels(&mut broker), 0);
-    deliver(&mut broker, letter, Err(Undelivered::CalledBack));
+    deliver(&mut broker, envelope, Err(Undelivered::CalledBack));
     assert!(is_cancelled(&broker));
     assert_eq!((broker.published(), broker.next_due()), (1, None));
     // It was sent and never came.
@@ -68,14 +71,14 @@ fn a_job_whose_data_travels_is_stopped_and_never_gets_there() {
 
 #[test]
 fn a_request_that_comes_when_the_job_is_handed_over_follows_it() {
-    let (mut broker, letter) = forwarding(3 * 1024);
+    let (mut broker, envelope) = forwarding(3 * 1024);
     // It is being handed over already.
     broker.around.recalls = false;
     assert!(broker.handle(millis(6000), Cancel(JobId(0))));
     assert!(matches!(state(&broker), JobState::Sent { to: B }));
     // It would overtake the job, which its receiver has not confirmed.
     assert_eq!(cancels(&mut broker), 0);
-    deliver(&mut broker, letter, Ok(()));
+    deliver(&mut broker, envelope, Ok(()));
     assert_eq!(cancels(&mut broker), 1);
     broker.handle(millis(8200), ended(B, EndState::Cancelled));
     assert!(is_cancelled(&broker));
@@ -84,18 +87,18 @@ fn a_request_that_comes_when_the_job_is_handed_over_follows_it() {
 
 #[test]
 fn a_job_without_data_is_followed_at_once() {
-    let (mut broker, letter) = forwarding(0);
+    let (mut broker, envelope) = forwarding(0);
     assert!(broker.handle(millis(5010), Cancel(JobId(0))));
     assert_eq!(cancels(&mut broker), 1);
     // Confirmed later, it is not asked for a second time.
-    deliver(&mut broker, letter, Ok(()));
+    deliver(&mut broker, envelope, Ok(()));
     assert_eq!(cancels(&mut broker), 0);
 }
 
 #[test]
 fn a_job_that_is_refused_while_the_request_travels_ends_as_it_comes_back() {
-    let (mut broker, letter) = forwarding(0);
-    deliver(&mut broker, letter, Ok(()));
+    let (mut broker, envelope) = forwarding(0);
+    deliver(&mut broker, envelope, Ok(()));
     assert!(broker.handle(millis(5300), Cancel(JobId(0))));
     let (job, reason) = (JobId(0), Reason::AllRefused);
     broker.handle(millis(5310), received(B, News::Refused { job, reason }));
@@ -105,18 +108,18 @@ fn a_job_that_is_refused_while_the_request_travels_ends_as_it_comes_back() {
 
 #[test]
 fn a_request_that_does_not_arrive_is_made_again() {
-    let (mut broker, letter) = forwarding(0);
-    deliver(&mut broker, letter, Ok(()));
+    let (mut broker, envelope) = forwarding(0);
+    deliver(&mut broker, envelope, Ok(()));
     assert!(broker.handle(millis(5300), Cancel(JobId(0))));
-    let request = broker.letters().remove(0);
+    let request = broker.envelopes().remove(0);
     deliver(&mut broker, request, Err(Undelivered::NoAnswer));
     // After a while on the wall, whatever the time of the run.
-    assert_eq!((broker.letters().len(), broker.next_due()), (0, None));
+    assert_eq!((broker.envelopes().len(), broker.next_due()), (0, None));
     let due = broker.next_wall_due().unwrap();
     assert_eq!(due, WallTime::ZERO + SAY_AGAIN);
     broker.around.wall = due;
     broker.handle(millis(5210), Due::Wall);
-    let again = broker.letters().remove(0);
+    let again = broker.envelopes().remove(0);
     assert!(is_cancel(&again), "{again:?}");
     deliver(&mut broker, again, Err(Undelivered::NoAnswer));
     // Once the job has ended there, nobody is asked any more.
@@ -128,11 +131,11 @@ fn a_request_that_does_not_arrive_is_made_again() {
 
 #[test]
 fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
-    let (mut broker, letter) = forwarding(0);
+    let (mut broker, envelope) = forwarding(0);
     broker.agent.partners = Partners::of(&BTreeMap::from([(DomainId(1), None)]));
-    deliver(&mut broker, letter, Ok(()));
+    deliver(&mut broker, envelope, Ok(()));
     assert!(broker.handle(millis(5300), Cancel(JobId(0))));
-    let request = broker.letters().remove(0);
+    let request = broker.envelopes().remove(0);
     deliver(&mut broker, request, Err(Undelivered::NoAnswer));
     assert_eq!(cancels(&mut broker), 0);
     // Found in the same life, by a sign of life.
@@ -148,7 +151,7 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
         found: true,
     };
     assert_eq!(broker.handle(millis(7000), session(found)), 1);
-    let sent = broker.letters();
+    let sent = broker.envelopes();
     assert_eq!(sent.len(), 1);
     assert!(matches!(
         sent[0].message,
@@ -161,9 +164,9 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
 #[test]
 fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
     let (mut broker, questions) = recovery::asking();
-    let is_question = |letter: &Sent| {
+    let is_question = |envelope: &Sent| {
         let (lrms, peer) = (ToLrms::Locate(JobId(0)), ToPeer::Locate(JobId(0)));
-        match &letter.message {
+        match &envelope.message {
             FromBroker::Lrms(_, what) => *what == lrms,
             FromBroker::Peer(_, what) => *what == peer,
             FromBroker::Client(_) => false,
@@ -177,9 +180,9 @@ fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
     let mut found = questions.into_iter();
     let question = found.find(|question| question.message.to() == own);
     deliver(&mut broker, question.unwrap(), Ok(()));
-    let sent = broker.letters();
+    let sent = broker.envelopes();
     let kinds: Vec<bool> = sent.iter().map(is_cancel).collect();
     // The job once more under its key, then the request.
     assert_eq!(kinds, [false, true]);
-    assert!(sent.iter().all(|letter| letter.message.to() == own));
+    assert!(sent.iter().all(|envelope| envelope.message.to() == own));
 }

@@ -1,7 +1,7 @@
 //! Which jobs a service has seen, and what it answered.
 
 use super::conversation::Arrival;
-use super::letter::LetterId;
+use super::envelope::EnvelopeId;
 use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
@@ -134,7 +134,7 @@ impl Record {
 
 /// All jobs that have been here, up to a number of ended ones.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct JobStore {
     answers: BTreeMap<String, Receipt>,
     records: BTreeMap<JobId, Record>,
     /// Ended jobs, oldest first.
@@ -154,9 +154,9 @@ pub(super) struct Naming {
     pub step: u32,
 }
 
-impl Ledger {
+impl JobStore {
     pub fn new(keep_ended: usize, naming: Naming) -> Self {
-        Ledger {
+        JobStore {
             answers: BTreeMap::new(),
             records: BTreeMap::new(),
             ended: VecDeque::new(),
@@ -311,8 +311,8 @@ impl Ledger {
         self.first_end + self.ends.len() as u64
     }
 
-    /// Whether a letter of this name is new; one without a name always is.
-    pub fn hear(&mut self, from: Party, id: Option<LetterId>) -> bool {
+    /// Whether a message of this name is new; one without a name always is.
+    pub fn hear(&mut self, from: Party, id: Option<EnvelopeId>) -> bool {
         let Some(id) = id else { return true };
         let heard = self.heard.entry(from).or_default();
         if heard.incarnation != id.incarnation {
@@ -343,7 +343,7 @@ fn cut(tag: Arc<str>) -> Arc<str> {
     }
 }
 
-/// Letters of one sender, of which the latest may have come out of order.
+/// Messages of one sender, of which the latest may have come out of order.
 #[derive(Debug, Default)]
 struct Heard {
     incarnation: u64,
@@ -351,8 +351,8 @@ struct Heard {
     numbers: BTreeSet<u64>,
 }
 
-/// A sender's letters keep their order on each way they take; two ways to one
-/// receiver are never so many letters apart.
+/// A sender's messages keep their order on each way they take; two ways to one
+/// receiver are never so many messages apart.
 const REORDERED: usize = 4096;
 
 /// What became of looking a submission up.
@@ -381,71 +381,71 @@ mod tests {
         }
     }
 
-    fn submit(ledger: &mut Ledger, arrival: Arrival) -> Result<Receipt, SubmitError> {
-        let job = match ledger.open(&arrival)? {
+    fn submit(store: &mut JobStore, arrival: Arrival) -> Result<Receipt, SubmitError> {
+        let job = match store.open(&arrival)? {
             Opened::Repeated(receipt) => return Ok(receipt),
             Opened::New(job) => job,
         };
         let key = arrival.key.clone();
-        ledger.enter(arrival, job, SimTime::ZERO);
-        Ok(ledger.answer(key, Receipt::first(job, SimTime::ZERO, Ok(()))))
+        store.enter(arrival, job, SimTime::ZERO);
+        Ok(store.answer(key, Receipt::first(job, SimTime::ZERO, Ok(()))))
     }
 
-    fn ledger(keep: usize) -> Ledger {
-        Ledger::new(keep, Naming { next: 0, step: 1 })
+    fn store(keep: usize) -> JobStore {
+        JobStore::new(keep, Naming { next: 0, step: 1 })
     }
 
     #[test]
     fn a_repeated_key_is_answered_with_the_first_answer() {
-        let mut ledger = ledger(10);
-        let first = submit(&mut ledger, arrival("k", None, 2)).unwrap();
-        let again = submit(&mut ledger, arrival("k", None, 2)).unwrap();
+        let mut store = store(10);
+        let first = submit(&mut store, arrival("k", None, 2)).unwrap();
+        let again = submit(&mut store, arrival("k", None, 2)).unwrap();
         assert!(again.repeated && !first.repeated && again.job == first.job);
-        let other = submit(&mut ledger, arrival("k", None, 3));
+        let other = submit(&mut store, arrival("k", None, 3));
         assert_eq!(other, Err(SubmitError::KeyReused("k".to_owned())));
     }
 
     #[test]
-    fn names_given_by_the_ledger_avoid_those_that_were_brought_along() {
-        let mut ledger = ledger(10);
-        submit(&mut ledger, arrival("a", Some(0), 1)).unwrap();
+    fn names_given_by_the_store_avoid_those_that_were_brought_along() {
+        let mut store = store(10);
+        submit(&mut store, arrival("a", Some(0), 1)).unwrap();
         assert_eq!(
-            submit(&mut ledger, arrival("b", None, 1)).unwrap().job,
+            submit(&mut store, arrival("b", None, 1)).unwrap().job,
             JobId(1)
         );
-        let taken = submit(&mut ledger, arrival("c", Some(1), 1));
+        let taken = submit(&mut store, arrival("c", Some(1), 1));
         assert_eq!(taken, Err(SubmitError::IdTaken(JobId(1))));
     }
 
     #[test]
     fn old_ended_jobs_are_forgotten_together_with_their_keys() {
-        let mut ledger = ledger(2);
+        let mut store = store(2);
         for id in 0..3 {
-            submit(&mut ledger, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
+            submit(&mut store, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
             let state = EndState::Cancelled;
             let job = JobId(id);
             let end = JobEnd::without_run(job, state);
-            ledger.end(end);
-            ledger.publish(end);
+            store.end(end);
+            store.publish(end);
         }
-        assert!(ledger.get(JobId(0)).is_none() && ledger.get(JobId(1)).is_some());
-        assert_eq!(ledger.answers.len(), 2);
-        let (from, ends) = ledger.ends(0, 9);
-        assert_eq!((from, ends.len(), ledger.published()), (1, 2, 3));
+        assert!(store.get(JobId(0)).is_none() && store.get(JobId(1)).is_some());
+        assert_eq!(store.answers.len(), 2);
+        let (from, ends) = store.ends(0, 9);
+        assert_eq!((from, ends.len(), store.published()), (1, 2, 3));
     }
 
     #[test]
-    fn a_letter_counts_once_and_a_restarted_sender_is_heard_again() {
-        let mut ledger = ledger(1);
+    fn a_message_counts_once_and_a_restarted_sender_is_heard_again() {
+        let mut store = store(1);
         let id = |incarnation, number| {
-            Some(LetterId {
+            Some(EnvelopeId {
                 incarnation,
                 number,
             })
         };
-        assert!(ledger.hear(Party::Client, id(1, 0)));
-        assert!(!ledger.hear(Party::Client, id(1, 0)));
-        assert!(ledger.hear(Party::Client, id(1, 1)));
-        assert!(ledger.hear(Party::Client, id(2, 0)));
+        assert!(store.hear(Party::Client, id(1, 0)));
+        assert!(!store.hear(Party::Client, id(1, 0)));
+        assert!(store.hear(Party::Client, id(1, 1)));
+        assert!(store.hear(Party::Client, id(2, 0)));
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::agent::Cx;
 use crate::agent::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
-use crate::agent::ledger::Ledger;
-use crate::agent::letter::{Letter, LetterId, Tally};
+use crate::agent::envelope::{Envelope, EnvelopeId, Tally};
+use crate::agent::store::JobStore;
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, News, Route, Target};
@@ -12,12 +12,12 @@ use crate::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The books of a broker.
-pub(super) struct Books {
+/// The notes of a broker.
+pub(super) struct Notes {
     pub domain: DomainId,
     /// One-way latency of the links to peers.
     pub latencies: BTreeMap<DomainId, SimDuration>,
-    pub ledger: Ledger,
+    pub store: JobStore,
     /// The latest instant.
     pub now: SimTime,
     /// Jobs that are elsewhere, or on their way there, until their end.
@@ -28,7 +28,7 @@ pub(super) struct Books {
     /// How many domains the grid has.
     pub domains: usize,
     pub incarnation: u64,
-    pub letters_written: u64,
+    pub envelopes_written: u64,
     pub undelivered: Tally,
 }
 
@@ -59,16 +59,16 @@ impl UnderWay {
     }
 }
 
-impl Books {
-    /// What the broker inside is given: the books are kept of what it says.
+impl Notes {
+    /// What the broker inside is given: the notes are kept of what it says.
     pub fn writing<'a, C: Cx<FromBroker>>(&'a mut self, cx: &'a mut C) -> Writing<'a, C> {
         self.now = self.now.max(cx.now());
-        Writing { books: self, cx }
+        Writing { notes: self, cx }
     }
 
     /// A job that is held here as its next receiver gets it.
     pub fn on_its_way(&self, passed: Passed, key: String, due: SimTime) -> Option<Box<Arrival>> {
-        let record = self.ledger.get(passed.job)?;
+        let record = self.store.get(passed.job)?;
         Some(Box::new(Arrival {
             key: Some(key),
             id: Some(passed.job),
@@ -96,7 +96,7 @@ impl Books {
     /// The key without its hop that a job goes under from here: of the one it
     /// came with; for a job without such a key, one of this broker's own.
     fn base_key(&self, job: JobId) -> String {
-        let record = self.ledger.get(job);
+        let record = self.store.get(job);
         let base = record.and_then(|record| record.base_key.clone());
         base.unwrap_or_else(|| format!("{}/{}/{}", self.incarnation, self.domain.0, job.0))
     }
@@ -115,7 +115,7 @@ impl Books {
     /// The domain at which a forwarded job entered the grid, as its key says:
     /// `RUN/DOMAIN/JOB` before the hop.
     fn origin(&self, job: JobId) -> Option<DomainId> {
-        let key = self.ledger.get(job)?.base_key.as_ref()?;
+        let key = self.store.get(job)?.base_key.as_ref()?;
         let domain = key.rsplit('/').nth(1)?.parse().ok().map(DomainId);
         // Anybody may write any key: only domains there are have a count.
         domain.filter(|domain| domain.index() < self.domains)
@@ -127,7 +127,7 @@ impl Books {
         let Some(sent) = self.under_way.get_mut(&job) else {
             return true;
         };
-        // This letter would overtake one that carries data.
+        // This message would overtake one that carries data.
         let may = sent.confirmed || !(sent.perhaps || sent.has_data);
         sent.told |= may;
         may
@@ -140,10 +140,10 @@ impl Books {
         due: SimTime,
         message: FromBroker,
     ) {
-        let (incarnation, number) = (self.incarnation, self.letters_written);
-        self.letters_written += 1;
-        cx.send(Letter {
-            id: LetterId {
+        let (incarnation, number) = (self.incarnation, self.envelopes_written);
+        self.envelopes_written += 1;
+        cx.send(Envelope {
+            id: EnvelopeId {
                 incarnation,
                 number,
             },
@@ -165,7 +165,7 @@ fn digest(way: &str, next: DomainId) -> u64 {
 
 /// What the broker inside is given.
 pub(super) struct Writing<'a, C> {
-    books: &'a mut Books,
+    notes: &'a mut Notes,
     cx: &'a mut C,
 }
 
@@ -177,33 +177,33 @@ impl<C: EventSink> EventSink for Writing<'_, C> {
 
 impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
     fn now(&self) -> SimTime {
-        self.books.now
+        self.notes.now
     }
 
     fn wall(&self) -> WallTime {
         self.cx.wall()
     }
 
-    fn send(&mut self, letter: Letter<BrokerSends>) {
-        let due = letter.due;
-        let message = match letter.message {
+    fn send(&mut self, envelope: Envelope<BrokerSends>) {
+        let due = envelope.due;
+        let message = match envelope.message {
             FromBroker::Lrms(cluster, said) => {
                 let said = match said {
                     ToLrms::Dispatch(passed) => {
-                        let base = self.books.base_key(passed.job);
+                        let base = self.notes.base_key(passed.job);
                         let key = format!("{base}/{}", passed.route.hop);
-                        let Some(job) = self.books.on_its_way(passed, key.clone(), due) else {
+                        let Some(job) = self.notes.on_its_way(passed, key.clone(), due) else {
                             return;
                         };
                         let target = Target::Cluster(cluster);
-                        self.books.note_sent(passed, key, target, due);
+                        self.notes.note_sent(passed, key, target, due);
                         if passed.route.hop > 0 {
-                            let origin = self.books.origin(passed.job);
-                            *self.books.taken_in.entry(origin).or_default() += 1;
+                            let origin = self.notes.origin(passed.job);
+                            *self.notes.taken_in.entry(origin).or_default() += 1;
                         }
                         ToLrms::Dispatch(job)
                     }
-                    ToLrms::Cancel(job) if !self.books.may_ask_to_remove(job) => return,
+                    ToLrms::Cancel(job) if !self.notes.may_ask_to_remove(job) => return,
                     ToLrms::Cancel(job) => ToLrms::Cancel(job),
                     ToLrms::Locate(job) => ToLrms::Locate(job),
                 };
@@ -212,22 +212,22 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
             FromBroker::Peer(peer, said) => {
                 let said = match said {
                     ToPeer::Forward(passed) => {
-                        let key = self.books.forward_key(passed.job, passed.route);
-                        let Some(job) = self.books.on_its_way(passed, key.clone(), due) else {
+                        let key = self.notes.forward_key(passed.job, passed.route);
+                        let Some(job) = self.notes.on_its_way(passed, key.clone(), due) else {
                             return;
                         };
                         let target = Target::Peer(peer);
-                        self.books.note_sent(passed, key, target, due);
+                        self.notes.note_sent(passed, key, target, due);
                         ToPeer::Forward(job)
                     }
                     ToPeer::News(news) => {
                         if let News::Refused { job, reason } = news {
                             let state = EndState::Rejected(reason);
-                            self.books.ledger.end(JobEnd::without_run(job, state));
+                            self.notes.store.end(JobEnd::without_run(job, state));
                         }
                         ToPeer::News(news)
                     }
-                    ToPeer::Cancel(job) if !self.books.may_ask_to_remove(job) => return,
+                    ToPeer::Cancel(job) if !self.notes.may_ask_to_remove(job) => return,
                     ToPeer::Cancel(job) => ToPeer::Cancel(job),
                     ToPeer::Info(never) => match never {},
                     ToPeer::Locate(job) => ToPeer::Locate(job),
@@ -236,14 +236,14 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
             }
             FromBroker::Client(end) => return self.seen(end, due),
         };
-        self.books.post(self.cx, None, due, message);
+        self.notes.post(self.cx, None, due, message);
     }
 
     fn recall(&mut self, job: JobId) -> bool {
-        let sent = self.books.under_way.get(&job);
+        let sent = self.notes.under_way.get(&job);
         let stopped = sent.is_some_and(|sent| sent.has_data) && self.cx.recall(job);
         if stopped {
-            self.books.under_way.remove(&job);
+            self.notes.under_way.remove(&job);
         }
         stopped
     }
@@ -252,23 +252,23 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
 impl<C: Cx<FromBroker>> Writing<'_, C> {
     /// The end of a job is known where the job came in.
     fn seen(&mut self, end: JobEnd, due: SimTime) {
-        self.books.ledger.end(end);
-        self.books.ledger.publish(end);
-        let Some(record) = self.books.ledger.get(end.job) else {
+        self.notes.store.end(end);
+        self.notes.store.publish(end);
+        let Some(record) = self.notes.store.get(end.job) else {
             return;
         };
         let (from, address) = (record.from, record.notify.clone());
         if let Party::Broker(peer) = from {
-            let latency = self.books.latencies.get(&peer);
+            let latency = self.notes.latencies.get(&peer);
             let due = due + latency.copied().unwrap_or_default();
             let news = FromBroker::Peer(peer, ToPeer::News(News::Ended(end)));
-            self.books.post(self.cx, None, due, news);
+            self.notes.post(self.cx, None, due, news);
         }
         if address.is_some() {
-            let told = Event::new(EventKind::Notified, end.job, self.books.domain);
-            self.cx.emit(self.books.now, told.to(Party::Client));
+            let told = Event::new(EventKind::Notified, end.job, self.notes.domain);
+            self.cx.emit(self.notes.now, told.to(Party::Client));
             let end = FromBroker::Client(end);
-            self.books.post(self.cx, address, due, end);
+            self.notes.post(self.cx, address, due, end);
         }
     }
 }

@@ -22,23 +22,23 @@ pub trait Message: Clone + Send + Sync + 'static {
     }
 }
 
-/// The name of a letter: repeated deliveries of one letter share it. Numbers
+/// The name of a message: repeated deliveries of one message share it. Numbers
 /// of one incarnation of a sender only rise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LetterId {
+pub struct EnvelopeId {
     /// Which life of the sender wrote it, so that a restarted one, which
     /// counts from 0 again, is not taken for an echo.
     pub incarnation: u64,
-    /// Counted by the sender over all its letters.
+    /// Counted by the sender over all its messages.
     pub number: u64,
 }
 
 /// A message with its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter<M> {
+pub struct Envelope<M> {
     /// Its name; of no meaning before it is given one for its way over a link
     /// that may fail.
-    pub id: LetterId,
+    pub id: EnvelopeId,
     /// Who sends.
     pub from: Party,
     /// Where the receiver is, if it has said so itself.
@@ -54,8 +54,8 @@ pub struct Letter<M> {
 pub struct Received<T> {
     /// Who says it.
     pub from: Target,
-    /// The name of its letter; without one it is never a repetition.
-    pub id: Option<LetterId>,
+    /// The name of its message; without one it is never a repetition.
+    pub id: Option<EnvelopeId>,
     /// When it was meant to arrive, if that is known.
     pub meant: Option<SimTime>,
     /// What is said.
@@ -75,7 +75,7 @@ pub struct Told<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate<M> {
     /// The message.
-    pub letter: Letter<M>,
+    pub envelope: Envelope<M>,
     /// Whether it arrived.
     pub result: Result<(), Undelivered>,
 }

@@ -1,25 +1,30 @@
 //! What a machine writes, as it goes over HTTP.
 
-use gridrig_core::agent::Letter;
+use gridrig_core::agent::Envelope;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{InfoReport, JobNotice, LoadReport};
 
-/// Posts the news of a job that are in this letter, to where its submitter
+/// Posts the news of a job that are in this message, to where its submitter
 /// wants them or else to the service at `base`.
 ///
 /// # Errors
 /// When it was not delivered.
 pub async fn notify<M>(
     client: &Client,
-    letter: &Letter<M>,
+    envelope: &Envelope<M>,
     news: News,
     base: Result<&str, TransportError>,
 ) -> Result<(), TransportError> {
-    let notice = JobNotice::of(letter.from.into(), letter.id.into(), letter.due, &news);
-    let url = match &letter.address {
+    let notice = JobNotice::of(
+        envelope.from.into(),
+        envelope.id.into(),
+        envelope.due,
+        &news,
+    );
+    let url = match &envelope.address {
         Some(address) => address.to_string(),
         None => format!("{}/v1/notifications", base?),
     };
@@ -29,20 +34,20 @@ pub async fn notify<M>(
         .map_err(TransportError::from)
 }
 
-/// Posts the samples that are in this letter to the broker at `base`.
+/// Posts the samples that are in this message to the broker at `base`.
 ///
 /// # Errors
 /// When they were not delivered.
 pub async fn inform<M>(
     client: &Client,
-    letter: &Letter<M>,
+    envelope: &Envelope<M>,
     samples: &[LoadSample],
     base: &str,
 ) -> Result<(), TransportError> {
     let info = InfoReport {
-        from: letter.from.into(),
-        letter: Some(letter.id.into()),
-        meant_ns: Some(letter.due.as_nanos()),
+        from: envelope.from.into(),
+        letter: Some(envelope.id.into()),
+        meant_ns: Some(envelope.due.as_nanos()),
         samples: samples.iter().map(LoadReport::from).collect(),
     };
     client
