@@ -159,7 +159,12 @@ impl Free {
     /// Nobody will ask any more what was free before this instant.
     pub(super) fn forget_before(&mut self, now: SimTime) {
         for resource in &mut self.resources {
-            for line in resource.lines_mut() {
+            resource.total.forget_before(now);
+            for line in resource
+                .nodes
+                .iter_mut()
+                .chain(resource.generic.iter_mut().flatten())
+            {
                 line.forget_before(now);
             }
         }

@@ -228,6 +228,7 @@ impl Line {
     }
 
     /// The steps between these instants, made where there are none.
+    #[inline]
     fn split_at(&mut self, start: SimTime, end: SimTime) -> (usize, usize) {
         let first = self.split(start);
         let last = match end == SimTime::MAX {
