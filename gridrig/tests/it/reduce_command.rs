@@ -357,7 +357,7 @@ fn what_cannot_be_done_is_refused_with_what_was_expected() {
             "--sheet",
             &no_header,
         ],
-        "expected a new one, or --force",
+        "expected a new file, or --force",
     );
     check(&[SHIPPED, "--skip-end", "1d"], "--window-length");
     check(

@@ -67,7 +67,7 @@ fn an_honest_reduction_passes_and_says_why() {
     assert!(!page.contains("<script") && !page.contains("src=\"http"));
     let refused = run(&["trace", "validate", SHIPPED, &short, "--sheet", &sheet]);
     expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("expected a new one, or --force"));
+    assert!(stderr(&refused).contains("expected a new file, or --force"));
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(super) fn size(text: &str) -> Result<SizeFrom, String> {
 pub(super) fn refuse_existing(file: &Path, force: bool) -> Result<(), Failure> {
     if file.is_file() && !force {
         return Err(Failure::input(anyhow!(
-            "{}: the file exists (expected a new one, or --force)",
+            "{}: exists already (expected a new file, or --force)",
             file.display()
         )));
     }
