@@ -1,9 +1,8 @@
 //! Pictures as SVG, and the offline pages that hold them.
 //!
 //! Built once for trace sheets and run reports. A [`Figure`] ([`Chart`],
-//! [`Rows`], [`Strips`], [`Matrix`], [`Gantt`]) draws itself as one SVG
-//! document ([`Figure::to_svg`]) or as part of a [`Page`], which is one HTML
-//! file without script, network or font of its own.
+//! [`Rows`], [`Strips`], [`Matrix`], [`Gantt`]) draws itself as part of a
+//! [`Page`], which is one HTML file without script, network or font of its own.
 //!
 //! What holds for every picture:
 //! - same input, same bytes: numbers are written with one fixed rule;

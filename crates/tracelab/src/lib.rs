@@ -1,6 +1,6 @@
 //! The trace laboratory: reads, reduces and synthesizes workload traces.
 //!
-//! [`format`] reads and writes traces line by line, [`load`] keeps the jobs that
+//! [`mod@format`] reads and writes traces line by line, [`load`] keeps the jobs that
 //! ran, [`reduce`] reduces them as a [`spec::WorkloadSpec`] says, [`prepare`]
 //! makes them the jobs of a run and merges several workloads, [`characterize`]
 //! and [`validate`] measure, and [`synth`] generates the traces that ship in

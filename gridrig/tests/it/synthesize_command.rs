@@ -94,7 +94,7 @@ fn a_file_that_exists_is_not_overwritten_without_force() {
     ];
     let refused = run(&words);
     expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("exists (expected a new file, or --force)"));
+    assert!(stderr(&refused).contains("expected a new file, or --force"));
     assert_eq!(fs::read_to_string(&out).unwrap(), "mine");
     expect_code(&run(&[&words[..], &["--force"]].concat()), 0);
 }

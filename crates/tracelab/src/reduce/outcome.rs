@@ -16,27 +16,27 @@ pub struct Reduced {
     /// What became time 0 of the run, counted from the log's time 0 before
     /// scaling.
     pub origin: SimDuration,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub skipped: BTreeMap<&'static str, u64>,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub reduced: BTreeMap<&'static str, u64>,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub warnings: Vec<String>,
     /// Header comments of the source.
     pub header: Header,
-    /// The names behind the ids of the source, as in [`Loaded::names`].
+    /// The names behind the ids of the source, as in [`Loaded::names`](crate::load::Loaded::names).
     pub names: BTreeMap<&'static str, Vec<String>>,
     /// SHA-256 of the source on disk, in hex.
     pub sha256: String,
     /// The name of the source in messages.
     pub file: String,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub steps: Vec<StepReport>,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub window: Option<TraceWindow>,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub ranking: Option<WindowRanking>,
-    /// As in [`Prepared`].
+    /// As in [`Prepared`](crate::prepare::Prepared).
     pub keep: Keep,
 }
 
