@@ -116,15 +116,16 @@ impl BrokerAgent {
     }
 
     /// Whether an own cluster may have a job that was sent there without an
-    /// answer: it is asked again under the same key, until it answers or is
-    /// [`Lost`].
+    /// answer, or has one that was found there: it is sent the job again under the
+    /// same key, until it answers or is [`Lost`].
     fn may_be_there(&mut self, job: JobId, target: Target, error: Undelivered) -> bool {
         let sent = self.notes.under_way.get_mut(&job);
         let sent = sent.filter(|sent| sent.target == target);
         let Some((sent, Target::Cluster(_))) = sent.zip(Some(target)) else {
             return false;
         };
-        sent.perhaps |= error == Undelivered::NoAnswer;
+        sent.perhaps |= error == Undelivered::NoAnswer || sent.confirmed;
+        sent.confirmed = false;
         sent.perhaps
     }
 
@@ -136,8 +137,8 @@ impl BrokerAgent {
     }
 
     /// A peer with a session did not take a job. If it certainly has not seen
-    /// it, the job waits for the next cycle; if it may have, the job stays on
-    /// the notes until the peer says so.
+    /// it, the job waits for the next cycle; if it may have, the job is kept
+    /// as sent until the peer says so.
     fn handle_silence(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
