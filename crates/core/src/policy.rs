@@ -12,6 +12,7 @@ mod random;
 mod registry;
 mod round_robin;
 mod settings;
+mod threshold;
 mod utilization;
 mod view;
 
@@ -30,6 +31,7 @@ pub static POLICIES: &[PolicyEntry] = &[
     queue_length::ENTRY,
     free_node::ENTRY,
     utilization::ENTRY,
+    threshold::ENTRY,
     best_broker_rank::FLAT,
     best_broker_rank::FLAT_110,
     best_broker_rank::FLAT_125,

@@ -138,6 +138,25 @@ fn a_peer_is_seen_as_the_sum_of_its_queue_lengths() {
 }
 
 #[test]
+fn under_threshold_a_job_leaves_home_when_the_queue_there_has_reached_it() {
+    // Queued at home, queued at the peer, and who gets a job at which threshold.
+    for (home, peer, at_two, at_five) in [
+        (1, 0, C0, C0),
+        (2, 0, PEER, C0),
+        (4, 5, C0, C0),
+        (5, 4, PEER, PEER),
+    ] {
+        for (policy, wanted) in [("threshold", at_two), ("threshold(jobs=5)", at_five)] {
+            let mut rig = Rig::new(&[&[4], &[4]], policy);
+            rig.info(C0, &[sample(0, 4).queued_everywhere(home)]);
+            rig.info(PEER, &[sample(1, 4).queued_everywhere(peer)]);
+            let case = format!("{policy}: {home} here, {peer} there");
+            assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, wanted)], "{case}");
+        }
+    }
+}
+
+#[test]
 fn a_peer_is_seen_as_the_most_free_processors_in_one_cluster() {
     let mut rig = Rig::new(&[&[4], &[8, 8]], "free-node");
     rig.info(PEER, &[sample(1, 8).busy(5), sample(2, 8).busy(5)]);

@@ -12,6 +12,7 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "queue-length",
         "free-node",
         "utilization",
+        "threshold",
         "best-broker-rank",
         "best-broker-rank-1.10",
         "best-broker-rank-1.25",
