@@ -6,8 +6,9 @@ use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_results::stats::Distribution;
+use gridrig_tracelab::characterize::JobRow;
 use gridrig_tracelab::characterize::demand::{Peak, peak};
-use gridrig_tracelab::load::{TraceJob, load};
+use gridrig_tracelab::load::load;
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::spec::{Keep, SizeFrom, TraceWindow, WorkloadSpec};
 use std::error::Error;
@@ -45,14 +46,13 @@ struct Reduced {
 
 impl Reduced {
     fn of(prepared: &Prepared) -> Self {
-        let row = |job: &gridrig_core::job::Submission| TraceJob {
+        let row = |job: &gridrig_core::job::Submission| JobRow {
             submit: SimDuration::from_nanos(job.at.as_nanos()),
             run_time: job.spec.run_time,
             processors: job.spec.processors,
             user: job.label.user,
-            ..TraceJob::default()
         };
-        let jobs: Vec<TraceJob> = prepared.jobs.iter().map(row).collect();
+        let jobs: Vec<JobRow> = prepared.jobs.iter().map(row).collect();
         Reduced {
             run_time: Distribution::of(jobs.iter().map(|job| job.run_time.as_secs_f64())),
             processors: Distribution::of(jobs.iter().map(|job| f64::from(job.processors))),

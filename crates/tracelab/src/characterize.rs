@@ -1,7 +1,7 @@
 //! What a trace is like: tables, profiles, demand (LSAP 4.2, DMM 2.2 and 5.1).
 //!
 //! [`characterize`] computes everything at once; the parts are plain functions
-//! over jobs, so that a window of a trace, a sample of it or a generated
+//! over [`JobRow`]s, so that a window of a trace, a sample of it or a generated
 //! workload can be measured alike. `docs/trace-info.md` has every figure.
 //!
 //! ```
@@ -31,6 +31,7 @@ pub mod profile;
 pub mod sheet;
 pub mod sizes;
 
+use crate::format::NAMED;
 use crate::load::{Loaded, TraceJob};
 use arrivals::{ArrivalProfile, Autocorrelation, autocorrelation, interarrival_s};
 use batches::{BATCH_WINDOW, BatchStatistics};
@@ -43,6 +44,44 @@ use profile::Profile;
 use serde::Serialize;
 use sizes::{SizeCdf, SizeCounts, SizeShares, run_time_percentiles_s};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What most figures need to know of a job, in 32 bytes: they walk a trace some
+/// thirty times, and a [`TraceJob`] is five times as large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobRow {
+    /// From the log's time 0.
+    pub submit: SimDuration,
+    /// Wall clock.
+    pub run_time: SimDuration,
+    /// Its size, at least 1.
+    pub processors: u32,
+    /// Who submitted it, where the trace says so.
+    pub user: Option<u32>,
+}
+
+impl JobRow {
+    /// Run time x processors in processor-nanoseconds.
+    #[must_use]
+    pub fn demand(&self) -> u128 {
+        u128::from(self.processors) * u128::from(self.run_time.as_nanos())
+    }
+}
+
+impl From<&TraceJob> for JobRow {
+    fn from(job: &TraceJob) -> Self {
+        JobRow {
+            submit: job.submit,
+            run_time: job.run_time,
+            processors: job.processors,
+            user: job.user,
+        }
+    }
+}
+
+/// The rows of a trace, in its order.
+pub(crate) fn rows(loaded: &Loaded) -> Vec<JobRow> {
+    loaded.jobs.iter().map(JobRow::from).collect()
+}
 
 /// What the header does not say and how fine the series are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,8 +207,8 @@ pub struct Characterization {
 /// Computes everything that is known about a trace.
 #[must_use]
 pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
-    let jobs = &loaded.jobs;
-    let distinct = Distinct::of(jobs);
+    let (jobs, failed, distinct) = gather(&loaded.jobs);
+    let jobs = &jobs;
     let clock = Clock::of(&loaded.header);
     let (max_processors, max_processors_from) = machine(loaded, options);
     let first = jobs.first().map(|job| job.submit).unwrap_or_default();
@@ -206,7 +245,7 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
         profile: Profile::of(jobs, options.bins),
         offered_load: max_processors.and_then(|has| offered_load(jobs, span, has)),
         max_processors_from,
-        failed: jobs.iter().filter(|job| job.failed).count() as u64,
+        failed,
         distinct,
         first_submit_s: first.as_secs_f64(),
         first_submit: clock.date(first),
@@ -237,30 +276,40 @@ fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<Processor
 
 /// Demand over capacity; `None` without span or processors.
 #[must_use]
-pub fn offered_load(jobs: &[TraceJob], span: SimDuration, processors: u64) -> Option<f64> {
+pub fn offered_load(jobs: &[JobRow], span: SimDuration, processors: u64) -> Option<f64> {
     let capacity = u128::from(processors) * u128::from(span.as_nanos());
-    (capacity > 0).then(|| jobs.iter().map(TraceJob::demand).sum::<u128>() as f64 / capacity as f64)
+    (capacity > 0).then(|| jobs.iter().map(JobRow::demand).sum::<u128>() as f64 / capacity as f64)
 }
 
-impl Distinct {
-    fn of(jobs: &[TraceJob]) -> Self {
-        let [users, groups, executables, queues, partitions, sites] =
-            std::array::from_fn(|field| {
-                let ids = jobs.iter().filter_map(|job| job.ids()[field]);
-                let mut ids: Vec<u32> = ids.collect();
-                ids.sort_unstable();
-                ids.dedup();
-                ids.len() as u64
-            });
-        Distinct {
-            users,
-            groups,
-            executables,
-            queues,
-            partitions,
-            sites,
+/// The rows of jobs, how many failed, and the distinct values of their fields,
+/// by one walk over them.
+fn gather(jobs: &[TraceJob]) -> (Vec<JobRow>, u64, Distinct) {
+    let mut rows = Vec::with_capacity(jobs.len());
+    let mut failed = 0;
+    let mut fields: [Vec<u32>; NAMED.len()] = Default::default();
+    for job in jobs {
+        rows.push(JobRow::from(job));
+        failed += u64::from(job.failed);
+        for (ids, id) in fields.iter_mut().zip(job.ids()) {
+            if ids.last() != id.as_ref() {
+                ids.extend(id);
+            }
         }
     }
+    let [users, groups, executables, queues, partitions, sites] = fields.map(|mut ids| {
+        ids.sort_unstable();
+        ids.dedup();
+        ids.len() as u64
+    });
+    let distinct = Distinct {
+        users,
+        groups,
+        executables,
+        queues,
+        partitions,
+        sites,
+    };
+    (rows, failed, distinct)
 }
 
 /// What the reader of the figures should know.

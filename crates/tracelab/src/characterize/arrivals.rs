@@ -1,8 +1,8 @@
 //! When jobs arrive: by hour and by day, how far apart, and whether a short
 //! gap follows a short one.
 
+use super::JobRow;
 use super::calendar::{Clock, ClockSource};
-use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub struct ArrivalProfile {
 impl ArrivalProfile {
     /// Of these jobs.
     #[must_use]
-    pub fn of(jobs: &[TraceJob], clock: &Clock) -> Self {
+    pub fn of(jobs: &[JobRow], clock: &Clock) -> Self {
         let week = hours_of_week(jobs, clock);
         let mut hourly = [0; 24];
         let mut daily = [0; 7];
@@ -60,7 +60,7 @@ impl ArrivalProfile {
 
 /// Jobs by hour of the week, from Monday 0:00.
 #[must_use]
-pub fn hours_of_week(jobs: &[TraceJob], clock: &Clock) -> [u64; 168] {
+pub fn hours_of_week(jobs: &[JobRow], clock: &Clock) -> [u64; 168] {
     let mut counts = [0; 168];
     for job in jobs {
         counts[clock.hour_of_week(job.submit)] += 1;
@@ -70,7 +70,7 @@ pub fn hours_of_week(jobs: &[TraceJob], clock: &Clock) -> [u64; 168] {
 
 /// Jobs by hour of the day, from 0:00.
 #[must_use]
-pub fn hourly(jobs: &[TraceJob], clock: &Clock) -> [u64; 24] {
+pub fn hourly(jobs: &[JobRow], clock: &Clock) -> [u64; 24] {
     let mut counts = [0; 24];
     for job in jobs {
         counts[clock.hour(job.submit)] += 1;
@@ -80,8 +80,8 @@ pub fn hourly(jobs: &[TraceJob], clock: &Clock) -> [u64; 24] {
 
 /// The gaps between neighbours in seconds, for jobs in order of submission.
 #[must_use]
-pub fn interarrival_s(jobs: &[TraceJob]) -> Vec<f64> {
-    let gap = |pair: &[TraceJob]| {
+pub fn interarrival_s(jobs: &[JobRow]) -> Vec<f64> {
+    let gap = |pair: &[JobRow]| {
         let nanos = (pair[1].submit - pair[0].submit).as_nanos();
         nanos as f64 / NANOS_PER_SEC as f64
     };

@@ -1,10 +1,10 @@
 //! Batch submissions: jobs of one user that arrive together (DMM 5.1).
 
-use crate::load::TraceJob;
+use super::JobRow;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::stats::Distribution;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// The time after the first job within which a job belongs to its batch; the
 /// value that DMM calls the most significant.
@@ -36,7 +36,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn first(job: &TraceJob, user: u32, place: usize) -> Self {
+    fn first(job: &JobRow, user: u32, place: usize) -> Self {
         let mut batch = Batch {
             place,
             user,
@@ -52,7 +52,7 @@ impl Batch {
         batch
     }
 
-    fn add(&mut self, job: &TraceJob) {
+    fn add(&mut self, job: &JobRow) {
         self.jobs += 1;
         self.run_time_min = self.run_time_min.min(job.run_time);
         self.run_time_max = self.run_time_max.max(job.run_time);
@@ -86,25 +86,27 @@ impl Batch {
 /// that is not older than `window`, else it begins a new one. Jobs without a
 /// user belong to none.
 #[must_use]
-pub fn batches(jobs: &[TraceJob], window: SimDuration) -> Vec<Batch> {
+pub fn batches(jobs: &[JobRow], window: SimDuration) -> Vec<Batch> {
     collect(jobs, window, 1)
 }
 
 /// Batches of at least so many jobs. In most traces nearly all batches are
 /// single jobs; those are not kept when nobody asks for them.
-fn collect(jobs: &[TraceJob], window: SimDuration, least: u32) -> Vec<Batch> {
+fn collect(jobs: &[JobRow], window: SimDuration, least: u32) -> Vec<Batch> {
     // The last batch of each user.
-    let mut open: BTreeMap<u32, Batch> = BTreeMap::new();
+    let mut open: HashMap<u32, Batch> = HashMap::new();
     let mut batches: Vec<Batch> = Vec::new();
     for (place, job) in jobs.iter().enumerate() {
         let Some(user) = job.user else { continue };
         match open.get_mut(&user) {
             Some(batch) if job.submit - batch.first_submit <= window => batch.add(job),
-            _ => batches.extend(open.insert(user, Batch::first(job, user, place))),
+            _ => {
+                let ended = open.insert(user, Batch::first(job, user, place));
+                batches.extend(ended.filter(|batch| batch.jobs >= least));
+            }
         }
     }
-    batches.extend(open.into_values());
-    batches.retain(|batch| batch.jobs >= least);
+    batches.extend(open.into_values().filter(|batch| batch.jobs >= least));
     batches.sort_unstable_by_key(|batch| batch.place);
     batches
 }
@@ -155,11 +157,11 @@ pub struct SizeClass {
 impl BatchStatistics {
     /// Of jobs in order of submission.
     #[must_use]
-    pub fn of(jobs: &[TraceJob], window: SimDuration) -> Self {
+    pub fn of(jobs: &[JobRow], window: SimDuration) -> Self {
         let all = collect(jobs, window, 2);
         let in_none = jobs.iter().filter(|job| job.user.is_none()).count() as u64;
         let count: u64 = all.iter().map(|batch| u64::from(batch.jobs)).sum();
-        let total: u128 = jobs.iter().map(TraceJob::demand).sum();
+        let total: u128 = jobs.iter().map(JobRow::demand).sum();
         let batched: u128 = all.iter().map(|batch| batch.processor_nanos).sum();
         let spreads: Vec<f64> = all.iter().map(Batch::orders_of_magnitude).collect();
         BatchStatistics {
@@ -216,13 +218,13 @@ fn by_size(batches: &[Batch], spreads: &[f64]) -> Vec<SizeClass> {
 mod tests {
     use super::*;
 
-    fn job(submit: u64, user: Option<u32>, run: u64, processors: u32) -> TraceJob {
-        TraceJob {
+    fn job(submit: u64, user: Option<u32>, run: u64, processors: u32) -> JobRow {
+        JobRow {
             submit: SimDuration::from_secs(submit),
             run_time: SimDuration::from_secs(run),
             processors,
             user,
-            ..TraceJob::default()
+            ..JobRow::default()
         }
     }
 

@@ -3,10 +3,10 @@
 
 mod walk;
 
-use super::Distinct;
 use super::bins::{Bins, nice_width};
 use super::calendar::Clock;
 use super::demand;
+use super::{Distinct, JobRow};
 use crate::load::{Loaded, TraceJob};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use serde::Serialize;
@@ -255,7 +255,7 @@ struct Gathered {
     arrivals: Vec<Arrival>,
     /// Per cluster the jobs as they really started; `None` once one of them
     /// has no wait time.
-    started: Vec<Option<Vec<TraceJob>>>,
+    started: Vec<Option<Vec<JobRow>>>,
 }
 
 fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
@@ -273,9 +273,9 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
             cluster: at as u32,
         });
         match (gathered.started[at].as_mut(), job.wait_time) {
-            (Some(jobs), Some(wait)) => jobs.push(TraceJob {
+            (Some(jobs), Some(wait)) => jobs.push(JobRow {
                 submit: job.submit + wait,
-                ..*job
+                ..JobRow::from(job)
             }),
             (Some(_), None) => gathered.started[at] = None,
             (None, _) => {}
@@ -287,7 +287,7 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
 /// How large clusters are, in order of appearance: as given, else the most
 /// that ran there at once where every job of the cluster has a wait time.
 fn sizes(gathered: &Gathered, given: &BTreeMap<u32, u64>) -> Vec<Option<(u64, ClusterSizeFrom)>> {
-    let size = |(id, started): (&u32, &Option<Vec<TraceJob>>)| {
+    let size = |(id, started): (&u32, &Option<Vec<JobRow>>)| {
         if let Some(size) = given.get(id).filter(|size| **size > 0) {
             return Some((*size, ClusterSizeFrom::Option));
         }

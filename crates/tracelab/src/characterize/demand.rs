@@ -1,8 +1,8 @@
 //! Demand with unlimited resources: what would be busy if every job started
 //! when it is submitted (LSAP 4.2, Figures 7 and 8).
 
+use super::JobRow;
 use super::bins::{Bins, nice_width};
-use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use serde::Serialize;
 
@@ -73,16 +73,16 @@ pub struct Series {
 /// Walks the demand level by level, in order of time. Ends come before starts
 /// at one instant; runs of length 0 count for nothing. Jobs may come in any
 /// order.
-pub fn sweep(jobs: &[TraceJob], mut visit: impl FnMut(Level)) {
-    let end = |job: &TraceJob| (job.submit + job.run_time).as_nanos();
+pub fn sweep(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
+    let end = |job: &JobRow| (job.submit + job.run_time).as_nanos();
     // An end that saturates may be no later than its start.
     let running = jobs.iter().filter(|job| end(job) > job.submit.as_nanos());
-    let sorted = |at: &dyn Fn(&TraceJob) -> u64| {
+    let sorted = |at: &dyn Fn(&JobRow) -> u64| {
         let mut changes: Vec<(u64, u32)> = running
             .clone()
             .map(|job| (at(job), job.processors))
             .collect();
-        changes.sort_unstable();
+        changes.sort_unstable_by_key(|change| change.0);
         changes.into_iter().peekable()
     };
     let mut starts = sorted(&|job| job.submit.as_nanos());
@@ -116,7 +116,7 @@ pub fn sweep(jobs: &[TraceJob], mut visit: impl FnMut(Level)) {
 /// The largest demand in processors, without the series; `None` without a job
 /// that runs.
 #[must_use]
-pub fn peak(jobs: &[TraceJob]) -> Option<Peak> {
+pub fn peak(jobs: &[JobRow]) -> Option<Peak> {
     let demand = Demand::of(jobs, 1, None);
     Some(Peak {
         value: demand.peak_processors?,
@@ -128,7 +128,7 @@ impl Demand {
     /// Of these jobs, with a series of at most `bins` bins (at least 1), beside
     /// a machine of so many processors.
     #[must_use]
-    pub fn of(jobs: &[TraceJob], bins: usize, machine: Option<u64>) -> Self {
+    pub fn of(jobs: &[JobRow], bins: usize, machine: Option<u64>) -> Self {
         let begin = jobs.iter().map(|job| job.submit.as_nanos()).min();
         let end = jobs
             .iter()
@@ -147,6 +147,8 @@ impl Demand {
 /// Adds up levels into bins and totals.
 struct Gauge {
     grid: Bins,
+    /// The bin of the next level; levels follow each other without a gap.
+    bin: usize,
     machine: Option<u64>,
     processors: Channel,
     jobs: Channel,
@@ -202,6 +204,7 @@ impl Gauge {
             processors: Channel::new(grid.count()),
             jobs: Channel::new(grid.count()),
             grid,
+            bin: 0,
             machine,
             first: None,
             last: 0,
@@ -210,7 +213,10 @@ impl Gauge {
     }
 
     fn add(&mut self, level: Level) {
-        self.first.get_or_insert(level.from);
+        if self.first.is_none() {
+            self.first = Some(level.from);
+            self.bin = self.grid.index(level.from);
+        }
         self.last = level.until;
         self.processors.see(level.processors, level.from);
         self.jobs.see(level.jobs, level.from);
@@ -218,13 +224,14 @@ impl Gauge {
             self.above += level.until - level.from;
         }
         let mut from = level.from;
-        let mut bin = self.grid.index(from);
         while from < level.until {
-            let until = level.until.min(self.grid.end(bin));
-            self.processors.add(bin, level.processors, until - from);
-            self.jobs.add(bin, level.jobs, until - from);
+            let end = self.grid.end(self.bin);
+            let until = level.until.min(end);
+            self.processors
+                .add(self.bin, level.processors, until - from);
+            self.jobs.add(self.bin, level.jobs, until - from);
             from = until;
-            bin += 1;
+            self.bin += usize::from(until == end);
         }
     }
 
@@ -263,12 +270,12 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn job(submit: u64, processors: u32, run: u64) -> TraceJob {
-        TraceJob {
+    fn job(submit: u64, processors: u32, run: u64) -> JobRow {
+        JobRow {
             submit: SimDuration::from_secs(submit),
             run_time: SimDuration::from_secs(run),
             processors,
-            ..TraceJob::default()
+            ..JobRow::default()
         }
     }
 
@@ -317,13 +324,13 @@ mod tests {
 
     #[test]
     fn times_at_the_end_of_the_range_do_no_harm() {
-        let far = TraceJob {
+        let far = JobRow {
             submit: SimDuration::from_nanos(u64::MAX - 5),
             run_time: SimDuration::from_nanos(u64::MAX),
             processors: u32::MAX,
-            ..TraceJob::default()
+            ..JobRow::default()
         };
-        let last = TraceJob {
+        let last = JobRow {
             submit: SimDuration::from_nanos(u64::MAX),
             ..far
         };

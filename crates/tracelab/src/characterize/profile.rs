@@ -1,8 +1,8 @@
 //! The job profile: run time and processors against submit time (LSAP 4.2,
 //! Figures 5 and 6).
 
+use super::JobRow;
 use super::bins::{Bins, nice_width};
-use crate::load::TraceJob;
 use serde::Serialize;
 
 /// The profile by time of submission, one element per bin in each column.
@@ -28,7 +28,7 @@ pub struct Profile {
 impl Profile {
     /// Of these jobs in at most `bins` bins.
     #[must_use]
-    pub fn of(jobs: &[TraceJob], bins: usize) -> Self {
+    pub fn of(jobs: &[JobRow], bins: usize) -> Self {
         let Some(grid) = grid(jobs, bins) else {
             return Profile::default();
         };
@@ -60,7 +60,7 @@ impl Profile {
     }
 }
 
-fn grid(jobs: &[TraceJob], bins: usize) -> Option<Bins> {
+fn grid(jobs: &[JobRow], bins: usize) -> Option<Bins> {
     let first = jobs.iter().map(|job| job.submit.as_nanos()).min()?;
     let last = jobs.iter().map(|job| job.submit.as_nanos()).max()?;
     Some(Bins::new(first, last, nice_width(last - first, bins)))
@@ -71,13 +71,13 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn jobs(count: u64) -> Vec<TraceJob> {
+    fn jobs(count: u64) -> Vec<JobRow> {
         (0..count)
-            .map(|i| TraceJob {
+            .map(|i| JobRow {
                 submit: SimDuration::from_secs(1_000 + i),
                 run_time: SimDuration::from_secs(i % 1_000),
                 processors: 1 + (i % 7) as u32,
-                ..TraceJob::default()
+                ..JobRow::default()
             })
             .collect()
     }

@@ -4,9 +4,9 @@
 mod figures;
 mod tables;
 
-use super::Characterization;
 use super::batches::{BATCH_WINDOW, batches};
-use crate::load::{Loaded, TraceJob};
+use super::{Characterization, JobRow, rows};
+use crate::load::Loaded;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::plot::{Page, Verdict, integer, number, percent, seconds};
 
@@ -16,7 +16,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     let name = loaded.file.rsplit('/').next().unwrap_or(&loaded.file);
     let mut page = Page::new(format!("Trace {name}"));
     overview(&mut page, trace);
-    let jobs = &loaded.jobs;
+    let jobs = &rows(loaded);
     if jobs.is_empty() {
         page.verdict(Verdict::Warning, "The trace has no job that ran.");
         return page;
@@ -126,7 +126,7 @@ fn skipped(trace: &Characterization) -> String {
 
 fn profile(page: &mut Page, loaded: &Loaded, trace: &Characterization) {
     page.heading("Job profile");
-    let jobs = &loaded.jobs;
+    let jobs = &rows(loaded);
     page.figure(
         &figures::run_time_profile(jobs),
         "Run time of each job against its submission (LSAP Figures 5 and 6).",
@@ -162,7 +162,7 @@ fn demand_text(trace: &Characterization) -> String {
     )
 }
 
-fn batch_section(page: &mut Page, jobs: &[TraceJob], trace: &Characterization) {
+fn batch_section(page: &mut Page, jobs: &[JobRow], trace: &Characterization) {
     let of = &trace.batches;
     page.heading("Batch submissions");
     page.paragraph(&format!(

@@ -1,6 +1,6 @@
 //! How wide jobs are, and how long: shares and distribution functions.
 
-use crate::load::TraceJob;
+use super::JobRow;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_results::stats;
 use serde::Serialize;
@@ -30,12 +30,11 @@ pub struct SizeCounts(BTreeMap<u32, u64>);
 impl SizeCounts {
     /// Of these jobs.
     #[must_use]
-    pub fn of(jobs: &[TraceJob]) -> Self {
-        let mut counts = BTreeMap::new();
-        for job in jobs {
-            *counts.entry(job.processors).or_default() += 1;
-        }
-        SizeCounts(counts)
+    pub fn of(jobs: &[JobRow]) -> Self {
+        let mut sizes: Vec<u32> = jobs.iter().map(|job| job.processors).collect();
+        sizes.sort_unstable();
+        let same = sizes.chunk_by(|a, b| a == b);
+        SizeCounts(same.map(|same| (same[0], same.len() as u64)).collect())
     }
 
     /// Sizes that occur, rising, and how often.
@@ -80,7 +79,7 @@ pub struct SizeCdf {
 impl SizeShares {
     /// Of these jobs, counted already.
     #[must_use]
-    pub fn of(jobs: &[TraceJob], counts: &SizeCounts) -> Self {
+    pub fn of(jobs: &[JobRow], counts: &SizeCounts) -> Self {
         let share = |count: u64| (!jobs.is_empty()).then(|| count as f64 / jobs.len() as f64);
         let (mut serial, mut power, mut other) = (0, 0, 0);
         for (size, count) in counts.iter() {
@@ -90,11 +89,11 @@ impl SizeShares {
                 _ => other += count,
             }
         }
-        let total: u128 = jobs.iter().map(TraceJob::demand).sum();
+        let total: u128 = jobs.iter().map(JobRow::demand).sum();
         let of_serial: u128 = jobs
             .iter()
             .filter(|job| job.processors == 1)
-            .map(TraceJob::demand)
+            .map(JobRow::demand)
             .sum();
         SizeShares {
             serial_share: share(serial),
@@ -108,7 +107,7 @@ impl SizeShares {
 /// The 0 %, 1 %, ... 100 % quantiles of the run times in seconds; empty
 /// without jobs.
 #[must_use]
-pub fn run_time_percentiles_s(jobs: &[TraceJob]) -> Vec<f64> {
+pub fn run_time_percentiles_s(jobs: &[JobRow]) -> Vec<f64> {
     let mut nanos: Vec<u64> = jobs.iter().map(|job| job.run_time.as_nanos()).collect();
     nanos.sort_unstable();
     let seconds = |nanos: u64| nanos as f64 / NANOS_PER_SEC as f64;
@@ -123,12 +122,12 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn job(processors: u32, run: u64) -> TraceJob {
-        TraceJob {
+    fn job(processors: u32, run: u64) -> JobRow {
+        JobRow {
             submit: SimDuration::ZERO,
             run_time: SimDuration::from_secs(run),
             processors,
-            ..TraceJob::default()
+            ..JobRow::default()
         }
     }
 
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_function_of_many_sizes_is_thinned_but_keeps_its_ends() {
-        let jobs: Vec<TraceJob> = (1..=10_000).map(|size| job(size, 1)).collect();
+        let jobs: Vec<JobRow> = (1..=10_000).map(|size| job(size, 1)).collect();
         let cdf = SizeCounts::of(&jobs).cdf();
         assert!(cdf.processors.len() <= 202, "{}", cdf.processors.len());
         assert_eq!((cdf.processors[0], cdf.share[0]), (1, 0.0001));
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_a_hundred_and_one_order_statistics() {
-        let jobs: Vec<TraceJob> = (0..=200).rev().map(|run| job(1, run)).collect();
+        let jobs: Vec<JobRow> = (0..=200).rev().map(|run| job(1, run)).collect();
         let percentiles = run_time_percentiles_s(&jobs);
         assert_eq!(percentiles.len(), 101);
         for (percent, value) in (0u8..).zip(percentiles) {

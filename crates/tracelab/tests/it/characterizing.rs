@@ -8,8 +8,8 @@ use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
 use gridrig_tracelab::characterize::calendar::ClockSource;
 use gridrig_tracelab::characterize::demand::Demand;
 use gridrig_tracelab::characterize::sheet::sheet;
-use gridrig_tracelab::characterize::{Characterization, Options, characterize};
-use gridrig_tracelab::load::{TraceJob, load};
+use gridrig_tracelab::characterize::{Characterization, JobRow, Options, characterize};
+use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
 use proptest::prelude::*;
 use rand::RngExt;
@@ -26,15 +26,14 @@ fn shipped(file: &str) -> Characterization {
 }
 
 /// Random jobs with many ties, in order of submission.
-fn random_jobs(seed: u64, count: usize) -> Vec<TraceJob> {
+fn random_jobs(seed: u64, count: usize) -> Vec<JobRow> {
     let mut rng = rng::stream(seed, "characterizing");
-    let mut jobs: Vec<TraceJob> = (0..count)
-        .map(|_| TraceJob {
+    let mut jobs: Vec<JobRow> = (0..count)
+        .map(|_| JobRow {
             submit: SimDuration::from_secs(rng.random_range(0..400)),
             run_time: SimDuration::from_secs(rng.random_range(0..60)),
             processors: rng.random_range(1..9),
             user: rng.random_bool(0.9).then(|| rng.random_range(0..4)),
-            ..TraceJob::default()
         })
         .collect();
     jobs.sort_by_key(|job| job.submit);

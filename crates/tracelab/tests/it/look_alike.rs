@@ -7,6 +7,7 @@
 
 use crate::archive;
 use gridrig_core::time::SimDuration;
+use gridrig_tracelab::characterize::JobRow;
 use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
 use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::{Loaded, TraceJob, load, load_from};
@@ -98,8 +99,9 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
     both("hour of the day", &|row| {
         row.submit.as_nanos() / 3_600_000_000_000 % 24
     });
-    let sizes = |rows: &[TraceJob]| -> Vec<u64> {
-        let all = batches(rows, BATCH_WINDOW);
+    let sizes = |jobs: &[TraceJob]| -> Vec<u64> {
+        let rows: Vec<JobRow> = jobs.iter().map(JobRow::from).collect();
+        let all = batches(&rows, BATCH_WINDOW);
         all.iter().map(|batch| u64::from(batch.jobs)).collect()
     };
     // Batches come about by who goes on; they are not dealt like the rest.

@@ -1,13 +1,13 @@
 //! The figures of a sheet.
 
 use crate::characterize::Characterization;
+use crate::characterize::JobRow;
 use crate::characterize::arrivals::{self, interarrival_s};
 use crate::characterize::batches::{Batch, BatchStatistics};
 use crate::characterize::calendar::{ClockSource, WEEKDAYS};
 use crate::characterize::clusters::Clusters;
 use crate::characterize::demand::sweep;
 use crate::characterize::sizes::SizeCounts;
-use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_results::plot::{Axis, Chart, Color, Mark, Series, Unit, integer};
 
@@ -22,7 +22,7 @@ fn log_time() -> Axis {
     Axis::linear("time of the log", Unit::Seconds)
 }
 
-pub(super) fn run_time_profile(jobs: &[TraceJob]) -> Chart {
+pub(super) fn run_time_profile(jobs: &[JobRow]) -> Chart {
     let mut zero = 0u64;
     let points: Vec<(f64, f64)> = jobs
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn run_time_profile(jobs: &[TraceJob]) -> Chart {
     }
 }
 
-pub(super) fn processor_profile(jobs: &[TraceJob], machine: Option<u64>) -> Chart {
+pub(super) fn processor_profile(jobs: &[JobRow], machine: Option<u64>) -> Chart {
     let points: Vec<(f64, f64)> = jobs
         .iter()
         .map(|job| (job.submit.as_secs_f64(), f64::from(job.processors)))
@@ -67,7 +67,7 @@ fn with_machine(chart: Chart, machine: Option<u64>) -> Chart {
 }
 
 /// Processors and jobs over time.
-pub(super) fn demand(jobs: &[TraceJob], trace: &Characterization) -> (Chart, Chart) {
+pub(super) fn demand(jobs: &[JobRow], trace: &Characterization) -> (Chart, Chart) {
     let mut processors: Vec<(f64, f64)> = Vec::new();
     let mut running: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
@@ -143,7 +143,7 @@ fn cdf(title: &str, x: Axis, series: Series) -> Chart {
         .series(series)
 }
 
-pub(super) fn interarrival(jobs: &[TraceJob]) -> Chart {
+pub(super) fn interarrival(jobs: &[JobRow]) -> Chart {
     cdf(
         "Inter-arrival times",
         Axis::log("inter-arrival time", Unit::Seconds),
@@ -151,7 +151,7 @@ pub(super) fn interarrival(jobs: &[TraceJob]) -> Chart {
     )
 }
 
-pub(super) fn autocorrelation(jobs: &[TraceJob]) -> Chart {
+pub(super) fn autocorrelation(jobs: &[JobRow]) -> Chart {
     let lags: Vec<usize> = (1..=LAGS).collect();
     let of = arrivals::autocorrelation(&interarrival_s(jobs), &lags);
     let known: Vec<(f64, f64)> = of
@@ -167,7 +167,7 @@ pub(super) fn autocorrelation(jobs: &[TraceJob]) -> Chart {
         .series(Series::line("coefficient", known))
 }
 
-pub(super) fn processors(jobs: &[TraceJob]) -> Chart {
+pub(super) fn processors(jobs: &[JobRow]) -> Chart {
     let counts: Vec<(f64, u64)> = SizeCounts::of(jobs)
         .iter()
         .map(|(size, count)| (f64::from(size), count))
@@ -179,7 +179,7 @@ pub(super) fn processors(jobs: &[TraceJob]) -> Chart {
     )
 }
 
-pub(super) fn run_times(jobs: &[TraceJob]) -> Chart {
+pub(super) fn run_times(jobs: &[JobRow]) -> Chart {
     cdf(
         "Run times",
         Axis::log("run time", Unit::Seconds),
