@@ -224,7 +224,6 @@ mod tests {
             run_time: SimDuration::from_secs(run),
             processors,
             user,
-            ..JobRow::default()
         }
     }
 
