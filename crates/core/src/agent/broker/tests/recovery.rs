@@ -32,10 +32,16 @@ fn a_job_that_is_found_again_neither_arrives_nor_leaves_a_second_time() {
     assert_eq!(told(&broker), Vec::<&str>::new());
     deliver(&mut broker, questions.remove(0), Ok(()));
     assert_eq!(told(&broker), [RECOVERED]);
-    // It is certainly there: if it cannot be reached it is lost, and goes
-    // nowhere else.
+    // It is certainly there: it is sent there until that is answered, for its end
+    // may have been told already, and goes nowhere else.
     let again = broker.envelopes().remove(0);
+    let there = Target::Cluster(ClusterId(0));
     deliver(&mut broker, again, Err(Undelivered::NotReached));
+    broker.around.wall = broker.next_wall_due().unwrap();
+    broker.handle(millis(6000), Due::Wall);
+    assert_eq!(broker.envelopes().len(), 1);
+    assert_eq!(told(&broker), [RECOVERED]);
+    assert_eq!(broker.handle(millis(7000), Lost(there)), 1);
     assert_eq!(told(&broker)[1..], [EventKind::LostTouch.name()]);
     assert_eq!(broker.next_due(), None);
 }
