@@ -269,7 +269,7 @@ impl Notes {
     }
 }
 
-/// What the LRMS inside is given: the notes are kept of what it says.
+/// What the LRMS inside is given: what it says is noted.
 struct Writing<'a, C> {
     notes: &'a mut Notes,
     cx: &'a mut C,

@@ -44,11 +44,11 @@ pub enum AnswerFault {
     None,
     /// Every request waits so long first.
     Slow(Duration),
-    /// No request is answered until the fault changes.
+    /// No request is answered as long as this lasts.
     Silent,
 }
 
-/// The fault of a service, shared with whoever makes it.
+/// How a service answers now, shared with whoever changes it.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<watch::Sender<AnswerFault>>);
 
@@ -59,7 +59,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Changes the fault.
+    /// From now on it answers so.
     pub fn set(&self, fault: AnswerFault) {
         self.0.send_replace(fault);
     }

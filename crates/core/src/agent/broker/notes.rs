@@ -12,7 +12,7 @@ use crate::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The notes of a broker.
+/// The jobs, names and keys that a broker remembers.
 pub(super) struct Notes {
     pub domain: DomainId,
     /// One-way latency of the links to peers.
@@ -60,7 +60,7 @@ impl UnderWay {
 }
 
 impl Notes {
-    /// What the broker inside is given: the notes are kept of what it says.
+    /// What the broker inside is given: what it says is noted.
     pub fn writing<'a, C: Cx<FromBroker>>(&'a mut self, cx: &'a mut C) -> Writing<'a, C> {
         self.now = self.now.max(cx.now());
         Writing { notes: self, cx }
