@@ -17,7 +17,7 @@ const SITES: [&str; 3] = ["a", "b", "c"];
 /// The broker that dies; jobs enter there, are forwarded from there, and come
 /// there from the others.
 const VICTIM: usize = 1;
-const JOBS: u64 = 40;
+const JOBS: u64 = 24;
 /// Seconds of the run per second on the wall.
 const SPEED: u64 = 20;
 

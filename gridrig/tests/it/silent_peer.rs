@@ -1,7 +1,9 @@
-//! Brokers that stand still for a while, without being started anew: their
-//! peers lose them, and find them again with everything as it was.
+//! A broker that stands still for a while, without being started anew: its peer
+//! loses it, and finds it again with everything as it was. A peer that is away for
+//! so long that it is given up is a matter of agents (`given_up` in
+//! `crates/simtest/tests/it`).
 
-use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard, stderr};
+use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard};
 use crate::overheard::{Overheard, served_wsdl};
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
@@ -11,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 
-const JOBS: u64 = 40;
+const JOBS: u64 = 24;
 /// Seconds of the run per second on the wall.
 const SPEED: u64 = 10;
 
@@ -48,8 +50,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Broker a gives b up when it has been lost for so long.
-    fn start(give_up: &str) -> Self {
+    fn start() -> Self {
         let jobs = (0..JOBS).map(|job| (job * 3, [6, 11, 31][(job % 3) as usize], 1));
         let bench = Bench::new(GRID, &jobs.collect::<Vec<_>>());
         let ports = free_ports(4).unwrap();
@@ -76,7 +77,7 @@ impl Rig {
                 ("--lrms", format!("{lrms}={}", urls[lrms.as_str()])),
                 ("--peer", format!("{peer}={}", urls[peer])),
                 ("--heartbeat", "300ms".to_owned()),
-                ("--give-up", give_up.to_owned()),
+                ("--give-up", "10min".to_owned()),
             ];
             let words = words.map(|(flag, value)| [flag.to_owned(), value]);
             service("broker", name, &words.concat())
@@ -184,7 +185,7 @@ impl Rig {
 #[test]
 fn a_peer_that_stands_still_is_lost_and_found_with_its_jobs_by_heartbeats_alone() {
     let _alone = crate::real_time::alone();
-    let rig = Rig::start("10min");
+    let rig = Rig::start();
     rig.wait("a session", |rig| rig.session() == "open");
     let replay = rig.replay();
     rig.lose_b();
@@ -202,30 +203,4 @@ fn a_peer_that_stands_still_is_lost_and_found_with_its_jobs_by_heartbeats_alone(
         assert_eq!(rig.most(kind), (JOBS as usize, 1), "{kind}");
     }
     rig.check_messages("a_peer_that_stands_still_is_lost_and_found_with_its_jobs");
-}
-
-#[test]
-fn touch_is_lost_with_jobs_of_a_peer_that_is_given_up_and_none_runs_twice() {
-    let _alone = crate::real_time::alone();
-    let rig = Rig::start("1s");
-    rig.wait("a session", |rig| rig.session() == "open");
-    let replay = rig.replay();
-    rig.lose_b();
-    rig.wait("jobs that fail", |rig| rig.jobs("failed") > 0);
-    let failed = rig.asked("a", "/v1/jobs?limit=1000").to_string();
-    assert!(failed.contains("\"lost\""), "{failed}");
-    // Everything else is decided without it, and it may come back.
-    rig.signal("b", "-CONT");
-    rig.wait("b to be found", |rig| rig.session() == "open");
-    let output = replay.wait_with_output().unwrap();
-    let run = &json(&output)["runs"][0];
-    assert_eq!(run["audit"], "ok", "{run}\n{}", stderr(&output));
-    let count = |state: &str| run["jobs"][state].as_u64().unwrap();
-    assert_eq!(count("submitted"), JOBS, "{run}");
-    assert_eq!(count("completed") + count("unfinished"), JOBS, "{run}");
-    assert!(run["warnings"].to_string().contains("lost-touch"), "{run}");
-    for kind in ["queued", "started", "finished"] {
-        assert_eq!(rig.most(kind).1, 1, "{kind}");
-    }
-    rig.check_messages("touch_is_lost_with_jobs_of_a_peer_that_is_given_up");
 }

@@ -21,7 +21,7 @@ const TOO_LATE: SimTime = SimTime::from_secs(20_000);
 
 /// The scenario of this seed as services can run it: they go by what they are
 /// told.
-fn scenario(seed: u64) -> Scenario {
+pub fn scenario(seed: u64) -> Scenario {
     let mut scenario = grid_scenario(seed);
     for domain in &mut scenario.grid.domains {
         if domain.broker.policy.entry().name == "full-information" {

@@ -3,6 +3,7 @@
 
 mod agents;
 mod clusters;
+mod given_up;
 mod grids;
 mod promises;
 mod rules;
