@@ -13,6 +13,7 @@ mod security;
 mod serve;
 mod token;
 
+pub use pages::Pages;
 pub use security::Access;
 pub use serve::{Bound, bind, start};
 pub use token::token;
@@ -32,6 +33,8 @@ pub struct Dashboard {
     pub hub: Arc<Hub>,
     /// The finished run that was looked at last.
     pub shelf: Shelf,
+    /// What its pages over finished runs have read and made.
+    pub pages: Pages,
     /// What runs, and what is to run.
     pub control: Arc<Control>,
 }

@@ -4,7 +4,7 @@ use super::print;
 use crate::cli::{DashboardArgs, RunArgs};
 use crate::dashboard::control::Control;
 use crate::dashboard::live::{Hub, Shelf, Watch};
-use crate::dashboard::{self, Access, Dashboard};
+use crate::dashboard::{self, Access, Dashboard, Pages};
 use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::Context as _;
@@ -138,6 +138,7 @@ impl Server {
             access,
             hub,
             shelf: Shelf::default(),
+            pages: Pages::default(),
             control: Arc::clone(&control),
         };
         let thread = dashboard::start(bound, Arc::new(dashboard)).map_err(Failure::run)?;
