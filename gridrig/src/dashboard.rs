@@ -19,7 +19,7 @@ pub use serve::{Bound, bind, start};
 pub use token::token;
 
 use control::Control;
-use live::{Hub, Shelf};
+use live::Hub;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,8 +31,6 @@ pub struct Dashboard {
     pub access: Access,
     /// What is going on.
     pub hub: Arc<Hub>,
-    /// The finished run that was looked at last.
-    pub shelf: Shelf,
     /// What its pages over finished runs have read and made.
     pub pages: Pages,
     /// What runs, and what is to run.

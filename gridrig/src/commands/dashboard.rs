@@ -3,7 +3,7 @@
 use super::print;
 use crate::cli::{DashboardArgs, RunArgs};
 use crate::dashboard::control::Control;
-use crate::dashboard::live::{Hub, Shelf, Watch};
+use crate::dashboard::live::{Hub, Watch};
 use crate::dashboard::{self, Access, Dashboard, Pages};
 use crate::exit::Failure;
 use crate::interrupt;
@@ -137,7 +137,6 @@ impl Server {
             runs: runs.to_owned(),
             access,
             hub,
-            shelf: Shelf::default(),
             pages: Pages::default(),
             control: Arc::clone(&control),
         };

@@ -14,7 +14,6 @@ mod tap;
 mod watch;
 mod words;
 
-pub use finished::Shelf;
 pub use hub::Hub;
 pub use watch::Watch;
 
@@ -145,7 +144,7 @@ async fn finished_snapshot(
     State(dashboard): State<Shared>,
     Path(run): Path<String>,
 ) -> Result<Response, ProblemResponse> {
-    let read = read(&dashboard, move |own| own.shelf.get(&own.runs, &run));
+    let read = read(&dashboard, move |own| finished::state(own, &run));
     Ok(json(&read.await?))
 }
 

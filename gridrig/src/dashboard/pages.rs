@@ -34,6 +34,8 @@ pub struct Pages {
     work: Semaphore,
     fragments: Kept<compare::Made>,
     timelines: Kept<gantt::Timeline>,
+    /// How finished runs look on the Live page, as JSON.
+    pub(super) states: Kept<String>,
 }
 
 struct Opened {
@@ -50,6 +52,7 @@ impl Default for Pages {
             work: Semaphore::new(AT_ONCE),
             fragments: Kept::default(),
             timelines: Kept::default(),
+            states: Kept::default(),
         }
     }
 }
@@ -118,7 +121,7 @@ impl IntoResponse for NoPage {
 }
 
 /// What takes its time to make, by what was asked for, the newest first.
-struct Kept<T>(Mutex<VecDeque<(String, Arc<T>)>>);
+pub(super) struct Kept<T>(Mutex<VecDeque<(String, Arc<T>)>>);
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
@@ -129,7 +132,7 @@ impl<T> Default for Kept<T> {
 impl<T> Kept<T> {
     /// What was made for this key, or is made now; of all the others, the
     /// newest first, those that `stays` wants are kept.
-    fn get(
+    pub(super) fn get(
         &self,
         key: String,
         make: impl FnOnce() -> Result<T, Problem>,

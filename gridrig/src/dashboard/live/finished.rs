@@ -4,6 +4,7 @@ use super::document::{AgeOfRun, Context, GridDoc, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Shown};
 use super::tap::Tap;
 use super::words::{self, Line};
+use crate::dashboard::Dashboard;
 use crate::scenario::{Scenario, ScenarioText};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::Party;
@@ -16,19 +17,8 @@ use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
-
-/// The run that was read last. Reading one takes a second per million jobs,
-/// and pages are loaded again.
-#[derive(Default)]
-pub struct Shelf(Mutex<Option<Kept>>);
-
-struct Kept {
-    dir: PathBuf,
-    written: Option<SystemTime>,
-    page: Arc<str>,
-}
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The directory of a run by its path below the folder of runs.
 ///
@@ -54,39 +44,30 @@ fn unreadable(error: RunDirError) -> Problem {
     Problem::new(422, "unreadable-run", error.to_string())
 }
 
-impl Shelf {
-    /// The state of the page at the end of a run, as JSON: read, or the one that
-    /// was read before. It may take seconds: not for a thread that serves.
-    ///
-    /// # Errors
-    /// A run that is not there or cannot be read.
-    pub fn get(&self, runs: &Path, run: &str) -> Result<Arc<str>, Problem> {
-        let dir = directory(runs, run)?;
-        let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
-        let written = manifest.and_then(|manifest| manifest.modified()).ok();
-        // Held while reading: who asks next most likely wants the same run.
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = kept.as_ref()
-            && kept.dir == dir
-            && kept.written == written
-        {
-            return Ok(Arc::clone(&kept.page));
-        }
-        *kept = None;
-        let page = read(&dir, run).map_err(unreadable)?;
-        *kept = Some(Kept {
-            dir,
-            written,
-            page: Arc::clone(&page),
-        });
-        Ok(page)
-    }
+/// The state of the page at the end of a run, as JSON: read, which takes a second
+/// per million jobs, or the one that was read before. Not for a thread that
+/// serves.
+///
+/// # Errors
+/// A run that is not there or cannot be read.
+pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>, Problem> {
+    let dir = directory(&dashboard.runs, run)?;
+    let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
+    let written = manifest.and_then(|manifest| manifest.modified()).ok();
+    let mut newest = true;
+    let stays = |_: &_| std::mem::take(&mut newest);
+    let kept = &dashboard.pages.states;
+    kept.get(
+        format!("{written:?} {run}"),
+        || read(&dir, run).map_err(unreadable),
+        stays,
+    )
 }
 
-fn read(dir: &Path, below: &str) -> Result<Arc<str>, RunDirError> {
+fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
     let manifest = rundir::read_manifest(dir)?;
     let played = Played::tables(dir, &manifest)?;
-    Ok(snapshot(dir, below, &manifest, &played))
+    Ok(snapshot(dir, below, &manifest, &played).to_string())
 }
 
 /// The life of a job of a finished run; `None` if it has no such job. Reads no
@@ -279,7 +260,7 @@ mod tests {
             }
             recall(&mut tap, &run.manifest, &names);
             tap.close(run.log.end());
-            let feed = words::newest(&run.log, &names, 0);
+            let feed = words::newest(&run.log, &names);
             Ok(Played {
                 grid: run.grid,
                 names,

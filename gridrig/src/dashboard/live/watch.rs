@@ -195,7 +195,7 @@ impl Watching<'_> {
             now: Now::of(&self.tap, &self.context, wall),
             history: self.tap.history.clone(),
             sparks: self.tap.sparks.clone(),
-            feed: words::newest(log, &self.names, 0),
+            feed: words::newest(log, &self.names),
         });
         for Question { job, answer } in self.watch.hub.questions() {
             let mut life = life::so_far(job, self.submissions, log, &self.names);
